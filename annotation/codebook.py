@@ -14,6 +14,7 @@ from tiebreak.formats.export_columns import (
     RATINGS,
     REFERENCE_ANSWERS,
     SEPARABILITY,
+    Columns,
 )
 
 _TABLES = {
@@ -31,20 +32,22 @@ SENSITIVE = (
 )
 # The groups of rows; each row is in exactly one of them.
 KINDS = {
-    "counted": "in the statistics: first answers to main units, without an excluding flag",
-    "repeats": "planned repeats of main units (role repeat)",
+    "counted": "in the statistics: first answers to main items, without an excluding flag",
+    "repeats": "planned repeats of main items (role repeat)",
     "training": "training (role training)",
     "test": "the qualification test (role qualification)",
     "gold": "gold checks (role gold)",
-    "superseded": "main units, flagged superseded",
-    "excluded": "main units, flagged excluded",
-    "late": "main units, flagged late",
-    "partial": "main units, flagged partial",
-    "surplus": "main units, flagged surplus",
+    "superseded": "main items, flagged superseded",
+    "excluded": "main items, flagged excluded",
+    "late": "main items, flagged late",
+    "partial": "main items, flagged partial",
+    "surplus": "main items, flagged surplus",
 }
 
 
-def codebook(study: Study, ratings: RatingQuerySet | None = None) -> str:
+def codebook(
+    study: Study, ratings: RatingQuerySet | None = None, columns_of_ratings: Columns = RATINGS
+) -> str:
     """Return the export's codebook.md; its counts refer to the exported ratings."""
     ratings = Rating.objects.filter(unit__study=study) if ratings is None else ratings
     counts = rating_counts(ratings)
@@ -52,7 +55,7 @@ def codebook(study: Study, ratings: RatingQuerySet | None = None) -> str:
         f"# {cleaned(study.title)}",
         "",
         f"Number of ratings: {counts.rows}. In the statistics (role main, repeat 0, and none of the"
-        f" flags {', '.join(EXCLUDING_FLAGS)}): {counts.counted}, of which {counts.people} by people"
+        f" flags {', '.join(EXCLUDING_FLAGS)}): {counts.counted}, of which {counts.people} by annotators"
         f" and {counts.machines} by machine raters. Answers of machine raters that could not be"
         f" parsed: {counts.unparsed}.",
     ]
@@ -72,7 +75,7 @@ def codebook(study: Study, ratings: RatingQuerySet | None = None) -> str:
     lines += _versions(study, ratings)
     lines += ["", "## How the instances were drawn", "", selection_sentence(study)]
     lines += ["", "## Before you publish", "", SENSITIVE]
-    for name, columns in _TABLES.items():
+    for name, columns in (_TABLES | {"the ratings": columns_of_ratings}).items():
         lines += ["", f"## Columns of {name}", "", "| column | meaning |", "| --- | --- |"]
         lines += [f"| {column} | {meaning} |" for column, meaning in columns.items()]
     return "\n".join(lines) + "\n"

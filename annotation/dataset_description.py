@@ -44,7 +44,7 @@ def _about(study: Study, counts: RatingCounts) -> str:
     systems = ", ".join(cleaned(system.name) for system in study.ordered_systems())
     text = (
         f"{counts.rows} ratings, {counts.counted} of them in the statistics ({counts.people} by"
-        f" people, {counts.machines} by machine raters), from the study “{cleaned(study.title)}”."
+        f" annotators, {counts.machines} by machine raters), from the study “{cleaned(study.title)}”."
     )
     if systems:
         text += f" Systems: {systems}."
@@ -103,7 +103,7 @@ def _people(ratings: RatingQuerySet) -> str:
     people = ratings.filter(rater__kind="human", simulated=False)
     n = people.order_by().aggregate(n=Count("rater", distinct=True))["n"]
     platforms = ", ".join(_platforms(ratings)[1:]) or "not recorded, because ratings were imported"
-    return f"Number of people who rated: {n}. Ways by which they entered: {platforms}."
+    return f"Number of annotators: {n}. Ways by which they entered: {platforms}."
 
 
 def _platforms(ratings: RatingQuerySet) -> list[str]:
@@ -117,7 +117,7 @@ def _per_item(ratings: RatingQuerySet) -> str:
     counts = people.values("unit", "criterion").annotate(n=Count("pk"))
     least, most = counts.aggregate(low=Min("n"), high=Max("n")).values()
     if least is None:
-        return "None by people."
+        return "None by annotators."
     return f"{least}" if least == most else f"{least} to {most}"
 
 
@@ -133,7 +133,7 @@ def _missing(study: Study, counts: RatingCounts) -> str:
 def _flags(counts: RatingCounts) -> str:
     return (
         "Ratings are never deleted or changed; flags take them out of the statistics. Of the main"
-        f" units' ratings, {counts.superseded} were corrected later, {counts.excluded} are excluded,"
+        f" items' ratings, {counts.superseded} were corrected later, {counts.excluded} are excluded,"
         f" {counts.late} arrived after the study closed, {counts.partial} belong to unfinished tasks,"
         f" and {counts.surplus} are surplus. A rating with several flags is counted once."
     )
@@ -146,8 +146,8 @@ def _protocol(study: Study) -> str:
     parts = [f"Criteria: {criteria}."]
     if study.participations.exists():
         parts += [
-            f"Each task was to be given to {study.ratings_per_hit} people. The side of each system and"
-            " the order of units were balanced and random.",
+            f"Each task was to be given to {study.ratings_per_hit} annotators. The side of each system and"
+            " the order of items were balanced and random.",
             _screening(study),
         ]
     else:
@@ -164,7 +164,7 @@ def _screening(study: Study) -> str:
     questions, gold = study.comprehension.count(), study.units.filter(role=Unit.Role.GOLD).count()
     return (
         f"Before the first task: {questions} comprehension questions, {steps.training_units} training"
-        f" units, and a test of {steps.qualification_units} units. Gold checks: {gold} units, mixed"
+        f" items, and a test of {steps.qualification_units} items. Gold checks: {gold} items, mixed"
         f" into {steps.check_rate:.0%} of the tasks."
     )
 

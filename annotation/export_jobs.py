@@ -58,17 +58,28 @@ class ExportJob(JobKind):
 
 def _export(job: Job) -> StudyExport:
     study = Study.objects.get(pk=job.owner)
-    # An export from before there were ways to write ties has none in its options.
-    return StudyExport(study, job.options["formats"], job.options.get("ties", "drop"))
+    # An export from before there was an option does not have it.
+    options = job.options
+    return StudyExport(
+        study,
+        options["formats"],
+        options.get("ties", "drop"),
+        with_texts=options.get("with_texts", False),
+    )
 
 
 def start_export(
-    *, study: Study, formats: list[str], ties: Ties = "drop", by: User | None = None
+    *,
+    study: Study,
+    formats: list[str],
+    ties: Ties = "drop",
+    with_texts: bool = False,
+    by: User | None = None,
 ) -> Job:
     """Queue an export. Raises `DomainError` if the study cannot be exported like this."""
     check_export(study, formats, ties)
     key = f"export:{study.pk}"
-    options = {"formats": formats, "ties": ties}
+    options = {"formats": formats, "ties": ties, "with_texts": with_texts}
     return start_job(kind=ExportJob.name, owner=study.pk, exclusive_key=key, options=options, by=by)
 
 

@@ -37,8 +37,8 @@ _ABOUT = {
     "instances": "the inputs on which systems were compared",
     "generations": "the systems' texts",
     "separability": "separability δ of each instance and pair of systems",
-    "reference_answers": "the expected labels of training, test and gold units",
-    "design": "the units, their HITs, and how their instances were drawn",
+    "reference_answers": "the expected labels of training, test and gold items",
+    "design": "the items, their tasks, and how their instances were drawn",
 }
 
 

@@ -24,7 +24,7 @@ from studies.models.settings import SETTINGS
 from tiebreak.errors import DomainError
 from tiebreak.formats import StudySpec, atomic_folder, write_rows
 from tiebreak.formats.bundle import CriterionSpec, write_design
-from tiebreak.formats.export_columns import PREFERENCE, RATINGS
+from tiebreak.formats.export_columns import PREFERENCE, RATINGS, RATINGS_WITH_TEXTS
 from tiebreak.formats.preferences import TIES, Ties, preference_rows
 from tiebreak.formats.writing import write_in_batches
 
@@ -36,15 +36,21 @@ TEXTS = {"guidelines", "consent"}
 
 
 def export_study(
-    *, study: Study, out: Path, formats: Sequence[str] = ("jsonl",), ties: Ties = "drop"
+    *,
+    study: Study,
+    out: Path,
+    formats: Sequence[str] = ("jsonl",),
+    ties: Ties = "drop",
+    with_texts: bool = False,
 ) -> RatingCounts:
     """Write the study as a bundle folder that `import_study` and `analyze` can read.
 
     Rows are streamed, and the folder gets its name when it is complete. Ratings that arrive in the
-    meantime are left out of all files. Returns the counts of the exported ratings. Raises
+    meantime are left out of all files. With `with_texts`, the ratings also have the texts and the
+    name of the preferred system. Returns the counts of the exported ratings. Raises
     `DomainError` if the folder already has files, or if the study cannot be exported like this.
     """
-    export = StudyExport(study, formats, ties)
+    export = StudyExport(study, formats, ties, with_texts=with_texts)
     for _ in export.write(out):
         pass
     return export.counts
@@ -69,7 +75,7 @@ def check_export(study: Study, formats: Sequence[str], ties: str = "drop") -> No
     if "preference" in formats and not has_comparisons(study):
         raise DomainError(
             "no_preferences",
-            "This study has no preferences of people between two texts, so a preference dataset"
+            "This study has no preferences of annotators between two texts, so a preference dataset"
             " would be empty. Leave out the format preference, or export again when ratings have"
             " arrived.",
         )
@@ -78,9 +84,18 @@ def check_export(study: Study, formats: Sequence[str], ties: str = "drop") -> No
 class StudyExport:
     """An export of the ratings so far, in some formats. `counts` refers to these ratings."""
 
-    def __init__(self, study: Study, formats: Sequence[str], ties: Ties = "drop") -> None:
+    def __init__(
+        self,
+        study: Study,
+        formats: Sequence[str],
+        ties: Ties = "drop",
+        *,
+        with_texts: bool = False,
+    ) -> None:
         check_export(study, formats, ties)
         self.study, self.formats, self.ties = study, formats, ties
+        self.with_texts = with_texts
+        self.columns = RATINGS_WITH_TEXTS if with_texts else RATINGS
         self.ratings = _ratings_so_far(study)
         self.counts = rating_counts(self.ratings)
 
@@ -102,7 +117,7 @@ class StudyExport:
             write_design(
                 folder, study_spec(self.study), instances, exported_generations(self.study)
             )
-            text = codebook(self.study, self.ratings)
+            text = codebook(self.study, self.ratings, self.columns)
             (folder / "codebook.md").write_text(text, encoding="utf-8")
             for name in dict.fromkeys(self.formats):
                 before = written
@@ -120,8 +135,12 @@ class StudyExport:
         else:
             for table in tables(self.study):
                 write_rows(folder / f"{table.name}.{name}", table.rows, tuple(table.columns))
-            ratings = rating_rows(self.study, self.ratings)
-            yield from write_in_batches(folder / f"ratings.{name}", ratings, RATINGS)
+            yield from self.write_ratings(folder / f"ratings.{name}")
+
+    def write_ratings(self, path: Path) -> Iterator[int]:
+        """Write the ratings alone, and yield how many have been written so far."""
+        rows = rating_rows(self.study, self.ratings, with_texts=self.with_texts)
+        yield from write_in_batches(path, rows, self.columns)
 
 
 def _ratings_so_far(study: Study) -> RatingQuerySet:

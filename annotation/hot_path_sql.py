@@ -25,7 +25,7 @@ STUDY = (
     *("public_id", "title", "status", "abandoned", "lease_minutes", "repeat_distance"),
     *("hits_per_annotator", "hits_per_day", "most_answers", "most_answers_per_day"),
     *("annotators_per_address", "unconfirmed_leases"),
-    *("source_format", "generation_format"),
+    *("source_format", "generation_format", "source_label", "left_label", "right_label"),
 )
 PERSON = (
     *("id", "public_id", "study_id", "rater_id", "status", "order_seed", "simulated", "address"),

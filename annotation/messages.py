@@ -113,5 +113,5 @@ LEFT = Note(
 
 # Machine ratings.
 ADD_TO_DRAFT = (
-    "This study is a draft, whose units may still change. Open it first, and add the ratings then."
+    "This study is a draft, whose items may still change. Open it first, and add the ratings then."
 )

@@ -119,7 +119,7 @@ def _bundle() -> bytes:
 
 SAMPLE_FILES = (
     SampleFile(
-        "wide.csv", "one row per item, one column per system", lambda: _delimited(_wide_rows())
+        "wide.csv", "one row per instance, one column per system", lambda: _delimited(_wide_rows())
     ),
     SampleFile(
         "long.csv", "one row per text, with a column of systems", lambda: _delimited(_long_rows())

@@ -174,6 +174,11 @@ class OpenOptions(serializers.Serializer[Any]):
         max_length=100,
         help_text="Codes of launch checks to open the study in spite of.",
     )
+    plan_first = serializers.BooleanField(
+        default=False,
+        help_text="Whether to plan the tasks of a draft first if they are not planned yet, or if the"
+        " design has changed since. A refused request plans nothing.",
+    )
 
 
 def _counts(of: type[Any]) -> dict[str, Any]:
@@ -306,6 +311,11 @@ class ExportOptions(serializers.Serializer[Any]):
         default="drop",
         help_text="In the format preference, leave ties out, write half of them in each direction, or"
         " write each in both.",
+    )
+    with_texts = serializers.BooleanField(
+        default=False,
+        help_text="Whether ratings in jsonl, csv and parquet also have the source, both texts and the"
+        " preferred system's name.",
     )
 
 

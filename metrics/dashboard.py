@@ -8,6 +8,7 @@ from metrics.charts.intervals import interval_glyph
 from metrics.figures.agreement import STRATIFIERS
 from metrics.findings import (
     agreement_finding,
+    consistency_sets,
     is_of_selected,
     perception_finding,
     selection_finding,
@@ -104,7 +105,7 @@ class Section:
 def section_of(name: str, section: CriterionSection) -> Section:
     agreement = section.all_units.human_human
     columns = [name for name in NAMES if name in agreement.estimates()]
-    sets, systems, selection = section.rating_sets, section.systems, section.selection or {}
+    sets, systems, selection = consistency_sets(section), section.systems, section.selection or {}
     return Section(
         name=name,
         about=section,

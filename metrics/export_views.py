@@ -1,25 +1,32 @@
 """The page *Data & report*: what can be downloaded, and the exports that exist."""
 
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
+from zipfile import ZipFile
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.export_jobs import ExportJob, export_file, finished_export, start_export
+from annotation.exporting import StudyExport
 from jobs.models import Job
 from jobs.rows import JobRow, job_rows, newest_and_unfinished
-from metrics.messages import EXPORT_STARTED, REPORT_STARTED
+from metrics.messages import EXPORT_STARTED, REPORT_STARTED, TOO_MANY_FOR_DIRECT
 from metrics.report_files import ReportFilesJob, start_report_files
 from studies.access import Right, researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
 
 MAX_EXPORTS = 20
+# Ratings that a page writes at once, within about two seconds.
+MAX_DIRECT = 20_000
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ KINDS = (
     ExportKind(
         "preference",
         "Preferences for training",
-        "One prompt with a chosen and a rejected text for each comparison, by the majority of people.",
+        "One prompt with a chosen and a rejected text for each comparison, by the majority of annotators.",
         "For DPO and reward models with TRL.",
     ),
     ExportKind(
@@ -75,6 +82,12 @@ TIES = (
 class ExportForm(forms.Form):
     formats = forms.MultipleChoiceField(
         choices=[(kind.name, kind.title) for kind in KINDS], initial=["jsonl"]
+    )
+    with_texts = forms.BooleanField(
+        label="Add the texts and the preferred system's name to each rating",
+        required=False,
+        help_text="For reading ratings in a spreadsheet: JSON Lines, CSV and Parquet get the columns"
+        " source, text_a, text_b and winner.",
     )
     ties = forms.ChoiceField(
         label="Ties in preferences for training", choices=TIES, initial="drop", required=False
@@ -129,6 +142,46 @@ def download_export(request: HttpRequest, public_id: str, job_id: str) -> FileRe
     return FileResponse(file.open("rb"), as_attachment=True, filename=name)
 
 
+@require_safe
+@researchers_only
+def ratings_csv(request: HttpRequest, public_id: str) -> HttpResponse | FileResponse:
+    """Send the ratings so far with their texts; a worker writes those of a large study."""
+    study = study_for(request.user, public_id, Right.READ)
+    export = StudyExport(study, ["csv"], with_texts=True)
+    if export.counts.rows > MAX_DIRECT:
+        messages.info(request, TOO_MANY_FOR_DIRECT.format(MAX_DIRECT), extra_tags="too_many")
+        return redirect("metrics:data-and-report", study.pk)
+    with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
+        path = Path(folder) / "ratings.csv"
+        for _ in export.write_ratings(path):
+            pass
+        # An open file can be read after its name is gone.
+        return FileResponse(
+            path.open("rb"),
+            as_attachment=True,
+            filename=f"ratings-{study.pk}.csv",
+            content_type="text/csv; charset=utf-8",
+        )
+
+
+@require_safe
+@researchers_only
+def report_pdf(request: HttpRequest, public_id: str, job_id: str) -> HttpResponse:
+    """Send the PDF alone of a report that was written."""
+    study = study_for(request.user, public_id, Right.READ)
+    try:
+        with ZipFile(finished_export(study=study, job_id=job_id)) as archive:
+            names = [name for name in archive.namelist() if name.endswith("report.pdf")]
+            if not names:
+                raise Http404("This file has no report.")
+            content = archive.read(names[0])
+    except DomainError as refusal:
+        raise Http404(refusal.message) from refusal
+    response = HttpResponse(content, content_type="application/pdf")
+    response["Content-Disposition"] = f'attachment; filename="report-{study.pk}.pdf"'
+    return response
+
+
 @require_POST
 @researchers_only
 def report_files(request: HttpRequest, public_id: str) -> HttpResponse:
@@ -140,7 +193,7 @@ def report_files(request: HttpRequest, public_id: str) -> HttpResponse:
         messages.error(request, refusal.message, extra_tags=refusal.code)
     else:
         messages.success(request, REPORT_STARTED)
-    return redirect("metrics:data-and-report", study.pk)
+    return redirect(f"{reverse('metrics:data-and-report', args=[study.pk])}#exports-heading")
 
 
 def _page(study: Study, form: ExportForm) -> dict[str, Any]:

@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from metrics.messages import (
     COST,
     MACHINES_FIRST,
+    NO_SETS,
     NO_WINNER,
     ON_SELECTED,
     OVER_DATASET,
     RATING_SET,
     SAVED,
     SAVING_UNKNOWN,
+    SINGLE_SETS,
     WEIGHTED_TO_DATASET,
     WITHOUT_PREFERENCE,
 )
@@ -25,13 +27,14 @@ from tiebreak.report.model import (
     Estimates,
     PairSelection,
     RaterSets,
+    RatingSetsSection,
     StratumSection,
 )
 from tiebreak.stats import Estimate
 
 # The report names strata for programs; people see these names.
 STRATA = {
-    ("all", "all"): "all units",
+    ("all", "all"): "all items",
     ("agreement", "PA=1"): "all give the same label",
     ("agreement", "0.8<=PA<1"): "80% to under 100% give the majority label",
     ("agreement", "0.6<=PA<0.8"): "60% to under 80% give the majority label",
@@ -105,7 +108,7 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
     if not alpha.is_defined:
         return NO_ALPHA_HEADING, f"Krippendorff's α is undefined. {alpha.reason}"
     unanimous = _stratum(section, "agreement", "PA=1")
-    share = f"All annotators agree on {unanimous.share:.0%} of units."
+    share = f"All annotators agree on {unanimous.share:.0%} of items."
     suffix, scope = _scope_suffix(alpha), scope_sentence(alpha)
     if not alpha.has_interval:
         return NO_ALPHA_HEADING, f"{share} {alpha.reason or ''} {scope}"
@@ -156,6 +159,18 @@ def separability_finding(sets: RaterSets) -> tuple[str, str]:
         )
     direction = "rises" if trend.low > 0 else "falls"
     return f"Consistency {direction} with separability{suffix}", f"{sentence} {scope}"
+
+
+def consistency_sets(section: CriterionSection) -> RatingSetsSection | None:
+    """Return the rating sets of a criterion, if they have several ratings each."""
+    sets = section.rating_sets
+    # Sets are counted if they are complete, so as many sets as ratings are sets of one.
+    is_single = sets is not None and 0 < sets.n == section.n_ratings
+    return None if is_single else sets
+
+
+def why_no_consistency(section: CriterionSection) -> str:
+    return NO_SETS if section.rating_sets is None else SINGLE_SETS
 
 
 def sets_finding(sets: RaterSets) -> tuple[str, str]:
@@ -288,7 +303,7 @@ def _count_interval(saved: Estimate) -> str:
     return f"{saved.value:.0f} ({saved.low:.0f} to {saved.high:.0f})".replace("-", "−")
 
 
-LABELS_SHOWN = "For each majority label of annotators, the figure shows all labels of its units."
+LABELS_SHOWN = "For each majority label of annotators, the figure shows all labels of its items."
 
 
 def perception_finding(section: CriterionSection) -> tuple[str, str]:
@@ -300,7 +315,7 @@ def perception_finding(section: CriterionSection) -> tuple[str, str]:
         else "Labels by majority label"
     )
     if not bins:
-        return heading, "No unit has human ratings yet."
+        return heading, "No item has human ratings yet."
     if "0" not in bins[0].humans:
         return heading, LABELS_SHOWN
     human_ties = _tie_share([(row.share, row.humans["0"]) for row in bins])

@@ -329,7 +329,7 @@ def _question_before_drawing(study: Study, form: forms.BaseForm) -> Question | N
     scored = sum(preview.of for preview in previews)
     return replacing_plan(
         study,
-        title="Draw these instances and plan the HITs?",
+        title="Draw these instances and plan the tasks?",
         button="Draw and plan",
         consequence=f"{selected} of {scored} scored instances will be drawn over all pairs of"
         f" systems with the seed {form.cleaned_data['seed']}.",
@@ -344,7 +344,7 @@ def _question_before_taking_all(study: Study) -> Question | None:
         study,
         title="Use every instance?",
         button="Use every instance",
-        consequence="The draw will be deleted, and HITs will be planned for every instance.",
+        consequence="The draw will be deleted, and tasks will be planned for every instance.",
         facts=(),
     )
 

@@ -4,11 +4,15 @@ import math
 from dataclasses import dataclass
 
 from metrics.dashboard import Number, number
-from metrics.findings import is_of_selected, scope_sentence
+from metrics.findings import (
+    consistency_sets,
+    is_of_selected,
+    scope_sentence,
+    why_no_consistency,
+)
 from metrics.messages import (
     ENOUGH_RATINGS,
     NO_MACHINES,
-    NO_SETS,
     NO_SYSTEMS,
     RATINGS_NEEDED,
     TOO_CLOSE,
@@ -79,8 +83,8 @@ def _machine(section: CriterionSection) -> LeadingNumber:
 
 
 def _consistency(section: CriterionSection) -> LeadingNumber:
-    sets = section.rating_sets
-    mean = sets.consistency if sets else undefined(NO_SETS)
+    sets = consistency_sets(section)
+    mean = sets.consistency if sets else undefined(why_no_consistency(section))
     sentence = "mean over annotators' rating sets" if sets and sets.n else ""
     return LeadingNumber("Consistency", number(mean, low=0), sentence, "consistency")
 

@@ -48,6 +48,10 @@ JOB_STOPPED = "The job has ended. Everything that it stored is kept."
 EXPORT_STARTED = (
     "The export has started. Its download link appears under Exports when it is finished."
 )
+TOO_MANY_FOR_DIRECT = (
+    "This study has more than {:,} ratings, so a worker writes the file. Choose the format CSV below and"
+    " press Export."
+)
 REPORT_STARTED = "The report is being written. Its download link appears under Exports."
 JOBS_ENDED = "No job is running any more. The results are shown below."
 
@@ -55,13 +59,13 @@ JOBS_ENDED = "No job is running any more. The results are shown below."
 REPORT_PENDING = "The report is being built. Ask again in a few seconds."
 
 # The dashboard.
-NO_UNITS = "No units are in this stratum."
+NO_UNITS = "No items are in this stratum."
 STRATA_BY_AGREEMENT = (
     "These strata are formed by how much annotators agree, so the agreement within them follows from"
     " how they were formed and is not a finding. Use them to compare machine raters with annotators."
 )
 MACHINES_FIRST = (
-    "Check machine raters on these units first, because the annotators' answer is clear there. "
+    "Check machine raters on these items first, because the annotators' answer is clear there. "
 )
 RATING_SET = (
     "A rating set is one annotator's ratings of one instance for one pair of systems. Its"
@@ -71,7 +75,11 @@ RATING_SET = (
 
 # The five leading numbers.
 NO_SYSTEMS = "The ratings of this criterion do not compare systems."
-NO_MACHINES = "No machine rater has rated these units yet."
+NO_MACHINES = "No machine rater has rated these items yet."
+SINGLE_SETS = (
+    "Each rating set has one rating (N = 1), so it cannot contradict itself. Consistency needs several"
+    " comparisons of an instance by the same annotator."
+)
 NO_SETS = "This criterion has no rating sets, because it does not compare two systems."
 ENOUGH_RATINGS = "The interval of the highest win rate excludes ½."
 RATINGS_NEEDED = (

@@ -114,7 +114,7 @@ TABS = (
     Tab(
         "agreement",
         "Agreement",
-        "Can the labels be trusted, and on which kinds of units do annotators disagree?",
+        "Can the labels be trusted, and on which kinds of items do annotators disagree?",
         _agreement,
     ),
     Tab(
@@ -126,7 +126,7 @@ TABS = (
     Tab(
         "machines",
         "Machine raters",
-        "On which units does a machine rater agree with annotators as they agree with each other?",
+        "On which items does a machine rater agree with annotators as they agree with each other?",
         _machines,
     ),
     Tab(

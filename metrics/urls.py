@@ -60,6 +60,16 @@ urlpatterns = [
         name="download-export",
     ),
     path(
+        "studies/<public_id:public_id>/exports/<public_id:job_id>.pdf",
+        export_views.report_pdf,
+        name="report-pdf",
+    ),
+    path(
+        "studies/<public_id:public_id>/ratings.csv",
+        export_views.ratings_csv,
+        name="ratings-csv",
+    ),
+    path(
         "studies/<public_id:public_id>/jobs/<public_id:job_id>/pause/",
         job_views.pause,
         name="pause-job",

@@ -41,8 +41,8 @@ else:
 
 
 CLONED = (
-    "This is the clone: a separate draft with the same design, screening, reference units, selected"
-    " instances and channels. Plan its HITs and connect its platforms again."
+    "This is the clone: a separate draft with the same design, screening, reference items, selected"
+    " instances and channels. Plan its tasks and connect its platforms again."
 )
 
 
@@ -55,10 +55,10 @@ class ScreeningInline(FrozenInline, ScreeningStacked):
     extra = 0
     max_num = 1
     can_delete = False
-    verbose_name_plural = "Screening before the first HIT, and gold checks"
+    verbose_name_plural = "Screening before the first task, and gold checks"
     fieldsets = (
         (
-            "Before the first HIT",
+            "Before the first task",
             {
                 "fields": (
                     ("comprehension_tries", "training_units"),
@@ -103,7 +103,7 @@ class CollectingStudyAdmin(StudyAdmin):
     def completed_places(self, study: Any) -> str:
         return f"{study.done} of {study.total}"
 
-    @admin.action(description="Plan HITs")
+    @admin.action(description="Plan tasks")
     def plan_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
         return self._each(request, queryset, "plan")
 
@@ -200,9 +200,18 @@ class CollectingStudyAdmin(StudyAdmin):
         if action == "reference-units":
             return redirect("admin:studies_study_reference_units", obj.pk)
         if ACTIONS[action].question is not None:
-            return redirect("admin:studies_study_do", obj.pk, action)
+            return self._ask(request, obj, action)
         self._do(request, obj, action, None)
         return self._back(obj)
+
+    def _ask(self, request: HttpRequest, study: Study, action: str) -> HttpResponseRedirect:
+        """Lead to the confirmation of an action, after what the confirmation is about."""
+        try:
+            ACTIONS[action].prepare_question(study)
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR, extra_tags=error.code)
+            return self._back(study)
+        return redirect("admin:studies_study_do", study.pk, action)
 
     def clone_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         clone = clone_study(study=study_for(request.user, object_id))
@@ -224,7 +233,7 @@ class CollectingStudyAdmin(StudyAdmin):
             else:
                 name = ROLES[Unit.Role(form.cleaned_data["role"])]
                 self.message_user(
-                    request, f"Created {counted(n, 'unit')} for {name}.", messages.SUCCESS
+                    request, f"Created {counted(n, 'item')} for {name}.", messages.SUCCESS
                 )
                 return self._back(study)
         context = {
@@ -232,7 +241,7 @@ class CollectingStudyAdmin(StudyAdmin):
             "form": form,
             "study": study,
             "reference_units": _reference_units(study),
-            "title": "Create reference units",
+            "title": "Create reference items",
         }
         return render(request, "admin/studies/study/reference_units.html", context)
 

@@ -3,11 +3,16 @@
 from collections.abc import Iterable
 from decimal import Decimal
 
-from annotation.counts import progress_of
+from annotation.counts import progress_of, study_counts
 from annotation.services.late_answers import LateAnswers, late_answers
 from recruitment.launch.check import LaunchCheck, counted
 from recruitment.ledger import fee_share, owed
-from recruitment.messages import NO_LATE_ANSWERS, NOBODY_AWAITS_PAYMENT, STILL_CLOSED
+from recruitment.messages import (
+    NO_LATE_ANSWERS,
+    NOBODY_AWAITS_PAYMENT,
+    STILL_CHANGES,
+    STILL_CLOSED,
+)
 from recruitment.models import Channel
 from recruitment.platforms import get_platform
 from recruitment.services.channels import channel_statuses
@@ -15,19 +20,19 @@ from recruitment.services.launch_checks import launch_checks
 from recruitment.services.platform_actions import rows_awaiting_payment
 from studies.confirming import Question
 from studies.models import Study
+from studies.models.settings import FrozenSettings, fields_of
 
 
 def opening(study: Study) -> Question:
     checks = launch_checks(study)
-    now, hits = progress_of(study), study.hits.main().count()
+    now = study_counts(study)
     warnings = [check for check in checks if not check.is_error]
     sentences = (
-        f"{counted(hits, 'HIT')} with R = {study.ratings_per_hit}:"
-        f" {counted(now.remaining, 'response')} to collect.",
+        f"Planned: {counted(now.hits, 'task')} with {counted(now.units, 'item')} of"
+        f" {counted(now.instances, 'instance')}. Each task is done by {study.ratings_per_hit} (R)"
+        f" different annotators, so {counted(now.remaining, 'response')} are to be collected.",
         *_cost(study, now.remaining),
         who_can_enter(study),
-        "Once the study is open, its design is fixed. You may still change the wording and the"
-        " limits, and increase R.",
         *(f"Warning: {check.sentence}" for check in warnings),
     )
     return Question(
@@ -37,6 +42,21 @@ def opening(study: Study) -> Question:
         facts=(study.pk, study.status, now.places, tuple(check.sentence for check in warnings)),
         problems=_by_code(check for check in checks if check.is_error),
         warnings=tuple(check.code for check in warnings),
+        final=_final(study) if study.opened_at is None else (),
+        stays=STILL_CHANGES if study.opened_at is None else "",
+    )
+
+
+def _final(study: Study) -> tuple[str, ...]:
+    """Return what can no longer change once the study was open: its data and frozen settings."""
+    frozen = fields_of(FrozenSettings).values()
+    criteria = [f"{criterion.name} ({criterion.scale})" for criterion in study.criteria.all()]
+    return (
+        f"The texts of {study.dataset}, and which of its instances are rated.",
+        f"The systems: {', '.join(system.name for system in study.ordered_systems())}.",
+        f"The criteria with their questions and scales: {', '.join(criteria)}.",
+        "The expected answers of reference items.",
+        f"These settings: {', '.join(str(field.verbose_name) for field in frozen)}.",
     )
 
 
@@ -145,7 +165,7 @@ def quality(late: LateAnswers) -> tuple[str, ...]:
     """Describe the number and quality of late answers; their labels could bias the decision."""
     sentences = [
         f"{counted(late.answers, 'late answer')} by {counted(late.people, 'annotator')} on"
-        f" {counted(late.hits, 'HIT')}."
+        f" {counted(late.hits, 'task')}."
     ]
     if late.agreement is not None:
         usual = (
@@ -158,7 +178,7 @@ def quality(late: LateAnswers) -> tuple[str, ...]:
         )
     else:
         sentences.append(
-            "Their agreement is unknown because nobody else has rated the same units yet."
+            "Their agreement is unknown because nobody else has rated the same items yet."
         )
     if late.checks:
         sentences.append(f"Gold checks answered correctly: {late.checks_right} of {late.checks}.")
@@ -229,7 +249,7 @@ def _to_collect(study: Study) -> tuple[str, ...]:
     return (
         f"Still to be collected: {now.remaining} of {counted(now.places, 'response')}. Each"
         f" annotator may do {study.hits_per_annotator or 'any number'} of"
-        f" {counted(hits, 'HIT')}.",
+        f" {counted(hits, 'task')}.",
     )
 
 
@@ -268,7 +288,7 @@ def replacing_plan(
     """Return the confirmation before a change of the selection discards instances and HITs."""
     selected, hits = study.selected.count(), study.hits.main().count()
     discarded = [counted(selected, "selected instance")] if selected else []
-    discarded += [counted(hits, "planned HIT")] if hits else []
+    discarded += [counted(hits, "planned task")] if hits else []
     replaced = (
         f"This discards {' and '.join(discarded)}." if discarded else "This discards nothing."
     )

@@ -44,7 +44,11 @@ class Forecast:
 def forecast(study: Study, *, responses: int, fee_percent: Decimal) -> Forecast:
     """Return what this number of responses will cost with the study's settings."""
     tasks, reward, minutes = study.hits_per_annotator, study.reward, study.minutes_per_hit
-    needs = {"the tasks per person": tasks, "the reward": reward, "the minutes per task": minutes}
+    needs = {
+        "the tasks per annotator": tasks,
+        "the reward": reward,
+        "the minutes per task": minutes,
+    }
     rewards = per_response(study)
     rewards = None if rewards is None else (rewards * responses).quantize(CENT)
     hours = Decimal(minutes * tasks) / 60 if minutes and tasks else None

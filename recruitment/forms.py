@@ -30,7 +30,7 @@ class DryRunForm(forms.Form):
         min_value=0,
         max_value=1,
         initial=0.9,
-        help_text="This applies to units and questions with a known answer. For other units, bots"
+        help_text="This applies to items and questions with a known answer. For other items, bots"
         " prefer the text that is closer to the source.",
     )
     position_bias = forms.FloatField(
@@ -40,5 +40,5 @@ class DryRunForm(forms.Form):
         initial=0,
     )
     drop_out = forms.FloatField(
-        label="Probability of dropping out at each unit", min_value=0, max_value=1, initial=0
+        label="Probability of dropping out at each item", min_value=0, max_value=1, initial=0
     )

@@ -172,6 +172,12 @@ PAID_NOT_REJECTED = (
     " still exclude the annotator's ratings."
 )
 
+# Opening a study.
+STILL_CHANGES = (
+    "You can still change guidelines, consent, labels of the parts and limits, and increase R. To"
+    " change anything else, clone the study."
+)
+
 # Payments.
 NO_REWARD = "The study does not say what annotators are paid. Enter the reward in its design."
 BAD_AMOUNT = "Enter an amount greater than 0 and less than {}, with at most two decimals."

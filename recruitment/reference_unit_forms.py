@@ -24,7 +24,7 @@ class ReferenceUnitsForm(forms.Form):
     role = forms.ChoiceField(
         label="Role", choices=[(role.value, name) for role, name in ROLES.items()]
     )
-    n = forms.IntegerField(label="Number of units", min_value=1, max_value=1000, initial=20)
+    n = forms.IntegerField(label="Number of items", min_value=1, max_value=1000, initial=20)
     rows = forms.FileField(
         label="Or upload a file (.jsonl)",
         required=False,

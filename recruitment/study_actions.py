@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 
 from annotation.services.late_answers import accept_late_answers, decline_late_answers, pending
-from annotation.services.planning import plan_hits
+from annotation.services.planning import ensure_plan, plan_hits
 from recruitment import confirmations
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
 from studies.confirming import Question
@@ -21,12 +21,19 @@ class StudyAction:
     states: frozenset[str]
     do: Callable[[Study, User, Question | None], str]
     question: Callable[[Study], Question] | None = None
+    # What is done before the question is asked, because the question is about it.
+    prepare: Callable[[Study], object] | None = None
     # Offered only while late answers are waiting for a decision.
     is_on_late: bool = False
 
     def question_for(self, study: Study) -> Question | None:
         """Return the confirmation that the action needs now, if it is possible at all."""
         return self.question(study) if self.question and self.is_offered(study) else None
+
+    def prepare_question(self, study: Study) -> None:
+        """Do what the confirmation is about; raises `DomainError` if that is impossible."""
+        if self.prepare is not None and self.is_offered(study):
+            self.prepare(study)
 
     def is_offered(self, study: Study) -> bool:
         is_in_state = study.status in self.states
@@ -69,8 +76,14 @@ def _decline(study: Study, by: User, _: Question | None) -> str:
 
 _ON_LATE = frozenset({"open", "paused"})
 ACTIONS: dict[str, StudyAction] = {
-    "plan": StudyAction("Plan HITs", frozenset({"draft"}), _plan),
-    "open": StudyAction("Open…", frozenset({"draft", "paused"}), _open, confirmations.opening),
+    "plan": StudyAction("Plan tasks", frozenset({"draft"}), _plan),
+    "open": StudyAction(
+        "Open…",
+        frozenset({"draft", "paused"}),
+        _open,
+        confirmations.opening,
+        prepare=lambda study: ensure_plan(study=study),
+    ),
     "pause": StudyAction("Pause", frozenset({"open"}), _pause),
     "close": StudyAction("Close…", frozenset({"open", "paused"}), _close, confirmations.closing),
     "reopen": StudyAction("Reopen…", frozenset({"closed"}), _reopen, confirmations.reopening),

@@ -36,7 +36,7 @@ def quality_status(_: Study, facts: Facts) -> StepStatus:
     needed = reference_units_needed(screening) if screening else {}
     short = sum(max(0, n - facts[role.value]) for role, n in needed.items())
     if short:
-        return missing(f"{counted(short, 'reference unit')} missing.")
+        return missing(f"{counted(short, 'reference item')} missing.")
     if screening is None and not facts["questions"]:
         return not_needed("No screening.")
     return done("Screening is set up.")
@@ -50,7 +50,7 @@ def size_status(study: Study, _: Facts) -> StepStatus:
     if study.reward is None:
         return done(f"R = {study.ratings_per_hit}, unpaid")
     if not study.hits_per_annotator:
-        return missing("Say how many tasks a person may do.")
+        return missing("Say how many tasks an annotator may do.")
     return done(f"R = {study.ratings_per_hit}, {study.reward} {study.currency}")
 
 

@@ -198,7 +198,7 @@ class StudyDesignForm(StudyForm):
         stored = Study.objects.filter(pk=self.instance.pk).first()
         if stored is not None and is_frozen(stored) and wanted < stored.ratings_per_hit:
             raise forms.ValidationError(
-                f"The number of ratings per HIT (R) is {stored.ratings_per_hit} and can only be"
+                f"The number of ratings per task (R) is {stored.ratings_per_hit} and can only be"
                 " increased. To collect fewer ratings, close the study or clone it.",
                 code="ratings_per_hit_shrinks",
             )
@@ -210,7 +210,7 @@ class StudyDesignForm(StudyForm):
         pairing = values.get("pairing", self.instance.pairing)
         if pairing == Study.Pairing.SYMMETRIC and values.get("ratings_per_hit", 0) % 2:
             sentence = (
-                "In a symmetric design, the number of ratings per HIT (R) must be even, because"
+                "In a symmetric design, the number of ratings per task (R) must be even, because"
                 " each order of two texts is shown to half of the annotators."
             )
             self.add_error(
@@ -267,13 +267,21 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
                 "classes": ("collapse",),
             },
         ),
-        ("Unfinished HITs", {"fields": ("lease_minutes", "abandoned")}),
+        ("Unfinished tasks", {"fields": ("lease_minutes", "abandoned")}),
         ("Instance selection", {"fields": ("similarity",), "classes": ("collapse",)}),
         (
             "Pairs of systems",
             {"fields": ("pairing", ("baseline_system", "pairs_per_instance"))},
         ),
-        ("Texts", {"fields": ("source_format", "generation_format", "reference_format")}),
+        (
+            "Texts",
+            {
+                "fields": (
+                    ("source_format", "generation_format", "reference_format"),
+                    ("source_label", "left_label", "right_label"),
+                )
+            },
+        ),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:

@@ -21,6 +21,7 @@ class Question:
     work are shown but left out of `facts`, because otherwise a busy study could never be closed.
     `problems` are the reasons why the action is impossible, with a sentence for each code.
     `warnings` are the codes of the launch checks that the confirmation accepts.
+    `final` lists what can no longer change afterwards, and `stays` says what still can.
     """
 
     title: str
@@ -29,6 +30,8 @@ class Question:
     facts: tuple[object, ...]
     problems: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    final: tuple[str, ...] = ()
+    stays: str = ""
 
 
 def is_confirmed(request: HttpRequest, questions: Sequence[Question]) -> bool:

@@ -119,7 +119,7 @@ def _check_is_unplanned_draft(study: Study) -> None:
     if study.units.exists():
         raise DomainError(
             "already_planned",
-            "The study has HITs or reference units, which depend on its criteria. Create a new study"
+            "The study has tasks or reference items, which depend on its criteria. Create a new study"
             " from the template.",
         )
 

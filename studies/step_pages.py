@@ -12,7 +12,8 @@ from studies.scale_cards import ScaleCards
 from studies.step_admin import AddableRows, StepAdmin, step_page
 
 # The pages of the preview that show what this step changes.
-PREVIEW_PAGES = (("unit", "Rating"), ("guidelines", "Guidelines"), ("welcome", "Welcome"))
+LABELS = ("source_label", "left_label", "right_label")
+PREVIEW_PAGES = (("unit", "Task"), ("guidelines", "Guidelines"), ("welcome", "Welcome"))
 
 
 class SystemRows(AddableRows, SystemInline):
@@ -56,6 +57,7 @@ class TaskStep(StepAdmin):
         ("The study", {"fields": ("title",)}),
         ("What annotators read", {"fields": ("guidelines", "consent")}),
         ("How texts are shown", {"fields": ("source_format", "generation_format")}),
+        ("Labels of the parts", {"fields": LABELS, "classes": ("collapse",)}),
     )
     inlines = (CriterionRows,)
 

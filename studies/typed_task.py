@@ -12,7 +12,7 @@ MAX_ROWS = 50
 
 def typed_task(study: Study, data: Mapping[str, str]) -> list[Criterion]:
     """Set the typed texts on a study, which must not be saved, and return the typed criteria."""
-    for name in ("title", "guidelines", "consent"):
+    for name in ("title", "guidelines", "consent", "source_label", "left_label", "right_label"):
         if name in data:
             setattr(study, name, data[name])
     for name in ("source_format", "generation_format"):

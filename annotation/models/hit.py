@@ -34,7 +34,7 @@ class HIT(models.Model):
     objects = HITQuerySet.as_manager()
 
     class Meta:
-        verbose_name = "HIT"
+        verbose_name = "task"
         ordering = ["number"]
         constraints = [
             models.UniqueConstraint(
@@ -43,7 +43,7 @@ class HIT(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"HIT {self.number}"
+        return f"task {self.number}"
 
 
 class HITUnit(models.Model):

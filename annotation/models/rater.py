@@ -48,10 +48,10 @@ class Participation(models.Model):
         EXCLUDED = "excluded"
 
     class PaidPer(models.TextChoices):
-        HIT = "hit", "each completed HIT"
+        HIT = "hit", "each completed task"
         # If the number of HITs is limited, one payment covers the whole visit.
         VISIT = "visit", "one visit"
-        STUDY = "study", "all HITs together"
+        STUDY = "study", "all tasks together"
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="participations")

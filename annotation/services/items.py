@@ -10,11 +10,11 @@ from studies.services import is_frozen
 from tiebreak.errors import DomainError
 
 NOT_A_DRAFT = (
-    "The study was opened, so its items cannot be removed. Clone the study and select other items"
+    "The study was opened, so its instances cannot be removed. Clone the study and select other instances"
     " there."
 )
 SHARED = (
-    "Another study uses this dataset, so its items cannot be removed. Select the items that you need"
+    "Another study uses this dataset, so its instances cannot be removed. Select the instances that you need"
     " on the page Generate & select instead."
 )
 BUSY = "A job works on this dataset. Wait until it is finished, or stop it first."
@@ -58,6 +58,8 @@ def remove_item(*, study: Study, key: str) -> None:
         raise problem
     item = items_of(study).filter(key=key).first()
     if item is None:
-        raise DomainError("unknown_item", f"There is no item {key!r} in this study.", status=404)
+        raise DomainError(
+            "unknown_item", f"There is no instance {key!r} in this study.", status=404
+        )
     remove_plan(study, with_reference_units=item.units.exclude(role="main").exists())
     item.delete()

@@ -45,8 +45,8 @@ def check_can_plan(study: Study) -> None:
     if study.repeats_per_hit and (study.repeats_per_hit > n or study.repeat_distance > n):
         raise DomainError(
             "repeats_do_not_fit",
-            f"With {n} units per HIT, at most {n} can be repeated, each at most {n} units later."
-            " Reduce the repeats or their distance, or put more units into each HIT.",
+            f"With {n} items per task, at most {n} can be repeated, each at most {n} items later."
+            " Reduce the repeats or their distance, or put more items into each task.",
         )
 
 
@@ -74,7 +74,7 @@ def check_both_orders(study: Study, ratings_per_hit: int) -> None:
         raise DomainError(
             "symmetric_needs_even_ratings",
             "In a symmetric design, each order of two texts is shown to half of the annotators, so"
-            f" the number of ratings per HIT (R) must be even; it is {ratings_per_hit}.",
+            f" the number of ratings per task (R) must be even; it is {ratings_per_hit}.",
         )
 
 

@@ -69,7 +69,7 @@ class Plan:
         ratings = _number_of(self.ratings, "rating")
         repeats = f" and {self.repeat_ratings} of repeats" if self.repeats else ""
         return (
-            f"{_number_of(self.hits, 'HIT')} with {_number_of(self.units, 'unit')} and"
+            f"{_number_of(self.hits, 'task')} with {_number_of(self.units, 'item')} and"
             f" {_number_of(self.places, 'response')} to collect. The plan yields {ratings} for the"
             f" statistics{repeats}."
         )
@@ -103,6 +103,23 @@ def plan_hits(*, study: Study) -> Plan:
     rng.shuffle(bundles)
     _write_plan(study, bundles, rng)
     return _counted(study, bundles)
+
+
+@transaction.atomic
+def ensure_plan(*, study: Study) -> Plan | None:
+    """Plan the HITs of a draft that has no plan, or one that its design has outgrown.
+
+    Returns the new plan, and None if nothing had to be planned. Refuses as `plan_hits` does.
+    """
+    return plan_hits(study=study) if needs_plan(study) else None
+
+
+def needs_plan(study: Study) -> bool:
+    """Whether a study that was never open has no plan that matches its design."""
+    if study.status != Study.Status.DRAFT or study.opened_at is not None:
+        return False
+    is_planned = study.hits.main().exists()
+    return not is_planned or study.dataset is None or not is_plan_current(study)
 
 
 @transaction.atomic
@@ -190,7 +207,7 @@ def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
     if ratings_per_hit < study.ratings_per_hit:
         raise DomainError(
             "ratings_per_hit_shrinks",
-            f"The number of ratings per HIT (R) is {study.ratings_per_hit} and can only be"
+            f"The number of ratings per task (R) is {study.ratings_per_hit} and can only be"
             " increased. To collect fewer ratings, close the study or clone it.",
         )
     check_both_orders(study, ratings_per_hit)

@@ -74,7 +74,7 @@ def add_reference_units(*, study: Study, role: Unit.Role, pairs: Iterable[Refere
     if stage is not None and stage.assignments.exists():
         raise DomainError(
             "stage_begun",
-            f"An annotator has already started {ROLES[role]}, so its units cannot change. Clone"
+            f"An annotator has already started {ROLES[role]}, so its items cannot change. Clone"
             " the study to change them.",
         )
     number = _next_number(study, role)
@@ -118,13 +118,13 @@ def _reference_unit_of_draft(study: Study, key: str) -> Unit:
     if study.status != Study.Status.DRAFT:
         raise DomainError(
             "not_a_draft",
-            f"This study is {study.status}, so its reference units stay as they are. Clone the"
+            f"This study is {study.status}, so its reference items stay as they are. Clone the"
             " study to change them.",
         )
     unit = study.units.exclude(role=Unit.Role.MAIN).filter(key=key).first()
     if unit is None:
         raise DomainError(
-            "no_such_unit", "This reference unit was removed already. Reload the page.", status=404
+            "no_such_unit", "This reference item was removed already. Reload the page.", status=404
         )
     return unit
 
@@ -253,7 +253,7 @@ def _original_wins(study: Study) -> dict[str, str]:
         raise DomainError(
             "nothing_known",
             "Degraded copies only work for comparisons on a preference scale. For other criteria,"
-            " import units with expected labels from a file.",
+            " import items with expected labels from a file.",
         )
     return labels
 
@@ -275,8 +275,8 @@ def _originals(study: Study, role: Unit.Role, n: int, rng: random.Random) -> lis
     if len(by_instance) < n:
         raise DomainError(
             "too_few_texts",
-            f"You asked for {n} units, but only {len(by_instance)} unused instances have a text"
-            " long enough to be degraded. Please ask for fewer units.",
+            f"You asked for {n} items, but only {len(by_instance)} unused instances have a text"
+            " long enough to be degraded. Please ask for fewer items.",
         )
     planned = set(study.units.filter(role=Unit.Role.MAIN).values_list("instance", flat=True))
     preferred = planned if role == Unit.Role.GOLD else set()

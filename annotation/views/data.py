@@ -51,7 +51,7 @@ def remove(request: HttpRequest, study_id: str) -> HttpResponse:
     except DomainError as refusal:
         messages.error(request, refusal.message, extra_tags=refusal.code)
     else:
-        messages.success(request, f"The item “{key}” was removed.")
+        messages.success(request, f"The instance “{key}” was removed.")
     return redirect(back)
 
 
@@ -60,15 +60,15 @@ def _question(study: Study, key: str) -> Question:
     problem = removal_problem(study)
     problems = {} if problem is None else {problem.code: problem.message}
     if item is None:
-        problems = {"unknown_item": f"There is no item “{key}” in this study."}
+        problems = {"unknown_item": f"There is no instance “{key}” in this study."}
     texts = 0 if item is None else item.generations.count()
-    sentences = [f"The item and its {texts} texts are deleted. This cannot be undone."]
+    sentences = [f"The instance and its {texts} texts are deleted. This cannot be undone."]
     if study.units.exists():
-        sentences.append("The HITs that are planned are removed. Plan them again afterwards.")
+        sentences.append("The tasks that are planned are removed. Plan them again afterwards.")
     return Question(
-        title=f"Remove the item “{key}”?",
+        title=f"Remove the instance “{key}”?",
         sentences=tuple(sentences),
-        button="Remove the item",
+        button="Remove the instance",
         facts=(study.pk, key, texts, study.units.exists()),
         problems=problems,
     )

@@ -193,6 +193,8 @@ def _columns_page(
         "is_preview": max_rows is not None and summary.rows >= PREVIEW_ROWS,
         "preview_rows": PREVIEW_ROWS,
         "refusal": refusal,
+        # The counts would be those of other columns than were chosen.
+        "is_unclear": refusal is not None and refusal.code == "repeated_role",
         "has_bad_rows": isinstance(refusal, BadTable),
         "asks_for_known": refusal is not None and refusal.code == "known_dataset",
         "leaves_out": bool(request.POST.get("leave_out")),

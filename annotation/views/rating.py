@@ -36,7 +36,7 @@ from annotation.views.participation_cookie import (
 )
 from annotation.views.steps import feedback_on, step_page
 from annotation.views.unit_presentation import UnitPage, labels_as_shown, unit_page
-from studies.models import Criterion
+from studies.models import Criterion, Study
 from tiebreak.errors import DomainError
 
 
@@ -116,7 +116,7 @@ def answer(request: HttpRequest, study_id: str) -> HttpResponse:
     sheet = worksheet_of(form.cleaned_data["assignment"], participation)
     position = form.cleaned_data["position"]
     if sheet is None or position not in sheet.hit_units:
-        raise Http404("This participation has no such assignment or unit.")
+        raise Http404("This participation has no such assignment or item.")
     answers = form.answers(sheet.criteria)
     try:
         result = submit_ratings(sheet=sheet, position=position, answers=answers)
@@ -124,14 +124,15 @@ def answer(request: HttpRequest, study_id: str) -> HttpResponse:
         if is_htmx(request):
             raise
         return _refused(request, sheet.assignment, position, answers, refusal)
-    return _result_page(request, study_id, result)
+    return _result_page(request, sheet.assignment.hit.study, result)
 
 
-def _result_page(request: HttpRequest, study_id: str, result: RatingResult) -> HttpResponse:
+def _result_page(request: HttpRequest, study: Study, result: RatingResult) -> HttpResponse:
     """Return what changes on the page or, without JavaScript, a redirect to the next page."""
     if is_htmx(request):
         context = {
-            "study_id": study_id,
+            "study": study,
+            "study_id": study.pk,
             "progress": result.progress,
             "note": result.note,
             "feedback": [feedback_on(*verdict) for verdict in result.feedback],
@@ -139,8 +140,8 @@ def _result_page(request: HttpRequest, study_id: str, result: RatingResult) -> H
         }
         return render(request, "annotation/answer_saved.html", context)
     if result.next_position is not None:
-        return SeeOther(reverse("annotation:rate-position", args=[study_id, result.next_position]))
-    return SeeOther(reverse("annotation:rate", args=[study_id]))
+        return SeeOther(reverse("annotation:rate-position", args=[study.pk, result.next_position]))
+    return SeeOther(reverse("annotation:rate", args=[study.pk]))
 
 
 def _refused(

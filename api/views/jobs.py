@@ -98,7 +98,11 @@ class StartExport(APIView):
         values = checked(ExportOptions, request.data)
         formats = sorted(set(values["formats"]))
         job = start_export(
-            study=study, formats=formats, ties=values["ties"], by=researcher(request)
+            study=study,
+            formats=formats,
+            ties=values["ties"],
+            with_texts=values["with_texts"],
+            by=researcher(request),
         )
         return _started(job)
 

@@ -84,7 +84,7 @@ class StudyView(APIView):
 
 class PlanStudy(APIView):
     @described(
-        "Plan the HITs of a draft",
+        "Plan the tasks of a draft",
         tag=TAG,
         description="Replaces an earlier plan. A study must be planned before it is opened.",
         responses={200: PlanSerializer},
@@ -96,7 +96,7 @@ class PlanStudy(APIView):
 
 class SelectInstances(APIView):
     @described(
-        "Draw instances and plan their HITs",
+        "Draw instances and plan their tasks",
         tag=TAG,
         description="Needs separability scores by the study's similarity. Replaces an earlier draw"
         " and plan of a draft.",

@@ -24,7 +24,7 @@ def perception_chart(
         left = 20 + index * (group + 24)
         name = names.get(row.label, row.label)
         body += text(left + group / 2, 18, f"Majority: {name} · {row.share:.0%}")
-        majorities.append(f"{name} in {row.share:.0%} of units")
+        majorities.append(f"{name} in {row.share:.0%} of items")
         for position, label in enumerate(labels):
             x = left + position * (2 * bar + 2 + gap)
             body += _bar(x, bar, row.humans[label], "human", COLOURS["human"], rounded=True)

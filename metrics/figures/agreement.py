@@ -9,7 +9,7 @@ from metrics.messages import STRATA_BY_AGREEMENT
 from tiebreak.report.model import CriterionSection, MachineAgreement, StratumSection
 
 STRATIFIERS = {
-    "all": "All units",
+    "all": "All items",
     "agreement": "By agreement among annotators",
     "unique_labels": "By number of different labels",
     "category": "By category",
@@ -18,12 +18,12 @@ STRATIFIERS = {
 }
 MAX_STRATA = 25
 AGREEMENT_READING = (
-    "A point is Krippendorff's α in one group of units, and the line its 95% interval. 1 means that"
+    "A point is Krippendorff's α in one group of items, and the line its 95% interval. 1 means that"
     " annotators always agree, 0 that they agree as often as chance predicts. Groups with a single"
     f" label have no α. {STRATA_BY_AGREEMENT}"
 )
 MACHINE_READING = (
-    "In each group of units: ● agreement among annotators; ■ agreement of the machine with their"
+    "In each group of items: ● agreement among annotators; ■ agreement of the machine with their"
     " majority label; □ agreement of the machine with one annotator drawn at random, which is the fair"
     " comparison with ●, because a majority is easier to agree with than a person; ○ agreement of the"
     " machine with itself over repeated runs, if it ran more than once. Judge the machine where"
@@ -72,7 +72,7 @@ def _machine_figure(section: CriterionSection, machine: str, name: str) -> Figur
             Mark("human-open", groups.machine_machine.krippendorff_alpha, "machine with itself"),
         )
 
-    title = f"Agreement of {machine} with annotators, by kind of unit"
+    title = f"Agreement of {machine} with annotators, by kind of item"
     rows = _rows(section, marks)
     chart = interval_chart(rows, finding=title, label="Krippendorff's α", reference=0)
     if not chart:
@@ -105,7 +105,7 @@ def _rows(section: CriterionSection, marks: Marks) -> list[IntervalRow]:
 def _group(section: CriterionSection, stratifier: str, marks: Marks) -> Iterator[IntervalRow]:
     strata = [s for s in section.strata if s.stratifier == stratifier and s.n_units]
     if stratifier == "all":
-        yield from (IntervalRow("All units", marks(stratum)) for stratum in strata)
+        yield from (IntervalRow("All items", marks(stratum)) for stratum in strata)
     elif strata and (stratifier != "systems" or len(strata) > 1):
         yield IntervalRow(STRATIFIERS[stratifier])
         for stratum in strata[:MAX_STRATA]:

@@ -14,7 +14,7 @@ from studies.models import Study
 
 READING = (
     "The area shows how many responses were complete at each time, and the line at the top how many"
-    " are planned. A response is one annotator's ratings of one task (HIT). The forecast assumes the"
+    " are planned. A response is one annotator's ratings of one task. The forecast assumes the"
     " pace of the last hour."
 )
 COLUMNS = ("until", "responses_completed")

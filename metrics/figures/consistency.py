@@ -13,7 +13,12 @@ from metrics.figures.figure import (
     empty_figure,
     estimate_cells,
 )
-from metrics.findings import separability_finding, sets_finding
+from metrics.findings import (
+    consistency_sets,
+    separability_finding,
+    sets_finding,
+    why_no_consistency,
+)
 from metrics.messages import RATING_SET
 from tiebreak.report.model import CriterionSection, RaterSets
 from tiebreak.stats import Estimate
@@ -37,9 +42,9 @@ OPEN: dict[Kind, Kind] = {"human": "human-open", "machine": "machine-open"}
 
 def consistency_figure(section: CriterionSection) -> Figure:
     """Return the mean consistency of humans and machines by range of separability."""
-    sets = section.rating_sets
+    sets = consistency_sets(section)
     if sets is None:
-        return empty_figure("consistency", "Consistency", "This criterion has no rating sets.")
+        return empty_figure("consistency", "Consistency", why_no_consistency(section))
     finding, sentence = separability_finding(sets)
     series = [
         _series(kind, name, of_rater, lambda row: row.consistency)
@@ -59,9 +64,9 @@ def consistency_figure(section: CriterionSection) -> Figure:
 
 def set_shares_figure(section: CriterionSection) -> Figure:
     """Return the shares of inconsistent and of perfectly consistent sets by separability."""
-    sets = section.rating_sets
+    sets = consistency_sets(section)
     if sets is None:
-        return empty_figure("set-shares", "Rating sets", "This criterion has no rating sets.")
+        return empty_figure("set-shares", "Rating sets", why_no_consistency(section))
     finding, sentence = sets_finding(sets)
     series = []
     for kind, name, of_rater in _raters(section):

@@ -8,9 +8,9 @@ from tiebreak.report.model import CriterionSection
 from tiebreak.scales import Scale
 
 READING = (
-    "Each group of bars has the units with one majority label of annotators, and its heading says how"
-    " many units these are. The bars show how often annotators, and a machine rater, gave each label"
-    " to these units. Bars of equal height mean that the machine perceives these units as annotators"
+    "Each group of bars has the items with one majority label of annotators, and its heading says how"
+    " many items these are. The bars show how often annotators, and a machine rater, gave each label"
+    " to these items. Bars of equal height mean that the machine perceives these items as annotators"
     " do; a machine that never gives a tie has no bar there."
 )
 COLUMNS = ("majority_label", "share_of_units", "rater", "label", "share")

@@ -29,8 +29,8 @@ MAX_POINTS = 500
 FATIGUE_TITLE = "Speed by task"
 FATIGUE_READING = (
     "Each point is the typical time per answer (geometric mean, in seconds) in annotators' first,"
-    " second, third task and so on. Becoming faster is usual, because people learn. Later tasks have"
-    " answers of fewer people, and those who stay may differ from those who leave."
+    " second, third task and so on. Becoming faster is usual, because annotators learn. Later tasks have"
+    " answers of fewer annotators, and those who stay may differ from those who leave."
 )
 
 
@@ -42,7 +42,7 @@ def speed_figure(rows: Sequence[RaterRow]) -> Figure:
     ]
     if not points:
         return empty_figure(
-            "rater-speed", SPEED_TITLE, "No annotator has both times and units rated by others."
+            "rater-speed", SPEED_TITLE, "No annotator has both times and items rated by others."
         )
     sentence = f"{len(points)} annotators."
     if len(points) > MAX_POINTS:

@@ -21,7 +21,7 @@ PAIRS_READING = (
 )
 POWERED_READING = (
     " Squares combine annotators with a machine rater (prediction-powered inference). They need a"
-    " machine rating of every unit, and are right even if the machine is biased."
+    " machine rating of every item, and are right even if the machine is biased."
 )
 STRENGTH_READING = (
     "A point is a system's strength in the Bradley–Terry model, on the logarithmic scale, and the line"

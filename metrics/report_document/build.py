@@ -65,7 +65,7 @@ def _paragraph(study: Study, report: Report) -> str:
     if first is not None:
         people = sum(rater.kind == "human" for rater in first.raters.values())
         text += (
-            f" {people} annotators gave {first.n_ratings} ratings of {first.n_units} units on the"
+            f" {people} annotators gave {first.n_ratings} ratings of {first.n_units} items on the"
             f" criterion “{report.criteria_order[0]}” ({first.scale})."
         )
         alpha = first.all_units.human_human.krippendorff_alpha
@@ -102,7 +102,7 @@ def _methods(references: list[Reference]) -> DocumentSection:
         for reference in references
     )
     general = Paragraph(
-        "Statistics use first answers to main units without a flag that takes them out. A value that"
+        "Statistics use first answers to main items without a flag that takes them out. A value that"
         " is undefined is reported as such, with the reason, and never as 0."
     )
     bibtex = Verbatim("\n\n".join(reference.bibtex for reference in references))

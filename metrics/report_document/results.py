@@ -39,7 +39,7 @@ def result_sections(report: Report) -> list[DocumentSection]:
 def _blocks(name: str, about: CriterionSection) -> Iterator[Block]:
     shown = section_of(name, about)
     yield Paragraph(
-        f"{about.n_units} units, {about.n_ratings} ratings by people, {about.n_machine_ratings} by"
+        f"{about.n_units} items, {about.n_ratings} ratings by annotators, {about.n_machine_ratings} by"
         f" machine raters ({about.n_unparsed} unparsed). Scale: {about.scale}"
         f"{', inferred from the labels' if about.scale_inferred else ''}; level: {about.level}."
     )

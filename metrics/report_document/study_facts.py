@@ -27,11 +27,11 @@ def design_table(study: Study, counts: StudyCounts) -> DataTable:
     systems = ", ".join(system.name for system in study.ordered_systems())
     rows: list[tuple[str, str]] = [
         ("Systems, in order (the first is A)", systems or "none"),
-        ("Unit of a rating", study.get_unit_kind_display()),
+        ("What an item is", study.get_unit_kind_display()),
         ("Instances", str(counts.instances)),
-        ("Units", str(counts.units)),
-        ("Tasks (HITs)", str(counts.hits)),
-        ("Units per task (N)", str(study.comparisons_per_hit)),
+        ("Items", str(counts.units)),
+        ("Tasks", str(counts.hits)),
+        ("Items per task (N)", str(study.comparisons_per_hit)),
         ("Responses per task (R)", str(study.ratings_per_hit)),
         ("Planned repeats", str(counts.repeats)),
         ("Instances drawn", selection_sentence(study)),
@@ -49,7 +49,7 @@ def _screening(study: Study) -> str:
         return "guidelines and consent only"
     return (
         f"{study.comprehension.count()} comprehension questions, {steps.training_units} training"
-        f" units, a test of {steps.qualification_units} units; gold checks in {steps.check_rate:.0%}"
+        f" items, a test of {steps.qualification_units} items; gold checks in {steps.check_rate:.0%}"
         " of the tasks"
     )
 

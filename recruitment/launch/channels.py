@@ -7,6 +7,7 @@ from django.conf import settings
 from recruitment.launch.check import RECRUITMENT, SIZE, LaunchCheck, error, warning
 from recruitment.models import Channel
 from recruitment.platforms import Platform, get_platform
+from recruitment.platforms.pay_claims import pay_claim
 from recruitment.public_address import address_problem
 from recruitment.services.channels import OPEN_LINK, channel_statuses, has_open_link
 from studies.models import Study
@@ -49,6 +50,26 @@ def platforms_know_enough(study: Study) -> Iterator[LaunchCheck]:
     for channel, platform in _known_channels(study):
         for code, sentence in platform.study_lacks(channel).items():
             yield error(f"{platform.name}_{code}", sentence, SIZE)
+
+
+def pay_can_be_claimed(study: Study) -> Iterator[LaunchCheck]:
+    """Where nobody else pays the participants, they must learn how they get what is promised."""
+    if not study.reward:
+        return
+    for status in channel_statuses(study):
+        platform, channel = status.platform, status.channel
+        # The open link is only a stopgap while another channel is being set up.
+        is_meant = channel is not None or not study.channels.exists()
+        if not status.is_open or platform.pays_participants or not is_meant:
+            continue
+        if channel is None or pay_claim(channel) is None:
+            yield warning(
+                "pay_not_claimable",
+                f"The study pays {study.reward} {study.currency}, but no platform pays people who"
+                f" come through “{platform.title}”. Choose on the page Recruit how they get their"
+                " pay, or remove the reward.",
+                RECRUITMENT,
+            )
 
 
 def public_address(study: Study) -> Iterator[LaunchCheck]:

@@ -33,9 +33,9 @@ def enough_people(study: Study) -> Iterator[LaunchCheck]:
     if invited < needed:
         yield warning(
             "too_few_people",
-            f"{counted(invited, 'person is', 'people are')} invited, but {counted(hits, 'HIT')}"
-            f" with R = {study.ratings_per_hit} need at least {needed} people, because one person"
-            f" may do {hits_each}. Invite more people, or lower R.",
+            f"{counted(invited, 'annotator is', 'annotators are')} invited, but {counted(hits, 'task')}"
+            f" with R = {study.ratings_per_hit} need at least {needed}, because one annotator"
+            f" may do {hits_each}. Invite more, or lower R.",
             RECRUITMENT,
         )
 
@@ -58,7 +58,7 @@ _PAIRS = (
     (
         "hits_per_day",
         "hits_per_annotator",
-        "One annotator may do {} HITs a day but only {} in total, so the daily limit has no"
+        "One annotator may do {} tasks a day but only {} in total, so the daily limit has no"
         " effect. Lower it, or raise the total.",
     ),
     (
@@ -84,9 +84,9 @@ def time_to_answer(study: Study) -> Iterator[LaunchCheck]:
     if minutes > study.lease_minutes:
         yield error(
             "lease_too_short",
-            f"One unit takes about {minutes:.3g} minutes, but a HIT is reserved for only"
+            f"One item takes about {minutes:.3g} minutes, but a task is reserved for only"
             f" {study.lease_minutes:g} minutes after each answer: annotators would lose it while"
-            " they read. Reserve HITs for longer.",
+            " they read. Reserve tasks for longer.",
             SIZE,
         )
 
@@ -99,9 +99,9 @@ def repeats_fit(study: Study) -> Iterator[LaunchCheck]:
     if n := sizes.filter(n__lt=least).count():
         yield warning(
             "repeats_do_not_fit",
-            f"In {n} of {counted(sizes.count(), 'HIT')}, there are too few units for"
+            f"In {n} of {counted(sizes.count(), 'task')}, there are too few items for"
             f" {counted(study.repeats_per_hit, 'repeat')} at a distance of at least"
-            f" {counted(study.repeat_distance, 'unit')}. Such HITs will have fewer repeats, or"
+            f" {counted(study.repeat_distance, 'item')}. Such tasks will have fewer repeats, or"
             " repeats closer together. Lower the number of repeats or their distance.",
             SIZE,
         )

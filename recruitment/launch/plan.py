@@ -14,7 +14,8 @@ def planned(study: Study) -> Iterator[LaunchCheck]:
     if not study.hits.main().exists():
         yield error(
             "not_planned",
-            "Tasks are not planned yet. Press Plan HITs: it divides the units into tasks (HITs).",
+            "Tasks are not planned yet. Opening the study plans them: it divides the items into tasks."
+            " To look at the plan first, press Plan tasks.",
             LAUNCH,
         )
 
@@ -25,8 +26,8 @@ def plan_as_designed(study: Study) -> Iterator[LaunchCheck]:
     if is_planned and (study.dataset is None or not is_plan_current(study)):
         yield error(
             "plan_outdated",
-            "The design or the generations have changed since the HITs were planned. Plan the HITs"
-            " again.",
+            "The design or the generations have changed since the tasks were planned. Opening the"
+            " study plans them again. To look at the plan first, press Plan tasks.",
             LAUNCH,
         )
 
@@ -55,7 +56,7 @@ def scores(study: Study) -> Iterator[LaunchCheck]:
     """Separability is frozen with the units; units without it are left out of analyses by it."""
     main = study.units.filter(role=Unit.Role.MAIN, system_b__isnull=False)
     n, total = main.filter(separability_raw__isnull=True).count(), main.count()
-    units, title = counted(total, "unit"), similarity_title(study.similarity)
+    units, title = counted(total, "item"), similarity_title(study.similarity)
     if n and study.selected.exists():
         yield error(
             "draw_not_scored",
@@ -73,7 +74,7 @@ def scores(study: Study) -> Iterator[LaunchCheck]:
     elif n and (sentence := what_is_missing(study.similarity)):
         yield warning(
             "encoder_missing",
-            f"No unit has a separability score by {title}, and this server cannot compute it:"
+            f"No item has a separability score by {title}, and this server cannot compute it:"
             f" {sentence}",
             GENERATE_SELECT,
         )

@@ -41,7 +41,7 @@ def reference_units(study: Study) -> Iterator[LaunchCheck]:
     for lack in reference_unit_shortfalls(study):
         yield error(
             f"no_{lack.role.value}_units",
-            f"Screening needs {counted(lack.needed, 'reference unit')} for {ROLES[lack.role]}, but"
+            f"Screening needs {counted(lack.needed, 'reference item')} for {ROLES[lack.role]}, but"
             f" the study has {lack.present or 'none'}. Make more, or lower the number in the"
             " screening settings.",
             QUALITY,
@@ -49,8 +49,8 @@ def reference_units(study: Study) -> Iterator[LaunchCheck]:
     if not is_pass_mark_reachable(study):
         yield error(
             "pass_mark_unreachable",
-            "The pass mark is higher than the number of units in the test. Lower the pass mark, or"
-            " add units to the test.",
+            "The pass mark is higher than the number of items in the test. Lower the pass mark, or"
+            " add items to the test.",
             QUALITY,
         )
 
@@ -61,9 +61,9 @@ def gold_checks_for_all(study: Study) -> Iterator[LaunchCheck]:
     if 0 < present < expected:
         yield warning(
             "few_gold_units",
-            f"An annotator who does as many HITs as allowed needs about"
+            f"An annotator who does as many tasks as allowed needs about"
             f" {counted(expected, 'gold check')}, but the study has {present}. Nobody sees the same"
-            " one twice, so later HITs would have none. Make more units for gold checks, or lower"
+            " one twice, so later tasks would have none. Make more items for gold checks, or lower"
             " their share.",
             QUALITY,
         )

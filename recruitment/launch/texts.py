@@ -21,8 +21,8 @@ def missing_texts(study: Study) -> Iterator[LaunchCheck]:
     if n := study.units.filter(lacks, hit_units__isnull=False).distinct().count():
         yield error(
             "missing_texts",
-            f"{counted(n, 'unit')} would be shown without a text. Import the generations, and plan"
-            " the HITs again.",
+            f"{counted(n, 'item')} would be shown without a text. Import the generations, and plan"
+            " the tasks again.",
             DATA,
         )
 
@@ -32,7 +32,7 @@ def empty_texts(study: Study) -> Iterator[LaunchCheck]:
     if n := study.units.filter(is_empty).count():
         yield warning(
             "empty_texts",
-            f"{counted(n, 'unit')} would show an empty text. Sample the text again or leave out its"
+            f"{counted(n, 'item')} would show an empty text. Sample the text again or leave out its"
             " instance, unless you want empty texts rated.",
         )
 
@@ -42,8 +42,8 @@ def dummy_texts(study: Study) -> Iterator[LaunchCheck]:
     if n := study.units.filter(is_dummy).count():
         yield error(
             "dummy_texts",
-            f"{counted(n, 'unit')} would show dummy texts, which are for testing only. Remove"
-            " them, sample real generations, and plan the HITs again.",
+            f"{counted(n, 'item')} would show dummy texts, which are for testing only. Remove"
+            " them, sample real generations, and plan the tasks again.",
             GENERATE_SELECT,
         )
 
@@ -54,7 +54,7 @@ def identical_texts(study: Study) -> Iterator[LaunchCheck]:
     if n := same.exclude(role=Unit.Role.MAIN).count():
         yield error(
             "identical_reference_texts",
-            f"{counted(n, 'reference unit')} would show the same text twice, although an answer is"
+            f"{counted(n, 'reference item')} would show the same text twice, although an answer is"
             " expected. Remove them, and make others.",
             QUALITY,
         )
@@ -62,7 +62,7 @@ def identical_texts(study: Study) -> Iterator[LaunchCheck]:
     if n := same.filter(role=Unit.Role.MAIN).count():
         yield warning(
             "identical_texts",
-            f"{n} of {counted(main, 'unit')} would show the same text twice, so annotators cannot"
+            f"{n} of {counted(main, 'item')} would show the same text twice, so annotators cannot"
             " prefer one. Sample at a higher temperature or with other seeds, or leave out those"
             " instances.",
             GENERATE_SELECT,
@@ -83,7 +83,7 @@ def too_few_generations(study: Study) -> Iterator[LaunchCheck]:
         yield warning(
             "too_few_generations",
             f"N is {n}, but for {len(few)} of {instances} there are fewer generations per system"
-            f" (the fewest: {least}), so their HITs will have fewer comparisons. Lower N, or"
+            f" (the fewest: {least}), so their tasks will have fewer comparisons. Lower N, or"
             " sample more generations.",
             GENERATE_SELECT,
         )

@@ -68,6 +68,8 @@ class ReturnInstructions:
     """How to return to the platform: a code to copy, a link, or a form that the browser posts."""
 
     code: str = ""
+    # What to do with the code, if it is known.
+    advice: str = ""
     url: str = ""
     link_text: str = "Return to the page that invited you"
     post_to: str = ""
@@ -133,6 +135,8 @@ class Platform:
     approves_together: ClassVar[bool] = False
     # What one payment covers.
     paid_per: ClassVar[Participation.PaidPer] = Participation.PaidPer.STUDY
+    # Whether the platform or panel pays its participants; otherwise the researchers do.
+    pays_participants: ClassVar[bool] = True
     # Whether annotators see the study inside the platform's own page.
     is_framed: ClassVar[bool] = False
     # Parameters of the entry link that the platform fills in.
@@ -166,6 +170,10 @@ class Platform:
     def audience(self, channel: Channel) -> str:
         """Return a sentence that says who can enter once the channel is ready."""
         raise NotImplementedError
+
+    def claim_at_the_start(self, channel: Channel) -> str:
+        """Return what people read before they begin about claiming their pay; "" if nothing."""
+        return ""
 
     def privacy_notice(self, channel: Channel) -> PrivacyNotice:
         """Return what is stored about participants. It must be true for each platform."""

@@ -93,7 +93,7 @@ def _copied_settings(provider: str) -> set[str]:
 
 def _not_copied(study: Study) -> Iterator[str]:
     counts = (
-        (study.hits.main().count(), "HIT", "HITs"),
+        (study.hits.main().count(), "task", "tasks"),
         (study.participations.count(), "annotator", "annotators"),
         (Rating.objects.filter(unit__study=study).count(), "rating", "ratings"),
         (Payment.objects.filter(participation__study=study).count(), "payment", "payments"),

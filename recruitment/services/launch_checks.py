@@ -34,6 +34,7 @@ AT_FIRST: tuple[Look, ...] = (
     channels.somebody_can_enter,
     channels.nobody_else_can_enter,
     channels.platforms_know_enough,
+    channels.pay_can_be_claimed,
     channels.public_address,
 )
 

@@ -19,7 +19,7 @@ def return_instructions(participation: Participation, ending: Ending) -> ReturnI
     """Return how this participant goes back to the platform they came from."""
     submission = participation.submission
     channel = submission.channel or Channel(
-        study_id=participation.study_id, provider=participation.provider
+        study=participation.study, provider=participation.provider
     )
     return get_platform(channel.provider).return_instructions(channel, submission, ending)
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from annotation.counts import progress_of
 from annotation.services.late_answers import set_late_answers_aside
+from annotation.services.planning import ensure_plan
 from recruitment.services.launch_checks import check_can_open
 from studies.models import Study, StudyEvent
 from studies.services import record_event, record_version
@@ -18,14 +19,20 @@ Status, Verb = Study.Status, StudyEvent.Verb
 
 @transaction.atomic
 def open_study(
-    *, study: Study, confirmed_warnings: Collection[str] = (), by: User | None = None
+    *,
+    study: Study,
+    confirmed_warnings: Collection[str] = (),
+    by: User | None = None,
+    plan_first: bool = False,
 ) -> Study:
     """Let annotators in, and record the version that they will see.
 
-    The study must be a draft or paused. Raises `LaunchRefused` if a launch check finds an error, or
+    With `plan_first`, a missing or outdated plan is made before. The study must be a draft or paused. Raises `LaunchRefused` if a launch check finds an error, or
     a warning whose code is not in `confirmed_warnings`. Locks the study.
     """
     study = _locked(study, {Status.DRAFT, Status.PAUSED}, "opened")
+    if plan_first:
+        ensure_plan(study=study)
     confirmed = check_can_open(study, confirmed_warnings=confirmed_warnings)
     study.status = Status.OPEN
     study.opened_at = study.opened_at or timezone.now()

@@ -138,6 +138,7 @@ def about_channel(channel: Channel) -> dict[str, Any]:
     return {
         "privacy_notice": platform.privacy_notice(channel),
         "pays_per_task": platform.paid_per == Participation.PaidPer.HIT,
+        "pay_claim": platform.claim_at_the_start(channel),
     }
 
 

@@ -23,6 +23,9 @@ from studies.models import Study
 from studies.steps import ShownStep, StepState, steps, study_frame
 from tiebreak.errors import DomainError
 
+# Opening a study plans its tasks, so these do not keep it from opening.
+PLANNING = {"not_planned", "plan_outdated"}
+
 
 @dataclass(frozen=True)
 class ShownCheck:
@@ -41,6 +44,7 @@ def launch(request: HttpRequest, study_id: str) -> HttpResponse:
     if study.status == Study.Status.OPEN:
         current += somebody_can_enter(study)
     checks = [_shown(check, study) for check in current]
+    plans_first = any(check.code in PLANNING for check in current)
     statuses = channel_statuses(study)
     context = {
         "study": study,
@@ -55,6 +59,8 @@ def launch(request: HttpRequest, study_id: str) -> HttpResponse:
         "actions": [
             (name, action.label) for name, action in ACTIONS.items() if action.is_offered(study)
         ],
+        "plans_first": plans_first,
+        "is_ready": not any(check.is_error for check in current if check.code not in PLANNING),
         **cost_context(study),
     }
     return render(request, "recruitment/launch.html", context)
@@ -80,10 +86,12 @@ def act(request: HttpRequest, study_id: str, action: str) -> HttpResponse:
     if action not in ACTIONS:
         raise Http404("There is no such action for a study.")
     back = reverse("recruitment:launch", args=[study.pk])
-    question = ACTIONS[action].question_for(study)
-    if question is not None and not is_confirmed(request, [question]):
-        return ask(request, [question], back=back)
     try:
+        if "confirmed" not in request.POST:
+            ACTIONS[action].prepare_question(study)
+        question = ACTIONS[action].question_for(study)
+        if question is not None and not is_confirmed(request, [question]):
+            return ask(request, [question], back=back)
         sentence = ACTIONS[action].do(study, cast(User, request.user), question)
     except DomainError as refusal:
         messages.error(request, refusal.message, extra_tags=refusal.code)

@@ -63,7 +63,7 @@ LISTS = (
     (
         "stuck",
         "Stuck",
-        "The time for these participants' HIT has run out, or they submitted on the platform"
+        "The time for these participants' task has run out, or they submitted on the platform"
         " without finishing here. Free their places so that others can take them.",
         "release",
     ),

@@ -17,7 +17,7 @@ class Screening(models.Model):
     class CheckAction(models.TextChoices):
         RECORD = "record", "only record the results"
         WARN = "warn", "ask the annotator to read more carefully"
-        STOP = "stop", "give no more work, but count completed HITs"
+        STOP = "stop", "give no more work, but count completed tasks"
         EXCLUDE = "exclude", "give no more work and exclude all ratings"
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="screening")
@@ -28,18 +28,19 @@ class Screening(models.Model):
         help_text="Crowdsourcing platforms require at least two attempts.",
     )
     training_units = models.PositiveSmallIntegerField(
+        "training items",
         default=0,
         validators=between(0, 1000),
-        help_text="The expected answer is shown after each training unit.",
+        help_text="The expected answer is shown after each training item.",
     )
     qualification_units = models.PositiveSmallIntegerField(
-        "units in the qualification test", default=0, validators=between(0, 1000)
+        "items in the qualification test", default=0, validators=between(0, 1000)
     )
     pass_mark = models.PositiveSmallIntegerField(
-        "pass mark (units)",
+        "pass mark (items)",
         default=9,
         validators=between(1, 1000),
-        help_text="A unit is correct if all its criteria with an expected label are answered"
+        help_text="An item is correct if all its criteria with an expected label are answered"
         " correctly.",
     )
     qualification_tries = models.PositiveSmallIntegerField(
@@ -48,7 +49,7 @@ class Screening(models.Model):
     shows_answers = models.BooleanField(
         "show the expected answers after a failed test",
         default=False,
-        help_text="Further attempts use other units as long as there are any.",
+        help_text="Further attempts use other items as long as there are any.",
     )
     valid_days = models.PositiveIntegerField(
         "validity of a passed test (days)",
@@ -67,11 +68,11 @@ class Screening(models.Model):
         help_text="Annotators who passed the test of the chosen study skip the test of this one.",
     )
     check_rate = models.FloatField(
-        "share of HITs with a gold check",
+        "share of tasks with a gold check",
         default=0,
         validators=between(0, 1),
-        help_text="A number from 0 to 1. A gold check is a unit with an expected answer that is"
-        " mixed into a HIT without notice. No annotator sees the same check twice.",
+        help_text="A number from 0 to 1. A gold check is an item with an expected answer that is"
+        " mixed into a task without notice. No annotator sees the same check twice.",
     )
     checks_failed = models.PositiveSmallIntegerField(
         "failed checks before the action",
@@ -90,8 +91,8 @@ class Screening(models.Model):
     def clean(self) -> None:
         if self.qualification_units and self.pass_mark > self.qualification_units:
             sentence = (
-                "The pass mark is higher than the number of units in the test, which is"
-                f" {self.qualification_units}. Lower the pass mark, or add units to the test."
+                "The pass mark is higher than the number of items in the test, which is"
+                f" {self.qualification_units}. Lower the pass mark, or add items to the test."
             )
             error = ValidationError(sentence, code="pass_mark_unreachable")
             raise ValidationError({"pass_mark": error})

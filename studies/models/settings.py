@@ -31,21 +31,40 @@ class VersionedSettings(models.Model):
     """Settings that may change in an open study. A change creates a version for new assignments."""
 
     guidelines = models.TextField(
-        blank=True, help_text="Text in Markdown that is shown before the first HIT."
+        blank=True, help_text="Text in Markdown that is shown before the first task."
     )
     consent = models.TextField(
         blank=True,
         help_text="Text in Markdown. Nothing is stored about annotators before they agree to it.",
     )
+    source_label = models.CharField(
+        "label of the source",
+        max_length=40,
+        blank=True,
+        help_text="Such as “Article” or “Question”. Leave empty for “Source text” or “Conversation”.",
+    )
+    left_label = models.CharField(
+        "label of the left text",
+        max_length=40,
+        blank=True,
+        help_text="Such as “A”. Leave empty for “Left”, or “First” on a narrow screen. Never name a"
+        " system here: which one is left changes.",
+    )
+    right_label = models.CharField(
+        "label of the right text",
+        max_length=40,
+        blank=True,
+        help_text="Leave empty for “Right”, or “Second” on a narrow screen.",
+    )
     hits_per_annotator = models.PositiveIntegerField(
-        "maximum HITs per annotator",
+        "maximum tasks per annotator",
         null=True,
         blank=True,
         validators=between(1, MAX_COUNT),
         help_text="Leave empty for no limit.",
     )
     hits_per_day = models.PositiveIntegerField(
-        "maximum HITs per annotator per day",
+        "maximum tasks per annotator per day",
         null=True,
         blank=True,
         validators=between(1, MAX_COUNT),
@@ -56,8 +75,8 @@ class VersionedSettings(models.Model):
         null=True,
         blank=True,
         validators=between(1, MAX_COUNT),
-        help_text="The study's budget in completed HITs, counted over all annotators. Leave empty"
-        " to collect R responses for every HIT.",
+        help_text="The study's budget in completed tasks, counted over all annotators. Leave empty"
+        " to collect R responses for every task.",
     )
     most_answers_per_day = models.PositiveIntegerField(
         "maximum responses per day",
@@ -67,10 +86,10 @@ class VersionedSettings(models.Model):
         help_text="Leave empty for no limit. Days are in UTC.",
     )
     lease_minutes = models.FloatField(
-        "minutes until an unfinished HIT is released",
+        "minutes until an unfinished task is released",
         default=30,
         validators=between(0.1, MAX_LEASE_MINUTES),
-        help_text="The time is counted from the annotator's last answer. When it is up, the HIT is"
+        help_text="The time is counted from the annotator's last answer. When it is up, the task is"
         " offered to others.",
     )
 
@@ -99,18 +118,18 @@ class FrozenSettings(models.Model):
         GENERATION = "generation", "a single generation"
 
     class Bundling(models.TextChoices):
-        INSTANCE = "instance", "one instance and one pair of systems per HIT"
-        MIXED = "mixed", "several instances and pairs of systems per HIT"
+        INSTANCE = "instance", "one instance and one pair of systems per task"
+        MIXED = "mixed", "several instances and pairs of systems per task"
 
     class Abandoned(models.TextChoices):
-        WHOLE_HIT = "whole_hit", "offer the whole HIT again"
-        UNITS = "units", "offer only the missing units"
+        WHOLE_HIT = "whole_hit", "offer the whole task again"
+        UNITS = "units", "offer only the missing items"
 
     unit_kind = models.CharField(
-        max_length=10, choices=UnitKind.choices, default=UnitKind.COMPARISON
+        "what an item is", max_length=10, choices=UnitKind.choices, default=UnitKind.COMPARISON
     )
     comparisons_per_hit = models.PositiveSmallIntegerField(
-        "comparisons per HIT (N)",
+        "comparisons per task (N)",
         default=5,
         validators=between(1, 100),
         help_text="How many comparisons an annotator rates in one task.",
@@ -120,23 +139,23 @@ class FrozenSettings(models.Model):
         max_length=10,
         choices=Bundling.choices,
         default=Bundling.INSTANCE,
-        help_text="With several instances per HIT, each pair of systems is compared once per"
-        " instance. A HIT then contains each pair equally often (±1) and no instance twice.",
+        help_text="With several instances per task, each pair of systems is compared once per"
+        " instance. A task then contains each pair equally often (±1) and no instance twice.",
     )
     repeats_per_hit = models.PositiveSmallIntegerField(
-        "repeats per HIT",
+        "repeats per task",
         default=0,
         validators=between(0, 100),
-        help_text="How many units are shown a second time with the sides swapped, to measure"
+        help_text="How many items are shown a second time with the sides swapped, to measure"
         " self-agreement. Repeats are used for no other statistic.",
     )
     repeat_distance = models.PositiveSmallIntegerField(
-        "minimum distance of a repeat, in units",
+        "minimum distance of a repeat, in items",
         default=3,
         validators=between(1, 100),
     )
     abandoned = models.CharField(
-        "abandoned HITs", max_length=10, choices=Abandoned.choices, default=Abandoned.WHOLE_HIT
+        "abandoned tasks", max_length=10, choices=Abandoned.choices, default=Abandoned.WHOLE_HIT
     )
     similarity = models.CharField(max_length=200, default="rouge1")
     pairing = models.CharField(
@@ -192,10 +211,10 @@ class FreeSettings(models.Model):
     """Settings that may change at any time."""
 
     ratings_per_hit = models.PositiveSmallIntegerField(
-        "ratings per HIT (R)",
+        "ratings per task (R)",
         default=3,
         validators=between(1, 1000),
-        help_text="How many annotators complete each HIT. The number can be increased later, but not"
+        help_text="How many annotators complete each task. The number can be increased later, but not"
         " decreased.",
     )
     annotators_per_address = models.PositiveIntegerField(
@@ -219,11 +238,11 @@ class FreeSettings(models.Model):
         "maximum unverified annotators at the same time",
         default=1000,
         validators=between(1, MAX_COUNT),
-        help_text="How many annotators whose identity no platform confirms may have a HIT in"
+        help_text="How many annotators whose identity no platform confirms may have a task in"
         " progress.",
     )
     minutes_per_hit = models.FloatField(
-        "estimated minutes per HIT",
+        "estimated minutes per task",
         null=True,
         blank=True,
         validators=between(0.1, MAX_MINUTES_PER_HIT),

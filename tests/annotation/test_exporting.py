@@ -20,6 +20,9 @@ from tests.annotation.datasets import loaded_dataset
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_study
 from tests.tiebreak.formats.bundles import make_bundle
+from tiebreak.formats.errors import Problems
+from tiebreak.formats.rows import read_rows
+from tiebreak.scales import Scale
 
 pytestmark = pytest.mark.django_db
 # A people's vote on each of the units of `rated`: A, a tie, B twice, both bad.
@@ -248,6 +251,45 @@ def contents(folder: Path) -> dict[str, bytes]:
         for path in folder.rglob("*")
         if path.is_file()
     }
+
+
+@pytest.mark.parametrize("name", ["jsonl", "csv", "parquet"])
+def test_ratings_with_texts_name_the_winner_in_every_format(name, tmp_path):
+    study = rated(tmp_path / "b", conversation=True)
+    export_study(study=study, out=tmp_path / "out", formats=[name], with_texts=True)
+    rows = [row for _, row in read_rows(tmp_path / "out" / f"ratings.{name}", Problems())]
+    won = {(row["unit"], row["rater"]): row["winner"] for row in rows}
+    assert [won["u0", f"r{i}"] for i in range(3)] == ["old", "old", "new"]
+    assert (won["u1", "r0"], won["u4", "r0"]) == ("tie", "bad")
+    assert {row["text_b"] for row in rows if row["unit"] == "u2"} == {"new on u2"}
+    assert {row["source"] for row in rows if row["unit"] == "u1"} == {"Question u1?"}
+    codebook = (tmp_path / "out" / "codebook.md").read_text()
+    assert "| winner |" in codebook
+
+
+def test_a_conversation_is_the_source_if_there_is_no_other(tmp_path):
+    study = rated(tmp_path / "b", conversation=True)
+    study.dataset.instances.update(source="")
+    row = next(exported_ratings.rating_rows(study, with_texts=True))
+    assert row["source"] == "Be brief.\n\nWhy?"
+
+
+def test_what_is_no_preference_or_was_not_understood_has_no_winner():
+    assert exported_ratings.winner({"label": 4}, Scale.parse("ordinal:1..5")) == ""
+    assert exported_ratings.winner({"label": None}, Scale.parse("preference")) == ""
+
+
+def test_an_export_with_texts_can_be_imported_again(tmp_path):
+    study = rated(tmp_path / "b")
+    export_study(study=study, out=tmp_path / "out", with_texts=True)
+    again = import_study(path=tmp_path / "out").study
+    assert Rating.objects.filter(unit__study=again).count() == 21
+
+
+def test_the_command_adds_texts(tmp_path):
+    study = rated(tmp_path / "b")
+    call_command("export_study", study.pk, out=tmp_path / "out", with_texts=True)
+    assert "winner" in lines(tmp_path / "out" / "ratings.jsonl")[0]
 
 
 def test_an_export_of_an_imported_export_has_identical_files(tmp_path):

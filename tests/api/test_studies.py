@@ -136,6 +136,18 @@ def test_a_study_is_opened_paused_closed_and_reopened(client, ruth):
     assert problem_of(post(client, "reopen", study)) == (409, "wrong_state")
 
 
+def test_one_request_plans_and_opens_and_a_refused_one_plans_nothing(client, ruth):
+    study = make_study(instances=1, member=ruth, guidelines="")
+    assert problem_of(post(client, "open", study)) == (409, "not_planned")
+    refusal = post(client, "open", study, plan_first=True)
+    assert problem_of(refusal) == (409, "unconfirmed_warnings")
+    assert not study.hits.exists()
+    warnings = [problem["code"] for problem in refusal.json()["problems"]]
+    opened = post(client, "open", study, plan_first=True, confirmed_warnings=warnings)
+    assert (opened.status_code, opened.json()["status"]) == (200, "open")
+    assert study.hits.exists()
+
+
 @pytest.mark.parametrize("name", ["plan", "open", "pause", "close", "reopen"])
 def test_the_state_of_another_researchers_study_stays(omar, ruth, name):
     study = make_open_study(instances=1, member=ruth)

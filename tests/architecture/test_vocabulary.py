@@ -13,8 +13,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from django.db.models import Field, Model
 from django.urls import get_resolver
 
+from recruitment.models import Channel
+from studies.models import Criterion, Screening, Study
 from tests.architecture.test_imports import PACKAGES
 from tests.architecture.test_urls import patterns
 from tests.paths import ROOT
@@ -185,7 +188,28 @@ TEXTS = {
     "known units": r"\bknown (units?|pairs?)\b",
     "books": r"\bbooks\b",
     "seat": r"\bseats?\b",
+    "people for annotators": r"\b(ratings?|preferences|majority) (by|of) people\b",
 }
+# Words of the code and of files that are other words on pages. MTurk calls its own tasks HITs. A
+# sentence about a row of a file or an argument of the library uses the name of its column.
+TASK_AND_ITEM = re.compile(r"(?<![-\w])(HITs?|[Uu]nits?)\b")
+NAMES_OF_COLUMNS = re.compile(
+    r"^(recruitment/platforms/mturk/|recruitment/messages\.py"
+    r"|templates/recruitment/(platform_preview|return_instructions)\.html"
+    r"|annotation/(import_checks|services/machine_ratings)\.py|api/views/ratings\.py"
+    r"|tiebreak/(formats/(?!export_columns)|stats/))"
+)
+# What researchers read of a dataset are its instances: an item is what annotators rate.
+DATA_PAGES = re.compile(
+    r"^(templates/(imports/|studies/data)|annotation/(services/items|views/data))"
+)
+# Written for those who run studies, not for those who read the code, the library or the files.
+GUIDES = (
+    *(ROOT / "docs").glob("how-to/*.md"),
+    *(ROOT / "docs" / f"{name}.md" for name in ("collecting", "generate-and-select", "index")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("tutorial", "which-number")),
+    ROOT / "README.md",
+)
 # The annotators' pages call a HIT a task; MTurk's own button says "Submit the HIT".
 ANNOTATOR_PAGES = re.compile(
     r"^templates/(annotation/(?!ratings_counted)|annotator_base"
@@ -344,6 +368,68 @@ def test_annotators_read_of_tasks_and_not_of_hits():
         and "Submit the HIT" not in use.text
     }
     check_none(left)
+
+
+def is_sentence(text: str) -> bool:
+    return " " in text
+
+
+def test_pages_speak_of_tasks_and_items():
+    """One word for one thing: a HIT is a task, and a unit an item, wherever people read."""
+    left = {
+        use
+        for use in page_texts()
+        if is_sentence(use.text)
+        and TASK_AND_ITEM.search(use.text)
+        and not NAMES_OF_COLUMNS.search(use.file)
+        and not use.text.startswith(("SELECT", "INSERT", "UPDATE", "WITH"))
+    }
+    check_none(left, "task or item")
+
+
+def test_counted_nouns_are_the_words_of_pages():
+    """A noun that a number stands before is a word alone, in a call."""
+    nouns = {
+        Use(noun.value, path.relative_to(ROOT).as_posix(), noun.lineno)
+        for path in sources(tuple(PACKAGES))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        if node.func.id in ("counted", "_number_of")
+        for noun in node.args[1:]
+        if isinstance(noun, ast.Constant) and isinstance(noun.value, str)
+    }
+    assert len(nouns) > 20
+    check_none({use for use in nouns if TASK_AND_ITEM.search(use.text)}, "task or item")
+
+
+@pytest.mark.parametrize("model", [Study, Screening, Criterion, Channel])
+def test_labels_of_fields_are_the_words_of_pages(model: type[Model]):
+    fields = [field for field in model._meta.get_fields() if isinstance(field, Field)]
+    texts = [
+        str(text)
+        for field in fields
+        if field.editable
+        for text in (field.verbose_name, field.help_text, *(name for _, name in field.flatchoices))
+    ]
+    texts += [str(model._meta.verbose_name), str(model._meta.verbose_name_plural)]
+    assert not [text for text in texts if TASK_AND_ITEM.search(text)]
+
+
+def test_the_pages_of_the_data_speak_of_instances():
+    left = {
+        use
+        for use in page_texts()
+        if DATA_PAGES.search(use.file)
+        and is_sentence(use.text)
+        and re.search(r"\bitems?\b", use.text, re.I)
+    }
+    check_none(left, "instance")
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
+def test_guides_use_the_words_of_the_pages(guide: Path):
+    prose = re.sub(r"```.*?```|`[^`\n]*`|\]\([^)]*\)", " ", guide.read_text(), flags=re.S)
+    assert not TASK_AND_ITEM.findall(prose)
 
 
 def test_no_client_module_has_a_retired_name():

@@ -66,7 +66,7 @@ def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
     page.get_by_role("button", name="Preview selection").click()
     expect(page.locator("#draw caption")).to_have_text(numbers(30))
     expect(page.locator("#draw td").first).to_have_text(numbers(5, 12))
-    page.get_by_role("button", name="Draw instances and plan HITs").click()
+    page.get_by_role("button", name="Draw instances and plan tasks").click()
     expect(page.locator(".confirm li").first).to_have_text(numbers(5, 12))
     page.get_by_role("button", name="Draw and plan").click()
     expect(success(page, 5, 5, 10, 15)).to_be_visible()

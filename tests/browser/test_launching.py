@@ -84,12 +84,12 @@ def test_a_study_is_mended_opened_closed_reopened_and_takes_late_answers(page: P
     look(page, "draft", of_ours=False)
 
     page.get_by_role("button", name="Open…").click()
-    expect(shown(page, "not_planned")).to_be_visible()
-    look(page, "refused")
-    page.get_by_role("link", name="Go back").click()
+    expect(page.locator("[data-final] li")).to_have_count(5)
+    look(page, "planned")
+    page.get_by_role("link", name="Cancel").click()
 
     page.locator("#id_guidelines").fill("Read both texts.")
-    page.get_by_role("button", name="Plan HITs").click()
+    page.get_by_role("button", name="Plan tasks").click()
     expect(success(page, 2)).to_be_visible()
     expect(page.locator("#id_guidelines")).to_have_value("Read both texts.")
     expect(shown(page, "identical_texts")).to_contain_text(numbers(1, 10))
@@ -141,7 +141,7 @@ def test_leaving_with_something_typed_asks_and_sending_it_does_not(
     page.wait_for_timeout(300)
     assert asked == ["beforeunload"]
     assert page.url == address
-    page.get_by_role("button", name="Plan HITs").click()
+    page.get_by_role("button", name="Plan tasks").click()
     expect(success(page, 2)).to_be_visible()
     assert asked == ["beforeunload"]
     page.get_by_label("Title").press("Enter")  # saves, and does no verb

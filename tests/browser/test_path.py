@@ -89,10 +89,10 @@ def test_a_study_is_made_on_the_path_step_by_step(
     row = page.locator("[data-prefix=comprehension] .row")
     row.get_by_label("Text:").fill("Which one is better?")
     row.get_by_label("Choices:").fill("the shorter\nthe longer")
-    page.get_by_label("Training units").fill("1")
+    page.get_by_label("Training items").fill("1")
     page.locator("#id_make-role").select_option("training")
     page.locator("#id_make-n").fill("2")
-    press(page, "Make units")
+    press(page, "Make items")
     expect(page.locator(".reference-unit")).to_have_count(2)
     expect(row.get_by_label("Text:")).to_have_value("Which one is better?")
     look(page)
@@ -100,8 +100,8 @@ def test_a_study_is_made_on_the_path_step_by_step(
     expect(page.locator(".reference-unit")).to_have_count(1)
     press(page, "Save and continue")
 
-    page.get_by_label("Maximum HITs per annotator:").fill("2")
-    page.get_by_label("Estimated minutes per HIT").fill("6")
+    page.get_by_label("Maximum tasks per annotator:").fill("2")
+    page.get_by_label("Estimated minutes per task").fill("6")
     page.get_by_label("Reward per annotator").fill("2")
     expect(page.locator("#cost")).to_contain_text("12.00 GBP")  # 4 tasks, R = 3, 1.00 each
     look(page)
@@ -113,7 +113,7 @@ def test_a_study_is_made_on_the_path_step_by_step(
     assert state(page, "recruit") == "done"
 
     step(page, "launch")
-    press(page, "Plan HITs")
+    press(page, "Plan tasks")
     look(page)
     press(page, "Open…")
     page.locator(".confirm button.primary").click()

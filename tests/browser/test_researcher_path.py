@@ -126,10 +126,10 @@ def screen(page: Page, url: str, study: Study) -> None:
     page.get_by_role("button", name="Save and continue editing").click()
     see(success(page))
     for role, n in (("training", 1), ("qualification", 2)):
-        page.get_by_role("button", name="Add reference units…").click()
+        page.get_by_role("button", name="Add reference items…").click()
         page.locator("select[name=role]").select_option(role)
         page.locator("input[name=n]").fill(str(n))
-        page.get_by_role("button", name="Add units").click()
+        page.get_by_role("button", name="Add items").click()
         see(success(page, n))
 
 

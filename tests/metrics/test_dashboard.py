@@ -194,7 +194,7 @@ def test_the_page_takes_few_queries(client, study, django_assert_max_num_queries
 @pytest.mark.parametrize(
     ("stratifier", "name", "words"),
     [
-        ("all", "all", "all units"),
+        ("all", "all", "all items"),
         ("agreement", "PA=1", "all give the same label"),
         ("agreement", "0.6<=PA<0.8", "60% to under 80% give the majority label"),
         ("agreement", "undefined", "fewer than two ratings"),

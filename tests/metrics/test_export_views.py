@@ -1,5 +1,7 @@
 """The page Data & report: its formats, its exports, and the progress of one that is written."""
 
+import csv
+import io
 import re
 
 import pytest
@@ -54,7 +56,7 @@ def test_a_finished_export_shows_its_size_and_ratings(client, study):
     body = {"formats": ["preference", "hf"], "ties": "both"}
     client.post(at("export", study.pk), body)
     job = Job.objects.get()
-    assert job.options == body
+    assert job.options == body | {"with_texts": False}
     page = client.get(at("exports-part", study.pk)).content.decode()
     assert at("download-export", study.pk, job.public_id) in page
     assert ">21</td>" in page
@@ -117,3 +119,58 @@ def test_the_file_of_another_study_is_not_sent(client, study):
     assert export_jobs.export_file(job).is_file()
     for owner in (study, theirs):
         assert client.get(at("download-export", owner.pk, job.public_id)).status_code == 404
+
+
+# Direct downloads.
+
+
+def csv_of(answer) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
+
+
+def test_the_overview_and_the_results_lead_to_the_files(client, study):
+    for page in (at("dashboard", study.pk), at("results", study.pk)):
+        html = client.get(page).content.decode()
+        assert at("ratings-csv", study.pk) in html
+        assert at("report-files", study.pk) in html
+
+
+def test_a_viewer_is_offered_no_files_with_raters(client, ruth, study):
+    Membership.objects.update(role="viewer")
+    assert at("ratings-csv", study.pk) not in client.get(at("dashboard", study.pk)).content.decode()
+    assert client.get(at("ratings-csv", study.pk)).status_code == 403
+
+
+def test_the_ratings_come_at_once_with_their_texts(client, study):
+    answer = client.get(at("ratings-csv", study.pk))
+    assert answer["Content-Type"].startswith("text/csv")
+    rows = csv_of(answer)
+    assert len(rows) == 21
+    assert {row["winner"] for row in rows} == {"old", "new", "tie", "bad"}
+    assert rows[0]["text_a"] == f"old on {rows[0]['unit']}"
+
+
+def test_the_ratings_of_a_large_study_are_left_to_a_worker(client, study, monkeypatch):
+    monkeypatch.setattr("metrics.export_views.MAX_DIRECT", 20)
+    page = client.get(at("ratings-csv", study.pk), follow=True)
+    assert page.redirect_chain[-1][0] == at("data-and-report", study.pk)
+    assert "too_many" in codes_on(page)
+
+
+def test_the_pdf_of_a_written_report_comes_by_itself(client, study):
+    client.post(at("report-files", study.pk))
+    client.post(at("export", study.pk), {"formats": ["csv"]})
+    export, report = (Job.objects.get(kind=kind) for kind in ("export", "report-files"))
+    listed = client.get(at("exports-part", study.pk)).content.decode()
+    assert at("report-pdf", study.pk, report.public_id) in listed
+    assert at("report-pdf", study.pk, export.public_id) not in listed
+    answer = client.get(at("report-pdf", study.pk, report.public_id))
+    assert answer.content.startswith(b"%PDF")
+    assert client.get(at("report-pdf", study.pk, export.public_id)).status_code == 404
+
+
+def test_the_pdf_of_another_study_is_not_sent(client, ruth, study):
+    client.post(at("report-files", study.pk))
+    other = make_open_study(instances=1, member=ruth)
+    job = Job.objects.get()
+    assert client.get(at("report-pdf", other.pk, job.public_id)).status_code == 404

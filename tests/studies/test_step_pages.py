@@ -14,6 +14,7 @@ from studies.services import record_event
 from tests.pages import codes_on, levels_on
 from tests.studies.factories import make_open_study, make_study
 
+LABELS = ("source_label", "left_label", "right_label")
 pytestmark = pytest.mark.django_db
 
 
@@ -51,7 +52,7 @@ def task_of(study: Study, **values: object) -> dict[str, object]:
         "scale_card": "preference:tie",
         "position": 0,
     }
-    names = ("title", "guidelines", "consent", "source_format", "generation_format")
+    names = ("title", "guidelines", "consent", "source_format", "generation_format", *LABELS)
     fields = {name: getattr(study, name) for name in names}
     return fields | rows("criteria", row, stored=1) | values
 
@@ -68,6 +69,20 @@ def test_a_step_saves_its_fields_alone_and_records_it(client, study):
         5,
     )
     assert LogEntry.objects.get().object_id == study.pk
+
+
+def test_the_parts_are_labelled_in_the_preview_before_the_step_is_saved(client, study):
+    typed = task_of(study, source_label="Article", left_label="A", right_label="<B>")
+    preview = client.post(
+        reverse("recruitment:typed-preview", args=[study.pk]), typed | {"page": "unit"}
+    )
+    html = preview.content.decode()
+    assert ">Article<" in html
+    assert html.count(">A<") == html.count("&lt;B&gt;") == 2  # above the text, and in the answer
+    assert ">Left<" not in html
+    client.post(page_of("studies:task", study), typed)
+    study.refresh_from_db()
+    assert (study.source_label, study.left_label, study.right_label) == ("Article", "A", "<B>")
 
 
 def test_save_and_continue_leads_to_the_next_step_that_is_needed_and_save_back(client, study):

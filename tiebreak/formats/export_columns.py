@@ -10,7 +10,7 @@ from tiebreak.formats import rating_cells
 Columns = Mapping[str, str]
 
 RATINGS: Columns = {
-    "unit": "id of the rated unit: a comparison, or a single generation",
+    "unit": "id of the rated item: a comparison, or a single generation",
     "rater": "an annotator's pseudonym, or a machine rater's name",
     "label": "the rating; in a preference, −1 is system A, 0 a tie and 1 system B",
     "kind": "human or machine",
@@ -32,15 +32,15 @@ RATINGS: Columns = {
     "inclusion_probability": "the probability with which the instance was drawn",
     "side_a": "the side of system A: left (first) or right (second)",
     "layout": "side_by_side, or stacked on a narrow screen",
-    "position": "position of the unit in its HIT, from 1",
-    "hit_position": "position of the HIT in the annotator's sequence, from 1",
+    "position": "position of the item in its task, from 1",
+    "hit_position": "position of the task in the annotator's sequence, from 1",
     "duration_ms": "milliseconds from display to answer",
     "created_at": "time of the answer, UTC",
     "study_version": "the version of guidelines, consent and limits that the annotator saw",
     "participation": "id of the annotator's participation in the study",
-    "surplus": "flag: complete, but the HIT already had all R responses",
+    "surplus": "flag: complete, but the task already had all R responses",
     "superseded": "flag: the annotator changed the answer later",
-    "partial": "flag: part of a HIT that its annotator left unfinished",
+    "partial": "flag: part of a task that its annotator left unfinished",
     "late": "flag: arrived after the study was closed",
     "excluded": "flag: excluded from the results for the reason in excluded_reason",
     "excluded_reason": "why the rating was excluded",
@@ -49,6 +49,15 @@ RATINGS: Columns = {
     "chars_a": "length of A's text in characters",
     "chars_b": "length of B's text in characters",
 }
+
+# What a spreadsheet needs so that each rating can be read by itself; an option of the export.
+TEXTS: Columns = {
+    "source": "the instance's source; of a conversation, its messages one after another",
+    "text_a": "the text of system A, or the single text",
+    "text_b": "the text of system B",
+    "winner": "the name of the preferred system; tie if none is preferred, bad if both are bad",
+}
+RATINGS_WITH_TEXTS: Columns = {**RATINGS, **TEXTS}
 
 SEPARABILITY: Columns = {
     "instance": "id of the instance in instances.jsonl",
@@ -69,7 +78,7 @@ SEPARABILITY: Columns = {
     "truncated": "how many of the instance's texts exceeded the encoder's maximum length",
 }
 REFERENCE_ANSWERS: Columns = {
-    "unit": "id of the reference unit, as in the ratings",
+    "unit": "id of the reference item, as in the ratings",
     "role": "gold, training or qualification",
     "criterion": "name of the criterion",
     "expected": "the label that counts as correct, in system order as in the ratings",
@@ -81,10 +90,10 @@ REFERENCE_ANSWERS: Columns = {
     "sample_b": "sample index of system B's generation",
 }
 DESIGN: Columns = {
-    "unit": "id of the unit, as in the ratings",
+    "unit": "id of the item, as in the ratings",
     "role": "main, gold, training or qualification",
-    "hit": "number of the unit's HIT; empty for gold checks, which are mixed into other HITs",
-    "repeats": "how often the HIT shows the unit again, as a planned repeat",
+    "hit": "number of the item's task; empty for gold checks, which are mixed into other tasks",
+    "repeats": "how often the task shows the item again, as a planned repeat",
     "instance": "id of the instance in instances.jsonl",
     "category": "the instance's category",
     "system_a": "the first system in canonical order",
@@ -103,7 +112,7 @@ PREFERENCE: Columns = {
     "chosen": "the text that more annotators preferred",
     "rejected": "the other text",
     "criterion": "name of the criterion",
-    "unit": "id of the unit, as in the ratings",
+    "unit": "id of the item, as in the ratings",
     "instance": "id of the instance in instances.jsonl",
     "category": "the instance's category",
     "chosen_system": "the system of the chosen text",

@@ -8,7 +8,7 @@ from tiebreak.report.model import RaterSection
 from tiebreak.stats.leave_one_out import mode_credits
 from tiebreak.stats.results import Estimate, undefined
 
-NOBODY_ELSE = "Nobody else rated this rater's units."
+NOBODY_ELSE = "Nobody else rated this rater's items."
 NO_INTERVAL = "Intervals are not computed for single raters."
 
 

@@ -33,7 +33,7 @@ DRAWN = (
     " drawn with unequal probabilities."
 )
 NO_SEPARABILITY = (
-    "The separability of the instances was not scored. Score them before planning the HITs."
+    "The separability of the instances was not scored. Score them before planning the tasks."
 )
 TOO_MANY = (
     "The report leaves out Elo ratings of more than {maximum:,} comparisons, because they take minutes"

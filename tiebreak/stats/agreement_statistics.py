@@ -17,7 +17,7 @@ from tiebreak.stats.validation import FloatArray, IntArray, as_values, check_at_
 Categories = int | Literal["observed"] | None
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
-NO_PAIR = "No unit has two ratings."
+NO_PAIR = "No item has two ratings."
 ONE_LABEL = "Only one label was observed, so agreement cannot be compared with chance agreement."
 
 CERTAIN = "There is only one label, so chance agreement is certain."
@@ -123,7 +123,7 @@ def cohen_statistic(n_labels: int) -> Statistic:
         first, second = sums[..., 2 : n_labels + 2], sums[..., n_labels + 2 :]
         return cohen_value(mean_value(sums), first, second)
 
-    empty = "No unit was rated by both raters."
+    empty = "No item was rated by both raters."
     return Statistic(2 * n_labels + 2, features, value, empty, ONE_LABEL)
 
 

@@ -15,7 +15,7 @@ FORMS = ("distance", "divergence", "distance_base_2")
 MAX_LABELS = 25
 _MANY_LABELS = (
     f"There is no interval because the scale has more than {MAX_LABELS} labels, so that bins"
-    " contain too few units."
+    " contain too few items."
 )
 _ROUNDING = 1e-15
 

@@ -10,7 +10,7 @@ from tiebreak.stats.counts import Patterns, as_patterns
 from tiebreak.stats.results import Estimate
 from tiebreak.stats.validation import FloatArray, IntArray
 
-NO_PAIR = "No unit has two ratings."
+NO_PAIR = "No item has two ratings."
 
 
 def leave_one_out(

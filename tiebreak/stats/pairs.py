@@ -31,7 +31,7 @@ from tiebreak.stats.bootstrap import Statistic, ratio
 from tiebreak.stats.leave_one_out import mode_credits, outer_credits
 from tiebreak.stats.validation import FloatArray, IntArray
 
-NO_OVERLAP = "No unit has labels from both humans and this machine."
+NO_OVERLAP = "No item has labels from both humans and this machine."
 
 Mask = npt.NDArray[np.bool_]
 LabelWeights = Callable[[IntArray], FloatArray]
@@ -164,7 +164,7 @@ class Pairs:
             compared = has_pair(humans) & self.is_compared(rows)
             return np.column_stack([compared, (outer_credits(humans) * machine).sum(axis=1)])
 
-        reason = "No unit has two human ratings and an answer from this machine."
+        reason = "No item has two human ratings and an answer from this machine."
         return Statistic(2, features, mean_value, reason, reason)
 
 

@@ -26,11 +26,11 @@ from tiebreak.stats.validation import (
     check_share,
 )
 
-NO_LABEL = "No unit has a human label."
-NO_PAIR = "No unit has both a human and a machine label."
-NO_UNLABELLED = "No unit without a human label has a machine label."
+NO_LABEL = "No item has a human label."
+NO_PAIR = "No item has both a human and a machine label."
+NO_UNLABELLED = "No item without a human label has a machine label."
 ONE_INSTANCE = (
-    "There is no interval because a standard error needs at least two independent units or"
+    "There is no interval because a standard error needs at least two independent items or"
     " instances."
 )
 NO_VARIATION = (

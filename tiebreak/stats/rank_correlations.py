@@ -21,7 +21,7 @@ Sides = Callable[[IntArray], tuple[FloatArray, FloatArray]]
 
 CORRELATIONS: tuple[Correlation, ...] = ("spearman", "kendall")
 CONSTANT = (
-    "Humans or the machine gave all units the same value, so a rank correlation is undefined."
+    "Humans or the machine gave all items the same value, so a rank correlation is undefined."
 )
 MAX_CELLS = 4096
 MANY_CELLS = (

@@ -32,6 +32,12 @@ class Command(BaseCommand):
             help="in the format preference, leave ties out, write half of them in each direction, or"
             " write each in both (default: %(default)s)",
         )
+        parser.add_argument(
+            "--with-texts",
+            action="store_true",
+            help="in jsonl, csv and parquet, add the source, both texts and the preferred system's"
+            " name to each rating",
+        )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -44,7 +50,11 @@ class Command(BaseCommand):
         formats = [name.strip() for name in options["format"].split(",") if name.strip()]
         try:
             counted = export_study(
-                study=study, out=options["out"], formats=formats, ties=options["ties"]
+                study=study,
+                out=options["out"],
+                formats=formats,
+                ties=options["ties"],
+                with_texts=options["with_texts"],
             )
         except DomainError as error:
             raise CommandError(error.message) from error

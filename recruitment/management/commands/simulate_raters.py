@@ -30,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--raters", type=int, help="number of bots; by default 3, or as many as a dry run needs"
         )
-        parser.add_argument("--hits", type=int, help="maximum number of HITs per bot")
+        parser.add_argument("--hits", type=int, help="maximum number of tasks per bot")
         parser.add_argument("--accuracy", type=float, default=0.8)
         parser.add_argument("--position-bias", type=float, default=0.0)
         parser.add_argument("--drop-out", type=float, default=0.0)
@@ -38,7 +38,7 @@ class Command(BaseCommand):
             "--malice", type=float, default=0.0, help="share of answers given without reading"
         )
         parser.add_argument(
-            "--seconds", type=float, default=8.0, help="median number of seconds per unit"
+            "--seconds", type=float, default=8.0, help="median number of seconds per item"
         )
         parser.add_argument("--url", help="URL of a running server, such as http://127.0.0.1:8000")
         parser.add_argument(

@@ -17,12 +17,16 @@ from recruitment.platforms.base import (
     PrivacyNotice,
     ReturnInstructions,
 )
+from recruitment.platforms.pay_claims import PayClaimSettings, claim_at_the_start, with_code
 from tiebreak.errors import DomainError
 
 SALT = "annotation.invitation"
 
 
-class InvitationSettings(forms.Form):
+class InvitationSettings(PayClaimSettings):
+    knows = True
+    field_order = ("people",)
+
     people = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 8}),
         error_messages={
@@ -53,6 +57,7 @@ class Invitation(Platform):
     name = "invitation"
     title = "Personal invitations"
     paid_per = Participation.PaidPer.HIT
+    pays_participants = False
     settings_form = InvitationSettings
     settings_of_account = frozenset({"people"})
     has_one_link = False
@@ -69,6 +74,9 @@ class Invitation(Platform):
             if n > 1
             else "Open to the one person listed below."
         )
+
+    def claim_at_the_start(self, channel: Channel) -> str:
+        return claim_at_the_start(channel)
 
     def privacy_notice(self, channel: Channel) -> PrivacyNotice:
         return PrivacyNotice(
@@ -87,7 +95,7 @@ class Invitation(Platform):
     ) -> ReturnInstructions:
         if submission is None or ending != Ending.COMPLETED:
             return ReturnInstructions()
-        return ReturnInstructions(code=submission.completion_code)
+        return with_code(channel, submission)
 
 
 NOT_INVITED = (

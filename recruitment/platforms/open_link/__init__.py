@@ -16,15 +16,21 @@ from recruitment.platforms.base import (
     PrivacyNotice,
     ReturnInstructions,
 )
+from recruitment.platforms.pay_claims import PayClaimSettings, claim_at_the_start, with_code
 
 
 class OpenLink(Platform):
     name = "open-link"
     title = "Open link"
     paid_per = Participation.PaidPer.HIT
+    pays_participants = False
+    settings_form = PayClaimSettings
 
     def audience(self, channel: Channel) -> str:
         return "Open to anyone with the link below."
+
+    def claim_at_the_start(self, channel: Channel) -> str:
+        return claim_at_the_start(channel)
 
     def privacy_notice(self, channel: Channel) -> PrivacyNotice:
         return PrivacyNotice(f"We do not ask who you are. {COOKIE} {ADDRESS}")
@@ -38,7 +44,7 @@ class OpenLink(Platform):
     ) -> ReturnInstructions:
         if submission is None or ending != Ending.COMPLETED:
             return ReturnInstructions()
-        return ReturnInstructions(code=submission.completion_code)
+        return with_code(channel, submission)
 
 
 def new_entry_token() -> str:

@@ -488,10 +488,10 @@ def _report(submission: ProlificSubmission) -> PlatformReport:
 NEEDS_OF_STUDY = {
     "no_reward": "Enter the reward per annotator in the design, because Prolific shows it.",
     "no_minutes": (
-        "Enter the estimated minutes per HIT in the design, because Prolific shows the total time."
+        "Enter the estimated minutes per task in the design, because Prolific shows the total time."
     ),
     "no_limit": (
-        "Enter the maximum number of HITs per annotator in the design, because Prolific shows one"
+        "Enter the maximum number of tasks per annotator in the design, because Prolific shows one"
         " reward and one time for all of them."
     ),
 }

@@ -25,14 +25,18 @@ def of(rows: list[dict]) -> CriterionSection:
 
 @pytest.fixture(scope="module")
 def section() -> CriterionSection:
-    """Return 24 instances with separability, three raters, and a machine in two runs."""
+    """Return 24 instances with separability, three raters, and a machine in two runs.
+
+    The last instance has two units, so that there are rating sets of more than one rating.
+    """
     labels = [[1, 1, (-1) ** n] for n in range(24)]
     rows = preferences(labels, side_a="left")
+    rows += [row | {"unit": "u23b"} for row in rows[-3:]]
     machine = [
         row | {"rater": "judge", "kind": "machine", "run": run}
         for row, run in product(rows[2::3], (0, 1))
     ]
-    return of([row | {"separability": int(row["unit"][1:]) / 24} for row in [*rows, *machine]])
+    return of([row | {"separability": int(row["instance"][1:]) / 24} for row in [*rows, *machine]])
 
 
 def alternative(figure: Figure) -> str:
@@ -68,7 +72,7 @@ def test_the_data_have_all_digits_of_the_report(section):
 
 def test_agreement_is_never_drawn_for_all_units_alone(section):
     names = [row[0] for row in agreement_figure(section).rows]
-    assert names[0] == "All units"
+    assert names[0] == "All items"
     assert len(names) > 3
 
 

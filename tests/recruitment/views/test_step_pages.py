@@ -11,6 +11,7 @@ from django.urls import reverse
 from recruitment.costs import forecast
 from recruitment.models import Channel
 from studies.models import Generation, Study, Unit
+from studies.models.settings import FrozenSettings, fields_of
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, levels_on
 from tests.studies.factories import make_open_study, make_study
@@ -214,6 +215,60 @@ def test_a_study_is_planned_and_opened_on_the_page_after_a_confirmation(client, 
     study.refresh_from_db()
     assert study.status == "open"
     assert page.redirect_chain[-1][0] == page_of("recruitment:launch", study)
+
+
+def test_one_button_plans_and_asks_to_open(client, study):
+    open_ = reverse("recruitment:launch-action", args=[study.pk, "open"])
+    page = client.get(page_of("recruitment:launch", study))
+    assert "Plan and open…" in page.content.decode()
+    question = client.post(open_)
+    assert study.hits.count() == 4
+    (asked,) = question.context["questions"]
+    assert not asked.problems
+    assert {4, 12} <= {int(n) for n in re.findall(r"\d+", asked.sentences[0])}
+    post_confirmed(client, open_)
+    study.refresh_from_db()
+    assert study.status == "open"
+
+
+def test_a_plan_that_the_design_has_outgrown_is_made_again_before_the_question(client, study):
+    client.post(reverse("recruitment:launch-action", args=[study.pk, "plan"]))
+    Study.objects.update(ratings_per_hit=5)
+    question = client.post(reverse("recruitment:launch-action", args=[study.pk, "open"]))
+    assert not question.context["questions"][0].problems
+    assert study.places.count() == 4 * 5
+
+
+def test_a_confirmation_of_an_outdated_plan_is_asked_again_and_plans_nothing(client, study):
+    open_ = reverse("recruitment:launch-action", args=[study.pk, "open"])
+    token = client.post(open_).context["token"]
+    Study.objects.update(ratings_per_hit=5)
+    again = client.post(open_, {"confirmed": token})
+    assert set(again.context["questions"][0].problems) == {"plan_outdated"}
+    study.refresh_from_db()
+    assert (study.status, study.places.count()) == ("draft", 4 * 3)
+
+
+def test_what_cannot_be_planned_is_refused_with_the_reason(client, ruth):
+    empty = make_study(instances=2, member=ruth)
+    Generation.objects.all().delete()
+    answer = client.post(reverse("recruitment:launch-action", args=[empty.pk, "open"]), follow=True)
+    assert "nothing_to_plan" in codes_on(answer)
+
+
+def test_the_confirmation_lists_everything_that_becomes_final(client, study):
+    question = client.post(reverse("recruitment:launch-action", args=[study.pk, "open"]))
+    final = " ".join(question.context["questions"][0].final)
+    labels = [str(field.verbose_name) for field in fields_of(FrozenSettings).values()]
+    assert not [label for label in labels if label not in final]
+    assert {system.name for system in study.ordered_systems()} <= set(re.findall(r"[\w-]+", final))
+    html = question.content.decode()
+    assert html.count("<li>") >= 5 + len(question.context["questions"][0].sentences)
+    client.post(reverse("recruitment:launch-action", args=[study.pk, "plan"]))
+    post_confirmed(client, reverse("recruitment:launch-action", args=[study.pk, "open"]))
+    client.post(reverse("recruitment:launch-action", args=[study.pk, "pause"]))
+    again = client.post(reverse("recruitment:launch-action", args=[study.pk, "open"]))
+    assert again.context["questions"][0].final == ()
 
 
 def test_an_action_that_does_not_exist_or_fit_is_refused(client, study):

@@ -1,0 +1,104 @@
+"""How participants get their pay where no platform pays them: with their completion code."""
+
+from enum import StrEnum
+from typing import Any
+
+from django import forms
+
+from recruitment.models import Channel, Submission
+from recruitment.platforms.base import ReturnInstructions
+
+HELP = (
+    "No platform pays people who come through this channel, so you do. Each of them gets a code at the"
+    " end. Find the code on the page Participants & payments, pay the person, and mark them as paid."
+)
+
+
+class PayClaim(StrEnum):
+    """How a participant claims the pay; the empty choice is stored as an empty text."""
+
+    SEND = "send"
+    SHOW = "show"
+    UNASKED = "unasked"
+
+
+CHOICES = {
+    PayClaim.SEND: "They send their code to the address below",
+    PayClaim.SHOW: "They show their code to whoever invited them",
+    PayClaim.UNASKED: "You pay everybody whom you invited; nobody has to ask",
+}
+AT_THE_END = {
+    PayClaim.SEND: "To be paid {amount}, send this code to {contact}.",
+    PayClaim.SHOW: "To be paid {amount}, show this code to the person who invited you.",
+    PayClaim.UNASKED: "The person who invited you pays you {amount}. You do not have to ask.",
+}
+AT_THE_START = {
+    PayClaim.SEND: "At the end you get a code. You send it to {contact} to be paid.",
+    PayClaim.SHOW: "At the end you get a code. You show it to the person who invited you to be paid.",
+    PayClaim.UNASKED: "The person who invited you pays you. You do not have to ask.",
+}
+
+
+class PayClaimSettings(forms.Form):
+    """The choice for channels whose participants have no name; see `knows` for the others."""
+
+    knows = False
+
+    pay_claim = forms.ChoiceField(
+        label="How participants get their pay", required=False, help_text=HELP
+    )
+    pay_contact = forms.CharField(
+        label="Address for codes",
+        required=False,
+        max_length=200,
+        help_text="An email address, or another address at which you read messages. The last page"
+        " shows it.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offered = [claim for claim in PayClaim if self.knows or claim != PayClaim.UNASKED]
+        undecided = ("", "Not decided, or nobody is paid")
+        field = self.fields["pay_claim"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [undecided, *((claim.value, CHOICES[claim]) for claim in offered)]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if cleaned.get("pay_claim") == PayClaim.SEND and not cleaned.get("pay_contact"):
+            sentence = "Enter the address to which participants send their code."
+            self.add_error("pay_contact", forms.ValidationError(sentence, code="required"))
+        return cleaned
+
+
+def pay_claim(channel: Channel) -> PayClaim | None:
+    """Return how participants of this channel claim their pay; None if that is not decided."""
+    stored = channel.settings.get("pay_claim")
+    return PayClaim(stored) if stored else None
+
+
+def with_code(channel: Channel, submission: Submission) -> ReturnInstructions:
+    """Return the completion code with what to do with it, if the study pays."""
+    return ReturnInstructions(
+        code=submission.completion_code, advice=_at_the_end(channel, submission)
+    )
+
+
+def _at_the_end(channel: Channel, submission: Submission) -> str:
+    study = channel.study
+    amount = study.reward if submission.owed is None else submission.owed
+    if not amount:
+        return ""
+    # Somebody who does not know better asks the person from whom the link came.
+    claim = pay_claim(channel) or PayClaim.SHOW
+    return AT_THE_END[claim].format(
+        amount=f"{amount} {study.currency}", contact=channel.settings.get("pay_contact", "")
+    )
+
+
+def claim_at_the_start(channel: Channel) -> str:
+    """Return the sentence of the welcome page about claiming the pay; "" if there is none."""
+    claim = pay_claim(channel)
+    if claim is None or not channel.study.reward:
+        return ""
+    return AT_THE_START[claim].format(contact=channel.settings.get("pay_contact", ""))

@@ -1,0 +1,74 @@
+"""The page on which the columns of a table are chosen follows each choice at once."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessibility import check_accessible, check_ids
+from tests.browser.pages import numbers
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.enable_socket,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+TABLE = b"id,question,bart_summary,t5_summary,third_summary\n1,Why?,a,b,c\n2,How?,d,e,f\n"
+
+
+@pytest.fixture
+def columns(page: Page, live_server: Any) -> Page:
+    User.objects.create_user("ruth", password="a long password", is_staff=True)
+    page.goto(f"{live_server.url}/")
+    page.get_by_label("Username").fill("ruth")
+    page.get_by_label("Password").fill("a long password")
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("link", name="New study from data").first.click()
+    page.locator("#id_file").set_input_files(
+        {"name": "table.csv", "mimeType": "text/csv", "buffer": TABLE}
+    )
+    page.get_by_role("button", name="Continue").click()
+    return page
+
+
+def meaning(page: Page, column: str) -> Any:
+    return page.get_by_label(f"Meaning of {column}", exact=True)
+
+
+def systems(page: Page) -> Any:
+    return page.locator("#outcome .sums > div").nth(1)
+
+
+def test_the_counts_follow_the_meaning_of_a_column_and_nothing_typed_is_lost(columns: Page):
+    page = columns
+    expect(systems(page)).to_contain_text("third")
+    page.get_by_label("Title of the study").fill("Three answers")
+    meaning(page, "third_summary").focus()
+    meaning(page, "third_summary").select_option("")
+    expect(systems(page)).not_to_contain_text("third")
+    expect(page.locator("#columns-heading")).to_have_text(numbers(2, 2))
+    expect(page.get_by_label("Title of the study")).to_have_value("Three answers")
+    expect(meaning(page, "third_summary")).to_be_focused()
+    check_ids(page)
+    check_accessible(page)
+
+
+def test_a_choice_that_cannot_be_is_explained_and_can_be_corrected(columns: Page):
+    page = columns
+    meaning(page, "third_summary").select_option("instance")
+    expect(page.locator('[data-code="repeated_role"]')).to_be_visible()
+    expect(page.get_by_role("button", name="Create study")).to_have_count(0)
+    expect(page.locator("#outcome .sums")).to_have_count(0)
+    expect(meaning(page, "third_summary")).to_have_value("instance")
+    meaning(page, "third_summary").select_option("text:")
+    expect(page.locator('[data-code="repeated_role"]')).to_have_count(0)
+    expect(page.get_by_role("button", name="Create study")).to_be_visible()
+
+
+def test_another_layout_is_guessed_anew(columns: Page):
+    page = columns
+    page.get_by_label("Long:").check()
+    expect(page.locator("input[name=shown_layout]")).to_have_value("long")
+    expect(page.get_by_label("Long:")).to_be_checked()
