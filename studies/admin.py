@@ -24,13 +24,13 @@ from studies.access import (
     studies_of,
 )
 from studies.admin_lookups import DeclaredLookups
-from studies.dataset_jobs import jobs_of
 from studies.members import Members, MembershipForm
 from studies.models import Criterion, Dataset, Generation, Membership, Study, StudySystem, System
 from studies.models.settings import SETTINGS
 from studies.services import (
     FROZEN_FIELDS,
     add_first_criterion,
+    delete_draft,
     is_frozen,
     save_design,
     use_dataset_systems,
@@ -208,14 +208,15 @@ class StudyDesignForm(StudyForm):
         super().clean()
         values = self.cleaned_data
         pairing = values.get("pairing", self.instance.pairing)
-        if pairing == Study.Pairing.SYMMETRIC and values.get("ratings_per_hit", 0) % 2:
+        ratings = values.get("ratings_per_hit", self.instance.ratings_per_hit)
+        entered = [name for name in ("ratings_per_hit", "pairing") if name in self.fields]
+        if entered and pairing == Study.Pairing.SYMMETRIC and ratings % 2:
             sentence = (
                 "In a symmetric design, the number of ratings per HIT (R) must be even, because"
                 " each order of two texts is shown to half of the annotators."
             )
             self.add_error(
-                "ratings_per_hit",
-                forms.ValidationError(sentence, code="symmetric_needs_even_ratings"),
+                entered[0], forms.ValidationError(sentence, code="symmetric_needs_even_ratings")
             )
 
 
@@ -314,8 +315,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
         return obj is not None and not is_frozen(obj) and _may(request, obj, Right.OWN)
 
     def delete_model(self, request: HttpRequest, obj: Study) -> None:
-        jobs_of(obj).delete()
-        super().delete_model(request, obj)
+        delete_draft(study=obj)
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "dataset":
@@ -323,9 +323,12 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:
-        save_design(study=obj)
+        self.store(request, obj)
         if not change:
             Membership.objects.create(study=obj, user=cast(User, request.user))
+
+    def store(self, request: HttpRequest, study: Study) -> None:
+        save_design(study=study)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)

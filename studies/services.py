@@ -1,13 +1,14 @@
 """Operations on a study's design: saving, versions, freezing, cloning and the activity log."""
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Model
 from django.utils import timezone
 
+from studies.dataset_jobs import jobs_of
 from studies.models import (
     ComprehensionQuestion,
     Criterion,
@@ -28,6 +29,9 @@ Row = TypeVar("Row", bound=Model)
 
 VERSIONED_FIELDS = tuple(fields_of(VersionedSettings))
 COPY, LONGEST_TITLE = " (copy)", 200
+NOT_DELETED = (
+    "The study is {}. Only drafts can be deleted, because ratings and what they refer to are kept."
+)
 FROZEN_FIELDS = ("dataset", *fields_of(FrozenSettings))
 
 
@@ -80,6 +84,44 @@ def save_design(*, study: Study) -> Study:
     if is_frozen(study):
         record_version(study=study)
     return study
+
+
+@transaction.atomic
+def save_rows(*, study: Study, model: type[Model], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Replace a draft's criteria, systems, screening or comprehension questions. Locks the study.
+
+    Raises `DomainError` if the study was opened, and `ValidationError` if a row is not valid.
+    """
+    stored = Study.objects.select_for_update().get(pk=study.pk)
+    if is_frozen(stored):
+        raise DomainError(
+            "frozen_design",
+            f"The study is {stored.status}, so its design cannot change. Clone the study to change"
+            " its design.",
+        )
+    replace_rows(stored, model, rows)
+
+
+def replace_rows(study: Study, model: type[Model], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Delete a study's rows of a model, and store others, which the model's validators judge."""
+    model._default_manager.filter(study=study).delete()
+    for values in rows:
+        row = model(study=study, **values)
+        row.full_clean()
+        row.save()
+
+
+@transaction.atomic
+def delete_draft(*, study: Study) -> None:
+    """Delete a draft with its jobs. Raises `DomainError` for a study that was opened.
+
+    Studies that were opened are kept, because ratings are append-only.
+    """
+    stored = Study.objects.select_for_update().get(pk=study.pk)
+    if is_frozen(stored):
+        raise DomainError("not_a_draft", NOT_DELETED.format(stored.status))
+    jobs_of(stored).delete()
+    stored.delete()
 
 
 @transaction.atomic
