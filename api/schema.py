@@ -21,8 +21,13 @@ from api.streaming import CONTENT_TYPE as JSONL
 IDS = {
     "study_id": "The study's id.",
     "job_id": "The job's id.",
+    "provider": "The platform's name, such as open-link or prolific.",
+    "webhook_id": "The webhook's id.",
+    "delivery_id": "The delivery's id.",
 }
 Json = dict[str, Any]
+# The response to a request after which there is nothing to say.
+NOTHING = {204: OpenApiResponse(description="Done.")}
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

@@ -111,6 +111,39 @@ def replace_rows(study: Study, model: type[Model], rows: Iterable[Mapping[str, A
         row.save()
 
 
+def systems_named(study: Study, names: Iterable[str]) -> list[System]:
+    """Return systems of the study's dataset in the order of these names.
+
+    Raises `DomainError` if the study has no dataset, or its dataset no such system.
+    """
+    if study.dataset is None:
+        raise DomainError("no_dataset", "The study has no dataset. Please choose one first.")
+    systems = System.objects.competing().filter(dataset=study.dataset_id)
+    by_name = {system.name: system for system in systems}
+    names = list(names)
+    unknown = [name for name in names if name not in by_name]
+    if unknown:
+        raise DomainError(
+            "unknown_system",
+            f"The study's dataset has no system {unknown[0]!r}. It has"
+            f" {', '.join(by_name) or 'none'}.",
+        )
+    return [by_name[name] for name in names]
+
+
+@transaction.atomic
+def describe_systems(*, study: Study, rows: Iterable[Mapping[str, Any]]) -> list[System]:
+    """Change the models, prompts and decoding settings of systems that are given by name."""
+    rows = list(rows)
+    systems = systems_named(study, [row["name"] for row in rows])
+    for system, row in zip(systems, rows, strict=True):
+        for name, value in row.items():
+            setattr(system, name, value)
+        system.full_clean()
+        system.save()
+    return systems
+
+
 @transaction.atomic
 def delete_draft(*, study: Study) -> None:
     """Delete a draft with its jobs. Raises `DomainError` for a study that was opened.

@@ -14,7 +14,7 @@ from annotation.balancing import balanced_bits, dealt
 from annotation.models import HIT, HITUnit, Place
 from annotation.pairing import PairSchedule
 from annotation.services.plan_checks import check_both_orders, check_can_plan
-from studies.instance_selection.drawing import draw_instances
+from studies.instance_selection.drawing import draw_instances, take_all_instances
 from studies.instance_selection.scoring import separability_by_instance
 from studies.models import (
     Generation,
@@ -115,6 +115,13 @@ def draw_and_plan(
     """
     drawn = draw_instances(study=study, design=design, by=by)
     return drawn, plan_hits(study=study)
+
+
+@transaction.atomic
+def take_all_and_plan(*, study: Study, by: User | None = None) -> Plan:
+    """Delete a draft's draw and plan HITs for every instance, or do neither."""
+    take_all_instances(study=study, by=by)
+    return plan_hits(study=study)
 
 
 def forecast_plan(*, study: Study, selected: Iterable[SelectedInstance]) -> Plan:
