@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from annotation.services.reference_units import ROLES
-from studies.models import ComprehensionQuestion, Criterion, Instance, Screening, Study
+from studies.models import ComprehensionQuestion, Criterion, Dataset, Instance, Screening, Study
 from studies.models.settings import SETTINGS
 
 MAX_ROWS = 100
@@ -45,6 +45,31 @@ class QuestionSerializer(serializers.ModelSerializer[ComprehensionQuestion]):
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         ComprehensionQuestion(**values).clean()
         return values
+
+
+class NewStudy(serializers.ModelSerializer[Study]):
+    dataset = serializers.CharField(
+        max_length=22, default=None, allow_null=True, help_text="The id of a dataset."
+    )
+
+    class Meta:
+        model = Study
+        fields = ("title", "dataset", "unit_kind")
+
+
+class DatasetDetail(serializers.ModelSerializer[Dataset]):
+    id = serializers.CharField(source="public_id")
+
+    class Meta:
+        model = Dataset
+        fields = ("id", "name", "notes", "created_at")
+
+
+class DatasetChange(serializers.ModelSerializer[Dataset]):
+    class Meta:
+        model = Dataset
+        fields = ("name", "notes")
+        extra_kwargs = {"name": {"required": False}}
 
 
 class DesignChange(serializers.ModelSerializer[Study]):

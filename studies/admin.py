@@ -29,7 +29,8 @@ from studies.models import Criterion, Dataset, Generation, Membership, Study, St
 from studies.models.settings import SETTINGS
 from studies.services import (
     FROZEN_FIELDS,
-    add_first_criterion,
+    create_study,
+    delete_dataset,
     delete_draft,
     is_frozen,
     save_design,
@@ -323,9 +324,10 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:
-        self.store(request, obj)
-        if not change:
-            Membership.objects.create(study=obj, user=cast(User, request.user))
+        if change:
+            self.store(request, obj)
+        else:
+            create_study(study=obj, owner=cast(User, request.user))
 
     def store(self, request: HttpRequest, study: Study) -> None:
         save_design(study=study)
@@ -333,8 +335,6 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
         use_dataset_systems(study=form.instance)
-        if not change:
-            add_first_criterion(study=form.instance)
 
     def response_add(
         self, request: HttpRequest, obj: Study, post_url_continue: str | None = None
@@ -406,6 +406,9 @@ class DatasetAdmin(_ForResearchers, DeclaredLookups, DatasetModelAdmin):
             and not obj.studies.exists()
             and super().has_delete_permission(request, obj)
         )
+
+    def delete_model(self, request: HttpRequest, obj: Dataset) -> None:
+        delete_dataset(dataset=obj)
 
     def change_view(
         self,

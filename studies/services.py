@@ -12,6 +12,7 @@ from studies.dataset_jobs import jobs_of
 from studies.models import (
     ComprehensionQuestion,
     Criterion,
+    Dataset,
     InstanceSelection,
     Membership,
     Screening,
@@ -29,6 +30,7 @@ Row = TypeVar("Row", bound=Model)
 
 VERSIONED_FIELDS = tuple(fields_of(VersionedSettings))
 COPY, LONGEST_TITLE = " (copy)", 200
+DATASET_IN_USE = "A study uses this dataset, so it cannot be deleted. Delete its drafts first."
 NOT_DELETED = (
     "The study is {}. Only drafts can be deleted, because ratings and what they refer to are kept."
 )
@@ -111,6 +113,16 @@ def replace_rows(study: Study, model: type[Model], rows: Iterable[Mapping[str, A
         row.save()
 
 
+@transaction.atomic
+def create_study(*, study: Study, owner: User) -> Study:
+    """Store a new draft with its owner, the systems of its dataset, and a first question."""
+    save_design(study=study)
+    Membership.objects.create(study=study, user=owner)
+    use_dataset_systems(study=study)
+    add_first_criterion(study=study)
+    return study
+
+
 def systems_named(study: Study, names: Iterable[str]) -> list[System]:
     """Return systems of the study's dataset in the order of these names.
 
@@ -154,6 +166,15 @@ def delete_draft(*, study: Study) -> None:
     if is_frozen(stored):
         raise DomainError("not_a_draft", NOT_DELETED.format(stored.status))
     jobs_of(stored).delete()
+    stored.delete()
+
+
+@transaction.atomic
+def delete_dataset(*, dataset: Dataset) -> None:
+    """Delete a dataset that no study uses, with its texts and scores."""
+    stored = Dataset.objects.select_for_update().get(pk=dataset.pk)
+    if stored.studies.exists():
+        raise DomainError("dataset_in_use", DATASET_IN_USE)
     stored.delete()
 
 

@@ -204,7 +204,7 @@ def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
     rng = random.Random(f"{study.seed}:places:{ratings_per_hit}")
     numbers = range(study.ratings_per_hit, ratings_per_hit)
     hits = study.hits.main().order_by("number")
-    places = [place for hit in hits for place in _places(study, hit, numbers, rng)]
+    places = [place for hit in hits for place in free_places(study, hit, numbers, rng)]
     Place.objects.bulk_create(places, batch_size=BATCH)
     study.places.recount_remaining()
     study.ratings_per_hit = ratings_per_hit
@@ -384,7 +384,7 @@ def _write_plan(study: Study, bundles: list[_Bundle], rng: random.Random) -> Non
     Unit.objects.bulk_create(units, batch_size=BATCH)
     HITUnit.objects.bulk_create(_hit_units(study, hits, bundles, rng), batch_size=BATCH)
     numbers = range(study.ratings_per_hit)
-    places = [place for hit in hits for place in _places(study, hit, numbers, rng)]
+    places = [place for hit in hits for place in free_places(study, hit, numbers, rng)]
     Place.objects.bulk_create(places, batch_size=BATCH)
 
 
@@ -406,7 +406,8 @@ def _hit_units(
     return [hit_unit for of_hit in by_hit.values() for hit_unit in of_hit]
 
 
-def _places(study: Study, hit: HIT, numbers: range, rng: random.Random) -> Iterator[Place]:
+def free_places(study: Study, hit: HIT, numbers: range, rng: random.Random) -> Iterator[Place]:
+    """Yield a HIT's places with these numbers, unsaved and in random order for HITs alike."""
     for number in numbers:
         draw = rng.randrange(DRAW_LIMIT)
         yield Place(study=study, hit=hit, number=number, remaining=len(numbers), draw=draw)

@@ -15,9 +15,11 @@ from annotation.services.reference_units import (
     remove_reference_unit,
 )
 from annotation.uploads import stored_upload, upload_limits
-from api.access import visible_study
+from api.access import visible_dataset, visible_study
 from api.design_serializers import (
     CreatedUnits,
+    DatasetChange,
+    DatasetDetail,
     DegradedCopies,
     DummiesQuery,
     DummyTextsSerializer,
@@ -31,12 +33,49 @@ from api.design_serializers import (
 )
 from api.schema import NOTHING, described
 from api.validation import checked
+from studies.access import Right
 from studies.models import Unit
+from studies.services import delete_dataset
 from tiebreak.errors import DomainError
 
 TAG = "data"
 ITEMS_PER_PAGE = 100
 OF_A_DRAFT = {404: ["no_such_unit"], 409: ["not_a_draft"]}
+
+
+class DatasetView(APIView):
+    @described(
+        "Read a dataset's name and notes",
+        tag=TAG,
+        responses={200: DatasetDetail},
+        refusals={404: ["no_such_dataset"]},
+    )
+    def get(self, request: Request, dataset_id: str) -> Response:
+        return Response(DatasetDetail(visible_dataset(request, dataset_id)).data)
+
+    @described(
+        "Change a dataset's name or notes",
+        tag=TAG,
+        request=DatasetChange,
+        responses={200: DatasetDetail},
+        refusals={404: ["no_such_dataset"]},
+    )
+    def patch(self, request: Request, dataset_id: str) -> Response:
+        dataset = visible_dataset(request, dataset_id, Right.CHANGE)
+        for name, value in checked(DatasetChange, request.data).items():
+            setattr(dataset, name, value)
+        dataset.save()
+        return Response(DatasetDetail(dataset).data)
+
+    @described(
+        "Delete a dataset that no study uses",
+        tag=TAG,
+        responses=NOTHING,
+        refusals={404: ["no_such_dataset"], 409: ["dataset_in_use"]},
+    )
+    def delete(self, request: Request, dataset_id: str) -> Response:
+        delete_dataset(dataset=visible_dataset(request, dataset_id, Right.CHANGE))
+        return Response(status=204)
 
 
 class Items(APIView):

@@ -5,31 +5,40 @@ from typing import Any
 from django.db import transaction
 from django.forms import modelform_factory
 from django.urls import reverse
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.services.settings import save_settings
-from api.access import creator, researcher, visible_study
+from api.access import creator, researcher, visible_dataset, visible_study
 from api.design_serializers import (
     CloneSerializer,
     DesignChange,
     NewFromTemplate,
+    NewStudy,
     SystemChange,
     TemplateChoice,
     TemplateSerializer,
 )
-from api.messages import NO_SUCH_DATASET, UNKNOWN_STUDY
+from api.messages import UNKNOWN_STUDY
 from api.schema import described
 from api.serializers import ChangedStudy, StudyDetail
 from api.validation import checked, checked_form
+from metrics.demo import start_demo
 from recruitment.services.cloning import clone_study
-from studies.access import datasets_of, studies_of
+from studies.access import studies_of
 from studies.admin import StudyDesignForm
 from studies.models import ComprehensionQuestion, Criterion, Screening, Study, StudySystem
 from studies.models.settings import SETTINGS
 from studies.protocols import create_from_protocol, fill_in, protocol_named, protocols
-from studies.services import describe_systems, save_rows, systems_named, use_dataset_systems
+from studies.services import (
+    create_study,
+    describe_systems,
+    save_rows,
+    systems_named,
+    use_dataset_systems,
+)
 from tiebreak.errors import DomainError
 
 TAG = "design"
@@ -51,17 +60,13 @@ def _save_settings(study: Study, values: dict[str, Any], request: Request) -> in
     """Save settings by the form of the pages, so that pages and programs have the same rules."""
     if not values:
         return None
-    if "dataset" in values and not _may_read(values["dataset"], request):
-        raise DomainError("no_such_dataset", NO_SUCH_DATASET, status=404)
+    if "dataset" in values:
+        visible_dataset(request, values["dataset"])
     form = modelform_factory(Study, form=StudyDesignForm, fields=list(values))(
         values, instance=study
     )
     checked_form(form)
     return save_settings(study=form.instance)
-
-
-def _may_read(dataset: str, request: Request) -> bool:
-    return datasets_of(request.user).filter(public_id=dataset).exists()
 
 
 def _rows(study: Study, values: dict[str, Any], request: Request) -> dict[type, Any]:
@@ -103,6 +108,38 @@ class DescribeSystems(APIView):
         rows = checked(SystemChange, request.data, many=True)
         systems = describe_systems(study=study, rows=rows)
         return Response(SystemChange(systems, many=True).data)
+
+
+class DraftStudy(APIView):
+    @described(
+        "Create a study without a file",
+        tag=TAG,
+        description="A draft for a dataset that is on the server, or without one, with a first"
+        " question.",
+        request=NewStudy,
+        responses={201: StudyDetail},
+        refusals={403: ["needs_all_studies"], 404: ["no_such_dataset"]},
+    )
+    def post(self, request: Request) -> Response:
+        owner = creator(request)
+        values = checked(NewStudy, request.data)
+        if values["dataset"] is not None:
+            values["dataset"] = visible_dataset(request, values["dataset"])
+        study = create_study(study=Study(**values), owner=owner)
+        return created(study, StudyDetail(study).data)
+
+
+class DemoStudy(APIView):
+    @described(
+        "Load the demo study",
+        tag=TAG,
+        description="A job loads it; the study then is in the list of your studies.",
+        responses={202: OpenApiResponse(description="The study is being loaded.")},
+        refusals={403: ["needs_all_studies"], 409: ["job_unfinished"], 503: ["no_broker"]},
+    )
+    def post(self, request: Request) -> Response:
+        start_demo(by=creator(request))
+        return Response(status=202)
 
 
 class Templates(APIView):

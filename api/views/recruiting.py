@@ -70,7 +70,8 @@ class ChannelView(APIView):
     @described(
         "Set up or change a channel",
         tag=TAG,
-        description="The settings are those of the platform's form on the page Recruit.",
+        description="The settings are those of the platform's form on the page Recruit. Those that are"
+        " left out stay as they are.",
         request=ChannelChange,
         responses={200: ChangedChannel},
         refusals={
@@ -81,7 +82,9 @@ class ChannelView(APIView):
     def put(self, request: Request, study_id: str, provider: str) -> Response:
         study, platform = visible_study(request, study_id), get_platform(provider)
         values = checked(ChannelChange, request.data)
-        settings = checked_form(platform.settings_form(values["settings"]))
+        stored = Channel.objects.filter(study=study, provider=provider).first()
+        entered = {**(stored.settings if stored else {}), **values["settings"]}
+        settings = checked_form(platform.settings_form(entered))
         _, problem = set_up_channel(
             study=study, platform=platform, settings=settings, token=values["token"].strip()
         )
