@@ -273,7 +273,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
         ("Instance selection", {"fields": ("similarity",), "classes": ("collapse",)}),
         (
             "Pairs of systems",
-            {"fields": ("pairing", ("baseline_system", "pairs_per_instance"))},
+            {"fields": ("pairing", ("baseline_system", "pairs_per_instance"), "sample_choice")},
         ),
         ("Texts", {"fields": ("source_format", "generation_format", "reference_format")}),
     )
