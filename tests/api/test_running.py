@@ -162,7 +162,13 @@ def test_launch_checks_are_those_of_the_page(client, draft):
 
 def test_a_channel_is_set_up_closed_reopened_and_removed_without_telling_secrets(client, draft):
     url = at("channel", draft.pk, "panel")
-    settings = {"is_signed": True}
+    settings = {
+        "person_parameter": "PID",
+        "submission_parameter": "SID",
+        "is_signed": True,
+        "reentry": "refuse",
+        "completed_code": "DONE",
+    }
     answer = send(client, "PUT", url, {"settings": settings})
     assert answer.status_code == 200, answer.content
     channel = Channel.objects.get()
@@ -187,7 +193,10 @@ def test_a_refused_token_and_a_wrong_setting_store_nothing(client, draft, monkey
 
     monkeypatch.setattr(type(PLATFORM), "try_token", refuse)
     url = at("channel", draft.pk, "prolific")
-    assert problem_of(send(client, "PUT", url, {"token": "x"})) == (400, "platform_token_refused")
+    body = {"token": "x", "settings": {"description": "Notes.", "fee_percent": "33"}}
+    assert problem_of(send(client, "PUT", url, body)) == (400, "platform_token_refused")
+    unset = send(client, "PUT", url, {"token": "x"})
+    assert problem_of(unset) == (400, "invalid")
     wrong = send(client, "PUT", at("channel", draft.pk, "magic"), {})
     assert problem_of(wrong) == (404, "no_such_platform")
     assert not Channel.objects.exists()
@@ -243,7 +252,9 @@ def test_dummy_texts_are_removed_if_their_number_is_known(client, ruth):
 
 def test_figures_and_the_files_of_the_report(client, ruth):
     study = make_open_study(instances=2, ratings_per_hit=1, member=ruth)
-    annotator(study).choose()
+    person = annotator(study)
+    for _ in range(10):
+        person.choose()
     refresh_report(study=study)
     query = {"criterion": "preference", "name": "progress", "file": "svg"}
     assert client.get(at("figure", study.pk), query)["Content-Type"] == "image/svg+xml"
