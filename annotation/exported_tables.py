@@ -1,5 +1,6 @@
 """The tables that an export has beside the ratings: δ, reference answers, design, preferences."""
 
+import json
 from array import array
 from collections import defaultdict
 from collections.abc import Iterator
@@ -40,6 +41,7 @@ _ALIGNMENTS = ("self_alignment_a", "self_alignment_b", "cross_alignment")
 _SCORE = {
     **_PAIR,
     **{name: name for name in ("similarity", "samples_a", "samples_b", *_ALIGNMENTS, "truncated")},
+    "similarity_settings": "settings",
     "separability_raw": "delta",
     "separability_standard_error": "delta_standard_error",
 }
@@ -105,6 +107,8 @@ def _scored_pair(scores: QuerySet[SeparabilityScore]) -> Iterator[Row]:
             f"all scored instances of the dataset, for {row['system_a']} and {row['system_b']} by"
             f" {row['similarity']}"
         )
+        settings = json.dumps(row["similarity_settings"], sort_keys=True, ensure_ascii=False)
+        row["similarity_settings"] = settings if row["similarity_settings"] else ""
         yield {**row, "separability": delta, "scope": scope, "scope_instances": len(rows)}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from django.db import models
 
 from annotation.models import Assignment, Place, Rater, Rating
-from studies.field_checks import check_column, complaint
+from studies.field_checks import check_column, complaint, if_given
 from studies.models import Unit
 from tiebreak.formats import RatingTable
 from tiebreak.formats.errors import Problems
@@ -31,11 +31,14 @@ _FIELDS: dict[str, tuple[type[models.Model], str]] = {
     "side_a": (Rating, "side_a"),
     "layout": (Rating, "layout"),
     "position": (Rating, "position"),
+    "hit_position": (Assignment, "position"),
     "duration_ms": (Rating, "duration_ms"),
     "excluded_reason": (Rating, "excluded_reason"),
 }
+# Columns that have a value of the import's own where they are empty.
+_OPTIONAL = {"hit_position"}
 # Analyses of the file itself use these columns; an imported study has values of its own, or none.
-_NOT_STORED = ("hit_position", "study_version", "participation")
+_NOT_STORED = ("study_version", "participation")
 _OF_TEXTS = ("chars_a", "chars_b", "text_a", "text_b")
 
 
@@ -44,7 +47,7 @@ def rating_problems(table: RatingTable, problems: Problems) -> None:
     for column, (model, name) in _FIELDS.items():
         values = (_plain(value) for value in table[column])
         check_column(
-            complaint(model, name),
+            if_given(complaint(model, name)) if column in _OPTIONAL else complaint(model, name),
             values,
             table.lines,
             file=table.name,

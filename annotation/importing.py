@@ -1,7 +1,7 @@
 """Imports a study with ratings that were collected elsewhere."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
+from annotation.design_import import PlanImport, StoredRows, import_scores, table_problems
 from annotation.import_checks import columns_not_stored, rating_problems
 from annotation.models import HIT, Assignment, HITUnit, Place, Rater
 from annotation.services.rating_writer import (
@@ -21,7 +22,7 @@ from annotation.services.rating_writer import (
     whole,
 )
 from studies.importing import KnownDataset, Stored, design_problems, import_design, store
-from studies.models import Generation, Instance, Study, System, Unit
+from studies.models import Study, Unit
 from tiebreak.formats import Bundle, FormatError, RatingTable, read_bundle
 from tiebreak.formats.bundle import FILES
 from tiebreak.formats.errors import Problems
@@ -29,6 +30,8 @@ from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.ratings import UNIT_FACTS, is_known
 
 BATCH = 1000
+# The units of a plan, and their HITs, by the units' names.
+Planned = tuple[dict[str, Unit], dict[str, HIT]]
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,8 @@ def import_study(
 ) -> Imported:
     """Read a bundle and store all of it, or nothing.
 
-    The study becomes a draft if the bundle has no ratings, and closed if it has ratings. Before
+    The study becomes a draft if the bundle has no ratings, and closed if it has ratings. An export
+    also has separability scores, the plan and reference answers, which are stored as they are. Before
     anything is written, raises a `FormatError` that lists every bad row, or `DomainError` if the
     owner already has this dataset and `known_dataset` is "refuse". ``then`` is called in the
     transaction in which the study is stored.
@@ -84,6 +88,7 @@ def import_study(
 
 def _check(bundle: Bundle, problems: Problems) -> None:
     design_problems(bundle, problems)
+    table_problems(bundle, problems)
     if bundle.ratings is not None:
         rating_problems(bundle.ratings, problems)
 
@@ -97,11 +102,18 @@ def _store(
 ) -> Imported:
     made = import_design(bundle=bundle, owner=owner, known_dataset=known_dataset)
     study = made.study
-    if bundle.ratings is not None:
-        _RatingsImport(study, bundle.ratings).run()
+    stored, tables = StoredRows(study), bundle.tables
+    import_scores(tables=tables, stored=stored)
+    plan = PlanImport(study, tables, stored) if tables.design.is_present else None
+    planned = plan.run() if plan is not None else None
+    if _was_opened(bundle):
+        assert bundle.ratings is not None
+        _RatingsImport(study, bundle.ratings, stored, planned).run()
         study.status = Study.Status.CLOSED
         study.opened_at = study.closed_at = timezone.now()
         study.save(update_fields=["status", "opened_at", "closed_at"])
+    if plan is not None:
+        plan.add_places()
     if then is not None:
         then(study)
     return Imported(
@@ -112,6 +124,12 @@ def _store(
         made.dataset_was_known,
         _not_stored(bundle),
     )
+
+
+def _was_opened(bundle: Bundle) -> bool:
+    """Whether ratings were collected: the export of a draft has its design, and no rating."""
+    is_planned = bundle.tables.design.is_present
+    return bundle.ratings is not None and (len(bundle.ratings) > 0 or not is_planned)
 
 
 def _not_stored(bundle: Bundle) -> dict[str, tuple[str, ...]]:
@@ -130,26 +148,28 @@ class _RatingsImport:
     fills a place; machine raters take no places.
     """
 
-    def __init__(self, study: Study, table: RatingTable) -> None:
-        self.study, self.table = study, table
-        assert study.dataset is not None
-        self.instances = {i.key: i for i in Instance.objects.filter(dataset=study.dataset)}
-        self.systems = {s.name: s for s in System.objects.filter(dataset=study.dataset)}
+    def __init__(
+        self, study: Study, table: RatingTable, stored: StoredRows, planned: Planned | None
+    ) -> None:
+        self.study, self.table, self.stored, self.planned = study, table, stored, planned
         self.criteria = study.criteria.count()
-        generations = Generation.objects.filter(instance__dataset=study.dataset)
-        self.generations = {
-            (instance, system, sample): pk
-            for pk, instance, system, sample in generations.values_list(
-                "pk", "instance", "system", "sample_index"
-            )
-        }
         self.now = timezone.now()
 
     def run(self) -> None:
-        units = self._units()
-        hits = self._hits(units)
+        if self.planned is None:
+            units = self._units()
+            hits = self._hits(units)
+        else:
+            units, hits = self.planned
         raters = self._raters()
-        writer = RatingWriter(self.study, self.table, units=units, hits=hits, raters=raters)
+        writer = RatingWriter(
+            self.study,
+            self.table,
+            units=units,
+            hits=hits,
+            raters=raters,
+            hit_of_row=self._hits_of_checks(hits),
+        )
         assignments = writer.create_assignments()
         counts = writer.create_ratings(assignments)
         self._places(hits, assignments, counts.by_assignment)
@@ -175,8 +195,9 @@ class _RatingsImport:
         return known
 
     def _unit(self, key: str, role: str, facts: dict[str, Any]) -> Unit:
-        a, b = self.systems.get(facts["system_a"]), self.systems.get(facts["system_b"])
-        instance = self.instances.get(facts["instance"])
+        a = self.stored.systems.get(facts["system_a"])
+        b = self.stored.systems.get(facts["system_b"])
+        instance = self.stored.instances.get(facts["instance"])
         sample_a, sample_b = whole(facts["sample_a"]), whole(facts["sample_b"])
         return Unit(
             study=self.study,
@@ -185,8 +206,8 @@ class _RatingsImport:
             instance=instance,
             system_a=a,
             system_b=b,
-            generation_a_id=self._generation(instance, a, sample_a),
-            generation_b_id=self._generation(instance, b, sample_b),
+            generation_a_id=self.stored.generation(instance, a, sample_a),
+            generation_b_id=self.stored.generation(instance, b, sample_b),
             sample_a=sample_a,
             sample_b=sample_b,
             phase=facts["phase"] or "",
@@ -196,12 +217,22 @@ class _RatingsImport:
             similarity=facts["similarity"] or "",
         )
 
-    def _generation(
-        self, instance: Instance | None, system: System | None, sample: int | None
-    ) -> int | None:
-        if instance is None or system is None or sample is None:
-            return None
-        return self.generations.get((instance.pk, system.pk, sample))
+    def _hits_of_checks(self, hits: Mapping[str, HIT]) -> dict[int, HIT]:
+        """Return the HIT of each row about a gold check, which is mixed into HITs of others.
+
+        It is the HIT that the annotator had at the same position. Rows that tell no position share
+        a HIT of their own.
+        """
+        columns = [self.table[name] for name in ("rater", "participation", "hit_position")]
+        at, units = list(zip(*columns, strict=True)), self.table["unit"]
+        known = {at[i]: hits[unit] for i, unit in enumerate(units) if unit in hits}
+        checks = [i for i, unit in enumerate(units) if unit not in hits]
+        others = None
+        if any(at[i] not in known for i in checks):
+            last = self.study.hits.main().order_by("number").last()
+            others = HIT.objects.create(study=self.study, number=last.number + 1 if last else 1)
+        of_check = {i: known.get(at[i], others) for i in checks}
+        return {i: hit for i, hit in of_check.items() if hit is not None}
 
     def _hits(self, units: dict[str, Unit]) -> dict[str, HIT]:
         """Create a HIT per instance and pair, or per unit without an instance.
@@ -244,11 +275,13 @@ class _RatingsImport:
         counted: Counter[int],
     ) -> None:
         """Create a place for each human with counted ratings on all units and criteria of a HIT."""
-        units = Counter(hit.pk for hit in hits.values())
+        units = Counter(hit.pk for hit in hits.values() if hit.kind == HIT.Kind.MAIN)
         complete = [
             a
             for a in assignments.values()
-            if a.rater.kind == Rater.Kind.HUMAN and counted[a.pk] == units[a.hit_id] * self.criteria
+            if a.rater.kind == Rater.Kind.HUMAN
+            and a.hit_id in units
+            and counted[a.pk] == units[a.hit_id] * self.criteria
         ]
         number: Counter[int] = Counter()
         places = []

@@ -5,13 +5,13 @@ from django.db.models import QuerySet
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
-from api.messages import NEEDS_ALL_STUDIES, NO_SUCH_JOB, UNKNOWN_STUDY
+from api.messages import NEEDS_ALL_STUDIES, NO_SUCH_DATASET, NO_SUCH_JOB, UNKNOWN_STUDY
 from api.models import ApiToken
 from jobs.models import Job
 from recruitment.services.dry_runs import dry_runs_of
-from studies.access import Right, check_right, studies_of
+from studies.access import Right, check_right, datasets_of, studies_of
 from studies.dataset_jobs import jobs_of
-from studies.models import Study
+from studies.models import Dataset, Study
 from tiebreak.errors import DomainError
 
 
@@ -36,6 +36,17 @@ def visible_study(request: Request, public_id: str, may: Right | None = None) ->
     default = Right.READ if request.method in SAFE_METHODS else Right.CHANGE
     check_right(request.user, study, may or default)
     return study
+
+
+def visible_dataset(request: Request, public_id: str, may: Right = Right.READ) -> Dataset:
+    """Return a dataset in which the researcher has a right, or refuse; a token sees its studies'."""
+    datasets = datasets_of(request.user, may)
+    if isinstance(request.auth, ApiToken) and not request.auth.covers_all:
+        datasets = datasets.filter(studies__in=visible_studies(request))
+    dataset = datasets.filter(public_id=public_id).first()
+    if dataset is None:
+        raise DomainError("no_such_dataset", NO_SUCH_DATASET, status=404)
+    return dataset
 
 
 def creator(request: Request) -> User:

@@ -5,9 +5,12 @@ from http import HTTPStatus
 from math import ceil
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied
+from django.core.exceptions import ValidationError as ModelError
 from django.http import Http404, JsonResponse
 from rest_framework import exceptions
+from rest_framework.fields import get_error_detail
+from rest_framework.settings import api_settings
 
 from api.messages import (
     CREDENTIALS_MISSING,
@@ -26,6 +29,8 @@ CONTENT_TYPE = "application/problem+json"
 Json = dict[str, Any]
 # Seconds after which to repeat a request that was refused for now.
 RETRY_AFTER = {"report_pending": 5, "no_broker": 60}
+# What Django and DRF call the problems of a whole object.
+WHOLE = {NON_FIELD_ERRORS, api_settings.NON_FIELD_ERRORS_KEY}
 # What DRF says in its own words, in words that say what to do.
 _SENTENCES = {
     "not_authenticated": CREDENTIALS_MISSING,
@@ -41,6 +46,8 @@ def problem_response(error: Exception, context: Json) -> JsonResponse | None:  #
         error = DomainError("not_found", NOT_FOUND, status=404)
     if isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied()
+    if isinstance(error, ModelError):
+        error = exceptions.ValidationError(get_error_detail(error))
     if isinstance(error, InvalidInput):
         error = DomainError(error.code, error.message, status=400)
     if isinstance(error, DomainError):
@@ -108,4 +115,5 @@ def _field_problems(details: Any, field: str = "") -> Iterator[Json]:
         yield {"field": field, "code": str(details["code"]), "reason": str(details["message"])}
     else:
         for name, inner in details.items():
-            yield from _field_problems(inner, f"{field}.{name}".strip("."))
+            step = "" if name in WHOLE else f".{name}"
+            yield from _field_problems(inner, f"{field}{step}".strip("."))

@@ -20,9 +20,15 @@ from api.streaming import CONTENT_TYPE as JSONL
 # The ids in paths: what they are of.
 IDS = {
     "study_id": "The study's id.",
+    "dataset_id": "The dataset's id.",
     "job_id": "The job's id.",
+    "provider": "The platform's name, such as open-link or prolific.",
+    "webhook_id": "The webhook's id.",
+    "delivery_id": "The delivery's id.",
 }
 Json = dict[str, Any]
+# The response to a request after which there is nothing to say.
+NOTHING = {204: OpenApiResponse(description="Done.")}
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -109,7 +115,7 @@ def _common(path: str, operation: Json) -> dict[int, Sequence[str]]:
     )
     return {
         **ALL,
-        **(WITH_STUDY if "{" in path else {}),
+        **(WITH_STUDY if "{study_id}" in path else {}),
         **(WITH_VALUES if takes_values else {}),
         **(WITH_BODY if "requestBody" in operation else {}),
     }

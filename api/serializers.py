@@ -11,6 +11,7 @@ from annotation.counts import RatingCounts, StudyCounts
 from annotation.exporting import FORMATS, study_spec
 from annotation.services.machine_ratings import AddedRatings
 from annotation.services.planning import Plan
+from api.design_serializers import QuestionSerializer, ScreeningSerializer
 from jobs.models import Job
 from jobs.rows import JobRow
 from recruitment.forms import MAX_RATERS
@@ -97,9 +98,14 @@ class StudySummary(serializers.ModelSerializer[Study]):
 
 class StudyDetail(StudySummary):
     design = serializers.SerializerMethodField()
+    screening = ScreeningSerializer(allow_null=True)
+    comprehension = QuestionSerializer(many=True)
 
     class Meta(StudySummary.Meta):
-        fields = (*StudySummary.Meta.fields, "design")  # type: ignore[assignment]
+        fields = (  # type: ignore[assignment]
+            *StudySummary.Meta.fields,
+            *("design", "screening", "comprehension"),
+        )
 
     @extend_schema_field(DesignSerializer)
     def get_design(self, study: Study) -> dict[str, Any]:
@@ -107,6 +113,13 @@ class StudyDetail(StudySummary):
         spec = asdict(study_spec(study))
         del spec["settings"]
         return spec | {name: getattr(study, name) for name in SETTINGS}
+
+
+class ChangedStudy(serializers.Serializer[Any]):
+    study = StudyDetail()
+    added_places = serializers.IntegerField(
+        allow_null=True, help_text="Responses that more ratings per HIT added to the plan."
+    )
 
 
 class ImportedStudy(serializers.Serializer[Any]):
@@ -221,6 +234,19 @@ class SelectionOptions(serializers.ModelSerializer[InstanceSelection]):
     class Meta:
         model = InstanceSelection
         fields = ("design", "instances", "control_share", "weights", "floor", "seed")
+
+
+class SelectionPreviewSerializer(serializers.Serializer[Any]):
+    """What a design would select for a pair of systems."""
+
+    system_a = serializers.CharField()
+    system_b = serializers.CharField()
+    instances = serializers.IntegerField()
+    of = serializers.IntegerField(help_text="The number of scored instances.")
+    delta = serializers.FloatField(help_text="The mean separability of the selected instances.")
+    uniform_delta = serializers.FloatField(help_text="The mean that a uniform draw would have.")
+    control = serializers.IntegerField()
+    warning = serializers.CharField(allow_null=True)
 
 
 class DrawnPlan(serializers.Serializer[Any]):

@@ -2,26 +2,68 @@ from django.urls import include, path, re_path
 
 import studies.converters  # noqa: F401  registers public_id
 from api import pages, webhook_pages
-from api.views import jobs, ratings, schema, tables
+from api.views import data, design, jobs, people, ratings, recruiting, schema, tables
 from api.views import studies as studies_views
 
 app_name = "api"
 
 STUDY = "studies/<public_id:study_id>/"
+CHANNEL = f"{STUDY}channels/<slug:provider>/"
 JOB = f"{STUDY}jobs/<public_id:job_id>/"
 endpoints = [
     path("schema/", schema.Schema.as_view(), name="schema"),
     path("studies/", studies_views.Studies.as_view(), name="studies"),
     path("studies/from-table/", tables.Tables.as_view(), name="tables"),
     path(STUDY, studies_views.StudyView.as_view(), name="study"),
+    path("studies/without-file/", design.DraftStudy.as_view(), name="draft"),
+    path("demo/", design.DemoStudy.as_view(), name="demo"),
+    path("datasets/<public_id:dataset_id>/", data.DatasetView.as_view(), name="dataset"),
+    path("templates/", design.Templates.as_view(), name="templates"),
+    path(f"{STUDY}template/", design.UseTemplate.as_view(), name="use-template"),
+    path(f"{STUDY}clone/", design.CloneStudy.as_view(), name="clone"),
+    path(f"{STUDY}systems/", design.DescribeSystems.as_view(), name="systems"),
+    path(f"{STUDY}items/", data.Items.as_view(), name="items"),
+    path(f"{STUDY}dummy-texts/", data.DummyTexts.as_view(), name="dummy-texts"),
+    path(f"{STUDY}reference-units/", data.ReferenceUnits.as_view(), name="reference-units"),
+    path(
+        f"{STUDY}reference-units/file/",
+        data.ReferenceUnitsFile.as_view(),
+        name="reference-units-file",
+    ),
+    path(f"{STUDY}members/", people.Members.as_view(), name="members"),
+    path(f"{STUDY}log/", people.Log.as_view(), name="log"),
+    path(f"{STUDY}webhooks/", people.Webhooks.as_view(), name="study-webhooks"),
+    path(f"{STUDY}webhooks/deliveries/", people.Deliveries.as_view(), name="deliveries"),
+    path(
+        f"{STUDY}webhooks/<public_id:webhook_id>/", people.DeleteWebhook.as_view(), name="webhook"
+    ),
+    path(
+        f"{STUDY}webhooks/deliveries/<public_id:delivery_id>/send-again/",
+        people.SendAgain.as_view(),
+        name="send-again",
+    ),
+    path(f"{STUDY}launch-checks/", recruiting.LaunchChecks.as_view(), name="launch-checks"),
+    path(f"{STUDY}late-answers/", recruiting.LateAnswers.as_view(), name="late-answers"),
+    path(f"{STUDY}channels/", recruiting.Channels.as_view(), name="channels"),
+    path(CHANNEL, recruiting.ChannelView.as_view(), name="channel"),
+    path(f"{CHANNEL}close/", recruiting.CloseChannel.as_view(), name="close-channel"),
+    path(f"{CHANNEL}reopen/", recruiting.ReopenChannel.as_view(), name="reopen-channel"),
+    path(f"{CHANNEL}new-key/", recruiting.RenewKey.as_view(), name="renew-key"),
+    path(f"{CHANNEL}actions/", recruiting.ActOnChannel.as_view(), name="act-on-channel"),
     path(f"{STUDY}plan/", studies_views.PlanStudy.as_view(), name="plan"),
     path(f"{STUDY}selection/", studies_views.SelectInstances.as_view(), name="selection"),
+    path(
+        f"{STUDY}selection/preview/",
+        studies_views.PreviewSelection.as_view(),
+        name="preview-selection",
+    ),
     path(f"{STUDY}open/", studies_views.OpenStudy.as_view(), name="open"),
     path(f"{STUDY}pause/", studies_views.PauseStudy.as_view(), name="pause"),
     path(f"{STUDY}close/", studies_views.CloseStudy.as_view(), name="close"),
     path(f"{STUDY}reopen/", studies_views.ReopenStudy.as_view(), name="reopen"),
     path(f"{STUDY}progress/", studies_views.StudyProgress.as_view(), name="progress"),
     path(f"{STUDY}report/", studies_views.Report.as_view(), name="report"),
+    path(f"{STUDY}figures/", studies_views.FigureFile.as_view(), name="figure"),
     path(f"{STUDY}separability/", ratings.Scores.as_view(), name="separability"),
     path(f"{STUDY}ratings/", ratings.Ratings.as_view(), name="ratings"),
     path(f"{STUDY}machine-ratings/", ratings.MachineRatings.as_view(), name="machine-ratings"),
@@ -29,6 +71,7 @@ endpoints = [
     path(f"{STUDY}jobs/sampling/", jobs.StartSampling.as_view(), name="start-sampling"),
     path(f"{STUDY}jobs/scoring/", jobs.StartScoring.as_view(), name="start-scoring"),
     path(f"{STUDY}jobs/export/", jobs.StartExport.as_view(), name="start-export"),
+    path(f"{STUDY}jobs/report-files/", jobs.StartReportFiles.as_view(), name="start-report-files"),
     path(f"{STUDY}jobs/dry-run/", jobs.StartDryRun.as_view(), name="start-dry-run"),
     path(JOB, jobs.JobView.as_view(), name="job"),
     path(f"{JOB}pause/", jobs.PauseJob.as_view(), name="pause-job"),

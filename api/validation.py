@@ -7,11 +7,11 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.serializers import Serializer
 
 
-def checked(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
+def checked(serializer: type[Serializer[Any]], data: Any, *, many: bool = False) -> Any:
     """Return the values of a request, or raise a refusal that lists all problems."""
-    bound = serializer(data=data)
+    bound = serializer(data=data, many=many)
     bound.is_valid(raise_exception=True)
-    return dict(bound.validated_data)
+    return bound.validated_data if many else dict(bound.validated_data)
 
 
 def checked_form(form: forms.BaseForm) -> dict[str, Any]:

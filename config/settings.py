@@ -402,6 +402,8 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "StudyStatus": "studies.models.Study.Status",
         "JobStatus": "jobs.models.Job.Status",
+        "MemberRole": "studies.models.Membership.Role",
+        "ReferenceUnitRole": "api.design_serializers.ROLE_CHOICES",
         "TextFormat": "studies.models.Study.TextFormat",
     },
     "POSTPROCESSING_HOOKS": [

@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -20,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import trigger_client_event
 
 from annotation.services.dummies import dummy_texts, remove_dummy_generations
-from annotation.services.planning import Plan, draw_and_plan, forecast_plan, plan_hits
+from annotation.services.planning import Plan, draw_and_plan, forecast_plan, take_all_and_plan
 from jobs.models import Job
 from jobs.rows import job_rows, newest_and_unfinished
 from jobs.services import pause_job, resume_job, stop_job
@@ -44,7 +43,6 @@ from studies.instance_selection.drawing import (
     extremes,
     proposed_instances,
     selection_previews,
-    take_all_instances,
 )
 from studies.instance_selection.robustness import similarity_of_parts, variants
 from studies.instance_selection.sampling import (
@@ -372,9 +370,7 @@ STEPS: dict[str, Step] = {
 
 
 def _take_all(request: HttpRequest, study: Study) -> str:
-    with transaction.atomic():
-        take_all_instances(study=study, by=cast(User, request.user))
-        plan = plan_hits(study=study)
+    plan = take_all_and_plan(study=study, by=cast(User, request.user))
     return f"Every instance is used. Planned {plan.summary}"
 
 

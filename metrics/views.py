@@ -101,7 +101,14 @@ def figure(
 ) -> HttpResponse:
     """Download one figure, or its data, as a file."""
     study = study_for(request.user, public_id, Right.SEE)
-    drawn = _figure(study, criterion, name, held_right(request.user, study))
+    return figure_response(study, held_right(request.user, study), criterion, name, kind)
+
+
+def figure_response(
+    study: Study, right: Right, criterion: str, name: str, kind: str
+) -> HttpResponse:
+    """Return a figure that may be seen with this right, or its data, as a file."""
+    drawn = _figure(study, criterion, name, right)
     if drawn is None or not drawn.chart:
         raise Http404("There are not enough ratings for this figure yet.")
     if kind not in CONTENT_TYPES:

@@ -15,8 +15,8 @@ from django.views.generic import RedirectView
 
 from annotation.counts import progress_of
 from annotation.services.late_answers import late_answers
-from annotation.services.planning import grow_ratings_per_hit
 from annotation.services.reference_units import ROLES, degrade_copies, import_reference_units
+from annotation.services.settings import save_settings
 from annotation.uploads import stored_upload, upload_limits
 from recruitment.confirmations import quality
 from recruitment.launch.check import counted
@@ -30,7 +30,6 @@ from studies.admin import FrozenInline, StudyAdmin
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
 from studies.refusals import form_errors
-from studies.services import is_frozen
 from tiebreak.errors import DomainError
 
 if TYPE_CHECKING:
@@ -251,16 +250,11 @@ class CollectingStudyAdmin(StudyAdmin):
     def _address(self, study: Study) -> str:
         return reverse("admin:studies_study_change", args=[study.pk])
 
-    def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:
-        stored = Study.objects.filter(pk=obj.pk).first() if change else None
-        if stored is not None and is_frozen(stored):
-            requested, obj.ratings_per_hit = obj.ratings_per_hit, stored.ratings_per_hit
-            if requested != stored.ratings_per_hit:
-                added = grow_ratings_per_hit(study=stored, ratings_per_hit=requested)
-                obj.ratings_per_hit = requested
-                sentence = f"R is now {requested}. Responses that were added to the plan: {added}."
-                self.message_user(request, sentence)
-        super().save_model(request, obj, form, change)
+    def store(self, request: HttpRequest, study: Study) -> None:
+        added = save_settings(study=study)
+        if added is not None:
+            sentence = f"R is now {study.ratings_per_hit}. Responses that were added to the plan:"
+            self.message_user(request, f"{sentence} {added}.")
 
     def change_view(
         self,

@@ -103,9 +103,9 @@ class SizeStep(StepAdmin, CollectingStudyAdmin):
             {"fields": ("minutes_per_hit", "reward", "currency", "promised_hourly_rate")},
         ),
         (
-            "Which systems are compared",
+            "Which systems and samples are compared",
             {
-                "fields": ("pairing", "baseline_system", "pairs_per_instance"),
+                "fields": ("pairing", "baseline_system", "pairs_per_instance", "sample_choice"),
                 "classes": ("collapse",),
             },
         ),

@@ -24,13 +24,14 @@ from studies.access import (
     studies_of,
 )
 from studies.admin_lookups import DeclaredLookups
-from studies.dataset_jobs import jobs_of
 from studies.members import Members, MembershipForm
 from studies.models import Criterion, Dataset, Generation, Membership, Study, StudySystem, System
 from studies.models.settings import SETTINGS
 from studies.services import (
     FROZEN_FIELDS,
-    add_first_criterion,
+    create_study,
+    delete_dataset,
+    delete_draft,
     is_frozen,
     save_design,
     use_dataset_systems,
@@ -208,14 +209,15 @@ class StudyDesignForm(StudyForm):
         super().clean()
         values = self.cleaned_data
         pairing = values.get("pairing", self.instance.pairing)
-        if pairing == Study.Pairing.SYMMETRIC and values.get("ratings_per_hit", 0) % 2:
+        ratings = values.get("ratings_per_hit", self.instance.ratings_per_hit)
+        entered = [name for name in ("ratings_per_hit", "pairing") if name in self.fields]
+        if entered and pairing == Study.Pairing.SYMMETRIC and ratings % 2:
             sentence = (
                 "In a symmetric design, the number of ratings per task (R) must be even, because"
                 " each order of two texts is shown to half of the annotators."
             )
             self.add_error(
-                "ratings_per_hit",
-                forms.ValidationError(sentence, code="symmetric_needs_even_ratings"),
+                entered[0], forms.ValidationError(sentence, code="symmetric_needs_even_ratings")
             )
 
 
@@ -271,7 +273,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
         ("Instance selection", {"fields": ("similarity",), "classes": ("collapse",)}),
         (
             "Pairs of systems",
-            {"fields": ("pairing", ("baseline_system", "pairs_per_instance"))},
+            {"fields": ("pairing", ("baseline_system", "pairs_per_instance"), "sample_choice")},
         ),
         (
             "Texts",
@@ -322,8 +324,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
         return obj is not None and not is_frozen(obj) and _may(request, obj, Right.OWN)
 
     def delete_model(self, request: HttpRequest, obj: Study) -> None:
-        jobs_of(obj).delete()
-        super().delete_model(request, obj)
+        delete_draft(study=obj)
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "dataset":
@@ -331,15 +332,17 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:
-        save_design(study=obj)
-        if not change:
-            Membership.objects.create(study=obj, user=cast(User, request.user))
+        if change:
+            self.store(request, obj)
+        else:
+            create_study(study=obj, owner=cast(User, request.user))
+
+    def store(self, request: HttpRequest, study: Study) -> None:
+        save_design(study=study)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
         use_dataset_systems(study=form.instance)
-        if not change:
-            add_first_criterion(study=form.instance)
 
     def response_add(
         self, request: HttpRequest, obj: Study, post_url_continue: str | None = None
@@ -411,6 +414,9 @@ class DatasetAdmin(_ForResearchers, DeclaredLookups, DatasetModelAdmin):
             and not obj.studies.exists()
             and super().has_delete_permission(request, obj)
         )
+
+    def delete_model(self, request: HttpRequest, obj: Dataset) -> None:
+        delete_dataset(dataset=obj)
 
     def change_view(
         self,

@@ -37,6 +37,11 @@ def complaint(model: type[models.Model], name: str) -> Complaint:
     return complain
 
 
+def if_given(complain: Complaint) -> Complaint:
+    """Return a check that lets empty cells pass, of columns that not every row needs."""
+    return lambda value: None if value is None else complain(value)
+
+
 def _bounds(field: "models.Field[Any, Any]") -> list[Callable[[Any], None]]:
     """Return validators for an integer field's SQL range, which SQLite does not enforce."""
     bounds = BaseDatabaseOperations.integer_field_ranges.get(field.get_internal_type())

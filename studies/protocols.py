@@ -25,7 +25,7 @@ from studies.models import (
     Study,
     StudyEvent,
 )
-from studies.services import is_frozen, record_event
+from studies.services import is_frozen, record_event, replace_rows
 from tiebreak.errors import DomainError
 
 FOLDER = Path(__file__).parent / "protocol_files"
@@ -103,7 +103,7 @@ def fill_in(*, study: Study, protocol: Protocol, by: User | None = None) -> Stud
     stored.save()
     SelectedInstance.objects.filter(study=stored).delete()
     for model, rows in _rows(protocol).items():
-        _replace(stored, model, rows)
+        replace_rows(stored, model, rows)
     details = {"template": protocol.slug}
     record_event(study=stored, verb=StudyEvent.Verb.TEMPLATE, by=by, details=details)
     return stored
@@ -135,11 +135,3 @@ def _rows(protocol: Protocol) -> dict[type[models.Model], list[Values]]:
 
 def _numbered(rows: tuple[Values, ...]) -> list[Values]:
     return [{**row, "position": position} for position, row in enumerate(rows)]
-
-
-def _replace(study: Study, model: type[models.Model], rows: list[Values]) -> None:
-    model._default_manager.filter(study=study).delete()
-    for values in rows:
-        row = model(study=study, **values)
-        row.full_clean()
-        row.save()

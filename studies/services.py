@@ -1,16 +1,18 @@
 """Operations on a study's design: saving, versions, freezing, cloning and the activity log."""
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Model
 from django.utils import timezone
 
+from studies.dataset_jobs import jobs_of
 from studies.models import (
     ComprehensionQuestion,
     Criterion,
+    Dataset,
     InstanceSelection,
     Membership,
     Screening,
@@ -28,6 +30,10 @@ Row = TypeVar("Row", bound=Model)
 
 VERSIONED_FIELDS = tuple(fields_of(VersionedSettings))
 COPY, LONGEST_TITLE = " (copy)", 200
+DATASET_IN_USE = "A study uses this dataset, so it cannot be deleted. Delete its drafts first."
+NOT_DELETED = (
+    "The study is {}. Only drafts can be deleted, because ratings and what they refer to are kept."
+)
 FROZEN_FIELDS = ("dataset", *fields_of(FrozenSettings))
 
 
@@ -80,6 +86,96 @@ def save_design(*, study: Study) -> Study:
     if is_frozen(study):
         record_version(study=study)
     return study
+
+
+@transaction.atomic
+def save_rows(*, study: Study, model: type[Model], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Replace a draft's criteria, systems, screening or comprehension questions. Locks the study.
+
+    Raises `DomainError` if the study was opened, and `ValidationError` if a row is not valid.
+    """
+    stored = Study.objects.select_for_update().get(pk=study.pk)
+    if is_frozen(stored):
+        raise DomainError(
+            "frozen_design",
+            f"The study is {stored.status}, so its design cannot change. Clone the study to change"
+            " its design.",
+        )
+    replace_rows(stored, model, rows)
+
+
+def replace_rows(study: Study, model: type[Model], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Delete a study's rows of a model, and store others, which the model's validators judge."""
+    model._default_manager.filter(study=study).delete()
+    for values in rows:
+        row = model(study=study, **values)
+        row.full_clean()
+        row.save()
+
+
+@transaction.atomic
+def create_study(*, study: Study, owner: User) -> Study:
+    """Store a new draft with its owner, the systems of its dataset, and a first question."""
+    save_design(study=study)
+    Membership.objects.create(study=study, user=owner)
+    use_dataset_systems(study=study)
+    add_first_criterion(study=study)
+    return study
+
+
+def systems_named(study: Study, names: Iterable[str]) -> list[System]:
+    """Return systems of the study's dataset in the order of these names.
+
+    Raises `DomainError` if the study has no dataset, or its dataset no such system.
+    """
+    if study.dataset is None:
+        raise DomainError("no_dataset", "The study has no dataset. Please choose one first.")
+    systems = System.objects.competing().filter(dataset=study.dataset_id)
+    by_name = {system.name: system for system in systems}
+    names = list(names)
+    unknown = [name for name in names if name not in by_name]
+    if unknown:
+        raise DomainError(
+            "unknown_system",
+            f"The study's dataset has no system {unknown[0]!r}. It has"
+            f" {', '.join(by_name) or 'none'}.",
+        )
+    return [by_name[name] for name in names]
+
+
+@transaction.atomic
+def describe_systems(*, study: Study, rows: Iterable[Mapping[str, Any]]) -> list[System]:
+    """Change the models, prompts and decoding settings of systems that are given by name."""
+    rows = list(rows)
+    systems = systems_named(study, [row["name"] for row in rows])
+    for system, row in zip(systems, rows, strict=True):
+        for name, value in row.items():
+            setattr(system, name, value)
+        system.full_clean()
+        system.save()
+    return systems
+
+
+@transaction.atomic
+def delete_draft(*, study: Study) -> None:
+    """Delete a draft with its jobs. Raises `DomainError` for a study that was opened.
+
+    Studies that were opened are kept, because ratings are append-only.
+    """
+    stored = Study.objects.select_for_update().get(pk=study.pk)
+    if is_frozen(stored):
+        raise DomainError("not_a_draft", NOT_DELETED.format(stored.status))
+    jobs_of(stored).delete()
+    stored.delete()
+
+
+@transaction.atomic
+def delete_dataset(*, dataset: Dataset) -> None:
+    """Delete a dataset that no study uses, with its texts and scores."""
+    stored = Dataset.objects.select_for_update().get(pk=dataset.pk)
+    if stored.studies.exists():
+        raise DomainError("dataset_in_use", DATASET_IN_USE)
+    stored.delete()
 
 
 @transaction.atomic

@@ -2,19 +2,21 @@
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
+from django.db.models.functions import Length
 
 from annotation.balancing import balanced_bits, dealt
+from annotation.length_balance import LengthBalance
 from annotation.models import HIT, HITUnit, Place
 from annotation.pairing import PairSchedule
 from annotation.services.plan_checks import check_both_orders, check_can_plan
-from studies.instance_selection.drawing import draw_instances
+from studies.instance_selection.drawing import draw_instances, take_all_instances
 from studies.instance_selection.scoring import separability_by_instance
 from studies.models import (
     Generation,
@@ -134,6 +136,13 @@ def draw_and_plan(
     return drawn, plan_hits(study=study)
 
 
+@transaction.atomic
+def take_all_and_plan(*, study: Study, by: User | None = None) -> Plan:
+    """Delete a draft's draw and plan HITs for every instance, or do neither."""
+    take_all_instances(study=study, by=by)
+    return plan_hits(study=study)
+
+
 def forecast_plan(*, study: Study, selected: Iterable[SelectedInstance]) -> Plan:
     """Return the plan that `plan_hits` would make for these instances. Reads only.
 
@@ -214,7 +223,7 @@ def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
     rng = random.Random(f"{study.seed}:places:{ratings_per_hit}")
     numbers = range(study.ratings_per_hit, ratings_per_hit)
     hits = study.hits.main().order_by("number")
-    places = [place for hit in hits for place in _places(study, hit, numbers, rng)]
+    places = [place for hit in hits for place in free_places(study, hit, numbers, rng)]
     Place.objects.bulk_create(places, batch_size=BATCH)
     study.places.recount_remaining()
     study.ratings_per_hit = ratings_per_hit
@@ -252,6 +261,7 @@ def _bundles(study: Study, selected: Iterable[SelectedInstance]) -> Iterator[_Bu
     scores = separability_by_instance(study)
     selection = {(row.instance_id, row.system_a_id, row.system_b_id): row for row in selected}
     schedule, pairs = PairSchedule(study, len(systems)), _pairs_by_index(study, systems)
+    choose = _sample_choice(study, systems)
     assert study.dataset is not None
     for instance, by_system in _generations(study.dataset.instances.all(), systems):
         if study.unit_kind == Study.UnitKind.GENERATION:
@@ -263,7 +273,7 @@ def _bundles(study: Study, selected: Iterable[SelectedInstance]) -> Iterator[_Bu
             row = selection.get((instance.pk, a.pk, b.pk))
             if selection and row is None:
                 continue
-            units = _comparisons(study, instance, (a, b), by_system, rng)
+            units = _comparisons(study, instance, (a, b), by_system, choose)
             score = scores.get((instance.pk, a.pk, b.pk))
             for unit in units:
                 if row is not None:
@@ -326,19 +336,48 @@ def _generations(
         yield instance, by_instance[instance.pk]
 
 
+# Chooses n of the common samples of two systems, whose generations are given by sample index.
+SampleChoice = Callable[[System, System, Samples, Samples, int], list[int]]
+
+
+def _sample_choice(study: Study, systems: list[System]) -> SampleChoice:
+    """Return how the samples that are compared are chosen in this study."""
+    if study.sample_choice == Study.SampleChoice.BALANCED:
+        return _balanced_choice(study, systems)
+    rng = random.Random(f"{study.seed}:units")
+
+    def at_random(_a: System, _b: System, of_a: Samples, of_b: Samples, n: int) -> list[int]:
+        common = sorted(of_a.keys() & of_b.keys())
+        return sorted(rng.sample(common, min(n, len(common))))
+
+    return at_random
+
+
+def _balanced_choice(study: Study, systems: list[System]) -> SampleChoice:
+    rows = Generation.objects.filter(system__in=systems, instance__dataset=study.dataset_id)
+    lengths = dict(rows.values_list("pk", Length("text")).iterator(chunk_size=BATCH))
+    balance = LengthBalance()
+
+    def balanced(a: System, b: System, of_a: Samples, of_b: Samples, n: int) -> list[int]:
+        common = of_a.keys() & of_b.keys()
+        pairs = {k: (lengths[of_a[k]], lengths[of_b[k]]) for k in common}
+        return balance.choose((a.pk, b.pk), pairs, n)
+
+    return balanced
+
+
 def _comparisons(
     study: Study,
     instance: Instance,
     pair: tuple[System, System],
     by_system: dict[int, Samples],
-    rng: random.Random,
+    choose: SampleChoice,
 ) -> list[Unit]:
-    """Return N comparisons of sample k of A with sample k of B, for N random common indices k."""
+    """Return N comparisons of sample k of A with sample k of B, for N common indices k."""
     a, b = pair
     of_a, of_b = by_system.get(a.pk, {}), by_system.get(b.pk, {})
-    common = _common(by_system, a, b)
     n = 1 if study.bundling == Study.Bundling.MIXED else study.comparisons_per_hit
-    indices = sorted(rng.sample(common, min(n, len(common))))
+    indices = choose(a, b, of_a, of_b, n)
     return [
         Unit(
             study=study,
@@ -394,7 +433,7 @@ def _write_plan(study: Study, bundles: list[_Bundle], rng: random.Random) -> Non
     Unit.objects.bulk_create(units, batch_size=BATCH)
     HITUnit.objects.bulk_create(_hit_units(study, hits, bundles, rng), batch_size=BATCH)
     numbers = range(study.ratings_per_hit)
-    places = [place for hit in hits for place in _places(study, hit, numbers, rng)]
+    places = [place for hit in hits for place in free_places(study, hit, numbers, rng)]
     Place.objects.bulk_create(places, batch_size=BATCH)
 
 
@@ -416,7 +455,8 @@ def _hit_units(
     return [hit_unit for of_hit in by_hit.values() for hit_unit in of_hit]
 
 
-def _places(study: Study, hit: HIT, numbers: range, rng: random.Random) -> Iterator[Place]:
+def free_places(study: Study, hit: HIT, numbers: range, rng: random.Random) -> Iterator[Place]:
+    """Yield a HIT's places with these numbers, unsaved and in random order for HITs alike."""
     for number in numbers:
         draw = rng.randrange(DRAW_LIMIT)
         yield Place(study=study, hit=hit, number=number, remaining=len(numbers), draw=draw)

@@ -67,8 +67,11 @@ class RatingWriter:
         units: Mapping[str, Unit],
         hits: Mapping[str, HIT],
         raters: Mapping[str, Rater],
+        hit_of_row: Mapping[int, HIT] | None = None,
     ) -> None:
         self.table, self.units, self.hits, self.raters = table, units, hits, raters
+        # Rows whose HIT is another than that of their unit, by their index.
+        self.hit_of_row = hit_of_row or {}
         self.version = record_version(study=study)
         self.criteria = {c.name: c for c in study.criteria.all()}
         self.scales = {name: criterion.parsed_scale for name, criterion in self.criteria.items()}
@@ -77,18 +80,25 @@ class RatingWriter:
     def keys(self) -> Iterator[AssignmentKey]:
         """Yield each row's assignment."""
         columns = (self.table[name] for name in ("unit", "rater", "run", "order"))
-        for unit, rater, run, order in zip(*columns, strict=True):
-            yield self.hits[unit].pk, rater, run, order
+        for i, (unit, rater, run, order) in enumerate(zip(*columns, strict=True)):
+            hit = self.hit_of_row.get(i) or self.hits[unit]
+            yield hit.pk, rater, run, order
 
     def create_assignments(
         self, *, known: Container[AssignmentKey] = (), position: Counter[str] | None = None
     ) -> dict[AssignmentKey, Assignment]:
-        """Create the assignments that are not known, counting each rater's on from `position`."""
-        keys = [key for key in dict.fromkeys(self.keys()) if key not in known]
+        """Create the assignments that are not known, counting each rater's on from `position`.
+
+        In an import, which has no `position`, the file may say at which position each one was.
+        """
+        row_of = {key: i for i, key in reversed(list(enumerate(self.keys()))) if key not in known}
+        keys = sorted(row_of, key=row_of.__getitem__)
+        at = self.table["hit_position"] if position is None else None
         position = Counter() if position is None else position
         assignments = []
         for hit, rater, run, order in keys:
-            position[rater] += 1
+            told = None if at is None else whole(at[row_of[hit, rater, run, order]])
+            position[rater] = position[rater] + 1 if told is None else told
             assignments.append(
                 Assignment(
                     hit_id=hit,
@@ -106,9 +116,9 @@ class RatingWriter:
     def create_ratings(self, assignments: Mapping[AssignmentKey, Assignment]) -> Counts:
         """Store all rows, and return the counts of those in the statistics."""
         counts = Counts()
-        for rating in store(Rating, self._ratings(assignments)):
+        for i, rating in enumerate(store(Rating, self._ratings(assignments))):
             if rating.is_counted and rating.repeat == 0:
-                counts.by_assignment[rating.assignment_id] += 1
+                counts.by_assignment[rating.assignment_id] += i not in self.hit_of_row
                 counts.by_tally[tally_key(rating)] += 1
         return counts
 

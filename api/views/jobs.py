@@ -9,7 +9,8 @@ from rest_framework.views import APIView
 
 from annotation.export_jobs import finished_export, start_export
 from api.access import researcher, visible_job, visible_jobs, visible_study
-from api.schema import described
+from api.messages import NOT_A_DRY_RUN
+from api.schema import NOTHING, described
 from api.serializers import (
     BotOptions,
     ExportOptions,
@@ -22,12 +23,20 @@ from jobs.models import Job
 from jobs.rows import job_rows, newest_and_unfinished
 from jobs.services import pause_job, resume_job, stop_job
 from metrics.forms import sampling_form, scoring_form
+from metrics.report_files import start_report_files
 from recruitment.forms import DryRunForm
-from recruitment.services.dry_runs import DryRunJob, DryRunOptions, end_dry_run, start_dry_run
+from recruitment.services.dry_runs import (
+    DryRunJob,
+    DryRunOptions,
+    end_dry_run,
+    remove_dry_run,
+    start_dry_run,
+)
 from studies.access import Right
 from studies.dataset_jobs import start_dataset_job
 from studies.instance_selection.sampling import start_sampling
 from studies.instance_selection.scoring import ScoringJob
+from tiebreak.errors import DomainError
 
 TAG = "jobs"
 MAX_JOBS = 100
@@ -107,6 +116,20 @@ class StartExport(APIView):
         return _started(job)
 
 
+class StartReportFiles(APIView):
+    @described(
+        "Start to write the report's files",
+        tag=TAG,
+        description="HTML, PDF, LaTeX tables, BibTeX, JSON and the figures as SVG, in one .zip. It is"
+        " downloaded as an export is.",
+        responses=STARTED,
+        refusals={409: ["job_unfinished"], **NO_BROKER},
+    )
+    def post(self, request: Request, study_id: str) -> Response:
+        study = visible_study(request, study_id, Right.READ)
+        return _started(start_report_files(study=study, by=researcher(request)))
+
+
 class StartDryRun(APIView):
     @described(
         "Start a dry run",
@@ -128,6 +151,20 @@ class JobView(APIView):
     def get(self, request: Request, study_id: str, job_id: str) -> Response:
         _, job = visible_job(request, study_id, job_id)
         return _job(job)
+
+    @described(
+        "Delete a dry run",
+        tag=TAG,
+        description="Deletes its copy of the study with the simulated ratings, too.",
+        responses=NOTHING,
+        refusals={**NO_SUCH_JOB, 409: ["dry_run_unfinished", "not_a_dry_run"]},
+    )
+    def delete(self, request: Request, study_id: str, job_id: str) -> Response:
+        _, job = visible_job(request, study_id, job_id)
+        if job.kind != DryRunJob.name:
+            raise DomainError("not_a_dry_run", NOT_A_DRY_RUN)
+        remove_dry_run(job=job)
+        return Response(status=204)
 
 
 class PauseJob(APIView):
@@ -178,6 +215,7 @@ class DownloadExport(APIView):
     @described(
         "Download a finished export",
         tag=TAG,
+        description="Also the files of a report.",
         responses={
             (200, "application/zip"): OpenApiResponse(
                 OpenApiTypes.BINARY, description="The bundle as a .zip file."

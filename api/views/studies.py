@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from django.http import HttpResponse
 from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,11 +12,13 @@ from rest_framework.views import APIView
 
 from annotation.counts import study_counts
 from annotation.importing import import_study
-from annotation.services.planning import draw_and_plan, plan_hits
+from annotation.services.planning import draw_and_plan, plan_hits, take_all_and_plan
 from annotation.uploads import stored_upload, upload_limits
 from api.access import creator, researcher, visible_studies, visible_study
+from api.design_serializers import DesignChange
 from api.pagination import StudyPagination
-from api.schema import described
+from api.running_serializers import FigureQuery
+from api.schema import NOTHING, described
 from api.serializers import (
     BundleUpload,
     DrawnPlan,
@@ -24,14 +28,20 @@ from api.serializers import (
     Progress,
     ReportQuery,
     SelectionOptions,
+    SelectionPreviewSerializer,
     StudyDetail,
     StudySummary,
 )
 from api.validation import checked
+from api.views.design import CHANGE, change_design, changed
+from metrics.figures.files import CONTENT_TYPES
 from metrics.services import newest_report
+from metrics.views import figure_response
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
-from studies.access import Right
+from studies.access import Right, right_in
+from studies.instance_selection.drawing import selection_previews
 from studies.models import InstanceSelection
+from studies.services import delete_draft
 
 TAG = "studies"
 WRONG_STATE = {409: ["wrong_state"]}
@@ -81,6 +91,22 @@ class StudyView(APIView):
     def get(self, request: Request, study_id: str) -> Response:
         return Response(StudyDetail(visible_study(request, study_id)).data)
 
+    @CHANGE
+    def patch(self, request: Request, study_id: str) -> Response:
+        study = visible_study(request, study_id)
+        return changed(study, change_design(study, checked(DesignChange, request.data), request))
+
+    @described(
+        "Delete a draft",
+        tag=TAG,
+        description="Studies that were opened are kept, because ratings are append-only.",
+        responses=NOTHING,
+        refusals={409: ["not_a_draft"]},
+    )
+    def delete(self, request: Request, study_id: str) -> Response:
+        delete_draft(study=visible_study(request, study_id, Right.OWN))
+        return Response(status=204)
+
 
 class PlanStudy(APIView):
     @described(
@@ -109,6 +135,38 @@ class SelectInstances(APIView):
         design = InstanceSelection(study=study, **checked(SelectionOptions, request.data))
         drawn, plan = draw_and_plan(study=study, design=design, by=researcher(request))
         return Response(DrawnPlan({"drawn": drawn, "plan": plan}).data)
+
+    @described(
+        "Take all instances and plan their HITs",
+        tag=TAG,
+        description="Deletes the draw and the plan of a draft.",
+        responses={200: PlanSerializer},
+        refusals={409: ["not_a_draft", "has_ratings", "nothing_to_plan"]},
+    )
+    def delete(self, request: Request, study_id: str) -> Response:
+        study = visible_study(request, study_id)
+        plan = take_all_and_plan(study=study, by=researcher(request))
+        return Response(PlanSerializer(plan).data)
+
+
+class PreviewSelection(APIView):
+    @described(
+        "Preview what a draw would select",
+        tag=TAG,
+        description="Changes nothing.",
+        request=SelectionOptions,
+        responses={200: SelectionPreviewSerializer(many=True)},
+        refusals={409: ["not_scored", "pair_not_scored", "too_many", "no_scale"]},
+    )
+    def post(self, request: Request, study_id: str) -> Response:
+        study = visible_study(request, study_id, Right.READ)
+        design = InstanceSelection(study=study, **checked(SelectionOptions, request.data))
+        names = {system.pk: system.name for pair in study.system_pairs() for system in pair}
+        rows = [
+            {"system_a": names[a], "system_b": names[b], **vars(preview)}
+            for (a, b), preview in selection_previews(study, design).items()
+        ]
+        return Response(SelectionPreviewSerializer(rows, many=True).data)
 
 
 class OpenStudy(APIView):
@@ -173,6 +231,25 @@ class StudyProgress(APIView):
     @described("Read a study's counts", tag=TAG, responses={200: Progress})
     def get(self, request: Request, study_id: str) -> Response:
         return Response(Progress(study_counts(visible_study(request, study_id, Right.SEE))).data)
+
+
+class FigureFile(APIView):
+    @described(
+        "Read a figure as a file",
+        tag=TAG,
+        description="A chart of the stored report as SVG, PDF or PNG, or its data as CSV.",
+        query=FigureQuery,
+        responses={
+            (200, content_type.partition(";")[0]): OpenApiTypes.BINARY
+            for content_type in CONTENT_TYPES.values()
+        },
+        refusals={404: ["not_found"]},
+    )
+    def get(self, request: Request, study_id: str) -> HttpResponse:
+        study = visible_study(request, study_id, Right.SEE)
+        query = checked(FigureQuery, request.query_params)
+        right = right_in(request.user, study)
+        return figure_response(study, right, query["criterion"], query["name"], query["file"])
 
 
 class Report(APIView):

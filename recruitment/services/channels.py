@@ -1,7 +1,9 @@
 """Set up, close, reopen and remove a study's recruitment channels, and say which are open."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -31,6 +33,8 @@ from tiebreak.errors import DomainError
 
 # The channel that a study has even if nobody has set one up.
 OPEN_LINK = "open-link"
+# With these codes the platform rejected the token; with others, the token could not be tested.
+TOKEN_REFUSED = {"platform_token_refused", "platform_forbidden", "bad_token"}
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,41 @@ def save_channel(*, channel: Channel, token: str = "") -> Channel:
     # Fields that a worker may write at the same time, such as the study's id, stay as they are.
     channel.save(update_fields=["settings", "secret"] if channel.pk else None)
     return channel
+
+
+def set_up_channel(
+    *, study: Study, platform: Platform, settings: Mapping[str, Any], token: str = ""
+) -> tuple[Channel, DomainError | None]:
+    """Store a channel with settings that its platform's form has checked.
+
+    Settings that are not given stay as they are, and so does the token if none is given. Returns
+    why a token could not be tested, too. Raises `DomainError` if the platform refuses the token.
+    """
+    channel = Channel.objects.filter(study=study, provider=platform.name).first()
+    channel = channel or Channel(study=study, provider=platform.name)
+    cleaned = {name: _plain(value) for name, value in settings.items()}
+    channel.settings = {**channel.settings, **cleaned}
+    token = token if platform.has_token else ""
+    refusal = _token_refusal(platform, token)
+    if refusal is not None and refusal.code in TOKEN_REFUSED:
+        raise refusal
+    new = "" if channel.secret else platform.own_secret(channel)
+    return save_channel(channel=channel, token=token or new), refusal
+
+
+def _plain(value: Any) -> Any:
+    """Return decimals as text, because JSON has no decimals."""
+    return str(value) if isinstance(value, Decimal) else value
+
+
+def _token_refusal(platform: Platform, token: str) -> DomainError | None:
+    """Return why the platform refused the token or could not test it; None if it works."""
+    try:
+        if token:
+            platform.try_token(token)
+    except DomainError as refusal:
+        return refusal
+    return None
 
 
 def renew_signing_key(*, channel: Channel) -> None:

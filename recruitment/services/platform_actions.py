@@ -6,6 +6,7 @@ from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 
+from django.contrib.auth.models import User
 from django.db.models import Q
 
 from annotation.models import Participation
@@ -18,6 +19,7 @@ from recruitment.messages import (
     NO_RESULT,
     NO_SUCH_PARTICIPATION,
     NOTHING_ARRIVED,
+    PARTICIPANTS_NEEDED,
     UNEXPECTED_ERROR,
 )
 from recruitment.models import Channel, Payment
@@ -28,6 +30,8 @@ from recruitment.services.platform_sync import (
     sync_channel,
     transition_platform_study,
 )
+from studies.models import StudyEvent
+from studies.services import record_event
 from tiebreak.errors import DomainError
 from tiebreak.identifiers import new_public_id
 
@@ -41,6 +45,35 @@ PAID_APART = {
 }
 # After this time without a result, the worker is considered dead.
 STALE_AFTER = timedelta(minutes=10)
+MAX_PARTICIPANTS = 100_000
+# The actions of a whole channel that pay people, which only owners may ask for.
+PAYS = {"approve-all"}
+# The actions that are recorded in the study's log.
+LOGGED = {
+    "publish": StudyEvent.Verb.PUBLISH,
+    "start": StudyEvent.Verb.PUBLISH,
+    "approve-all": StudyEvent.Verb.PAY,
+}
+
+
+def act_on_channel(
+    *, channel: Channel, action: str, participants: str, addresses: dict[str, str], by: User
+) -> None:
+    """Hand an action on a whole channel to a worker, and note in the log what costs money."""
+    if action == "publish":
+        participants_wanted(participants)
+    enqueue_action(channel=channel, action=action, participants=participants, **addresses)
+    if action in LOGGED:
+        details = {"channel": channel.provider, "asked": action, "participants": participants}
+        record_event(study=channel.study, verb=LOGGED[action], by=by, details=details)
+
+
+def participants_wanted(text: str) -> int:
+    """Return the number of participants to ask for. Raises `DomainError` if it is none."""
+    if not text.isdecimal() or not 0 < int(text) <= MAX_PARTICIPANTS:
+        sentence = PARTICIPANTS_NEEDED.format(MAX_PARTICIPANTS)
+        raise DomainError("no_participants", sentence, status=400)
+    return int(text)
 
 
 def enqueue_action(*, channel: Channel, action: str, **arguments: str) -> None:

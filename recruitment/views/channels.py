@@ -1,7 +1,6 @@
 """The researcher's page of channels: who can enter now, and what each channel still needs."""
 
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any, cast
 
 from django.contrib import messages
@@ -19,7 +18,6 @@ from recruitment.messages import (
     CHANNEL_GONE,
     NOT_TESTED,
     OPEN_LINK_NOW_CLOSED,
-    PARTICIPANTS_NEEDED,
     PENDING,
 )
 from recruitment.models import Channel
@@ -36,26 +34,14 @@ from recruitment.services.channels import (
     remove_channel,
     renew_signing_key,
     reopen_channel,
-    save_channel,
+    set_up_channel,
 )
-from recruitment.services.platform_actions import enqueue_action
+from recruitment.services.platform_actions import PAYS, act_on_channel, participants_wanted
 from recruitment.step_pages import cost_context
 from studies import confirming
 from studies.access import Right, held_right, researchers_only, study_for
-from studies.models import Study, StudyEvent
-from studies.services import record_event
+from studies.models import Study
 from tiebreak.errors import DomainError
-
-MAX_PARTICIPANTS = 100_000
-# With these codes the platform rejected the token; with others, the token could not be tested.
-TOKEN_REFUSED = {"platform_token_refused", "platform_forbidden", "bad_token"}
-PAYS = {"approve-all"}
-# The actions that are recorded in the study's log.
-LOGGED = {
-    "publish": StudyEvent.Verb.PUBLISH,
-    "start": StudyEvent.Verb.PUBLISH,
-    "approve-all": StudyEvent.Verb.PAY,
-}
 
 
 @require_safe
@@ -84,42 +70,26 @@ def _save_settings(request: HttpRequest, study: Study, platform: Platform) -> Ht
     form = _form(platform, request.POST)
     if not form.is_valid():
         return _page(request, study, refused={platform.name: form}, status=400)
-    channel = Channel.objects.filter(study=study, provider=platform.name).first()
-    channel = channel or Channel(study=study, provider=platform.name)
-    cleaned = {name: _plain(value) for name, value in form.cleaned_data.items()}
-    channel.settings = {**channel.settings, **cleaned}
-    token = request.POST.get("token", "").strip() if platform.has_token else ""
-    refusal = _token_refusal(platform, token)
-    if refusal is not None and refusal.code in TOKEN_REFUSED:
+    was_open_to_all = is_open_to_all(study)
+    token = request.POST.get("token", "").strip()
+    try:
+        _, refusal = set_up_channel(
+            study=study, platform=platform, settings=form.cleaned_data, token=token
+        )
+    except DomainError as refused:
         return _page(
             request,
             study,
             refused={platform.name: form},
-            tokens_refused={platform.name: refusal},
+            tokens_refused={platform.name: refused},
             status=400,
         )
-    was_open_to_all = is_open_to_all(study)
-    save_channel(channel=channel, token=token or _new_secret(platform, channel))
     messages.success(request, f"{platform.title}: saved.")
     if refusal is not None:
         sentence = NOT_TESTED.format(platform.title, refusal.message)
         messages.warning(request, sentence, extra_tags=refusal.code)
     if was_open_to_all and platform.name != OPEN_LINK and not is_open_to_all(study):
         messages.success(request, OPEN_LINK_NOW_CLOSED, extra_tags="open_link_closed")
-    return None
-
-
-def _new_secret(platform: Platform, channel: Channel) -> str:
-    return "" if channel.secret else platform.own_secret(channel)
-
-
-def _token_refusal(platform: Platform, token: str) -> DomainError | None:
-    """Return why the platform refused the token or could not test it; None if it works."""
-    try:
-        if token:
-            platform.try_token(token)
-    except DomainError as refusal:
-        return refusal
     return None
 
 
@@ -199,17 +169,13 @@ def act(request: HttpRequest, study_id: str, provider: str, action: str) -> Http
             return confirming.ask(
                 request, [question], back=back, carry=[("participants", participants)]
             )
-        enqueue_action(
+        act_on_channel(
             channel=channel,
             action=action,
             participants=participants,
-            entry_url=entry_url(request, channel),
-            events_url=_absolute(request, "recruitment:event", channel),
+            addresses=addresses_of(request, channel),
+            by=cast(User, request.user),
         )
-        if action in LOGGED:
-            details = {"channel": provider, "asked": action, "participants": participants}
-            by = cast(User, request.user)
-            record_event(study=study, verb=LOGGED[action], by=by, details=details)
     except DomainError as refusal:
         messages.error(request, refusal.message, extra_tags=refusal.code)
     return redirect("recruitment:channels", study_id)
@@ -217,13 +183,10 @@ def act(request: HttpRequest, study_id: str, provider: str, action: str) -> Http
 
 def _question(channel: Channel, action: str, participants: str) -> confirming.Question | None:
     """Return the confirmation of an action that costs money or stops the study, otherwise None."""
-    if action != "publish":
-        questions = {"start": starting, "stop": stopping, "approve-all": paying_all}
-        return questions[action](channel) if action in questions else None
-    if not participants.isdecimal() or not 0 < int(participants) <= MAX_PARTICIPANTS:
-        sentence = PARTICIPANTS_NEEDED.format(MAX_PARTICIPANTS)
-        raise DomainError("no_participants", sentence, status=400)
-    return publishing(channel, int(participants))
+    if action == "publish":
+        return publishing(channel, participants_wanted(participants))
+    questions = {"start": starting, "stop": stopping, "approve-all": paying_all}
+    return questions[action](channel) if action in questions else None
 
 
 def _page(
@@ -306,6 +269,12 @@ def _invitations(channel: Channel, link: str) -> list[tuple[str, str]]:
     ]
 
 
+def addresses_of(request: HttpRequest, channel: Channel) -> dict[str, str]:
+    """Return the addresses on this server that a platform has to know."""
+    events_url = _absolute(request, "recruitment:event", channel)
+    return {"entry_url": entry_url(request, channel), "events_url": events_url}
+
+
 def entry_url(request: HttpRequest, channel: Channel) -> str:
     """Return the link that the researcher gives to the platform or to participants."""
     if channel.provider == OPEN_LINK:
@@ -324,8 +293,3 @@ def _platform(name: str) -> Platform:
         return get_platform(name)
     except DomainError as refusal:
         raise Http404(refusal.message) from refusal
-
-
-def _plain(value: Any) -> Any:
-    """Return decimals as text, because JSON has no decimals."""
-    return str(value) if isinstance(value, Decimal) else value

@@ -113,6 +113,10 @@ class FrozenSettings(models.Model):
         NO_REPEAT = "no-repeat", "drawn, no pair again before all pairs were drawn"
         SYMMETRIC = "symmetric", "drawn like that, and both orders equally often (even R)"
 
+    class SampleChoice(models.TextChoices):
+        RANDOM = "random", "at random"
+        BALANCED = "balanced", "so that neither system's texts are longer on average"
+
     class UnitKind(models.TextChoices):
         COMPARISON = "comparison", "comparison of two generations"
         GENERATION = "generation", "a single generation"
@@ -180,6 +184,15 @@ class FrozenSettings(models.Model):
         validators=between(1, MAX_COUNT),
         help_text="The budget of a design with drawn pairs. Leave empty for half as many pairs as"
         " there are systems.",
+    )
+    sample_choice = models.CharField(
+        "which samples are compared",
+        max_length=10,
+        choices=SampleChoice.choices,
+        default=SampleChoice.RANDOM,
+        help_text="If each system has several texts for an instance. Balanced lengths keep annotators"
+        " from preferring a system because it writes more. The results are then about the chosen"
+        " texts: they say less about a system whose usual texts are longer or shorter.",
     )
     source_format = models.CharField(
         "source texts are shown as",

@@ -50,7 +50,14 @@ def test_no_request_gives_an_error_or_an_undescribed_answer(
     """Requests that follow the description and requests that break it, on existing objects too."""
     monkeypatch.setattr("jobs.services.enqueue", lambda *_, **__: None)
     study = make_open_study(instances=1, member=ruth)
-    known = {"study_id": study.pk, "job_id": make_job(study).public_id}
+    known = {
+        "study_id": study.pk,
+        "job_id": make_job(study).public_id,
+        "dataset_id": study.dataset_id,
+        "provider": "open-link",
+        "webhook_id": study.pk,
+        "delivery_id": study.pk,
+    }
     headers = {"Authorization": f"Bearer {researcher_token}"}
     schema = schemathesis.openapi.from_wsgi(at("schema"), wsgi_app, headers=headers)
     described = schema.find_operation_by_id(operation["operationId"])

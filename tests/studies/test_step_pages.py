@@ -7,7 +7,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from studies.log_pages import PER_PAGE
+from studies.log import PER_PAGE
 from studies.models import Membership, Study, StudyEvent
 from studies.scale_cards import ScaleCards
 from studies.services import record_event

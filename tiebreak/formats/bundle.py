@@ -13,6 +13,7 @@ from typing import Any
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.archive import MAX_FILES, extract
 from tiebreak.formats.cells import check_id
+from tiebreak.formats.design_tables import PARSERS, DesignTables, Table, read_tables
 from tiebreak.formats.errors import FormatError, Problems
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.ratings import SUFFIXES, RatingTable, read_ratings
@@ -45,8 +46,8 @@ __all__ = [
 
 # Exports document the columns in this file.
 CODEBOOK = "codebook.md"
-# What exports have for people and other programs, computed from the other files.
-_TABLES = ("separability", "reference_answers", "design", "preference")
+# Tables of exports: those that are read back, and preferences, which ratings give again.
+_TABLES = (*PARSERS, "preference")
 # Key in `Bundle.unread` under which whole files are listed.
 FILES = "files of the bundle"
 INSTANCES, GENERATIONS = "instances.jsonl", "generations.jsonl"
@@ -136,6 +137,8 @@ class Bundle:
         Ratings, or None if the bundle has none.
     ratings_path : Path or None
         File with the ratings.
+    tables : DesignTables
+        Separability, design and reference answers, as an export writes them.
     lines : Lines
         Line numbers of the settings and rows in their files.
     unread : dict of str to tuple of str
@@ -151,6 +154,7 @@ class Bundle:
     generations: list[GenerationRow]
     ratings: RatingTable | None = None
     ratings_path: Path | None = None
+    tables: DesignTables = field(default_factory=DesignTables)
     lines: Lines = field(default_factory=Lines, compare=False, repr=False)
     unread: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
 
@@ -243,10 +247,58 @@ class _BundleReader:
             self.unread[path.name] = set(ratings.unread)
             categories = {row.id: row.category for row in instances}
             self._check_ratings(ratings, spec, categories)
+        tables = self._tables(spec, ratings)
         lines = Lines(self.spec_file.lines, instance_lines, generation_lines)
         self.unread[FILES] = self._other_files()
         unread = {file: tuple(sorted(names)) for file, names in self.unread.items() if names}
-        return Bundle(spec, instances, generations, ratings, path, lines, unread)
+        return Bundle(spec, instances, generations, ratings, path, tables, lines, unread)
+
+    def _tables(self, spec: StudySpec, ratings: RatingTable | None) -> DesignTables:
+        tables = read_tables(self.folder, self.problems, self.limits)
+        for table in (tables.separability, tables.design):
+            for row, line in zip(table.rows, table.lines, strict=True):
+                with self.problems.at(table.name, int(line)):
+                    self._check_known(row, spec)
+        scales = {criterion.name: Scale.parse(criterion.scale) for criterion in spec.criteria}
+        answers = tables.reference_answers
+        for row, line in zip(answers.rows, answers.lines, strict=True):
+            with self.problems.at(answers.name, int(line)):
+                self._check_label(row["criterion"], row["expected"], scales)
+        if ratings is not None and tables.design.is_present:
+            self._check_rated_units(ratings, tables.design)
+        return tables
+
+    def _check_known(self, row: Row, spec: StudySpec) -> None:
+        instance = row["instance"]
+        if instance is not None and instance not in self.instances:
+            raise InvalidInput("unknown_instance", f"instance {instance!r} is not in {INSTANCES}")
+        systems = {*spec.systems, *spec.controls, None}
+        for side in ("system_a", "system_b"):
+            if row[side] not in systems and self._knows("systems", "controls"):
+                raise InvalidInput("unknown_system", f"system {row[side]!r} is not in {STUDY_FILE}")
+
+    def _check_label(self, criterion: str, label: Any, scales: dict[str, Scale]) -> None:
+        if criterion in scales:
+            scales[criterion].parse_label(label)
+        elif self._knows("criteria"):
+            raise InvalidInput(
+                "unknown_criterion", f"criterion {criterion!r} is not in {STUDY_FILE}"
+            )
+
+    def _check_rated_units(self, ratings: RatingTable, design: Table) -> None:
+        """Check that rated units are in the design, with the same texts."""
+        facts = {row["unit"]: row for row in design.rows}
+        known: set[str] = set()
+        for i, unit in enumerate(ratings["unit"]):
+            if unit in known:
+                continue
+            known.add(unit)
+            with self.problems.at(ratings.name, int(ratings.lines[i])):
+                if unit not in facts:
+                    raise InvalidInput("unknown_unit", f"unit {unit!r} is not in {design.name}")
+                rated = {name: ratings[name][i] for name in ("instance", "system_a", "system_b")}
+                rated["role"] = ratings["role"][i].replace("repeat", "main")
+                _check_same(rated, facts[unit], design.name)
 
     def _other_files(self) -> set[str]:
         known = {STUDY_FILE, INSTANCES, GENERATIONS, CODEBOOK, *self.spec_file.files}
@@ -362,6 +414,15 @@ class _BundleReader:
                 "category_contradicts",
                 f"category is {category!r}, but instance {instance!r} has the category"
                 f" {categories[instance]!r} in {INSTANCES}",
+            )
+
+
+def _check_same(rated: Row, designed: Row, file: str) -> None:
+    for name, value in rated.items():
+        if value not in ("", designed[name] or ""):
+            raise InvalidInput(
+                "contradicts_design",
+                f"{name} is {value!r}, but {designed[name]!r} in {file}"[:300],
             )
 
 

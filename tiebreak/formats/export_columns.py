@@ -65,6 +65,7 @@ SEPARABILITY: Columns = {
     "system_a": "the first system of the pair in canonical order",
     "system_b": "the second system",
     "similarity": "the similarity from which δ was computed",
+    "similarity_settings": "what else decides the similarity, such as the encoder, as JSON",
     "samples_a": "how many generations of system A were compared",
     "samples_b": "how many generations of system B were compared",
     "self_alignment_a": "mean similarity between the generations of system A",

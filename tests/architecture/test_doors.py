@@ -1,0 +1,304 @@
+"""What a page can do, programs can do, too: through the REST interface or by a command.
+
+Every page that takes a form or sends a file is listed with the endpoint or command that does the
+same, and with the function that both call. A page that is added without one makes a test fail.
+"""
+
+import ast
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from django.core.management import get_commands
+from django.test import Client
+from django.urls import get_resolver
+
+from annotation.export_jobs import finished_export, start_export
+from annotation.importing import import_study
+from annotation.services.dummies import remove_dummy_generations
+from annotation.services.items import remove_item
+from annotation.services.late_answers import accept_late_answers, decline_late_answers
+from annotation.services.planning import draw_and_plan, plan_hits, take_all_and_plan
+from annotation.services.reference_units import (
+    degrade_copies,
+    expect_labels,
+    import_reference_units,
+    remove_reference_unit,
+)
+from annotation.services.settings import save_settings
+from api.services.tokens import create_token, revoke_token
+from api.services.webhooks import create_webhook, delete_webhook, send_again
+from jobs.services import pause_job, resume_job, stop_job
+from metrics import generate_select
+from metrics.demo import start_demo
+from metrics.report_files import start_report_files
+from metrics.selectors import stored_report
+from metrics.views import figure_response
+from recruitment import study_actions
+from recruitment.services.channels import (
+    close_channel,
+    remove_channel,
+    renew_signing_key,
+    reopen_channel,
+    set_up_channel,
+)
+from recruitment.services.cloning import clone_study
+from recruitment.services.dry_runs import end_dry_run, remove_dry_run, start_dry_run
+from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
+from recruitment.services.platform_actions import act_on_channel
+from recruitment.views import channels
+from studies.dataset_jobs import start_dataset_job
+from studies.instance_selection.sampling import start_sampling
+from studies.members import has_owner
+from studies.protocols import create_from_protocol, fill_in
+from studies.services import (
+    create_study,
+    delete_dataset,
+    delete_draft,
+    save_design,
+    use_dataset_systems,
+)
+from studies.tables import import_table
+from tests.architecture.test_roles import member
+from tests.architecture.test_urls import address, patterns
+from tests.studies.factories import make_open_study
+
+pytestmark = pytest.mark.django_db
+PACKAGES = ("api", "metrics", "recruitment", "annotation", "studies", "jobs")
+
+
+@dataclass(frozen=True)
+class Door:
+    """An endpoint, as its method and the name of its address, or a command; and the function.
+
+    Without a function, the page is a form of Django's admin that saves a row itself.
+    """
+
+    name: str
+    function: Callable[..., Any] | None
+
+
+def door(name: str, *functions: Callable[..., Any]) -> tuple[Door, ...]:
+    return tuple(Door(name, function) for function in functions or (None,))
+
+
+CHANNEL_ACTION = door("post act-on-channel", act_on_channel)
+DOORS: dict[str, tuple[Door, ...]] = {
+    # Creating studies.
+    "annotation:new-study": door("post studies", import_study),
+    "annotation:import-columns": door("post tables", import_table),
+    "annotation:repeat-import": door("post tables", import_table)
+    + door("post studies", import_study),
+    "annotation:column-problems": door("post tables", import_table),
+    "annotation:import-problems": door("post tables", import_table),
+    "studies:from-template": door("post templates", create_from_protocol),
+    "metrics:try-demo": door("post demo", start_demo),
+    "admin:studies_study_add": door("post draft", create_study),
+    "admin:studies_study_clone": door("post clone", clone_study),
+    # The design.
+    "studies:use-template": door("post use-template", fill_in),
+    "studies:data": door("patch study", save_design, use_dataset_systems),
+    "studies:task": door("patch study", save_design),
+    "recruitment:size": door("patch study", save_settings),
+    "recruitment:quality": door("patch study", save_settings)
+    + door("post reference-units", degrade_copies)
+    + door("post reference-units-file", import_reference_units)
+    + door("patch reference-units", expect_labels)
+    + door("delete reference-units", remove_reference_unit),
+    "admin:studies_study_change": door("patch study", save_settings, use_dataset_systems),
+    "admin:studies_study_delete": door("delete study", delete_draft),
+    "admin:studies_study_reference_units": door("post reference-units", degrade_copies)
+    + door("post reference-units-file", import_reference_units),
+    "admin:studies_dataset_change": door("patch dataset") + door("patch systems"),
+    "admin:studies_dataset_delete": door("delete dataset", delete_dataset),
+    "annotation:remove-item": door("delete items", remove_item),
+    "studies:members": door("put members", has_owner) + door("delete members", has_owner),
+    # Generating and selecting.
+    "metrics:selection-action sample": door("post start-sampling", start_sampling),
+    "metrics:selection-action score": door("post start-scoring", start_dataset_job)
+    + door("manage.py score_separability"),
+    "metrics:selection-action draw": door("post selection", draw_and_plan),
+    "metrics:selection-action take-all": door("delete selection", take_all_and_plan),
+    "metrics:selection-action pause": door("post pause-job", pause_job),
+    "metrics:selection-action resume": door("post resume-job", resume_job),
+    "metrics:selection-action stop": door("post stop-job", stop_job),
+    "metrics:selection-action remove-dummies": door("delete dummy-texts", remove_dummy_generations),
+    # Running.
+    **{
+        f"{page} {action}": doors
+        for page in ("recruitment:launch-action", "admin:studies_study_do")
+        for action, doors in {
+            "plan": door("post plan", plan_hits),
+            "open": door("post open", open_study),
+            "pause": door("post pause", pause_study),
+            "close": door("post close", close_study),
+            "reopen": door("post reopen", reopen_study),
+            "accept-late": door("post late-answers", accept_late_answers),
+            "decline-late": door("post late-answers", decline_late_answers),
+        }.items()
+    },
+    "admin:studies_study_changelist": door("post plan", plan_hits)
+    + door("post open", open_study)
+    + door("post pause", pause_study)
+    + door("post close", close_study)
+    + door("post reopen", reopen_study),
+    "recruitment:dry-runs": door("post start-dry-run", start_dry_run)
+    + door("manage.py simulate_raters"),
+    "recruitment:stop-dry-run": door("post stop-job", end_dry_run),
+    "recruitment:remove-dry-run": door("delete job", remove_dry_run),
+    "metrics:pause-job": door("post pause-job", pause_job),
+    "metrics:resume-job": door("post resume-job", resume_job),
+    "metrics:stop-job": door("post stop-job", stop_job),
+    # Recruiting.
+    "recruitment:save-channel": door("put channel", set_up_channel),
+    "recruitment:change-channel-state close": door("post close-channel", close_channel),
+    "recruitment:change-channel-state reopen": door("post reopen-channel", reopen_channel),
+    "recruitment:change-channel-state remove": door("delete channel", remove_channel),
+    "recruitment:change-channel-state new-key": door("post renew-key", renew_signing_key),
+    "recruitment:platform-action": CHANNEL_ACTION,
+    # Results.
+    "metrics:export": door("post start-export", start_export) + door("manage.py export_study"),
+    "metrics:report-files": door("post start-report-files", start_report_files)
+    + door("manage.py write_report"),
+    "metrics:download-export": door("get download-export", finished_export),
+    "metrics:report": door("get report", stored_report) + door("manage.py analyze"),
+    "metrics:figure": door("get figure", figure_response),
+    # Programs.
+    "api:tokens": door("manage.py create_token", create_token),
+    "api:revoke-token": door("manage.py revoke_token", revoke_token),
+    "api:webhooks": door("post study-webhooks", create_webhook),
+    "api:delete-webhook": door("delete webhook", delete_webhook),
+    "api:resend": door("post send-again", send_again),
+}
+# What programs need no door to, and why.
+WITHOUT = {
+    "home": "leads to the list of studies",
+    "favicon": "is an icon",
+    "admin:studies_study_import": "leads to annotation:new-study",
+    "annotation:sample-file": "has examples for people",
+    "annotation:stop-import": "ends a job of the page; an import of the interface ends with its request",
+    "recruitment:typed-preview": "shows what has been typed and changes nothing",
+}
+# Django's own pages. Accounts have commands such as createsuperuser and changepassword.
+ACCOUNTS = (
+    *("admin:index", "admin:login", "admin:logout", "admin:password", "admin:autocomplete"),
+    *("admin:jsi18n", "admin:view_on_site", "admin:auth_", "admin:None", "admin:app_list"),
+    *("admin:studies_dataset_changelist", "admin:studies_dataset_add"),
+    *("admin:studies_dataset_history", "admin:studies_study_history"),
+)
+# Pages with several actions, which have a door each.
+ACTIONS: dict[str, Any] = {
+    "metrics:selection-action": {**generate_select.STEPS, **generate_select.ACTIONS},
+    "recruitment:launch-action": study_actions.ACTIONS,
+    "admin:studies_study_do": study_actions.ACTIONS,
+    "recruitment:change-channel-state": channels.STATE_CHANGES,
+}
+# What is done to participants and their payments is listed with its endpoints.
+PARTICIPANTS = ("/ledger/", "/payments/", "/participants/")
+# Where the function of a page is called from, if the page is a form of the admin.
+MODULES = {
+    "studies:data": "studies.step_pages",
+    "studies:task": "studies.step_pages",
+    "studies:members": "studies.step_pages",
+    "recruitment:quality": "recruitment.step_pages",
+    "recruitment:size": "recruitment.step_pages",
+}
+
+
+def pages() -> dict[str, tuple[str, Any]]:
+    """The route and the view of each page by its name; annotators' pages are for people alone."""
+    return {
+        name: (route, entry.callback)
+        for name, route, entry in patterns(get_resolver())
+        if not route.startswith(("s/", "rate/", "api/"))
+        and not any(part in route for part in PARTICIPANTS)
+    }
+
+
+def takes_a_form(client: Client, route: str, study: str) -> bool:
+    return client.post(address(route, study)).status_code != 405
+
+
+def sends_a_file(route: str) -> bool:
+    return "." in route.rpartition("/")[2] or "/samples/" in route
+
+
+def without_door(name: str) -> bool:
+    return name in WITHOUT or name.startswith(ACCOUNTS)
+
+
+def test_every_page_that_does_something_has_a_door():
+    study = make_open_study(instances=1)
+    client = member(study, "owner")
+    needed = {
+        f"{name} {action}".strip()
+        for name, (route, _) in pages().items()
+        if not without_door(name) and (takes_a_form(client, route, study.pk) or sends_a_file(route))
+        for action in ACTIONS.get(name, [""])
+    }
+    assert needed == DOORS.keys()
+
+
+def endpoints() -> dict[str, type]:
+    return {
+        name.removeprefix("api:"): entry.callback.view_class
+        for name, route, entry in patterns(get_resolver())
+        if route.startswith("api/")
+    }
+
+
+def module_behind(name: str) -> ModuleType:
+    """The module of an endpoint or a command. Fails if it does not exist."""
+    method, _, rest = name.partition(" ")
+    if method == "manage.py":
+        return import_module(f"{get_commands()[rest]}.management.commands.{rest}")
+    view = endpoints()[rest]
+    assert hasattr(view, method), name
+    return import_module(view.__module__)
+
+
+@cache
+def modules_used(module: ModuleType, depth: int = 2) -> set[ModuleType]:
+    """The module and those of this server that it imports, and those that they import."""
+    if not depth:
+        return {module}
+    names = set()
+    for node in ast.parse(Path(module.__file__ or "").read_text()).body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGES):
+            names |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+    imported = [sys.modules[name] for name in names if name in sys.modules]
+    return {module}.union(*(modules_used(other, depth - 1) for other in imported))
+
+
+def uses(module: ModuleType, function: Callable[..., Any]) -> bool:
+    return any(value is function for used in modules_used(module) for value in vars(used).values())
+
+
+@pytest.mark.parametrize(
+    ("page", "entrance"),
+    [
+        pytest.param(page, entrance, id=f"{page} – {entrance.name}")
+        for page, doors in DOORS.items()
+        for entrance in doors
+    ],
+)
+def test_a_page_and_its_door_call_the_same_function(page, entrance):
+    name = page.partition(" ")[0]
+    own = pages()[name][1].__module__
+    behind = MODULES.get(name, own if own.startswith(PACKAGES) else "recruitment.admin")
+    at_the_door = module_behind(entrance.name)
+    if entrance.function is not None:
+        assert uses(import_module(behind), entrance.function), behind
+        assert uses(at_the_door, entrance.function)
+
+
+def test_the_exceptions_are_pages():
+    names = pages()
+    assert names.keys() >= WITHOUT.keys()
+    assert all(any(name.startswith(start) for name in names) for start in ACCOUNTS)
