@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from decimal import Decimal
 
-from annotation.counts import study_counts
+from annotation.counts import progress_of
 from annotation.services.late_answers import LateAnswers, late_answers
 from recruitment.costs import RecruitingCost, recruiting_cost
 from recruitment.launch.check import LaunchCheck, counted
@@ -20,10 +20,10 @@ from studies.models import Study
 
 def opening(study: Study) -> Question:
     checks = launch_checks(study)
-    now = study_counts(study)
+    now, hits = progress_of(study), study.hits.main().count()
     warnings = [check for check in checks if not check.is_error]
     sentences = (
-        f"{counted(now.hits, 'HIT')} with R = {study.ratings_per_hit}:"
+        f"{counted(hits, 'HIT')} with R = {study.ratings_per_hit}:"
         f" {counted(now.remaining, 'response')} to collect.",
         *_cost(study, now.remaining),
         who_can_enter(study),
@@ -64,7 +64,7 @@ def _cost(study: Study, places: int) -> tuple[str, ...]:
 
 
 def closing(study: Study) -> Question:
-    now = study_counts(study)
+    now = progress_of(study)
     sentences = [f"Completed so far: {now.completed} of {counted(now.places, 'response')}."]
     if now.remaining:
         remaining = counted(now.remaining, "remaining response")
@@ -94,7 +94,7 @@ def _still_on_platforms(study: Study) -> list[str]:
 
 
 def reopening(study: Study) -> Question:
-    now, late = study_counts(study), late_answers(study)
+    now, late = progress_of(study), late_answers(study)
     sentences = [f"{now.remaining} of {counted(now.places, 'response')} will be offered again."]
     if late is not None:
         sentences.append(
@@ -232,13 +232,13 @@ def _recruiting(cost: RecruitingCost | None) -> tuple[str, ...]:
 
 
 def _to_collect(study: Study) -> tuple[str, ...]:
-    now = study_counts(study)
-    if not now.hits:
+    now, hits = progress_of(study), study.hits.main().count()
+    if not hits:
         return ()
     return (
         f"Still to be collected: {now.remaining} of {counted(now.places, 'response')}. Each"
         f" annotator may do {study.hits_per_annotator or 'any number'} of"
-        f" {counted(now.hits, 'HIT')}.",
+        f" {counted(hits, 'HIT')}.",
     )
 
 
@@ -259,7 +259,7 @@ def starting(channel: Channel) -> Question:
 
 
 def stopping(channel: Channel) -> Question:
-    title, now = get_platform(channel.provider).title, study_counts(channel.study)
+    title, now = get_platform(channel.provider).title, progress_of(channel.study)
     return Question(
         title=f"Stop the study on {title}?",
         sentences=(

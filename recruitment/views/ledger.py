@@ -1,6 +1,5 @@
 """The researcher's page *Participants & payments*: the ledger."""
 
-from decimal import Decimal
 from typing import Any
 
 from django.contrib import messages
@@ -10,10 +9,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.services.screening import check_records
 from recruitment.costs import spending
-from recruitment.ledger import LedgerRow, ledger, owed, pays_by_platform, platform_title
+from recruitment.ledger import LedgerRow, ledger, pays_by_platform, platform_title
 from recruitment.models import Payment
 from recruitment.services.payments import settle_payment
-from studies.access import Right, researchers_only, right_of, study_for
+from studies.access import Right, held_right, researchers_only, study_for
 
 MAX_ROWS = 1000
 # Lists of submissions that need a decision, each with the one action that settles a row.
@@ -69,7 +68,6 @@ LABELS = {
 def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id, Right.READ)
     study_ledger = ledger(study)
-    payable = [*study_ledger.awaiting_payment, *study_ledger.screened_out]
     lists = [
         (
             name,
@@ -92,7 +90,7 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
         "study": study,
         "money": study_ledger.money,
         "spending": spending(study),
-        "payable": _payable(payable),
+        "owed": study_ledger.owed,
         "lists": lists,
         "unknown": unknown.select_related("participation__rater"),
         "participants": participants,
@@ -100,15 +98,9 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
         "more": max(0, len(study_ledger.rows) - MAX_ROWS),
         "is_unverified": any(row.participation.address for row in study_ledger.rows),
         "has_reward": study.reward is not None,
-        "is_owner": right_of(request.user, getattr(study, "role", None)) >= Right.OWN,
+        "is_owner": held_right(request.user, study) >= Right.OWN,
     }
     return render(request, "recruitment/ledger.html", context)
-
-
-def _payable(rows: list[LedgerRow]) -> dict[str, Any]:
-    """Return how many participants await payment, and what they are owed together."""
-    amounts = [owed(row.participation) for row in rows]
-    return {"people": len(rows), "owed": sum(filter(None, amounts), Decimal(0))}
 
 
 def _row_action(row: LedgerRow, action: str, currency: str) -> dict[str, str]:
