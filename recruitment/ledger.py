@@ -19,7 +19,6 @@ from django.db.models import (
     QuerySet,
     Subquery,
     Sum,
-    Value,
     When,
 )
 from django.db.models.fields.json import KeyTextTransform
@@ -132,14 +131,6 @@ class Money:
 
 
 @dataclass(frozen=True)
-class Owed:
-    """How many participants await payment, and what they are owed together."""
-
-    people: int
-    amount: Decimal
-
-
-@dataclass(frozen=True)
 class Totals:
     """How many participants a study has, how many are on which list, and what cannot be verified."""
 
@@ -200,6 +191,16 @@ class Ledger:
         )
 
     @cached_property
+    def owed(self) -> Decimal:
+        """What is owed to all who await payment."""
+        listed = self.totals.listed
+        if not listed["awaiting_payment"] and not listed["screened_out"]:
+            return Decimal(0)
+        lists = _lists(self.study)
+        people = self._matching(lists["awaiting_payment"] | lists["screened_out"])
+        return _owed_to(people, self.study.reward or Decimal(0))
+
+    @cached_property
     def rows(self) -> list[LedgerRow]:
         return self.rows_of(self.people)
 
@@ -211,20 +212,6 @@ class Ledger:
     @cached_property
     def money(self) -> Money:
         return _money(self.study, self._matching(Q(is_paid=True)))
-
-    @cached_property
-    def owed(self) -> "Owed":
-        """What is owed to everybody who awaits payment, without fees."""
-        promised = Coalesce("submission__owed", Value(self.study.reward or Decimal(0)))
-        work = self.listed("awaiting_payment").order_by()
-        for_work = work.aggregate(n=Count("pk"), amount=Sum(promised))
-        reward = KeyTextTransform("screen_out_reward", "submission__channel__settings")
-        tests = self.listed("screened_out").order_by().annotate(reward=reward)
-        for_tests = tests.values_list("reward").annotate(n=Count("pk"))
-        people, amount = for_work["n"], Decimal(str(for_work["amount"] or 0))
-        for stated, n in for_tests:
-            people, amount = people + n, amount + n * Decimal(stated)
-        return Owed(people, amount.quantize(CENT))
 
     @cached_property
     def paid_without_data(self) -> list[LedgerRow]:
@@ -264,7 +251,13 @@ def ledger(study: Study, now: datetime | None = None) -> Ledger:
     return Ledger(study, now or database_now())
 
 
-def found(people: QuerySet[Participation], search: str, status: str) -> QuerySet[Participation]:
+def payable(study: Study) -> list[LedgerRow]:
+    """Return the submissions that await payment, for completed work or for taking the test."""
+    study_ledger = ledger(study)
+    return [*study_ledger.awaiting_payment, *study_ledger.screened_out]
+
+
+def matching(people: QuerySet[Participation], search: str, status: str) -> QuerySet[Participation]:
     """Return the participations with this status whose pseudonym, code or submission matches."""
     if status:
         people = people.filter(status=status)
@@ -295,17 +288,14 @@ def _conditions(study: Study, now: datetime) -> dict[str, Any]:
         assignment__status=Assignment.Status.ACTIVE,
         assignment__participation=OuterRef("pk"),
     )
+    paid = Payment.objects.filter(status__in=PAID, amount__gt=0, **of_person)
     # Looking for recent answers takes the time, so it is done only for those who may be silent.
     may_be_silent = Q(status=Status.ACTIVE, created_at__lt=since)
     return {
         "has_work": Exists(Assignment.objects.filter(_DONE, **of_person)),
-        "is_paid": Exists(Payment.objects.filter(status__in=PAID, amount__gt=0, **of_person)),
+        "is_paid": Exists(paid),
         # A bonus comes on top of what is owed.
-        "is_rewarded": Exists(
-            Payment.objects.filter(status__in=PAID, amount__gt=0, **of_person).exclude(
-                kind=Payment.Kind.BONUS
-            )
-        ),
+        "is_rewarded": Exists(paid.exclude(kind=Payment.Kind.BONUS)),
         "holds": Exists(held),
         "is_silent": Case(
             When(may_be_silent, then=~Exists(recent)), default=False, output_field=BooleanField()
@@ -313,8 +303,9 @@ def _conditions(study: Study, now: datetime) -> dict[str, Any]:
     }
 
 
-_SUBMITTED = Q(submission__platform_status__iexact="awaiting review") | Q(
-    submission__platform_status__iexact="submitted"
+SUBMITTED = ("awaiting review", "submitted")
+_SUBMITTED = Q(submission__platform_status__iexact=SUBMITTED[0]) | Q(
+    submission__platform_status__iexact=SUBMITTED[1]
 )
 _REJECTED = Q(status=Status.REJECTED) | Q(submission__platform_status__iexact="rejected")
 _PAYS_SCREEN_OUT = Q(submission__channel__settings__screen_out_reward__isnull=False) & ~Q(
@@ -355,15 +346,16 @@ def _with_ratings(study: Study, which: Q) -> QuerySet[Any]:
     )
 
 
-def payable(study: Study) -> list[LedgerRow]:
-    """Return the submissions that await payment, for completed work or for taking the test."""
-    study_ledger = ledger(study)
-    return [*study_ledger.awaiting_payment, *study_ledger.screened_out]
-
-
-def is_submitted(participation: Participation) -> bool:
-    """Whether the platform waits for the researcher's review of the submission."""
-    return participation.submission.platform_status.upper() in {"AWAITING REVIEW", "SUBMITTED"}
+def _owed_to(people: QuerySet[Participation], reward: Decimal) -> Decimal:
+    """Sum up what `owed` returns for each person."""
+    for_test = KeyTextTransform("screen_out_reward", "submission__channel__settings")
+    grouped = people.order_by().annotate(for_test=for_test)
+    groups = grouped.values_list("status", "for_test", "submission__owed").annotate(n=Count("pk"))
+    total = Decimal(0)
+    for status, stated, on_leaving, n in groups:
+        whole = reward if on_leaving is None else on_leaving
+        total += n * (Decimal(stated or 0) if status == Status.SCREENED_OUT else whole)
+    return total
 
 
 def _rows(people: QuerySet[Participation]) -> Iterable[LedgerRow]:
@@ -396,6 +388,11 @@ def _with_sums(people: QuerySet[Participation]) -> QuerySet[Any]:
         ),
         paid=Coalesce(Subquery(paid), Decimal(0), output_field=DecimalField()),
     )
+
+
+def is_submitted(participation: Participation) -> bool:
+    """Whether the platform waits for the researcher's review of the submission."""
+    return participation.submission.platform_status.lower() in SUBMITTED
 
 
 def screen_out_reward(participation: Participation) -> Decimal | None:

@@ -1,20 +1,32 @@
 """The researcher's page *Participants & payments*: the ledger."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from annotation.models import Participation
 from annotation.services.screening import check_records
 from recruitment.costs import spending
-from recruitment.ledger import LedgerRow, ledger, pays_by_platform, platform_title
+from recruitment.ledger import (
+    FirstRows,
+    Ledger,
+    LedgerRow,
+    ledger,
+    matching,
+    pays_by_platform,
+    platform_title,
+)
 from recruitment.models import Payment
 from recruitment.services.payments import settle_payment
 from studies.access import Right, held_right, researchers_only, study_for
+from studies.models import Study
 
-MAX_ROWS = 1000
+PER_PAGE = 100
 # Lists of submissions that need a decision, each with the one action that settles a row.
 LISTS = (
     (
@@ -67,40 +79,61 @@ LABELS = {
 @researchers_only
 def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id, Right.READ)
-    study_ledger = ledger(study)
-    lists = [
-        (
-            name,
-            title,
-            sentence,
-            [
-                _row(row) | _row_action(row, action, study.currency)
-                for row in getattr(study_ledger, name)
-            ],
-        )
-        for name, title, sentence, action in LISTS
-    ]
+    entries, search, status = ledger(study), *_wanted(request)
+    people = matching(entries.people, search, status)
+    page = Paginator(people, PER_PAGE).get_page(request.GET.get("page_number"))
+    rows = entries.first_rows(cast(QuerySet[Participation], page.object_list))
     unknown = Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED)
-    records = check_records(study.pk)
-    participants = [
-        _row(row) | {"checks": records.get(row.participation.rater_id)}
-        for row in study_ledger.rows[:MAX_ROWS]
-    ]
     context = {
         "study": study,
-        "money": study_ledger.money,
-        "spending": spending(study),
-        "owed": study_ledger.owed,
-        "lists": lists,
+        "money": entries.money,
+        "spending": spending(study) if study.reward is not None else None,
+        "payable": _payable(entries),
+        "lists": _lists(entries, rows),
         "unknown": unknown.select_related("participation__rater"),
-        "participants": participants,
-        "counted": study_ledger.counted,
-        "more": max(0, len(study_ledger.rows) - MAX_ROWS),
-        "is_unverified": any(row.participation.address for row in study_ledger.rows),
+        "participants": _participants(study, rows.page),
+        "page": page,
+        "search": search,
+        "status": status,
+        "statuses": Participation.Status.choices,
+        "is_unverified": bool(entries.totals.unverified),
         "has_reward": study.reward is not None,
         "is_owner": held_right(request.user, study) >= Right.OWN,
     }
     return render(request, "recruitment/ledger.html", context)
+
+
+def _wanted(request: HttpRequest) -> tuple[str, str]:
+    """Return the text to search for, and the status that the participants should have."""
+    status = request.GET.get("status", "")
+    return request.GET.get("search", "").strip(), status if status in Participation.Status else ""
+
+
+def _lists(entries: Ledger, rows: FirstRows) -> list[tuple[str, str, str, int, list[Any]]]:
+    """Return each list with its number of rows, of which the page shows the first."""
+    currency = entries.study.currency
+    return [
+        (
+            name,
+            title,
+            sentence,
+            entries.totals.listed[name],
+            [_row(row) | _row_action(row, action, currency) for row in rows.lists.get(name, ())],
+        )
+        for name, title, sentence, action in LISTS
+    ]
+
+
+def _participants(study: Study, rows: list[LedgerRow]) -> list[dict[str, Any]]:
+    records = check_records(study.pk, raters=[row.participation.rater_id for row in rows])
+    return [_row(row) | {"checks": records.get(row.participation.rater_id)} for row in rows]
+
+
+def _payable(entries: Ledger) -> dict[str, Any]:
+    """Return how many participants await payment, and what they are owed together."""
+    listed = entries.totals.listed
+    people = listed["awaiting_payment"] + listed["screened_out"]
+    return {"people": people, "owed": entries.owed}
 
 
 def _row_action(row: LedgerRow, action: str, currency: str) -> dict[str, str]:

@@ -183,7 +183,7 @@ def test_the_page_lists_and_acts(researcher_client):
     finish_participation(participation=page.participation)
     address = reverse("recruitment:ledger", args=[study.pk])
     shown = researcher_client.get(address)
-    listed = {name: len(rows) for name, _, _, rows in shown.context["lists"] if rows}
+    listed = {name: len(rows) for name, _, _, _, rows in shown.context["lists"] if rows}
     assert listed == {"awaiting_payment": 1}
     assert shown.context["is_unverified"]
     acted = reverse(
