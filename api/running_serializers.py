@@ -10,7 +10,10 @@ from studies.log import EDITED
 from studies.models import Membership, StudyEvent
 
 # Actions on a whole channel. Those on one participant are about participants.
-ACTIONS = ("publish", "start", "pause", "stop", "sync", "subscribe-webhook", "approve-all")
+ACTIONS = (
+    *("publish", "update-draft", "start", "pause", "stop", "sync", "subscribe-webhook"),
+    *("check-eligibility", "rehearse", "approve-all"),
+)
 
 
 class MemberSerializer(serializers.Serializer[Membership]):
@@ -87,6 +90,45 @@ class ChannelAction(serializers.Serializer[Any]):
         max_value=MAX_PARTICIPANTS,
         help_text="With `publish`: how many participants to ask for.",
     )
+
+    email = serializers.EmailField(
+        default="",
+        allow_blank=True,
+        max_length=254,
+        help_text="With `rehearse`: the test person's.",
+    )
+
+
+class OfferedFilterSerializer(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    title = serializers.CharField()
+    question = serializers.CharField()
+    choices = serializers.DictField(
+        child=serializers.CharField(), help_text="Their titles by key; empty for a range."
+    )
+    low = serializers.CharField()
+    high = serializers.CharField()
+
+
+class EligibilityChoice(serializers.Serializer[Any]):
+    filters = serializers.ListField(
+        child=serializers.DictField(),
+        max_length=100,
+        help_text="Each with `filter_id`, and `selected_values` (keys of choices) or"
+        " `selected_range` (`lower`, `upper`).",
+    )
+
+
+class EligibilitySerializer(serializers.Serializer[Any]):
+    offered = OfferedFilterSerializer(many=True)
+    filters = serializers.ListField(child=serializers.DictField())
+    people = serializers.IntegerField(
+        allow_null=True, help_text="How many people pass; null until the platform was asked."
+    )
+
+
+class PaymentOutcome(serializers.Serializer[Any]):
+    was_paid = serializers.BooleanField(help_text="What you saw on the platform.")
 
 
 class LateDecision(serializers.Serializer[Any]):

@@ -8,14 +8,20 @@ class ReportSnapshot(models.Model):
 
     `watermark` identifies that state. While a newer report is being built, `requested` identifies
     the state for which it was requested. `counted` are the numbers of ratings in that state, as
-    `annotation.counts.CountedRatings` has them. `settled_rows` is the study's number of ratings up to the
-    key `settled_key`, so that only newer ratings have to be counted.
+    `annotation.counts.CountedRatings` has them, and `page_rows` what pages show beside the report,
+    as `metrics.page_rows` has it. `plan` is the size of the plan, as `annotation.counts.PlanCounts`
+    has it, and `completed` how many responses were complete at which times. `settled_rows` is the
+    study's number of ratings up to the key `settled_key`, so that only newer ratings have to be
+    counted.
     """
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="report_snapshot")
     watermark = models.CharField(max_length=200, blank=True)
     report = models.JSONField(null=True)
     counted = models.JSONField(null=True)
+    page_rows = models.JSONField(default=dict)
+    plan = models.JSONField(null=True)
+    completed = models.JSONField(default=list)
     made_at = models.DateTimeField(null=True)
     requested = models.CharField(max_length=200, blank=True)
     requested_at = models.DateTimeField(null=True)

@@ -3,19 +3,24 @@
 import hashlib
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import Subquery
+from django.db.models import OuterRef, Subquery
 
-from annotation.counts import count_ratings
-from annotation.models import Rating
+from annotation.counts import count_plan, count_ratings, progress_of
+from annotation.models import Rater, Rating
+from annotation.services.screening import CheckRecord, check_records
 from jobs.clock import database_now
 from jobs.queue import enqueue
+from metrics.figures.collection import completed_over_time
 from metrics.messages import REPORT_PENDING
 from metrics.models import ReportSnapshot
+from metrics.page_rows import page_rows
 from metrics.selectors import source_of, stored_report
-from studies.models import Study
+from studies.models import Study, Unit
 from tiebreak.errors import DomainError
 from tiebreak.report import REPORT_VERSION, Report, build_report
+from tiebreak.report.reading import Source
 
 # A request that no worker has served after this time is repeated.
 STALE_AFTER = timedelta(minutes=2)
@@ -58,7 +63,9 @@ def _count_ratings(study: Study, key: int, rows: int, newest: int) -> int:
         rows += ratings.filter(pk__gt=key, pk__lte=settled).count()
         key = settled
         ReportSnapshot.objects.filter(study=study).update(settled_key=key, settled_rows=rows)
-    return rows + ratings.filter(pk__gt=key).count()
+    # A few thousand ratings: their units are looked up, where a join would read all of the study's.
+    of_unit = Subquery(Unit.objects.filter(pk=OuterRef("unit")).values("study"))
+    return rows + Rating.objects.alias(of=of_unit).filter(pk__gt=key, of=study.pk).count()
 
 
 def _design(study: Study) -> str:
@@ -76,17 +83,41 @@ def refresh_report(*, study: Study) -> ReportSnapshot:
     report = build_report(
         source.table, scales=source.scales, source=source.origin, order=source.order
     )
+    return store_report(study=study, state=state, source=source, report=report)
+
+
+def store_report(*, study: Study, state: str, source: Source, report: Report) -> ReportSnapshot:
+    """Store a report of these ratings, with everything that pages show beside it."""
     snapshot, _ = ReportSnapshot.objects.update_or_create(
         study=study,
         defaults={
             "watermark": state,
             "report": report.as_json(),
+            "page_rows": page_rows(source, _checks(study)),
             "counted": asdict(count_ratings(study)),
+            **_progress(study),
             "made_at": database_now(),
             "requested": "",
         },
     )
     return snapshot
+
+
+def _progress(study: Study) -> dict[str, Any]:
+    """Return the size of the study's plan, and the responses completed over time."""
+    progress = progress_of(study)
+    moments = completed_over_time(study, progress)
+    return {
+        "plan": asdict(count_plan(study, progress)),
+        "completed": [(when.isoformat(), n) for when, n in moments],
+    }
+
+
+def _checks(study: Study) -> dict[str, CheckRecord]:
+    """Return the annotators' gold checks by their pseudonyms."""
+    records = check_records(study.pk)
+    names = Rater.objects.filter(pk__in=records).values_list("pk", "pseudonym")
+    return {name: records[pk] for pk, name in names}
 
 
 def ensure_fresh(

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from annotation.counts import StudyCounts, study_counts
+from annotation.counts import StudyCounts, progress_of, study_counts
 from jobs.clock import database_now
 from metrics.attention import attention_of
 from metrics.dashboard import section_of
@@ -20,12 +20,12 @@ from metrics.figures.files import CONTENT_TYPES, figure_file
 from metrics.figures.systems import win_rates_figure
 from metrics.leading import leading_numbers, scope_of
 from metrics.models import ReportSnapshot
-from metrics.selectors import stored_counts, stored_report
+from metrics.selectors import stored_counts, stored_moments, stored_plan, stored_report
 from metrics.services import ensure_fresh, watermark
 from metrics.tabs import TABS, Shown, Tab, figure_named, tab_named
 from recruitment.public_address import public_url
 from recruitment.services.channels import has_open_link
-from studies.access import Right, researchers_only, right_in, study_for
+from studies.access import Right, held_right, researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
 from tiebreak.report import Report
@@ -87,10 +87,9 @@ def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
 @researchers_only
 def report(request: HttpRequest, public_id: str) -> HttpResponse:
     """Download the report that the pages show. It names raters, so viewers do not get it."""
-    response = JsonResponse(
-        _report(study_for(request.user, public_id, Right.READ)).as_json(),
-        json_dumps_params={"indent": 1, "allow_nan": False},
-    )
+    _, newest = _stored(study_for(request.user, public_id, Right.READ))
+    options = {"indent": 1, "allow_nan": False}
+    response = JsonResponse(newest.as_json(), json_dumps_params=options)
     response["Content-Disposition"] = 'attachment; filename="report.json"'
     return response
 
@@ -102,7 +101,7 @@ def figure(
 ) -> HttpResponse:
     """Download one figure, or its data, as a file."""
     study = study_for(request.user, public_id, Right.SEE)
-    return figure_response(study, right_in(request.user, study), criterion, name, kind)
+    return figure_response(study, held_right(request.user, study), criterion, name, kind)
 
 
 def figure_response(
@@ -121,19 +120,21 @@ def figure_response(
 
 def _figure(study: Study, criterion: str, name: str, right: Right) -> Figure | None:
     if name == "progress":
-        return progress_figure(study, study_counts(study))
-    about = _report(study).criteria.get(criterion)
+        return progress_figure(study, progress_of(study))
+    snapshot, report = _stored(study)
+    about = report.criteria.get(criterion)
     if about is None:
         raise Http404("This study's report has no such criterion.")
-    return figure_named(Shown(study, criterion, about, {}), name, right)
+    shown = Shown(study, criterion, about, snapshot.page_rows, {})
+    return figure_named(shown, name, right)
 
 
-def _report(study: Study) -> Report:
+def _stored(study: Study) -> tuple[ReportSnapshot, Report]:
     snapshot = ReportSnapshot.objects.filter(study=study).first()
     report = stored_report(snapshot) if snapshot else None
-    if report is None:
+    if snapshot is None or report is None:
         raise Http404("There is no report yet. Open the overview to have one computed.")
-    return report
+    return snapshot, report
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ def _context(
         "snapshot": freshness.snapshot,
         "report": report,
         "tabs": TABS,
-        "sees_raters": right_in(request.user, study) >= Right.READ,
+        "sees_raters": held_right(request.user, study) >= Right.READ,
         "tab": tab,
         "here": "results" if tab else "overview",
         "template": tab.template if tab else "metrics/overview.html",
@@ -197,23 +198,28 @@ def _context(
         return context
     chosen = request.GET.get("criterion", "")
     criterion = chosen if chosen in report.criteria else report.criteria_order[0]
-    shown = Shown(study, criterion, report.criteria[criterion], request.GET.dict())
-    return context | (_results(shown, tab) if tab else _overview(shown, context["progress"]))
+    about, rows = report.criteria[criterion], freshness.snapshot.page_rows
+    shown = Shown(study, criterion, about, rows, request.GET.dict())
+    if tab is None:
+        return context | _overview(shown, context["progress"], freshness)
+    return context | _results(shown, tab)
 
 
 def _counts(study: Study, freshness: _Freshness) -> StudyCounts:
     """Return the counts, with those of the ratings from the report if it is of these ratings."""
-    counted = None if freshness.is_stale else stored_counts(freshness.snapshot)
-    return study_counts(study, freshness.now, counted=counted)
+    snapshot = freshness.snapshot
+    counted = None if freshness.is_stale else stored_counts(snapshot)
+    return study_counts(study, freshness.now, counted=counted, plan=stored_plan(snapshot))
 
 
-def _overview(shown: Shown, counts: StudyCounts) -> dict[str, Any]:
+def _overview(shown: Shown, counts: StudyCounts, freshness: _Freshness) -> dict[str, Any]:
     about = shown.about
+    moments = None if freshness.is_stale else stored_moments(freshness.snapshot)
     return {
         "criterion": shown.criterion,
         "leading": leading_numbers(about),
         "scope": scope_of(about),
-        "figures": [win_rates_figure(about), progress_figure(shown.study, counts)],
+        "figures": [win_rates_figure(about), progress_figure(shown.study, counts, moments)],
         "section": section_of(shown.criterion, about),
     }
 

@@ -72,6 +72,24 @@ class Channel(models.Model):
         return self.external_status in {"", "UNPUBLISHED"}
 
 
+class Eligibility(models.Model):
+    """What a platform offers to choose participants by, and how many people the choice leaves."""
+
+    channel = models.OneToOneField(Channel, on_delete=models.CASCADE, related_name="eligibility")
+    # The platform's filters, as `OfferedFilter` in JSON.
+    offered = models.JSONField(default=list)
+    # The number of people that pass the filters in `counted_for`; None before it was asked.
+    people = models.PositiveIntegerField(null=True)
+    counted_for = models.JSONField(default=list)
+    asked_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "eligibilities"
+
+    def __str__(self) -> str:
+        return f"eligibility for {self.channel}"
+
+
 class Submission(models.Model):
     """What recruitment stores about a participation: channel, platform status and amount owed."""
 
@@ -133,6 +151,8 @@ class Payment(models.Model):
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ASKED)
     reason = models.TextField(blank=True)
     external_id = models.CharField(max_length=200, blank=True)
+    # What tells a bonus that is requested again from another bonus; chosen by who requests it.
+    request_key = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField()
 
     class Meta:
@@ -142,7 +162,12 @@ class Payment(models.Model):
                 fields=["participation", "kind"],
                 condition=~Q(kind="bonus") & ~Q(status="refused"),
                 name="paid_once",
-            )
+            ),
+            models.UniqueConstraint(
+                fields=["participation", "request_key"],
+                condition=~Q(request_key="") & ~Q(status="refused"),
+                name="requested_once",
+            ),
         ]
 
     def __str__(self) -> str:

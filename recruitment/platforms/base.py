@@ -10,9 +10,12 @@ from django import forms
 from django.http import HttpRequest
 
 from annotation.models import Participation
-from recruitment.messages import PLATFORM_CANNOT
+from recruitment.messages import MESSAGE_LENGTH, PLATFORM_CANNOT, UNKNOWN_CATEGORY
 from recruitment.models import Channel, Payment, Submission
 from tiebreak.errors import DomainError
+
+# The most characters of a message to a participant.
+MAX_MESSAGE = 1000
 
 
 class Ending(StrEnum):
@@ -85,6 +88,36 @@ class PlatformReport:
 
 
 @dataclass(frozen=True)
+class OfferedFilter:
+    """A filter that the platform offers: choices by key, or a range from `low` to `high`.
+
+    The bounds are text, as they are typed: numbers, or ISO dates if `is_date`.
+    """
+
+    id: str
+    title: str
+    question: str = ""
+    choices: dict[str, str] = field(default_factory=dict)
+    low: str = ""
+    high: str = ""
+    is_date: bool = False
+    is_whole: bool = False
+
+    @property
+    def is_range(self) -> bool:
+        return not self.choices
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """A run of the platform's draft by a test participant, who is not paid."""
+
+    participant: str = ""
+    study: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True)
 class PrivacyNotice:
     """What is stored about participants of a channel, shown to them before they agree.
 
@@ -136,10 +169,30 @@ class Platform:
     entry_parameters: ClassVar[str] = ""
     # Whether there is one link for everybody; otherwise each participant has their own.
     has_one_link: ClassVar[bool] = True
+    # The categories of rejections with their names; empty if a message is all that is needed.
+    rejection_categories: ClassVar[Mapping[str, str]] = {}
+    # The fewest characters of the message that a rejected participant reads.
+    rejection_length: ClassVar[int] = 1
+    # The least number of eligible people that the platform tells; fewer are told as 0.
+    fewest_told: ClassVar[int] = 1
+    # Filters that most studies use, by ID, which the page offers first.
+    usual_filters: ClassVar[tuple[str, ...]] = ()
+    # Whether participants read what a bonus is for; otherwise only the researchers do.
+    tells_bonus_reason: ClassVar[bool] = False
+
+    @classmethod
+    def supports(cls, action: str) -> bool:
+        """Whether the platform carries out an action, such as `reject`, instead of refusing it."""
+        return getattr(cls, action) is not getattr(Platform, action)
 
     def missing(self, channel: Channel) -> str:
         """Return what a researcher still has to do before anybody can enter; "" if nothing."""
         return ""
+
+    def lacks(self, channel: Channel) -> Mapping[str, str]:
+        """Return everything a researcher still has to do before anybody can enter, by code."""
+        missing = self.missing(channel)
+        return {"not_ready": missing} if missing else {}
 
     def why_not_sending(self, channel: Channel) -> str:
         """Return why the platform sends nobody although the channel is ready; "" if it does."""
@@ -229,6 +282,16 @@ class Platform:
     ) -> None:
         self._cannot()
 
+    def check_rejection(self, message: str, category: str) -> None:
+        """Raise `DomainError` unless the platform accepts such a rejection."""
+        if self.rejection_categories and category not in self.rejection_categories:
+            known = ", ".join(self.rejection_categories)
+            sentence = UNKNOWN_CATEGORY.format(category, self.title, known)
+            raise DomainError("unknown_category", sentence, status=400)
+        if not self.rejection_length <= len(message.strip()) <= MAX_MESSAGE:
+            sentence = MESSAGE_LENGTH.format(self.rejection_length, MAX_MESSAGE)
+            raise DomainError("message_length", sentence, status=400)
+
     def pay(self, channel: Channel, payment: Payment) -> str:
         """Pay a bonus or a screen-out reward, and return the platform's ID of the payment."""
         self._cannot()
@@ -245,6 +308,29 @@ class Platform:
         return ""
 
     def ask_to_return(self, channel: Channel, participation: Participation, reason: str) -> None:
+        self._cannot()
+
+    def offered_filters(self, channel: Channel) -> list[OfferedFilter]:
+        """Return the filters by which participants can be chosen. Slow, so only in tasks."""
+        self._cannot()
+        return []
+
+    def count_eligible(self, channel: Channel) -> int:
+        """Return how many people pass the channel's filters. Slow, so only in tasks."""
+        self._cannot()
+        return 0
+
+    def rehearse(self, channel: Channel, email: str) -> Rehearsal:
+        """Run the draft for a test participant; ``email`` creates one if there is none yet."""
+        self._cannot()
+        return Rehearsal()
+
+    def rehearsal(self, channel: Channel) -> Rehearsal:
+        """Return the last rehearsal, without asking the platform."""
+        return Rehearsal()
+
+    def update_draft(self, channel: Channel) -> None:
+        """Send the current settings to the platform's unpublished study."""
         self._cannot()
 
     def subscribe_webhook(self, channel: Channel, events_url: str) -> str:

@@ -67,6 +67,12 @@ NEEDED: dict[str, dict[str, Right]] = {
         **dict.fromkeys(DOWNLOADS, Right.READ),
         "api:preview-selection": Right.READ,
         "recruitment:settle-payment": Right.OWN,
+        "api:payment-outcome": Right.OWN,
+        "recruitment:pay-many": Right.OWN,
+        "api:pay-many": Right.OWN,
+        "api:pay-participant": Right.OWN,
+        "api:pay-bonus": Right.OWN,
+        "api:reject": Right.OWN,
         "studies:members": Right.OWN,
     },
     "put": {"api:members": Right.OWN},
@@ -142,6 +148,8 @@ def test_only_owners_pay(study, role):
     client = member(study, role)
     paths = (
         f"/studies/{study.pk}/ledger/{participation.public_id}/approve/",
+        f"/studies/{study.pk}/ledger/{participation.public_id}/bonus/",
+        f"/studies/{study.pk}/ledger/{participation.public_id}/reject/",
         f"/studies/{study.pk}/recruitment/panel/approve-all/",
     )
     statuses = {client.post(path).status_code for path in paths}

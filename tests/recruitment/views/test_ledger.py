@@ -183,7 +183,7 @@ def test_the_page_lists_and_acts(researcher_client):
     finish_participation(participation=page.participation)
     address = reverse("recruitment:ledger", args=[study.pk])
     shown = researcher_client.get(address)
-    listed = {name: len(rows) for name, _, _, rows in shown.context["lists"] if rows}
+    listed = {name: len(rows) for name, _, _, _, rows in shown.context["lists"] if rows}
     assert listed == {"awaiting_payment": 1}
     assert shown.context["is_unverified"]
     acted = reverse(
@@ -308,13 +308,14 @@ def test_what_is_owed_after_a_closed_submission_is_paid_once(researcher_client, 
     Submission.objects.update(channel=channel)
     asked = []
     monkeypatch.setattr(
-        "recruitment.views.ledger.enqueue_action", lambda **arguments: asked.append(arguments)
+        "recruitment.services.participants.enqueue_action",
+        lambda **arguments: asked.append(arguments),
     )
     post_confirmed(
         researcher_client,
         reverse("recruitment:ledger-action", args=[study.pk, ann.public_id, "approve"]),
     )
-    assert (asked[0]["kind"], asked[0]["amount"]) == ("owed", "2.00")
+    assert (asked[0]["action"], asked[0]["payees"]) == ("pay-many", f"{ann.public_id}=2.00")
     owed = {"participation": ann, "kind": "owed", "amount": Decimal("1.50"), "currency": "GBP"}
     Payment.objects.create(**owed, created_at=timezone.now())
     with pytest.raises(IntegrityError), transaction.atomic():
