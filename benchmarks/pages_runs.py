@@ -169,7 +169,9 @@ def store_report(study: Study) -> None:
     report = build_report(table, scales={"preference": "preference:tie"}, replicates=0)
     ReportSnapshot.objects.update_or_create(
         study=study,
+        digest="",
         defaults={
+            "choices": filter_choices(study),
             "watermark": watermark(study),
             "report": report.as_json(),
             "counted": asdict(count_ratings(study)),

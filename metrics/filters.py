@@ -1,0 +1,159 @@
+"""The form that chooses a part of a study's ratings, and what pages say about the part."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django import forms
+
+from annotation.counts import CountedRatings
+from annotation.filter_choices import FilterChoices
+from annotation.filters import CHANNEL, EVERYTHING, NO_FAILED_CHECK, Filter
+from metrics.findings import stratum_name
+from recruitment.launch.check import counted
+from recruitment.platforms import platforms
+
+ALL = ("", "All")
+NAMES = {
+    "category": "category",
+    "metadata": "",
+    "pair": "pair",
+    "stratum": "agreement",
+    "raters": "annotators",
+    "since": "from",
+    "until": "until",
+    "version": "version",
+}
+DAY = "Write the day as year, month and day, for example 2026-11-30, or leave the field empty."
+TURNED_AROUND = "The first day is after the last one. Exchange them, or leave one of them empty."
+
+
+def _unknown(what: str) -> dict[str, str]:
+    sentence = f"“%(value)s” is not {what}. Choose one from the list, or leave the filter empty."
+    return {"invalid_choice": sentence}
+
+
+def _choice(label: str, what: str) -> forms.ChoiceField:
+    return forms.ChoiceField(label=label, required=False, error_messages=_unknown(what))
+
+
+def _day(label: str) -> forms.DateField:
+    return forms.DateField(
+        label=label,
+        required=False,
+        input_formats=["%Y-%m-%d"],
+        error_messages={"invalid": DAY},
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+
+
+class FilterForm(forms.Form):
+    """Chooses a part of the ratings, among what occurs in the study."""
+
+    category = _choice("Category", "a category of this study's instances")
+    metadata = _choice("Other field of the instances", "a value of this study's metadata")
+    pair = _choice("Pair of systems", "a pair of systems that this study compares")
+    stratum = _choice("Agreement among annotators", "a stratum of agreement")
+    raters = _choice("Annotators", "a group of this study's annotators")
+    since = _day("Stored from (day in UTC)")
+    until = _day("Stored until (this day included)")
+    version = forms.TypedChoiceField(
+        label="Version of the study",
+        required=False,
+        coerce=int,
+        empty_value=None,
+        error_messages=_unknown("a version of this study"),
+    )
+
+    def __init__(self, choices: FilterChoices, data: Mapping[str, str]) -> None:
+        super().__init__(data, prefix=None, auto_id="filter-%s")
+        for name, values in choices.items():
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = [ALL, *((value, in_words(name, value)) for value in values)]
+
+    def clean(self) -> None:
+        since, until = (self.cleaned_data.get(name) for name in ("since", "until"))
+        if since and until and since > until:
+            self.add_error("since", forms.ValidationError(TURNED_AROUND, code="turned_around"))
+
+    @property
+    def filter(self) -> Filter:
+        return Filter(**self.cleaned_data)
+
+    @property
+    def offered(self) -> Iterator[forms.BoundField]:
+        """The fields that can choose anything: a list of one value cannot."""
+        for field in self:
+            choices = getattr(field.field, "choices", None)
+            if choices is None or len(choices) > 2 or field.errors:
+                yield field
+
+
+def in_words(name: str, value: str) -> str:
+    """Return a filter's value as people read it."""
+    if name == "stratum":
+        return stratum_name("agreement", value)
+    if value == NO_FAILED_CHECK:
+        return "without failed gold checks"
+    if name == "raters":
+        provider = value.removeprefix(f"{CHANNEL}:")
+        platform = platforms().get(provider)
+        return f"by {platform.title if platform else provider}"
+    return value.replace(":", ": ", 1) if name == "metadata" else value
+
+
+def is_asked(query: Mapping[str, str]) -> bool:
+    """Return whether an address names a filter, even an empty one."""
+    return any(name in query for name in NAMES)
+
+
+def asked_values(query: Mapping[str, str]) -> dict[str, str]:
+    return {name: query[name].strip() for name in NAMES if query.get(name, "").strip()}
+
+
+@dataclass(frozen=True)
+class Chip:
+    """One value that is chosen, and the query of the page without it."""
+
+    words: str
+    without: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """The part of the ratings that a page shows; of the whole study everything here is empty."""
+
+    chosen: Filter = EVERYTHING
+
+    def __bool__(self) -> bool:
+        return bool(self.chosen)
+
+    @property
+    def name(self) -> str:
+        """A few words that follow the title of a figure."""
+        return ", ".join(self._words().values())
+
+    @property
+    def kept(self) -> str:
+        """What addresses of other pages add to their query to show the same part."""
+        return f"&{self.chosen.address}" if self.chosen else ""
+
+    def chips(self, criterion: str) -> list[Chip]:
+        values, here = self.chosen.values, {"criterion": criterion} if criterion else {}
+        return [
+            Chip(words, urlencode({**here, **{k: v for k, v in values.items() if k != name}}))
+            for name, words in self._words().items()
+        ]
+
+    def _words(self) -> dict[str, str]:
+        return {
+            name: f"{NAMES[name]} {in_words(name, value)}".strip()
+            for name, value in self.chosen.values.items()
+        }
+
+
+def size_of(units: int, part: CountedRatings) -> str:
+    """Return a sentence that says how much is in a part."""
+    ratings = counted(part.rows.counted, "rating")
+    return f"It has {counted(units, 'unit')}, {ratings}, and {counted(part.annotators, 'annotator')}."
