@@ -23,6 +23,7 @@ from django.utils import timezone  # noqa: E402
 
 from annotation.counts import count_ratings  # noqa: E402
 from annotation.exported_ratings import rating_rows  # noqa: E402
+from annotation.filter_choices import filter_choices  # noqa: E402
 from annotation.models import Assignment, Participation, Rater, Rating, Tally  # noqa: E402
 from benchmarks.harness import RESULTS  # noqa: E402
 from benchmarks.serving_study import make  # noqa: E402

@@ -83,10 +83,10 @@ class FilterForm(forms.Form):
 
     @property
     def offered(self) -> Iterator[forms.BoundField]:
-        """The fields that can choose anything: a list of one value cannot."""
+        """The fields that can choose something, which a list of one value cannot, and those in use."""
         for field in self:
             choices = getattr(field.field, "choices", None)
-            if choices is None or len(choices) > 2 or field.errors:
+            if choices is None or len(choices) > 2 or field.value():
                 yield field
 
 
@@ -103,9 +103,14 @@ def in_words(name: str, value: str) -> str:
     return value.replace(":", ": ", 1) if name == "metadata" else value
 
 
-def is_asked(query: Mapping[str, str]) -> bool:
-    """Return whether an address names a filter, even an empty one."""
-    return any(name in query for name in NAMES)
+def has_empty_values(query: Mapping[str, str]) -> bool:
+    """Return whether an address names filters without a value, as a sent form does."""
+    return any(not query[name].strip() for name in NAMES if name in query)
+
+
+def without_empty_values(query: Mapping[str, str]) -> str:
+    """Return the query of the address that people should see and share."""
+    return urlencode({name: value for name, value in query.items() if value.strip()})
 
 
 def asked_values(query: Mapping[str, str]) -> dict[str, str]:
@@ -134,11 +139,6 @@ class Part:
         """A few words that follow the title of a figure."""
         return ", ".join(self._words().values())
 
-    @property
-    def kept(self) -> str:
-        """What addresses of other pages add to their query to show the same part."""
-        return f"&{self.chosen.address}" if self.chosen else ""
-
     def chips(self, criterion: str) -> list[Chip]:
         values, here = self.chosen.values, {"criterion": criterion} if criterion else {}
         return [
@@ -156,4 +156,6 @@ class Part:
 def size_of(units: int, part: CountedRatings) -> str:
     """Return a sentence that says how much is in a part."""
     ratings = counted(part.rows.counted, "rating")
-    return f"It has {counted(units, 'unit')}, {ratings}, and {counted(part.annotators, 'annotator')}."
+    return (
+        f"It has {counted(units, 'unit')}, {ratings}, and {counted(part.annotators, 'annotator')}."
+    )

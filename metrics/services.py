@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.db.models import FilteredRelation, Q, Subquery
 
 from annotation.counts import counted_ratings
-from annotation.filter_choices import filter_choices
+from annotation.filter_choices import FilterChoices, filter_choices
 from annotation.filters import EVERYTHING, NO_FAILED_CHECK, Filter, ratings_in
 from annotation.models import Rating
 from jobs.clock import database_now
@@ -18,6 +18,7 @@ from metrics.selectors import source_of, stored_report
 from studies.models import Study
 from tiebreak.errors import DomainError
 from tiebreak.report import REPORT_VERSION, Report, build_report
+from tiebreak.report.model import CriterionSection
 from tiebreak.report.reading import Source
 
 # A request that no worker has served after this time is repeated.
@@ -107,20 +108,22 @@ def without_outcome(report: Report) -> Report:
     Who leaves people out by their quality must not see what that does to the outcome, because it
     would be a selection on the outcome.
     """
-    hidden = dict.fromkeys(("perception", "rating_sets", "systems", "selection"), OUTCOME_HIDDEN)
-    criteria = {
-        name: replace(
-            section,
-            votes={},
-            perception=(),
-            rating_sets=None,
-            systems=None,
-            selection=None,
-            problems=section.problems | hidden,
-        )
-        for name, section in report.criteria.items()
-    }
+    criteria = {name: _section_without_outcome(part) for name, part in report.criteria.items()}
     return replace(report, criteria=criteria)
+
+
+def _section_without_outcome(section: CriterionSection) -> CriterionSection:
+    parts = ("perception", "rating_sets", "systems", "selection")
+    hidden = {name: OUTCOME_HIDDEN for name in parts if getattr(section, name)}
+    return replace(
+        section,
+        votes={},
+        perception=(),
+        rating_sets=None,
+        systems=None,
+        selection=None,
+        problems=section.problems | hidden,
+    )
 
 
 def ensure_fresh(
@@ -169,6 +172,17 @@ def _snapshot_of(study: Study, chosen: Filter, now: datetime) -> ReportSnapshot:
 
 def _arguments(study: Study, chosen: Filter) -> tuple[str, ...]:
     return (study.pk, chosen.digest) if chosen else (study.pk,)
+
+
+def choices_of(*, study: Study) -> FilterChoices:
+    """Return what the study's ratings can be filtered by, which is stored with its report.
+
+    Raises `DomainError` with the code ``report_pending`` if there is no report yet.
+    """
+    choices: FilterChoices = ensure_fresh(study=study).choices
+    if not choices:
+        raise DomainError("report_pending", REPORT_PENDING)
+    return choices
 
 
 def newest_report(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from annotation.filters import Filter
 from metrics.contested import contested_page, contested_units
 from metrics.figures.agreement import agreement_figure, machine_figures
 from metrics.figures.bias import bias_figure
@@ -21,11 +22,12 @@ from tiebreak.scales import Scale
 
 @dataclass(frozen=True)
 class Shown:
-    """One criterion's statistics of a study, and what the address asks for."""
+    """One criterion's statistics of a study or a part of it, and what the address asks for."""
 
     study: Study
     criterion: str
     about: CriterionSection
+    chosen: Filter
     query: Mapping[str, str]
 
 

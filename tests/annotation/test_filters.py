@@ -158,7 +158,12 @@ def test_another_study_is_never_in_a_part(tmp_path):
     (tmp_path / "second").mkdir()
     imported(tmp_path / "first", [row(0, "r")])
     study = imported(tmp_path / "second", [row(1, "r")])
-    parts = (EVERYTHING, Filter(category="odd"), Filter(pair="old vs new"), Filter(stratum="undefined"))
+    parts = (
+        EVERYTHING,
+        Filter(category="odd"),
+        Filter(pair="old vs new"),
+        Filter(stratum="undefined"),
+    )
     for chosen in parts:
         assert [r.unit.key for r in ratings_in(study, chosen)] == ["u1"]
 
