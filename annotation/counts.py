@@ -119,13 +119,9 @@ def study_counts(
 
 def count_ratings(study: Study) -> CountedRatings:
     """Count a study's ratings and the annotators who gave those in the statistics."""
-    return counted_ratings(Rating.objects.filter(unit__study=study))
-
-
-def counted_ratings(ratings: RatingQuerySet) -> CountedRatings:
-    """Count any set of ratings and the annotators who gave those in the statistics."""
     people = Count("rater", distinct=True, filter=IN_STATISTICS & Q(rater__kind="human"))
-    row = ratings.order_by().aggregate(**_EXPRESSIONS, annotators=people)
+    ratings = Rating.objects.filter(unit__study=study).order_by()
+    row = ratings.aggregate(**_EXPRESSIONS, annotators=people)
     return CountedRatings(_unprefixed(row), row["annotators"])
 
 

@@ -6,12 +6,12 @@ from urllib.parse import urlencode
 
 from django import forms
 
-from annotation.counts import CountedRatings
 from annotation.filter_choices import FilterChoices
 from annotation.filters import CHANNEL, EVERYTHING, NO_FAILED_CHECK, Filter
 from metrics.findings import stratum_name
 from recruitment.launch.check import counted
 from recruitment.platforms import platforms
+from tiebreak.report.model import CriterionSection
 
 ALL = ("", "All")
 NAMES = {
@@ -153,9 +153,11 @@ class Part:
         }
 
 
-def size_of(units: int, part: CountedRatings) -> str:
+def size_of(about: CriterionSection, annotators: int) -> str:
     """Return a sentence that says how much is in a part."""
-    ratings = counted(part.rows.counted, "rating")
+    machines = counted(about.n_machine_ratings, "rating")
+    more = f", and {machines} of machine raters" if about.n_machine_ratings else ""
     return (
-        f"It has {counted(units, 'unit')}, {ratings}, and {counted(part.annotators, 'annotator')}."
+        f"This part has {counted(about.n_units, 'unit')},"
+        f" {counted(about.n_ratings, 'rating')} of {counted(annotators, 'annotator')}{more}."
     )

@@ -9,8 +9,9 @@ class ReportSnapshot(models.Model):
     `part` has the values of the filter that chooses the part, and `digest` is its name; both are
     empty for the whole study, whose row also has what its ratings can be filtered by (`choices`).
     `watermark` identifies that state. While a newer report is being built, `requested` identifies
-    the state for which it was requested. `counted` are the numbers of ratings in that state, as
-    `annotation.counts.CountedRatings` has them. `settled_rows` is the study's number of ratings up to the
+    the state for which it was requested. `counted` are the numbers of the whole study's ratings in that state, as
+    `annotation.counts.CountedRatings` has them, and `page_rows` what pages show beside the report,
+    as `metrics.page_rows` has it. `settled_rows` is the study's number of ratings up to the
     key `settled_key`, so that only newer ratings have to be counted.
     """
 
@@ -21,6 +22,7 @@ class ReportSnapshot(models.Model):
     watermark = models.CharField(max_length=200, blank=True)
     report = models.JSONField(null=True)
     counted = models.JSONField(null=True)
+    page_rows = models.JSONField(default=dict)
     made_at = models.DateTimeField(null=True)
     requested = models.CharField(max_length=200, blank=True)
     requested_at = models.DateTimeField(null=True)

@@ -6,14 +6,16 @@ from datetime import datetime, timedelta
 
 from django.db.models import FilteredRelation, Q, Subquery
 
-from annotation.counts import counted_ratings
+from annotation.counts import count_ratings
 from annotation.filter_choices import FilterChoices, filter_choices
-from annotation.filters import EVERYTHING, NO_FAILED_CHECK, Filter, ratings_in
-from annotation.models import Rating
+from annotation.filters import EVERYTHING, NO_FAILED_CHECK, Filter
+from annotation.models import Rater, Rating
+from annotation.services.screening import CheckRecord, check_records
 from jobs.clock import database_now
 from jobs.queue import enqueue
 from metrics.messages import OUTCOME_HIDDEN, REPORT_PENDING
 from metrics.models import ReportSnapshot
+from metrics.page_rows import page_rows
 from metrics.selectors import source_of, stored_report
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -77,7 +79,8 @@ def _design(study: Study) -> str:
 def refresh_report(*, study: Study, chosen: Filter = EVERYTHING) -> ReportSnapshot:
     """Build and store the report. The same ratings give the same digits."""
     state = watermark(study)
-    report = _built(source_of(study, chosen))
+    source = source_of(study, chosen)
+    report = _built(source)
     if chosen.raters == NO_FAILED_CHECK:
         report = without_outcome(report)
     snapshot, _ = ReportSnapshot.objects.update_or_create(
@@ -88,7 +91,8 @@ def refresh_report(*, study: Study, chosen: Filter = EVERYTHING) -> ReportSnapsh
             "choices": {} if chosen else filter_choices(study),
             "watermark": state,
             "report": report.as_json(),
-            "counted": asdict(counted_ratings(ratings_in(study, chosen))),
+            "page_rows": page_rows(source, _checks(study)),
+            "counted": None if chosen else asdict(count_ratings(study)),
             "made_at": database_now(),
             "requested": "",
         },
@@ -124,6 +128,13 @@ def _section_without_outcome(section: CriterionSection) -> CriterionSection:
         selection=None,
         problems=section.problems | hidden,
     )
+
+
+def _checks(study: Study) -> dict[str, CheckRecord]:
+    """Return the annotators' gold checks by their pseudonyms."""
+    records = check_records(study.pk)
+    names = Rater.objects.filter(pk__in=records).values_list("pk", "pseudonym")
+    return {name: records[pk] for pk, name in names}
 
 
 def ensure_fresh(

@@ -120,7 +120,7 @@ def _figure(asked: Asked, study: Study, criterion: str, name: str, right: Right)
     about = _report(asked).criteria.get(criterion)
     if about is None:
         raise Http404("This report has no such criterion.")
-    shown = Shown(study, criterion, about, asked.chosen, {})
+    shown = Shown(study, criterion, about, asked.chosen, asked.freshness.snapshot.page_rows, {})
     drawn = figure_named(shown, name, right)
     part = Part(asked.chosen)
     return with_part_column(of_part(drawn, part.name), part.name) if drawn and part else drawn
@@ -157,54 +157,52 @@ def _context(
 ) -> dict[str, Any]:
     freshness = asked.freshness
     report = stored_report(freshness.snapshot) if with_sections else None
+    criterion = _criterion(request.GET.get("criterion", ""), report, asked)
     context: dict[str, Any] = {
         "study": study,
         "freshness": freshness,
         "snapshot": freshness.snapshot,
         "report": report,
+        "criterion": criterion,
         "tabs": TABS,
         "sees_raters": right_in(request.user, study) >= Right.READ,
         "tab": tab,
         "here": "results" if tab else "overview",
         "template": tab.template if tab else "metrics/overview.html",
-        **_filter_context(request, asked, report),
+        **_filter_context(asked, request.GET.get("criterion", "")),
     }
     if tab is None:
         context["progress"] = _counts(study, asked.whole)
-    if not context["criterion"]:
+    if report is None or not criterion:
         return context
-    criterion = context["criterion"]
-    about = report.criteria[criterion]
-    shown = Shown(study, criterion, about, asked.chosen, request.GET.dict())
+    about, rows = report.criteria[criterion], freshness.snapshot.page_rows
+    shown = Shown(study, criterion, about, asked.chosen, rows, request.GET.dict())
+    context["size"] = size_of(about, len(shown.rows.raters))
     return context | (_results(shown, tab) if tab else _overview(shown, context["progress"]))
 
 
-def _filter_context(request: HttpRequest, asked: Asked, report: Report | None) -> dict[str, Any]:
+def _filter_context(asked: Asked, criterion: str) -> dict[str, Any]:
     """Return what a page says about the part of the ratings that it shows."""
-    part, counts = asked.part or Part(), stored_counts(asked.freshness.snapshot)
-    criterion = _criterion(request.GET.get("criterion", ""), report, part)
-    about = report.criteria[criterion] if report and criterion else None
+    part = asked.part or Part()
     return {
-        "criterion": criterion,
         "form": asked.form if asked.whole.snapshot.choices else None,
         "part": part,
         "problems": asked.problems,
-        "of_a_part": OF_A_PART,
-        "empty_part": EMPTY_PART,
         "filter_query": asked.query,
         "filter_more": asked.query.replace("?", "&", 1),
-        "chips": part.chips(request.GET.get("criterion", "")),
-        "size": size_of(about.n_units, counts) if part and about and counts else "",
+        "chips": part.chips(criterion),
+        "of_a_part": OF_A_PART,
+        "empty_part": EMPTY_PART,
     }
 
 
-def _criterion(name: str, report: Report | None, part: Part) -> str:
+def _criterion(name: str, report: Report | None, asked: Asked) -> str:
     """Return the criterion to show; of a part only the one that is asked for, if any is."""
     if report is None or not report.criteria_order:
         return ""
     if name in report.criteria:
         return name
-    return "" if part and name else report.criteria_order[0]
+    return "" if asked.chosen and name else report.criteria_order[0]
 
 
 def _counts(study: Study, whole: Freshness) -> StudyCounts:
