@@ -55,8 +55,8 @@ class FilterForm(forms.Form):
     pair = _choice("Pair of systems", "a pair of systems that this study compares")
     stratum = _choice("Agreement among annotators", "a stratum of agreement")
     raters = _choice("Annotators", "a group of this study's annotators")
-    since = _day("Stored from (day in UTC)")
-    until = _day("Stored until (this day included)")
+    since = _day("From (day in UTC)")
+    until = _day("Until (included)")
     version = forms.TypedChoiceField(
         label="Version of the study",
         required=False,
