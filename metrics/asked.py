@@ -57,9 +57,7 @@ class Asked:
     @property
     def problems(self) -> list[str]:
         """Why the filter is refused."""
-        if self.part is not None:
-            return []
-        return [str(problem) for problems in self.form.errors.values() for problem in problems]
+        return self.form.problems if self.part is None else []
 
     @property
     def query(self) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
@@ -65,7 +66,7 @@ class FilterForm(forms.Form):
         error_messages=_unknown("a version of this study"),
     )
 
-    def __init__(self, choices: FilterChoices, data: Mapping[str, str]) -> None:
+    def __init__(self, choices: FilterChoices, data: Mapping[str, Any]) -> None:
         super().__init__(data, prefix=None, auto_id="filter-%s")
         for name, values in choices.items():
             field = self.fields[name]
@@ -80,6 +81,11 @@ class FilterForm(forms.Form):
     @property
     def filter(self) -> Filter:
         return Filter(**self.cleaned_data)
+
+    @property
+    def problems(self) -> list[str]:
+        """Why the filter is refused, in sentences."""
+        return [str(problem) for problems in self.errors.values() for problem in problems]
 
     @property
     def offered(self) -> Iterator[forms.BoundField]:
@@ -113,7 +119,7 @@ def without_empty_values(query: Mapping[str, str]) -> str:
     return urlencode({name: value for name, value in query.items() if value.strip()})
 
 
-def asked_values(query: Mapping[str, str]) -> dict[str, str]:
+def asked_values(query: Mapping[str, Any]) -> dict[str, str]:
     return {name: query[name].strip() for name in NAMES if query.get(name, "").strip()}
 
 

@@ -24,13 +24,13 @@ def source_of(study: Study, chosen: Filter = EVERYTHING) -> Source:
     return Source(table, scales, Origin("study", canonical_digest(table), chosen.values or None))
 
 
-def study_source(public_id: str) -> Source:
-    """Return the source for a study's public id. Raises `FormatError` if there is no such study."""
+def study_named(public_id: str) -> Study:
+    """Return the study with this public id. Raises `FormatError` if there is none."""
     study = Study.objects.filter(pk=public_id).first()
     if study is None:
         reason = "is not the path of a file or bundle, nor the id of a study"
         raise FormatError.of(public_id, None, "no_such_source", reason)
-    return source_of(study)
+    return study
 
 
 def stored_report(snapshot: ReportSnapshot) -> Report | None:
