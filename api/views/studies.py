@@ -184,8 +184,8 @@ class Report(APIView):
         description="The stored report, as docs/report.schema.json describes it. The header"
         " Tiebreak-Report says whether it is `current` or `outdated`; in that case, and if there is"
         " none yet, a new one is requested. With any of the other parameters it is the report of a part"
-        " of the ratings, which `source.part` names. Choosing parts after seeing the data and"
-        " reporting those that differ is no evidence that they do.",
+        " of the ratings, which `source.part` names. Of many parts some differ by chance,"
+        " so report one that was chosen after seeing the data as exploratory.",
         query=ReportQuery,
         responses={(200, "application/json"): dict[str, Any]},
         refusals={409: ["report_pending"], 503: ["no_broker"]},

@@ -150,7 +150,7 @@ def test_a_part_that_is_too_small_says_why_and_shows_no_zeros(client, study):
     page = client.get(results(study, "systems"), chosen)
     (rates,) = (f for f in page.context["figures"] if f.name == "win-rates")
     assert all(row[rates.columns.index("low")] is None for row in rates.rows)
-    assert "at least 10 independent units" in rates.sentence
+    assert {row[rates.columns.index("reason")] for row in rates.rows} == {rates.sentence} != {""}
 
 
 def test_a_part_without_ratings_is_named_as_empty(client, study):
@@ -225,8 +225,8 @@ def test_items_and_raters_follow_the_filter(client, study):
     assert units.paginator.count == INSTANCES
     assert {int(item.unit[1:].partition("/")[0]) % 2 for item in units} == {0}
     search = {"category": "mixed", "search": "i1"}  # i1 and i10 to i19
-    found = client.get(results(study, "items"), search).context["page"]
-    assert {item.unit.partition("/")[0] for item in found} == {"i10", "i12", "i14", "i16", "i18"}
+    matches = client.get(results(study, "items"), search).context["page"]
+    assert {item.unit.partition("/")[0] for item in matches} == {"i10", "i12", "i14", "i16", "i18"}
     (figure,) = client.get(results(study, "raters"), {"category": "mixed"}).context["figures"]
     column = figure.columns.index("ratings")
     assert {row[column] for row in figure.rows} <= {INSTANCES}
@@ -374,5 +374,5 @@ def test_the_command_writes_the_report_of_a_part(study, tmp_path):
         with pytest.raises(CommandError):
             call_command("analyze", study.pk, filter=query, **options)
     ratings = tmp_path / "b" / "ratings.jsonl"
-    with pytest.raises(CommandError, match="a file has no filter"):
+    with pytest.raises(CommandError):
         call_command("analyze", str(ratings), filter="category=new", **options)
