@@ -1,12 +1,13 @@
 """All counts of a study, in one place, for every page and export."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from django.db.models import Count, Max, Min, Q, QuerySet, Subquery, Value
+from django.db.models import Aggregate, Count, Max, Min, Q, QuerySet, Subquery, Value
 
-from annotation.models import HIT, HITUnit, Rating
+from annotation.models import HIT, HITUnit, Place, Rating
 from annotation.models.rating import IN_STATISTICS, MAIN_FIRST, RatingQuerySet
 from jobs.clock import database_now
 from studies.models import Study, Unit
@@ -56,7 +57,53 @@ class CountedRatings:
 
 
 @dataclass(frozen=True)
-class StudyCounts:
+class Progress:
+    """How many places a study has, and how many are filled."""
+
+    places: int
+    completed: int
+    live: int
+    completed_last_hour: int
+    first_completed_at: datetime | None
+    last_completed_at: datetime | None
+    newest_place: int | None
+
+    @property
+    def remaining(self) -> int:
+        return self.places - self.completed
+
+    @property
+    def share(self) -> float:
+        return self.completed / self.places if self.places else 0.0
+
+
+NO_PLACES = Progress(0, 0, 0, 0, None, None, None)
+
+
+@dataclass(frozen=True)
+class PlanCounts:
+    """The size of a study's plan.
+
+    `answers` and `repeated` are the numbers of units and of repeats in all places together. A plan
+    changes only with its places, so that their number and the newest one identify it.
+    """
+
+    instances: int
+    hits: int
+    units: int
+    repeats: int
+    answers: int
+    repeated: int
+    places: int = 0
+    newest_place: int | None = None
+
+    def is_of(self, progress: Progress) -> bool:
+        current = (progress.places, progress.newest_place)
+        return bool(self.places) and (self.places, self.newest_place) == current
+
+
+@dataclass(frozen=True)
+class StudyCounts(Progress):
     """The size of a study's plan, its progress, and its ratings.
 
     `expected` is the number of human ratings in the statistics once every place is filled: one per
@@ -67,25 +114,11 @@ class StudyCounts:
     hits: int
     units: int
     repeats: int
-    places: int
-    completed: int
-    live: int
     expected: int
     expected_repeats: int
     annotators: int
     unverified: int
     rows: RatingCounts
-    completed_last_hour: int = 0
-    first_completed_at: datetime | None = None
-    last_completed_at: datetime | None = None
-
-    @property
-    def remaining(self) -> int:
-        return self.places - self.completed
-
-    @property
-    def share(self) -> float:
-        return self.completed / self.places if self.places else 0.0
 
     @property
     def ratings(self) -> int:
@@ -98,22 +131,31 @@ class StudyCounts:
 
 
 def study_counts(
-    study: Study, now: datetime | None = None, *, counted: CountedRatings | None = None
+    study: Study,
+    now: datetime | None = None,
+    *,
+    counted: CountedRatings | None = None,
+    plan: PlanCounts | None = None,
 ) -> StudyCounts:
     """Count a study's plan, progress and ratings.
 
-    ``counted`` are the counts of its ratings, if they are known: counting them takes the time.
+    ``counted`` are the counts of its ratings, and ``plan`` those of its plan, if they are known:
+    counting them takes the time. Counts of a plan that has changed are not used.
     """
-    ratings = counted or count_ratings(study)
-    plan = _counted_plan(study)
-    answers, repeats, criteria = (plan.pop(name) for name in ("answers", "repeated", "criteria"))
+    ratings, progress = counted or count_ratings(study), progress_of(study, now)
+    plan = plan if plan and plan.is_of(progress) else count_plan(study, progress)
+    counts = _values(study, {"criteria": study.criteria.all(), "unverified": _unverified(study)})
     return StudyCounts(
-        expected=answers * criteria,
-        expected_repeats=repeats * criteria,
+        instances=plan.instances,
+        hits=plan.hits,
+        units=plan.units,
+        repeats=plan.repeats,
+        expected=plan.answers * counts["criteria"],
+        expected_repeats=plan.repeated * counts["criteria"],
+        unverified=counts["unverified"],
         annotators=ratings.annotators,
         rows=ratings.rows,
-        **_places(study, now or database_now()),
-        **plan,
+        **vars(progress),
     )
 
 
@@ -125,39 +167,56 @@ def count_ratings(study: Study) -> CountedRatings:
     return CountedRatings(_unprefixed(row), row["annotators"])
 
 
-def _places(study: Study, now: datetime) -> dict[str, Any]:
-    return study.places.aggregate(
-        places=Count("pk"),
-        completed=Count("completed_at"),
-        live=Count("pk", filter=Q(completed_at__isnull=True, lease_until__gt=now)),
-        completed_last_hour=Count("pk", filter=Q(completed_at__gte=now - timedelta(hours=1))),
-        first_completed_at=Min("completed_at"),
-        last_completed_at=Max("completed_at"),
-    )
+def progress_of(study: Study, now: datetime | None = None) -> Progress:
+    """Count a study's places in one statement."""
+    return Progress(**study.places.aggregate(**_places(now or database_now())))
 
 
-def _counted_plan(study: Study) -> dict[str, Any]:
-    """Count everything about the plan in one statement."""
-    numbers = {f"{_PREFIX}{name}": number for name, number in _plan(study).items()}
-    row = cast(dict[str, Any], Study.objects.filter(pk=study.pk).values(**numbers).get())
-    return {name.removeprefix(_PREFIX): n or 0 for name, n in row.items()}
+def progress_by_study(studies: Iterable[str], now: datetime | None = None) -> dict[str, Progress]:
+    """Count the places of several studies in one statement; studies without places are left out."""
+    places = Place.objects.filter(study__in=studies).order_by().values("study")
+    rows = places.annotate(**_places(now or database_now()))
+    return {row.pop("study"): Progress(**row) for row in cast(Iterable[dict[str, Any]], rows)}
 
 
-def _plan(study: Study) -> dict[str, Subquery]:
+def _places(now: datetime) -> dict[str, Aggregate]:
+    return {
+        "places": Count("pk"),
+        "completed": Count("completed_at"),
+        "live": Count("pk", filter=Q(completed_at__isnull=True, lease_until__gt=now)),
+        "completed_last_hour": Count("pk", filter=Q(completed_at__gte=now - timedelta(hours=1))),
+        "first_completed_at": Min("completed_at"),
+        "last_completed_at": Max("completed_at"),
+        "newest_place": Max("pk"),
+    }
+
+
+def count_plan(study: Study, progress: Progress) -> PlanCounts:
+    """Count everything about the plan with these places in one statement."""
     main = study.units.filter(role=Unit.Role.MAIN)
     hit_units = HITUnit.objects.filter(hit__study=study, hit__kind=HIT.Kind.MAIN)
     per_place = HITUnit.objects.filter(hit__places__study=study)
-    unverified = study.participations.exclude(address="").filter(simulated=False)
-    return {
-        "units": _number_of(main),
-        "instances": _number_of(main, Count("instance", distinct=True)),
-        "hits": _number_of(study.hits.main()),
-        "repeats": _number_of(hit_units.filter(repeat__gt=0)),
-        "answers": _number_of(per_place.filter(repeat=0)),
-        "repeated": _number_of(per_place.filter(repeat__gt=0)),
-        "criteria": _number_of(study.criteria.all()),
-        "unverified": _number_of(unverified),
+    parts: dict[str, QuerySet[Any]] = {
+        "units": main,
+        "hits": study.hits.main(),
+        "repeats": hit_units.filter(repeat__gt=0),
+        "answers": per_place.filter(repeat=0),
+        "repeated": per_place.filter(repeat__gt=0),
     }
+    counts = _values(study, parts, instances=_number_of(main, Count("instance", distinct=True)))
+    return PlanCounts(places=progress.places, newest_place=progress.newest_place, **counts)
+
+
+def _unverified(study: Study) -> QuerySet[Any]:
+    return study.participations.exclude(address="").filter(simulated=False)
+
+
+def _values(study: Study, parts: dict[str, QuerySet[Any]], **more: Subquery) -> dict[str, int]:
+    """Return the numbers of rows of several queries, in one statement."""
+    numbers = {name: _number_of(rows) for name, rows in parts.items()} | more
+    prefixed = {f"{_PREFIX}{name}": number for name, number in numbers.items()}
+    row = cast(dict[str, Any], Study.objects.filter(pk=study.pk).values(**prefixed).get())
+    return {name.removeprefix(_PREFIX): n or 0 for name, n in row.items()}
 
 
 def _number_of(rows: QuerySet[Any], number: Count | None = None) -> Subquery:
@@ -184,10 +243,10 @@ class ParticipationCounts:
     last_at: datetime | None = None
 
 
-def counts_by_participation(study: Study) -> dict[int, ParticipationCounts]:
-    """Return the counts of each participation in the study."""
+def counts_by_participation(participations: Collection[int]) -> dict[int, ParticipationCounts]:
+    """Return the counts of participations, without those that have no ratings."""
     rows = (
-        Rating.objects.filter(unit__study=study, assignment__participation__isnull=False)
+        Rating.objects.filter(assignment__participation__in=participations)
         .order_by()
         .values("assignment__participation")
         .annotate(
@@ -209,7 +268,8 @@ def _unprefixed(row: dict[str, Any]) -> RatingCounts:
     return RatingCounts(**{name.removeprefix(_PREFIX): row[name] for name in _EXPRESSIONS})
 
 
-def _first_flag(flag: str) -> Q:
+def first_flag(flag: str) -> Q:
+    """Return the condition for main ratings with this flag and none that is counted before it."""
     earlier_flags = dict.fromkeys(FLAGS[: FLAGS.index(flag)], False)
     return MAIN_FIRST & Q(**{flag: True}, **earlier_flags)
 
@@ -226,7 +286,7 @@ _KINDS: dict[str, Q] = {
     "training": Q(unit__role=Unit.Role.TRAINING),
     "test": Q(unit__role=Unit.Role.QUALIFICATION),
     "gold": Q(unit__role=Unit.Role.GOLD),
-    **{flag: _first_flag(flag) for flag in FLAGS},
+    **{flag: first_flag(flag) for flag in FLAGS},
 }
 _EXPRESSIONS: dict[str, Count] = {
     f"{_PREFIX}rows": Count("pk"),

@@ -5,7 +5,7 @@ import os
 import statistics
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import count
 
 import django
@@ -21,15 +21,11 @@ from django.test import Client  # noqa: E402
 from django.urls import reverse  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from annotation.counts import count_ratings  # noqa: E402
 from annotation.exported_ratings import rating_rows  # noqa: E402
-from annotation.filter_choices import filter_choices  # noqa: E402
 from annotation.models import Assignment, Participation, Rater, Rating, Tally  # noqa: E402
 from benchmarks.harness import RESULTS  # noqa: E402
 from benchmarks.serving_study import make  # noqa: E402
-from metrics.models import ReportSnapshot  # noqa: E402
-from metrics.page_rows import page_rows  # noqa: E402
-from metrics.services import watermark  # noqa: E402
+from metrics.services import store_report, watermark  # noqa: E402
 from metrics.tabs import TABS  # noqa: E402
 from recruitment.models import Submission  # noqa: E402
 from studies.models import Membership, Study  # noqa: E402
@@ -165,23 +161,13 @@ def _add_ratings() -> None:
     copy_rows(Tally, counted, same)
 
 
-def store_report(study: Study) -> None:
+def store_some_report(study: Study) -> None:
     """Store a report of every twentieth unit without intervals: pages need only its size."""
     some = Rating.objects.filter(unit__study=study).annotate(rest=Mod("unit", 20)).filter(rest=0)
     table, scales = RatingTable.from_rows(rating_rows(study, some)), {"preference": SCALE}
     report = build_report(table, scales=scales, replicates=0)
-    ReportSnapshot.objects.update_or_create(
-        study=study,
-        digest="",
-        defaults={
-            "choices": filter_choices(study),
-            "watermark": watermark(study),
-            "report": report.as_json(),
-            "page_rows": page_rows(Source(table, scales), {}),
-            "counted": asdict(count_ratings(study)),
-            "made_at": timezone.now(),
-        },
-    )
+    source = Source(table, scales)
+    store_report(study=study, state=watermark(study), source=source, report=report)
 
 
 def addresses(study: Study) -> dict[str, str]:
@@ -224,7 +210,7 @@ def main() -> int:
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
     print(f"{Rating.objects.count():,} ratings, {study.places.count():,} places.", flush=True)
-    store_report(study)
+    store_some_report(study)
     user = User.objects.create_user("researcher", is_staff=True)
     Membership.objects.create(study=study, user=user)
     client = Client()

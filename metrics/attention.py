@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Count
 from django.urls import reverse
 
-from annotation.counts import study_counts
+from annotation.counts import progress_of
 from annotation.services.late_answers import pending
 from jobs.models import Job
 from recruitment.launch.channels import somebody_can_enter
@@ -54,7 +54,7 @@ def _of_collecting(study: Study) -> Iterator[Need]:
     """Yield why an open study collects nothing: nobody can enter, or nothing is left to do."""
     if study.status != Study.Status.OPEN:
         return
-    now = study_counts(study)
+    now = progress_of(study)
     if now.places and now.completed == now.places:
         sentence = "All responses are completed. Close the study, or raise R to collect more."
         yield Need("all_completed", sentence, reverse("recruitment:launch", args=[study.pk]))

@@ -6,19 +6,17 @@ from typing import Any, cast
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
-from django.db.models import OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from annotation.models import Place
 from jobs.models import UNFINISHED, Job
 from metrics.demo import demo_key, start_demo
 from metrics.messages import DEMO_STARTED
-from recruitment.costs import Spending, spending_of
+from recruitment.costs import Spending, plan_counts, spending_of
 from studies.access import Right, researchers_only, studies_of
 from studies.models import Study
-from studies.steps import StudyFrame, count_of, frame_of, with_facts
+from studies.steps import StudyFrame, frame_of, with_facts
 from tiebreak.errors import DomainError
 
 PER_PAGE = 12
@@ -40,10 +38,8 @@ class StudyCard:
 
 def study_cards(user: User, number: str | None) -> Page[Any]:
     """Return a page of the user's studies, in as many statements for many studies as for one."""
-    studies = with_facts(studies_of(user).filter(dry_run_of=None), user).annotate(
-        places_total=count_of(Place.objects.filter(study=OuterRef("pk"))),
-        completed=count_of(Place.objects.filter(study=OuterRef("pk"), completed_at__isnull=False)),
-    )
+    mine = studies_of(user).filter(dry_run_of=None)
+    studies = with_facts(mine, user).annotate(**plan_counts())
     page = Paginator(studies.select_related("dataset"), PER_PAGE).get_page(number)
     shown = list(page)
     spending = spending_of(shown)

@@ -1,6 +1,8 @@
 """A study's ratings as a table, in the format of the export, and its stored report."""
 
-from annotation.counts import CountedRatings, RatingCounts
+from datetime import datetime
+
+from annotation.counts import CountedRatings, PlanCounts, RatingCounts
 from annotation.exported_ratings import rating_rows
 from annotation.filters import EVERYTHING, Filter, ratings_in
 from metrics.models import ReportSnapshot
@@ -47,3 +49,13 @@ def stored_counts(snapshot: ReportSnapshot) -> CountedRatings | None:
     if stored is None:
         return None
     return CountedRatings(RatingCounts(**stored["rows"]), stored["annotators"])
+
+
+def stored_plan(snapshot: ReportSnapshot) -> PlanCounts | None:
+    """Return the size of the plan that was stored with the report, or None."""
+    return None if snapshot.plan is None else PlanCounts(**snapshot.plan)
+
+
+def stored_moments(snapshot: ReportSnapshot) -> list[tuple[datetime, int]]:
+    """Return how many responses were complete at which times when the report was made."""
+    return [(datetime.fromisoformat(when), n) for when, n in snapshot.completed]

@@ -1,23 +1,25 @@
 """Keeping a study's report up to date. Pages request a report, and a worker builds it."""
 
 import hashlib
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import FilteredRelation, Q, Subquery
+from django.db.models import FilteredRelation, OuterRef, Q, Subquery
 
-from annotation.counts import count_ratings
+from annotation.counts import count_plan, count_ratings, progress_of
 from annotation.filter_choices import FilterChoices, filter_choices
 from annotation.filters import EVERYTHING, NO_FAILED_CHECK, Filter
 from annotation.models import Rater, Rating
 from annotation.services.screening import CheckRecord, check_records
 from jobs.clock import database_now
 from jobs.queue import enqueue
+from metrics.figures.collection import completed_over_time
 from metrics.messages import OUTCOME_HIDDEN, REPORT_PENDING
 from metrics.models import ReportSnapshot
 from metrics.page_rows import page_rows
 from metrics.selectors import source_of, stored_report
-from studies.models import Study
+from studies.models import Study, Unit
 from tiebreak.errors import DomainError
 from tiebreak.report import REPORT_VERSION, Report, build_report
 from tiebreak.report.model import CriterionSection
@@ -31,6 +33,8 @@ UNSETTLED = 5_000
 STRIDE = 2 * UNSETTLED
 # Reports of so many parts of a study are kept, those that were requested last.
 MAX_PARTS = 20
+# The optional parts of a criterion's report that do not say which system is preferred.
+SHOWN_WITHOUT_OUTCOME = {"bias"}
 
 
 def watermark(study: Study) -> str:
@@ -65,7 +69,9 @@ def _count_ratings(study: Study, key: int, rows: int, newest: int) -> int:
         key = settled
         whole = ReportSnapshot.objects.filter(study=study, digest="")
         whole.update(settled_key=key, settled_rows=rows)
-    return rows + ratings.filter(pk__gt=key).count()
+    # A few thousand ratings: their units are looked up, where a join would read all of the study's.
+    of_unit = Subquery(Unit.objects.filter(pk=OuterRef("unit")).values("study"))
+    return rows + Rating.objects.alias(of=of_unit).filter(pk__gt=key, of=study.pk).count()
 
 
 def _design(study: Study) -> str:
@@ -83,16 +89,22 @@ def refresh_report(*, study: Study, chosen: Filter = EVERYTHING) -> ReportSnapsh
     report = _built(source)
     if chosen.raters == NO_FAILED_CHECK:
         report = without_outcome(report)
+    return store_report(study=study, state=state, source=source, report=report, chosen=chosen)
+
+
+def store_report(
+    *, study: Study, state: str, source: Source, report: Report, chosen: Filter = EVERYTHING
+) -> ReportSnapshot:
+    """Store a report of these ratings, with everything that pages show beside it."""
     snapshot, _ = ReportSnapshot.objects.update_or_create(
         study=study,
         digest=chosen.digest,
         defaults={
             "part": chosen.values,
-            "choices": {} if chosen else filter_choices(study),
             "watermark": state,
             "report": report.as_json(),
             "page_rows": page_rows(source, _checks(study)),
-            "counted": None if chosen else asdict(count_ratings(study)),
+            **({} if chosen else _of_whole(study)),
             "made_at": database_now(),
             "requested": "",
         },
@@ -117,17 +129,23 @@ def without_outcome(report: Report) -> Report:
 
 
 def _section_without_outcome(section: CriterionSection) -> CriterionSection:
-    parts = ("perception", "rating_sets", "systems", "selection")
-    hidden = {name: OUTCOME_HIDDEN for name in parts if getattr(section, name)}
-    return replace(
-        section,
-        votes={},
-        perception=(),
-        rating_sets=None,
-        systems=None,
-        selection=None,
-        problems=section.problems | hidden,
-    )
+    optional = {f.name for f in fields(section) if f.default is None} - SHOWN_WITHOUT_OUTCOME
+    empty: dict[str, Any] = {"votes": {}, "perception": (), **dict.fromkeys(optional)}
+    hidden = [name for name in empty if name != "votes" and getattr(section, name)]
+    problems = section.problems | dict.fromkeys(hidden, OUTCOME_HIDDEN)
+    return replace(section, **empty, problems=problems)
+
+
+def _of_whole(study: Study) -> dict[str, Any]:
+    """Return the study's counts, the responses completed over time, and what one can filter by."""
+    progress = progress_of(study)
+    moments = completed_over_time(study, progress)
+    return {
+        "choices": filter_choices(study),
+        "counted": asdict(count_ratings(study)),
+        "plan": asdict(count_plan(study, progress)),
+        "completed": [(when.isoformat(), n) for when, n in moments],
+    }
 
 
 def _checks(study: Study) -> dict[str, CheckRecord]:
@@ -146,9 +164,9 @@ def ensure_fresh(
 ) -> ReportSnapshot:
     """Return the newest report, and request another if it was not built from ``state``.
 
-    A study, or a part of it, has only one request at a time, however many pages are open. Ratings that arrive while a
-    report is being built lead to another request at the first call after it. Raises `DomainError`
-    if the broker cannot be reached.
+    A study, or a part of it, has only one request at a time, however many pages are open. Ratings
+    that arrive while a report is being built lead to another request at the first call after it.
+    Raises `DomainError` if the broker cannot be reached.
     """
     now, state = now or database_now(), watermark(study) if state is None else state
     snapshot = _snapshot_of(study, chosen, now)

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from annotation.counts import StudyCounts, study_counts
+from annotation.counts import StudyCounts, progress_of, study_counts
 from metrics.asked import Asked, Freshness, asked_for
 from metrics.attention import attention_of
 from metrics.dashboard import section_of
@@ -20,11 +20,11 @@ from metrics.figures.systems import win_rates_figure
 from metrics.filters import Part, has_empty_values, size_of, without_empty_values
 from metrics.leading import leading_numbers, scope_of
 from metrics.messages import EMPTY_PART, OF_A_PART
-from metrics.selectors import stored_counts, stored_report
+from metrics.selectors import stored_counts, stored_moments, stored_plan, stored_report
 from metrics.tabs import TABS, Shown, Tab, figure_named, tab_named
 from recruitment.public_address import public_url
 from recruitment.services.channels import has_open_link
-from studies.access import Right, researchers_only, right_in, study_for
+from studies.access import Right, held_right, researchers_only, study_for
 from studies.models import Study
 from tiebreak.report import Report
 
@@ -104,7 +104,7 @@ def figure(
     asked = asked_for(study, request.GET)
     if asked.part is None:
         return _refused(asked)
-    drawn = _figure(asked, study, criterion, name, right_in(request.user, study))
+    drawn = _figure(asked, study, criterion, name, held_right(request.user, study))
     if drawn is None or not drawn.chart:
         raise Http404("There are not enough ratings for this figure yet.")
     if kind not in CONTENT_TYPES:
@@ -116,7 +116,7 @@ def figure(
 
 def _figure(asked: Asked, study: Study, criterion: str, name: str, right: Right) -> Figure | None:
     if name == "progress":
-        return progress_figure(study, study_counts(study))
+        return progress_figure(study, progress_of(study))
     about = _report(asked).criteria.get(criterion)
     if about is None:
         raise Http404("This report has no such criterion.")
@@ -165,7 +165,7 @@ def _context(
         "report": report,
         "criterion": criterion,
         "tabs": TABS,
-        "sees_raters": right_in(request.user, study) >= Right.READ,
+        "sees_raters": held_right(request.user, study) >= Right.READ,
         "tab": tab,
         "here": "results" if tab else "overview",
         "template": tab.template if tab else "metrics/overview.html",
@@ -178,7 +178,9 @@ def _context(
     about, rows = report.criteria[criterion], freshness.snapshot.page_rows
     shown = Shown(study, criterion, about, asked.chosen, rows, request.GET.dict())
     context["size"] = size_of(about, len(shown.rows.raters))
-    return context | (_results(shown, tab) if tab else _overview(shown, context["progress"]))
+    if tab is None:
+        return context | _overview(shown, context["progress"], asked.whole)
+    return context | _results(shown, tab)
 
 
 def _filter_context(asked: Asked, criterion: str) -> dict[str, Any]:
@@ -208,15 +210,16 @@ def _criterion(name: str, report: Report | None, asked: Asked) -> str:
 def _counts(study: Study, whole: Freshness) -> StudyCounts:
     """Return the counts, with those of the ratings from the report if it is of these ratings."""
     counted = None if whole.is_stale else stored_counts(whole.snapshot)
-    return study_counts(study, whole.now, counted=counted)
+    return study_counts(study, whole.now, counted=counted, plan=stored_plan(whole.snapshot))
 
 
-def _overview(shown: Shown, counts: StudyCounts) -> dict[str, Any]:
+def _overview(shown: Shown, counts: StudyCounts, whole: Freshness) -> dict[str, Any]:
     """Return the leading numbers. Progress is of the whole study, so a part does not show it."""
     about = shown.about
     figures = _as_shown([win_rates_figure(about)], shown)
     if not shown.chosen:
-        figures.append(progress_figure(shown.study, counts))
+        moments = None if whole.is_stale else stored_moments(whole.snapshot)
+        figures.append(progress_figure(shown.study, counts, moments))
     return {
         "leading": leading_numbers(about, is_part=bool(shown.chosen)),
         "scope": scope_of(about),

@@ -13,7 +13,7 @@ from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_http_methods, require_POST
 from django.views.generic import RedirectView
 
-from annotation.counts import study_counts
+from annotation.counts import progress_of
 from annotation.services.late_answers import late_answers
 from annotation.services.planning import grow_ratings_per_hit
 from annotation.services.reference_units import ROLES, degrade_copies, import_reference_units
@@ -263,7 +263,7 @@ class CollectingStudyAdmin(StudyAdmin):
         study = self.get_object(request, object_id)
         context = dict(extra_context or {})
         if study is not None:
-            context["progress"] = study_counts(study)
+            context["progress"] = progress_of(study)
             context["reference_units"] = _reference_units(study)
             context["planned"] = study.hits.main().count()
             context["has_open_link"] = has_open_link(study)

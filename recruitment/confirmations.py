@@ -3,17 +3,15 @@
 from collections.abc import Iterable
 from decimal import Decimal
 
-from annotation.counts import study_counts
-from annotation.models import HIT, Participation, Rating
+from annotation.counts import progress_of
 from annotation.services.late_answers import LateAnswers, late_answers
 from recruitment.launch.check import LaunchCheck, counted
-from recruitment.ledger import fee_share, owed, pays_by_platform, platform_title
-from recruitment.messages import NO_LATE_ANSWERS, NO_REWARD, NOBODY_AWAITS_PAYMENT, STILL_CLOSED
+from recruitment.ledger import fee_share, owed
+from recruitment.messages import NO_LATE_ANSWERS, NOBODY_AWAITS_PAYMENT, STILL_CLOSED
 from recruitment.models import Channel
 from recruitment.platforms import get_platform
 from recruitment.services.channels import channel_statuses
 from recruitment.services.launch_checks import launch_checks
-from recruitment.services.payments import check_amount
 from recruitment.services.platform_actions import rows_awaiting_payment
 from studies.confirming import Question
 from studies.models import Study
@@ -21,10 +19,10 @@ from studies.models import Study
 
 def opening(study: Study) -> Question:
     checks = launch_checks(study)
-    now = study_counts(study)
+    now, hits = progress_of(study), study.hits.main().count()
     warnings = [check for check in checks if not check.is_error]
     sentences = (
-        f"{counted(now.hits, 'HIT')} with R = {study.ratings_per_hit}:"
+        f"{counted(hits, 'HIT')} with R = {study.ratings_per_hit}:"
         f" {counted(now.remaining, 'response')} to collect.",
         *_cost(study, now.remaining),
         who_can_enter(study),
@@ -65,7 +63,7 @@ def _cost(study: Study, places: int) -> tuple[str, ...]:
 
 
 def closing(study: Study) -> Question:
-    now = study_counts(study)
+    now = progress_of(study)
     sentences = [f"Completed so far: {now.completed} of {counted(now.places, 'response')}."]
     if now.remaining:
         remaining = counted(now.remaining, "remaining response")
@@ -95,7 +93,7 @@ def _still_on_platforms(study: Study) -> list[str]:
 
 
 def reopening(study: Study) -> Question:
-    now, late = study_counts(study), late_answers(study)
+    now, late = progress_of(study), late_answers(study)
     sentences = [f"{now.remaining} of {counted(now.places, 'response')} will be offered again."]
     if late is not None:
         sentences.append(
@@ -174,68 +172,6 @@ def quality(late: LateAnswers) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def excluding(participation: Participation) -> Question:
-    study = participation.study
-    ratings = Rating.objects.counted().filter(assignment__participation=participation)
-    n = ratings.filter(assignment__hit__kind=HIT.Kind.MAIN).count()
-    hits = participation.assignments.filter(hit__kind=HIT.Kind.MAIN, status="completed").count()
-    is_over = study.status == Study.Status.CLOSED
-    consequence = (
-        "The study is closed, so nobody will repeat this work."
-        if is_over
-        else "The places will be offered to other annotators again."
-    )
-    return Question(
-        title=f"Exclude {participation.rater.pseudonym}?",
-        sentences=(
-            f"{counted(n, 'rating')} in {counted(hits, 'completed HIT')} will no longer count.",
-            consequence,
-            "This does not undo payments. You can reinstate the annotator later; work whose place"
-            " has been taken by then becomes surplus.",
-        ),
-        button="Exclude and replace",
-        facts=(participation.public_id, participation.status, n, hits, is_over),
-    )
-
-
-def releasing(participation: Participation) -> Question:
-    work = participation.assignments.filter(status="active", hit__kind=HIT.Kind.MAIN)
-    n = Rating.objects.filter(assignment__in=work, superseded=False).count()
-    return Question(
-        title=f"Free the place of {participation.rater.pseudonym}?",
-        sentences=(
-            f"Their participation will end. {counted(n, 'answer')} in their unfinished HIT will be"
-            " kept as a partial set that does not count, and the place will be offered to"
-            " others.",
-        ),
-        button="Free the place",
-        facts=(participation.public_id, participation.status, n),
-    )
-
-
-def paying(participation: Participation, amount: Decimal | None) -> Question:
-    channel = participation.submission.channel
-    by_platform = pays_by_platform(channel)
-    title = platform_title(participation)
-    amount = owed(participation) if amount is None else amount
-    if amount is not None:
-        check_amount(amount)
-    currency = participation.study.currency
-    n = Rating.objects.counted().filter(assignment__participation=participation).count()
-    sentence = (
-        f"{title} will be asked to pay {amount} {currency}. Payments cannot be undone."
-        if by_platform
-        else f"This records that you have paid {amount} {currency}. It does not transfer any money."
-    )
-    return Question(
-        title=f"Pay {participation.rater.pseudonym}?",
-        sentences=(sentence, f"Ratings by this annotator in the statistics: {n}."),
-        button=f"Pay via {title}" if by_platform else "Mark as paid",
-        facts=(participation.public_id, participation.status, str(amount), by_platform),
-        problems={} if amount is not None else {"no_reward": NO_REWARD},
-    )
-
-
 def paying_all(channel: Channel) -> Question:
     unpaid = [row.participation for row in rows_awaiting_payment(channel=channel)]
     study, title = channel.study, get_platform(channel.provider).title
@@ -287,13 +223,13 @@ def publishing(channel: Channel, participants: int) -> Question:
 
 
 def _to_collect(study: Study) -> tuple[str, ...]:
-    now = study_counts(study)
-    if not now.hits:
+    now, hits = progress_of(study), study.hits.main().count()
+    if not hits:
         return ()
     return (
         f"Still to be collected: {now.remaining} of {counted(now.places, 'response')}. Each"
         f" annotator may do {study.hits_per_annotator or 'any number'} of"
-        f" {counted(now.hits, 'HIT')}.",
+        f" {counted(hits, 'HIT')}.",
     )
 
 
@@ -314,7 +250,7 @@ def starting(channel: Channel) -> Question:
 
 
 def stopping(channel: Channel) -> Question:
-    title, now = get_platform(channel.provider).title, study_counts(channel.study)
+    title, now = get_platform(channel.provider).title, progress_of(channel.study)
     return Question(
         title=f"Stop the study on {title}?",
         sentences=(
@@ -323,19 +259,6 @@ def stopping(channel: Channel) -> Question:
         ),
         button="Stop the study",
         facts=(channel.pk, channel.external_status, channel.external_id),
-    )
-
-
-def asking_to_return(participation: Participation) -> Question:
-    title = platform_title(participation)
-    return Question(
-        title=f"Ask {participation.rater.pseudonym} to return their submission?",
-        sentences=(
-            f"Their participation will end, their place will be offered to other annotators, and"
-            f" {title} will ask them to return the submission without payment.",
-        ),
-        button="Ask to return submission",
-        facts=(participation.public_id, participation.status),
     )
 
 

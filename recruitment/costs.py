@@ -4,12 +4,15 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
+from typing import Any
 
-from django.db.models import Sum
+from django.db.models import OuterRef, Sum
 
+from annotation.models import Place
 from recruitment.ledger import CENT, PAID
 from recruitment.models import Channel, Payment
 from studies.models import Study
+from studies.steps import count_of
 
 
 @dataclass(frozen=True)
@@ -80,49 +83,99 @@ class Spending:
     `committed` is None if the study does not say what a response costs.
     """
 
-    spent: Decimal
+    paid: Decimal
+    fees: Decimal
     committed: Decimal | None
+
+    @property
+    def spent(self) -> Decimal:
+        """What was paid so far, with fees."""
+        return self.paid + self.fees
+
+    @property
+    def forecast(self) -> Decimal | None:
+        """What the study will have cost once all responses of the plan are collected and paid."""
+        return None if self.committed is None else self.spent + self.committed
+
+
+def plan_counts() -> dict[str, Any]:
+    """Return what `spending_of` needs to know about studies, as expressions of a query."""
+    places = Place.objects.filter(study=OuterRef("pk"))
+    return {
+        "places_total": count_of(places),
+        "completed": count_of(places.filter(completed_at__isnull=False)),
+    }
+
+
+def spending(study: Study) -> Spending:
+    """Return the spending of one study."""
+    return spending_of(Study.objects.filter(pk=study.pk).annotate(**plan_counts()))[study.pk]
 
 
 def spending_of(studies: Collection[Study]) -> dict[str, Spending]:
-    """Return the spending of studies that have the counts `places` and `completed`, by key."""
+    """Return the spending of studies that were read with `plan_counts`, by key."""
+    studies = list(studies)
     channels = Channel.objects.filter(study__in=[study.pk for study in studies])
     by_study: dict[str, list[Channel]] = {study.pk: [] for study in studies}
     for channel in channels:
         by_study[channel.study_id].append(channel)
     paid = _paid(list(by_study), {channel.pk: channel for channel in channels})
     return {
-        study.pk: Spending(
-            paid.get(study.pk, Decimal(0)).quantize(CENT),
-            _committed(study, paid.get(study.pk, Decimal(0)), highest_fee(by_study[study.pk])),
-        )
+        study.pk: _spending(study, paid.get(study.pk, _Paid()), highest_fee(by_study[study.pk]))
         for study in studies
     }
 
 
-def _paid(studies: list[str], channels: dict[int, Channel]) -> dict[str, Decimal]:
+@dataclass(frozen=True)
+class _Paid:
+    """What was paid, the fees, and the part with fees that is no bonus and pays for the plan."""
+
+    amount: Decimal = Decimal(0)
+    fees: Decimal = Decimal(0)
+    for_plan: Decimal = Decimal(0)
+
+
+def _spending(study: Study, paid: _Paid, fee_percent: Decimal) -> Spending:
+    committed = _committed(study, paid.for_plan, fee_percent)
+    return Spending(paid.amount.quantize(CENT), paid.fees.quantize(CENT), committed)
+
+
+def _paid(studies: list[str], channels: dict[int, Channel]) -> dict[str, _Paid]:
     rows = (
         Payment.objects.filter(participation__study__in=studies, status__in=PAID)
         .order_by()
-        .values_list("participation__study", "participation__submission__channel")
+        .values_list("participation__study", "participation__submission__channel", "kind")
         .annotate(amount=Sum("amount"))
     )
-    totals: dict[str, Decimal] = {}
-    for study, channel, amount in rows:
+    totals: dict[str, _Paid] = {}
+    for study, channel, kind, summed in rows:
         stated = channels[channel].settings.get("fee_percent") if channel in channels else None
-        share = 1 + Decimal(str(stated or 0)) / 100
-        totals[study] = totals.get(study, Decimal(0)) + Decimal(str(amount)) * share
+        amount = Decimal(str(summed))
+        fees = amount * Decimal(str(stated or 0)) / 100
+        earlier = totals.get(study, _Paid())
+        for_plan = Decimal(0) if kind == Payment.Kind.BONUS else amount + fees
+        totals[study] = _Paid(
+            earlier.amount + amount, earlier.fees + fees, earlier.for_plan + for_plan
+        )
     return totals
 
 
-def _committed(study: Study, spent: Decimal, fee_percent: Decimal) -> Decimal | None:
+def _committed(study: Study, paid: Decimal, fee_percent: Decimal) -> Decimal | None:
     """Return the cost of what is still to be paid; a closed study collects nothing more."""
     if study.status == Study.Status.DRAFT:
         return Decimal(0).quantize(CENT)
     reward = per_response(study)
     if reward is None:
         return None
-    is_closed = study.status == Study.Status.CLOSED
-    responses = study.completed if is_closed else study.places_total  # type: ignore[attr-defined]
-    total: Decimal = reward * responses * (1 + fee_percent / 100)
-    return max(Decimal(0), total - spent).quantize(CENT)
+    total: Decimal = reward * _responses(study) * (1 + fee_percent / 100)
+    return max(Decimal(0), total - paid).quantize(CENT)
+
+
+def _responses(study: Any) -> int:
+    """Return how many responses the study will have."""
+    completed, planned = int(study.completed), int(study.places_total)
+    if study.status == Study.Status.CLOSED:
+        return completed
+    return (
+        planned if study.most_answers is None else max(completed, min(planned, study.most_answers))
+    )

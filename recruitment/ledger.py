@@ -1,16 +1,39 @@
 """The ledger: the work, the platform status and the payments of every submission."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import cached_property, reduce
+from operator import or_
 from statistics import median
+from typing import Any
 
-from django.db.models import Count, DecimalField, OuterRef, Q, Subquery, Sum
+from django.db.models import (
+    BooleanField,
+    Case,
+    Count,
+    DecimalField,
+    Exists,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    When,
+)
+from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce
 
-from annotation.counts import ParticipationCounts, RatingCounts, counts_by_participation
-from annotation.models import HIT, Assignment, Participation, Place
+from annotation.counts import (
+    ParticipationCounts,
+    RatingCounts,
+    counts_by_participation,
+    first_flag,
+    progress_of,
+)
+from annotation.models import HIT, Assignment, Participation, Place, Rating
+from annotation.models.rating import MAIN_FIRST
 from jobs.clock import database_now
 from recruitment.models import Channel, Payment
 from recruitment.platforms import get_platform
@@ -20,8 +43,8 @@ from tiebreak.errors import DomainError
 Status = Participation.Status
 CENT = Decimal("0.01")
 PAID = (Payment.Status.PAID, Payment.Status.ASKED)
-# Set by the platform or the researcher. Work with these statuses is payable only if complete.
-ENDED = (Status.RETURNED, Status.REJECTED, Status.TIMED_OUT, Status.EXCLUDED)
+# Pages show so many rows of each list.
+MAX_LISTED = 100
 
 
 @dataclass(frozen=True)
@@ -34,6 +57,10 @@ class LedgerRow:
     paid: Decimal
     last_at: datetime | None
     came_late: int = 0
+
+    def has(self, flag: str) -> bool:
+        """Whether the row was read with a condition, and meets it."""
+        return bool(getattr(self.participation, flag))
 
     @property
     def counted(self) -> int:
@@ -52,10 +79,35 @@ class LedgerRow:
 
     @property
     def hourly_rate(self) -> Decimal | None:
-        if not self.paid or not self.time:
+        return _per_hour(self.paid, self.time)
+
+
+@dataclass(frozen=True)
+class PaidWork:
+    """What was paid for one submission, and for what. The fields are columns of a query."""
+
+    paid: Decimal
+    hits: int
+    consented_at: datetime | None
+    until: datetime | None
+    fee_percent: str | None
+
+    @property
+    def fee(self) -> Decimal:
+        return self.paid * Decimal(self.fee_percent or 0) / 100
+
+    @property
+    def hourly_rate(self) -> Decimal | None:
+        if self.consented_at is None or self.until is None:
             return None
-        hours = Decimal(self.time.total_seconds()) / 3600
-        return (self.paid / hours).quantize(CENT) if hours else None
+        return _per_hour(self.paid, self.until - self.consented_at)
+
+
+def _per_hour(paid: Decimal, time: timedelta | None) -> Decimal | None:
+    if not paid or not time:
+        return None
+    hours = Decimal(time.total_seconds()) / 3600
+    return (paid / hours).quantize(CENT) if hours else None
 
 
 @dataclass(frozen=True)
@@ -80,70 +132,237 @@ class Money:
 
 
 @dataclass(frozen=True)
-class Ledger:
-    """All submissions, the lists of those that need a decision, and the payments."""
+class Totals:
+    """How many participants a study has, how many are on which list, and what cannot be verified."""
 
-    rows: list[LedgerRow]
-    money: Money
-    paid_without_data: list[LedgerRow] = field(default_factory=list)
-    awaiting_payment: list[LedgerRow] = field(default_factory=list)
-    surplus: list[LedgerRow] = field(default_factory=list)
-    late: list[LedgerRow] = field(default_factory=list)
-    screened_out: list[LedgerRow] = field(default_factory=list)
-    stuck: list[LedgerRow] = field(default_factory=list)
+    participants: int
+    unverified: int
+    listed: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The submissions of a study, those that need a decision, and the payments.
+
+    Everything is read when it is asked for, so that a page of a large study reads only its rows.
+    """
+
+    study: Study
+    now: datetime
+
+    @cached_property
+    def people(self) -> QuerySet[Participation]:
+        """All participations, in the order in which they began."""
+        conditions = _conditions(self.study, self.now)
+        return Participation.objects.filter(study=self.study).alias(**conditions).order_by("pk")
+
+    def listed(self, name: str) -> QuerySet[Participation]:
+        """Return the participations that are on a list."""
+        which = _lists(self.study).get(name)
+        return self.people.none() if which is None else self._matching(which)
+
+    def _matching(self, which: Q) -> QuerySet[Participation]:
+        return self.people.filter(which)
+
+    @cached_property
+    def totals(self) -> Totals:
+        on_list = {
+            f"on_{name}": Count("pk", filter=which) for name, which in _lists(self.study).items()
+        }
+        unverified = Count("pk", filter=~Q(address=""))
+        row = self.people.order_by().aggregate(n=Count("pk"), unverified=unverified, **on_list)
+        listed = {name: row.get(f"on_{name}", 0) for name in LISTS}
+        return Totals(row["n"], row["unverified"], listed)
+
+    def rows_of(self, people: QuerySet[Participation]) -> list[LedgerRow]:
+        """Return one row per submission, with a fixed number of statements."""
+        return list(_rows(people))
+
+    def first_rows(self, page: QuerySet[Participation]) -> "FirstRows":
+        """Return the rows of a page, and the first of each list, in two statements."""
+        lists = [name for name, n in self.totals.listed.items() if n]
+        wanted = Q(pk__in=page.values("pk"))
+        for name in lists:
+            wanted |= Q(pk__in=self.listed(name).values("pk")[:MAX_LISTED])
+        flags = {f"on_{name}": _is(_lists(self.study)[name]) for name in lists}
+        on_page = {"is_on_page": _is(Q(pk__in=page.values("pk")))}
+        rows = self.rows_of(self.people.filter(wanted).annotate(**flags, **on_page))
+        return FirstRows(
+            [row for row in rows if row.has("is_on_page")],
+            {name: [row for row in rows if row.has(f"on_{name}")][:MAX_LISTED] for name in lists},
+        )
+
+    @cached_property
+    def owed(self) -> Decimal:
+        """What is owed to all who await payment."""
+        listed = self.totals.listed
+        if not listed["awaiting_payment"] and not listed["screened_out"]:
+            return Decimal(0)
+        lists = _lists(self.study)
+        awaits = (lists[name] for name in ("awaiting_payment", "screened_out") if name in lists)
+        people = self._matching(reduce(or_, awaits))
+        return _owed_to(people, self.study.reward or Decimal(0))
+
+    @cached_property
+    def rows(self) -> list[LedgerRow]:
+        return self.rows_of(self.people)
 
     @property
     def counted(self) -> int:
         """Number of all submissions' ratings in the statistics."""
         return sum(row.counted for row in self.rows)
 
+    @cached_property
+    def money(self) -> Money:
+        return _money(self.study, self._matching(Q(is_paid=True)))
+
+    @cached_property
+    def paid_without_data(self) -> list[LedgerRow]:
+        return self.rows_of(self.listed("paid_without_data"))
+
+    @cached_property
+    def awaiting_payment(self) -> list[LedgerRow]:
+        return self.rows_of(self.listed("awaiting_payment"))
+
+    @cached_property
+    def surplus(self) -> list[LedgerRow]:
+        return self.rows_of(self.listed("surplus"))
+
+    @cached_property
+    def late(self) -> list[LedgerRow]:
+        return self.rows_of(self.listed("late"))
+
+    @cached_property
+    def screened_out(self) -> list[LedgerRow]:
+        return self.rows_of(self.listed("screened_out"))
+
+    @cached_property
+    def stuck(self) -> list[LedgerRow]:
+        return self.rows_of(self.listed("stuck"))
+
+
+@dataclass(frozen=True)
+class FirstRows:
+    """The rows of a page, and the first rows of each list that has any."""
+
+    page: list[LedgerRow]
+    lists: dict[str, list[LedgerRow]]
+
 
 def ledger(study: Study, now: datetime | None = None) -> Ledger:
     """Return the current ledger of a study."""
-    now = now or database_now()
-    rows = list(_rows(study))
-    unsettled = [row for row in rows if row.participation.submission.settled_at is None]
-    is_paying = study.reward is not None
-    silent, holding = _silent(study, unsettled, now), _holding(study)
-    idle = silent - holding
-    return Ledger(
-        rows=rows,
-        money=_money(study, rows),
-        paid_without_data=[
-            row for row in unsettled if row.paid and not row.hits and not _is_screened_out(row)
-        ],
-        awaiting_payment=[row for row in unsettled if is_paying and _awaits_payment(row, idle)],
-        surplus=[row for row in unsettled if row.ratings.surplus],
-        late=[row for row in unsettled if row.came_late],
-        screened_out=[row for row in unsettled if _awaits_screen_out_payment(row)],
-        stuck=[row for row in unsettled if _is_stuck(row, holding, silent)],
+    return Ledger(study, now or database_now())
+
+
+def payable(study: Study) -> list[LedgerRow]:
+    """Return the submissions that await payment, for completed work or for taking the test."""
+    study_ledger = ledger(study)
+    return [*study_ledger.awaiting_payment, *study_ledger.screened_out]
+
+
+def matching(people: QuerySet[Participation], search: str, status: str) -> QuerySet[Participation]:
+    """Return the participations with this status whose pseudonym, code or submission matches."""
+    if status:
+        people = people.filter(status=status)
+    if search:
+        codes = Q(submission__completion_code__iexact=search) | Q(submission_id__iexact=search)
+        people = people.filter(codes | Q(rater__pseudonym__icontains=search))
+    return people
+
+
+def _is(condition: Q) -> Case:
+    return Case(When(condition, then=True), default=False, output_field=BooleanField())
+
+
+_DONE = Q(
+    status__in=[Assignment.Status.COMPLETED, Assignment.Status.EXCLUDED],
+    completed_at__isnull=False,
+    hit__kind=HIT.Kind.MAIN,
+)
+
+
+def _conditions(study: Study, now: datetime) -> dict[str, Any]:
+    """Return the conditions on participations of which the lists are made."""
+    of_person = {"participation": OuterRef("pk")}
+    since = now - timedelta(minutes=study.lease_minutes)
+    recent = Rating.objects.filter(assignment__participation=OuterRef("pk"), created_at__gte=since)
+    held = Place.objects.filter(
+        completed_at__isnull=True,
+        assignment__status=Assignment.Status.ACTIVE,
+        assignment__participation=OuterRef("pk"),
+    )
+    # Looking for recent answers takes the time, so it is done only for those who may be silent.
+    may_be_silent = Q(status=Status.ACTIVE, created_at__lt=since)
+    return {
+        "has_work": Exists(Assignment.objects.filter(_DONE, **of_person)),
+        "is_paid": Exists(Payment.objects.filter(status__in=PAID, amount__gt=0, **of_person)),
+        "holds": Exists(held),
+        "is_silent": Case(
+            When(may_be_silent, then=~Exists(recent)), default=False, output_field=BooleanField()
+        ),
+    }
+
+
+SUBMITTED = ("awaiting review", "submitted")
+_SUBMITTED = Q(submission__platform_status__iexact=SUBMITTED[0]) | Q(
+    submission__platform_status__iexact=SUBMITTED[1]
+)
+_REJECTED = Q(status=Status.REJECTED) | Q(submission__platform_status__iexact="rejected")
+_PAYS_SCREEN_OUT = Q(submission__channel__settings__screen_out_reward__isnull=False) & ~Q(
+    submission__channel__settings__screen_out_reward__in=["", 0]
+)
+
+
+def _lists(study: Study) -> dict[str, Q]:
+    """Return the lists of unsettled submissions that need a decision; unpaid work awaits no payment.
+
+    Somebody awaits payment who has unpaid completed work and does not work any more. Somebody is
+    stuck who is silent and holds a place, or submitted on the platform without finishing here.
+    """
+    unpaid, is_active = Q(is_paid=False), Q(status=Status.ACTIVE)
+    has_ended = ~is_active | Q(is_silent=True, holds=False) | _SUBMITTED
+    holds_or_did_nothing = Q(holds=True) | Q(has_work=False)
+    lists = {
+        "paid_without_data": Q(is_paid=True, has_work=False) & ~Q(status=Status.SCREENED_OUT),
+        "awaiting_payment": unpaid & Q(has_work=True) & has_ended & ~_REJECTED,
+        "surplus": Q(pk__in=_with_ratings(study, first_flag("surplus"))),
+        "late": Q(pk__in=_with_ratings(study, MAIN_FIRST & Q(late=True))),
+        "screened_out": unpaid & Q(status=Status.SCREENED_OUT) & _PAYS_SCREEN_OUT,
+        "stuck": is_active & (Q(holds=True, is_silent=True) | (_SUBMITTED & holds_or_did_nothing)),
+    }
+    if study.reward is None:
+        del lists["awaiting_payment"]
+    return {name: which & Q(submission__settled_at=None) for name, which in lists.items()}
+
+
+LISTS = ("paid_without_data", "awaiting_payment", "surplus", "late", "screened_out", "stuck")
+
+
+def _with_ratings(study: Study, which: Q) -> QuerySet[Any]:
+    """Return the participations with such ratings."""
+    ratings = Rating.objects.filter(which, unit__study=study).order_by()
+    return ratings.filter(assignment__participation__isnull=False).values(
+        "assignment__participation"
     )
 
 
-def _rows(study: Study) -> Iterable[LedgerRow]:
-    """Yield one row per submission, with a fixed number of queries."""
-    paid = (
-        Payment.objects.filter(participation=OuterRef("pk"), status__in=PAID)
-        .order_by()
-        .values("participation")
-        .annotate(sum=Sum("amount"))
-        .values("sum")
+def _owed_to(people: QuerySet[Participation], reward: Decimal) -> Decimal:
+    """Sum up what `owed` returns for each person."""
+    for_test = KeyTextTransform("screen_out_reward", "submission__channel__settings")
+    grouped = people.order_by().annotate(for_test=for_test)
+    groups = grouped.values_list("status", "for_test", "submission__owed").annotate(n=Count("pk"))
+    total = Decimal(0)
+    for status, stated, on_leaving, n in groups:
+        whole = reward if on_leaving is None else on_leaving
+        total += n * (Decimal(stated or 0) if status == Status.SCREENED_OUT else whole)
+    return total
+
+
+def _rows(people: QuerySet[Participation]) -> Iterable[LedgerRow]:
+    rows = list(
+        _with_sums(people).select_related("rater", "submission__channel", "study").order_by("pk")
     )
-    done = Q(
-        assignments__status__in=[Assignment.Status.COMPLETED, Assignment.Status.EXCLUDED],
-        assignments__completed_at__isnull=False,
-        assignments__hit__kind=HIT.Kind.MAIN,
-    )
-    rows = (
-        Participation.objects.filter(study=study)
-        .select_related("rater", "submission__channel")
-        .annotate(
-            hits=Count("assignments", filter=done, distinct=True),
-            paid=Coalesce(Subquery(paid), Decimal(0), output_field=DecimalField()),
-        )
-        .order_by("pk")
-    )
-    counts_by_pk = counts_by_participation(study)
+    counts_by_pk = counts_by_participation([row.pk for row in rows])
     for row in rows:
         counts = counts_by_pk.get(row.pk, ParticipationCounts())
         # SQLite sums money as floats.
@@ -153,31 +372,27 @@ def _rows(study: Study) -> Iterable[LedgerRow]:
         )
 
 
-def _awaits_payment(row: LedgerRow, idle: set[int]) -> bool:
-    """Whether the annotator has stopped working on the study and has unpaid completed work."""
-    participation = row.participation
-    is_here = participation.status == Status.ACTIVE and participation.pk not in idle
-    has_ended = not is_here or _is_submitted(participation)
-    is_rejected = Status.REJECTED in {
-        participation.status,
-        participation.submission.platform_status.lower(),
-    }
-    is_unpaid_ending = is_rejected or (participation.status in ENDED and not row.hits)
-    return bool(row.hits) and has_ended and not is_unpaid_ending and not row.paid
+def _with_sums(people: QuerySet[Participation]) -> QuerySet[Any]:
+    """Annotate the number of completed HITs, and what was paid."""
+    paid = (
+        Payment.objects.filter(participation=OuterRef("pk"), status__in=PAID)
+        .order_by()
+        .values("participation")
+        .annotate(sum=Sum("amount"))
+        .values("sum")
+    )
+    done = Assignment.objects.filter(_DONE, participation=OuterRef("pk")).order_by()
+    return people.annotate(
+        hits=Coalesce(
+            Subquery(done.values("participation").annotate(n=Count("pk")).values("n")), 0
+        ),
+        paid=Coalesce(Subquery(paid), Decimal(0), output_field=DecimalField()),
+    )
 
 
-def _is_screened_out(row: LedgerRow) -> bool:
-    """Whether the annotator failed the test, which may be paid without completed work."""
-    return row.participation.status == Status.SCREENED_OUT
-
-
-def _awaits_screen_out_payment(row: LedgerRow) -> bool:
-    owed = screen_out_reward(row.participation)
-    return _is_screened_out(row) and not row.paid and owed is not None
-
-
-def _is_submitted(participation: Participation) -> bool:
-    return participation.submission.platform_status.upper() in {"AWAITING REVIEW", "SUBMITTED"}
+def is_submitted(participation: Participation) -> bool:
+    """Whether the platform waits for the researcher's review of the submission."""
+    return participation.submission.platform_status.lower() in SUBMITTED
 
 
 def screen_out_reward(participation: Participation) -> Decimal | None:
@@ -195,63 +410,35 @@ def owed(participation: Participation) -> Decimal | None:
     return participation.study.reward if owed_on_leaving is None else owed_on_leaving
 
 
-def _silent(study: Study, rows: list[LedgerRow], now: datetime) -> set[int]:
-    """Return active participations whose lease has run out."""
-    since = now - timedelta(minutes=study.lease_minutes)
-    return {
-        row.participation.pk
-        for row in rows
-        if row.participation.status == Status.ACTIVE
-        and (row.last_at or row.participation.created_at) < since
-    }
-
-
-def _holding(study: Study) -> set[int]:
-    """Return the participations that hold a place in a HIT."""
-    held = Place.objects.filter(
-        study=study, completed_at__isnull=True, assignment__status=Assignment.Status.ACTIVE
+def _money(study: Study, paid_people: QuerySet[Participation]) -> Money:
+    """Sum up the payments. The time of somebody's work ends with the last completed HIT."""
+    until = Assignment.objects.filter(participation=OuterRef("pk")).order_by("-completed_at")
+    paid = _with_sums(paid_people).annotate(
+        until=Subquery(until.filter(completed_at__isnull=False).values("completed_at")[:1]),
+        fee_percent=KeyTextTransform("fee_percent", "submission__channel__settings"),
     )
-    return {pk for pk in held.values_list("assignment__participation", flat=True) if pk}
-
-
-def _is_stuck(row: LedgerRow, holding: set[int], silent: set[int]) -> bool:
-    """Whether an annotator is silent but holds a place, or submitted without finishing here."""
-    participation = row.participation
-    holds = participation.pk in holding
-    is_idle = _is_submitted(participation) and (holds or not row.hits)
-    is_silent = holds and participation.pk in silent
-    return participation.status == Status.ACTIVE and (is_silent or is_idle)
-
-
-def _money(study: Study, rows: list[LedgerRow]) -> Money:
-    rewards = sum((row.paid for row in rows), Decimal(0))
-    fees = sum((row.paid * fee_share(row.participation) for row in rows), Decimal(0))
-    rates = [row.hourly_rate for row in rows if row.hourly_rate is not None]
+    work = [PaidWork(*row) for row in paid.values_list(*(f.name for f in fields(PaidWork)))]
+    rewards = sum((one.paid for one in work), Decimal(0))
+    fees = sum((one.fee for one in work), Decimal(0))
+    rates = [one.hourly_rate for one in work if one.hourly_rate is not None]
     return Money(
         currency=study.currency,
         rewards=rewards.quantize(CENT),
         fees=fees.quantize(CENT),
-        remaining_cost=_remaining_cost(study, rows, rewards + fees),
+        remaining_cost=_remaining_cost(study, sum(one.hits for one in work), rewards + fees),
         median_hourly_rate=median(rates).quantize(CENT) if rates else None,
         promised_hourly_rate=study.promised_hourly_rate,
     )
 
 
-def fee_share(participation: Participation) -> Decimal:
-    channel = participation.submission.channel
-    stated = channel.settings.get("fee_percent") if channel else None
-    return Decimal(str(stated or 0)) / 100
-
-
-def _remaining_cost(study: Study, rows: list[LedgerRow], spent: Decimal) -> Decimal | None:
+def _remaining_cost(study: Study, paid_hits: int, spent: Decimal) -> Decimal | None:
     """Estimate the cost of the remaining places from the average paid so far, or the reward."""
     if study.reward is None:
         return None
-    remaining = study.places.filter(completed_at__isnull=True).count()
+    places = progress_of(study)
+    remaining = places.remaining
     if study.most_answers is not None:
-        done = study.places.filter(completed_at__isnull=False).count()
-        remaining = min(remaining, max(0, study.most_answers - done))
-    paid_hits = sum(row.hits for row in rows if row.paid)
+        remaining = min(remaining, max(0, study.most_answers - places.completed))
     if paid_hits:
         cost_per_hit = spent / paid_hits
     elif study.hits_per_annotator:
@@ -259,6 +446,12 @@ def _remaining_cost(study: Study, rows: list[LedgerRow], spent: Decimal) -> Deci
     else:
         return None
     return (remaining * cost_per_hit).quantize(CENT)
+
+
+def fee_share(participation: Participation) -> Decimal:
+    channel = participation.submission.channel
+    stated = channel.settings.get("fee_percent") if channel else None
+    return Decimal(str(stated or 0)) / 100
 
 
 def pays_by_platform(channel: Channel | None) -> bool:

@@ -132,10 +132,10 @@ PENDING = {
     "stop": "Waiting for the platform to stop the study.",
     "sync": "Waiting for the platform's list of submissions.",
     "subscribe-webhook": "Waiting for the platform to enable webhooks. No action is needed.",
-    "approve": "Waiting for the platform to approve a submission.",
     "approve-all": "Waiting for the platform to approve the completed submissions.",
     "reject": "Waiting for the platform to reject a submission.",
     "ask-to-return": "Waiting for the platform to ask for a submission's return.",
+    "pay-many": "Waiting for the platform to make the payments.",
     "pay": "Waiting for the platform to make a payment.",
 }
 UNEXPECTED_ERROR = (
@@ -159,12 +159,37 @@ PLATFORM_CANNOT = (
     " come from."
 )
 
+UNKNOWN_CATEGORY = "“{:.50}” is not one of {}'s categories of rejections. Choose one of: {}."
+MESSAGE_LENGTH = (
+    "Tell the participant why the submission is rejected: the message needs {} to {} characters."
+)
+NOT_SUBMITTED = (
+    "Only a submission that is waiting for review on {} can be rejected; this one is {}. Sync with"
+    " the platform if that is out of date."
+)
+PAID_NOT_REJECTED = (
+    "This submission was paid, or its payment was requested, so it cannot be rejected. You can"
+    " still exclude the annotator's ratings."
+)
+
 # Payments.
 NO_REWARD = "The study does not say what annotators are paid. Enter the reward in its design."
 BAD_AMOUNT = "Enter an amount greater than 0 and less than {}, with at most two decimals."
 AMOUNT_NOT_A_NUMBER = "Enter the amount as a number."
+NO_BONUS_REASON = "Say what the bonus is for, in at most {} characters."
+NO_REQUEST_KEY = "Give the payment a key of 1 to 64 characters, so that it is made only once."
+AMOUNT_IS_FIXED = (
+    "{} pays the reward of the study when a submission is approved, so no other amount can be"
+    " chosen. Pay what you want to add as a bonus."
+)
+NOT_AWAITING_PAYMENT = (
+    "{} of these participants await no payment, because they were paid meanwhile or have no"
+    " completed work. Reload the list and choose again."
+)
+TOTAL_DIFFERS = "These payments add up to {} {}, not {}. Look at them again before you confirm."
 PAID_ALREADY = "This has already been paid, or the payment is in progress."
 SETTLED_ALREADY = "The result of this payment has already been recorded."
+NOBODY_SELECTED = "Select at least one participant of the list, or pay all of it."
 NOBODY_AWAITS_PAYMENT = "Nobody with completed work that counts is awaiting payment."
 
 # Late answers.

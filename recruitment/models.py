@@ -133,6 +133,8 @@ class Payment(models.Model):
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ASKED)
     reason = models.TextField(blank=True)
     external_id = models.CharField(max_length=200, blank=True)
+    # What tells a bonus that is requested again from another bonus; chosen by who requests it.
+    request_key = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField()
 
     class Meta:
@@ -142,7 +144,12 @@ class Payment(models.Model):
                 fields=["participation", "kind"],
                 condition=~Q(kind="bonus") & ~Q(status="refused"),
                 name="paid_once",
-            )
+            ),
+            models.UniqueConstraint(
+                fields=["participation", "request_key"],
+                condition=~Q(request_key="") & ~Q(status="refused"),
+                name="requested_once",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -4,7 +4,18 @@ from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
 from recruitment import step_pages
-from recruitment.views import arrival, channels, dry_runs, ending, entry, launch, ledger, preview
+from recruitment.views import (
+    arrival,
+    channels,
+    dry_runs,
+    ending,
+    entry,
+    launch,
+    ledger,
+    participant,
+    participant_actions,
+    preview,
+)
 
 app_name = "recruitment"
 
@@ -34,8 +45,14 @@ urlpatterns = [
     path("studies/<public_id:study_id>/ledger/", ledger.ledger_page, name="ledger"),
     path(
         "studies/<public_id:study_id>/ledger/<public_id:participation_id>/<slug:action>/",
-        ledger.act,
+        participant_actions.act,
         name="ledger-action",
+    ),
+    path("studies/<public_id:study_id>/ledger/pay/", participant_actions.pay_many, name="pay-many"),
+    path(
+        "studies/<public_id:study_id>/participants/<public_id:participation_id>/",
+        participant.participant,
+        name="participant",
     ),
     path(
         "studies/<public_id:study_id>/payments/<public_id:payment_id>/<slug:outcome>/",

@@ -101,6 +101,11 @@ def right_in(user: User | AnonymousUser, study: Study) -> Right:
     return right_of(user, rows.values_list("role", flat=True).first())
 
 
+def held_right(user: User | AnonymousUser, study: Any) -> Right:
+    """Return the right in a study that `study_for` returned to this user, without a query."""
+    return right_of(user, study.role)
+
+
 def right_in_dataset(user: User | AnonymousUser, dataset: Dataset) -> Right:
     """Return what a user may do with a dataset, through their studies or because they made it."""
     for right in (Right.CHANGE, Right.READ):

@@ -40,13 +40,14 @@ def exclude_work(
     status: str,
     now: datetime | None = None,
     by: User | None = None,
+    reason: str = "",
 ) -> int:
     """Exclude all ratings of a participation and free its places.
 
     ``status`` is one of `OUT`; the ratings store it as their reason. Returns the number of
     assignments that were excluded; repeating the call changes nothing. An excluded participation
-    stays excluded, whatever status a platform reports later. Exclusions are logged; ``by`` is
-    None if a rule of the study caused them.
+    stays excluded, whatever status a platform reports later. Exclusions are logged with the
+    ``reason`` that a researcher stated; ``by`` is None if a rule of the study caused them.
     """
     now = now or database_now()
     participation = _locked(participation)
@@ -72,7 +73,11 @@ def exclude_work(
         assignment.status = Assignment.Status.EXCLUDED
         assignment.save(update_fields=["status"])
     if status == Participation.Status.EXCLUDED:
-        details = {"annotator": participation.rater.pseudonym, "hits": len(assignments)}
+        details = {
+            "annotator": participation.rater.pseudonym,
+            "hits": len(assignments),
+            "reason": reason,
+        }
         study = participation.study
         record_event(study=study, verb=StudyEvent.Verb.EXCLUDE, by=by, details=details)
     return len(assignments)

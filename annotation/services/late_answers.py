@@ -10,10 +10,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from statistics import median
 
 from django.contrib.auth.models import User
 
+from annotation.evidence import median_seconds, pair_agreement
 from annotation.models import Assignment, Rating
 from annotation.models.rating import RatingQuerySet
 from annotation.selectors import worksheet
@@ -72,12 +72,12 @@ def late_answers(study: Study) -> LateAnswers | None:
         answers=len(latest),
         people=len({row.rater_id for row in latest}),
         hits=len({row.assignment_id for row in latest}),
-        agreement=_agreement([row for row in latest if not row.repeat], usual),
-        usual_agreement=_agreement(usual, usual),
+        agreement=pair_agreement([row for row in latest if not row.repeat], usual).share,
+        usual_agreement=pair_agreement(usual, usual).share,
         checks_right=sum(verdicts),
         checks=len(verdicts),
-        seconds=_seconds(latest),
-        usual_seconds=_seconds(Rating.objects.counted().filter(assignment__hit__study=study)),
+        seconds=median_seconds(latest),
+        usual_seconds=median_seconds(Rating.objects.counted().filter(assignment__hit__study=study)),
     )
 
 
@@ -232,22 +232,3 @@ def _question(row: Rating) -> Question:
 
 def _answer_key(row: Rating) -> tuple[int, Question]:
     return row.assignment_id, _question(row)
-
-
-def _agreement(rows: Iterable[Rating], others: Iterable[Rating]) -> float | None:
-    """Return the proportion of equal labels in pairs by two raters on one unit and criterion."""
-    by_question: dict[tuple[int, int], list[Rating]] = defaultdict(list)
-    for other in others:
-        by_question[other.unit_id, other.criterion_id].append(other)
-    are_equal = [
-        row.label == other.label
-        for row in rows
-        for other in by_question[row.unit_id, row.criterion_id]
-        if other.rater_id != row.rater_id
-    ]
-    return sum(are_equal) / len(are_equal) if are_equal else None
-
-
-def _seconds(rows: Iterable[Rating]) -> float | None:
-    times = [row.duration_ms / 1000 for row in rows if row.duration_ms is not None]
-    return median(times) if times else None

@@ -1,7 +1,7 @@
 """Screening: the steps before the first HIT, and the gold checks mixed into HITs."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -303,18 +303,20 @@ def check_record(participation: Participation) -> CheckRecord:
 
     A check counts once all its known criteria are answered; it is passed if all answers are right.
     """
-    records = check_records(participation.study_id, rater=participation.rater_id)
+    records = check_records(participation.study_id, raters=[participation.rater_id])
     return records.get(participation.rater_id, CheckRecord(0, 0))
 
 
-def check_records(study_id: str, *, rater: int | None = None) -> dict[int, CheckRecord]:
-    """Return gold-check results by rater, for the whole study or for one rater."""
+def check_records(
+    study_id: str, *, raters: Collection[int] | None = None
+) -> dict[int, CheckRecord]:
+    """Return gold-check results by rater, for the whole study or for some raters."""
     rows = Rating.objects.filter(
         assignment__hit__study=study_id, unit__role="gold", superseded=False
     ).select_related("unit", "criterion")
     names = {criterion.name for criterion in Criterion.objects.filter(study=study_id)}
     answers: dict[int, list[Rating]] = defaultdict(list)
-    for row in rows if rater is None else rows.filter(rater=rater):
+    for row in rows if raters is None else rows.filter(rater__in=raters):
         if row.criterion.name in row.unit.known_labels:
             answers[row.rater_id].append(row)
     return {rater_id: _record(rows, names) for rater_id, rows in answers.items()}

@@ -1,12 +1,13 @@
 """The figure of progress: responses completed over time, and how long the rest will take."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.db.models import Count
 from django.db.models.functions import TruncDay, TruncHour, TruncMinute
 from django.db.models.functions.datetime import TruncBase
 
-from annotation.counts import StudyCounts
+from annotation.counts import Progress
 from metrics.charts.curves import time_chart
 from metrics.figures.figure import Figure, empty_figure
 from studies.models import Study
@@ -17,14 +18,18 @@ READING = (
     " pace of the last hour."
 )
 COLUMNS = ("until", "responses_completed")
+Moments = Sequence[tuple[datetime, int]]
 
 
-def progress_figure(study: Study, counts: StudyCounts) -> Figure:
-    """Return the responses completed over time, with a forecast while the study is open."""
+def progress_figure(study: Study, counts: Progress, moments: Moments | None = None) -> Figure:
+    """Return the responses completed over time, with a forecast while the study is open.
+
+    ``moments`` says how many were complete at which times, if that is known.
+    """
     first, last = counts.first_completed_at, counts.last_completed_at
     if first is None or last is None:
         return empty_figure("progress", "No response is complete yet", "")
-    moments, planned = _completed(study, first, last), counts.places
+    moments, planned = moments or completed_over_time(study, counts), counts.places
     finding, sentence = "Responses completed over time", f"{counts.completed} of {planned}."
     if study.status == Study.Status.OPEN and counts.remaining:
         finding, sentence = _forecast(counts.completed_last_hour, counts.remaining)
@@ -47,8 +52,11 @@ def _in_words(time: timedelta) -> str:
     return f"about {round(hours)} hours" if hours < 48 else f"about {round(hours / 24)} days"
 
 
-def _completed(study: Study, first: datetime, last: datetime) -> list[tuple[datetime, int]]:
+def completed_over_time(study: Study, counts: Progress) -> Moments:
     """Return how many responses were complete at the end of each minute, hour or day."""
+    first, last = counts.first_completed_at, counts.last_completed_at
+    if first is None or last is None:
+        return []
     places = study.places.filter(completed_at__isnull=False)
     truncate, width = _step(last - first)
     steps = places.annotate(step=truncate("completed_at")).order_by("step").values_list("step")

@@ -16,6 +16,8 @@ DEVIATIONS = (
     StudyEvent.Verb.CLOSE,
     StudyEvent.Verb.REOPEN,
     StudyEvent.Verb.EXCLUDE,
+    StudyEvent.Verb.REINSTATE,
+    StudyEvent.Verb.REJECT,
     StudyEvent.Verb.ACCEPT_LATE,
     StudyEvent.Verb.DECLINE_LATE,
 )

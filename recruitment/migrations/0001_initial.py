@@ -50,6 +50,7 @@ class Migration(migrations.Migration):
                 ('status', models.CharField(choices=[('asked', 'Asked'), ('paid', 'Paid'), ('refused', 'Refused')], default='asked', max_length=10)),
                 ('reason', models.TextField(blank=True)),
                 ('external_id', models.CharField(blank=True, max_length=200)),
+                ('request_key', models.CharField(blank=True, max_length=64)),
                 ('created_at', models.DateTimeField()),
                 ('participation', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='payments', to='annotation.participation')),
             ],
@@ -91,6 +92,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='payment',
             constraint=models.UniqueConstraint(condition=models.Q(models.Q(('kind', 'bonus'), _negated=True), models.Q(('status', 'refused'), _negated=True)), fields=('participation', 'kind'), name='paid_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='payment',
+            constraint=models.UniqueConstraint(condition=models.Q(models.Q(('request_key', ''), _negated=True), models.Q(('status', 'refused'), _negated=True)), fields=('participation', 'request_key'), name='requested_once'),
         ),
         migrations.AddConstraint(
             model_name='platformevent',

@@ -10,9 +10,12 @@ from django import forms
 from django.http import HttpRequest
 
 from annotation.models import Participation
-from recruitment.messages import PLATFORM_CANNOT
+from recruitment.messages import MESSAGE_LENGTH, PLATFORM_CANNOT, UNKNOWN_CATEGORY
 from recruitment.models import Channel, Payment, Submission
 from tiebreak.errors import DomainError
+
+# The most characters of a message to a participant.
+MAX_MESSAGE = 1000
 
 
 class Ending(StrEnum):
@@ -136,6 +139,17 @@ class Platform:
     entry_parameters: ClassVar[str] = ""
     # Whether there is one link for everybody; otherwise each participant has their own.
     has_one_link: ClassVar[bool] = True
+    # The categories of rejections with their names; empty if a message is all that is needed.
+    rejection_categories: ClassVar[Mapping[str, str]] = {}
+    # The fewest characters of the message that a rejected participant reads.
+    rejection_length: ClassVar[int] = 1
+    # Whether participants read what a bonus is for; otherwise only the researchers do.
+    tells_bonus_reason: ClassVar[bool] = False
+
+    @classmethod
+    def supports(cls, action: str) -> bool:
+        """Whether the platform carries out an action, such as `reject`, instead of refusing it."""
+        return getattr(cls, action) is not getattr(Platform, action)
 
     def missing(self, channel: Channel) -> str:
         """Return what a researcher still has to do before anybody can enter; "" if nothing."""
@@ -228,6 +242,16 @@ class Platform:
         self, channel: Channel, participation: Participation, message: str, category: str
     ) -> None:
         self._cannot()
+
+    def check_rejection(self, message: str, category: str) -> None:
+        """Raise `DomainError` unless the platform accepts such a rejection."""
+        if self.rejection_categories and category not in self.rejection_categories:
+            known = ", ".join(self.rejection_categories)
+            sentence = UNKNOWN_CATEGORY.format(category, self.title, known)
+            raise DomainError("unknown_category", sentence, status=400)
+        if not self.rejection_length <= len(message.strip()) <= MAX_MESSAGE:
+            sentence = MESSAGE_LENGTH.format(self.rejection_length, MAX_MESSAGE)
+            raise DomainError("message_length", sentence, status=400)
 
     def pay(self, channel: Channel, payment: Payment) -> str:
         """Pay a bonus or a screen-out reward, and return the platform's ID of the payment."""

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
 
-from annotation.counts import study_counts
+from annotation.counts import progress_of
 from annotation.models import Assignment, Participation, Rater, Rating, ScreeningAttempt
 from annotation.services.planning import plan_hits
 from jobs.kinds import ChunkPlan, JobKind, Progress
@@ -304,7 +304,7 @@ def _screening_results(
 def _unfilled_places(
     study: Study, options: DryRunOptions, findings: Findings
 ) -> Iterator[tuple[str, str]]:
-    counts = study_counts(study)
+    counts = progress_of(study)
     if not counts.remaining:
         return
     if findings.raters >= options.raters:

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.counts import study_counts
+from annotation.counts import progress_of
 from annotation.services.late_answers import set_late_answers_aside
 from recruitment.services.launch_checks import check_can_open
 from studies.models import Study, StudyEvent
@@ -77,7 +77,7 @@ def reopen_study(*, study: Study, by: User | None = None) -> Study:
 
 
 def _counts(study: Study) -> dict[str, object]:
-    now = study_counts(study)
+    now = progress_of(study)
     return {"completed": now.completed, "places": now.places, "in_work": now.live}
 
 

@@ -20,6 +20,13 @@ from tiebreak.errors import DomainError
 MAX_AMOUNT = Decimal(100_000)
 
 
+class AlreadyPaid(DomainError):
+    """The same payment was made or requested before."""
+
+    def __init__(self) -> None:
+        super().__init__("paid_already", PAID_ALREADY)
+
+
 def approve(*, participations: Sequence[Participation], now: datetime | None = None) -> int:
     """Have the platforms approve these submissions, which pays them. Return how many were approved.
 
@@ -64,9 +71,12 @@ def pay(
     kind: Payment.Kind,
     amount: Decimal,
     reason: str = "",
+    request_key: str = "",
     now: datetime | None = None,
 ) -> Payment:
     """Pay a bonus or a screen-out reward once: the row is stored before the platform is asked.
+
+    ``request_key`` tells a bonus that is requested again from a second bonus.
 
     If the payment certainly failed, the row becomes refused and the payment can be repeated. If the
     result is unknown, the row stays asked, counts as spent, and the ledger asks the researcher to
@@ -83,10 +93,11 @@ def pay(
                 amount=amount,
                 currency=participation.study.currency,
                 reason=reason,
+                request_key=request_key,
                 created_at=now,
             )
     except IntegrityError as error:
-        raise DomainError("paid_already", PAID_ALREADY) from error
+        raise AlreadyPaid from error
     return _request_payment(payment, lambda: get_platform(channel.provider).pay(channel, payment))
 
 
@@ -125,7 +136,7 @@ def note_payment(
                 created_at=now or timezone.now(),
             )
     except IntegrityError as error:
-        raise DomainError("paid_already", PAID_ALREADY) from error
+        raise AlreadyPaid from error
 
 
 def note_reward(participation: Participation, kind: Payment.Kind, now: datetime) -> None:

@@ -1,9 +1,10 @@
 """Actions on platforms. A worker runs each at most once, so that no page waits."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 
 from django.db.models import Q
 
@@ -32,6 +33,12 @@ from tiebreak.identifiers import new_public_id
 
 log = logging.getLogger(__name__)
 
+# The platform has closed such a submission, so it cannot be approved; a bonus pays what is owed.
+PAID_APART = {
+    Participation.Status.RETURNED.value: Payment.Kind.OWED,
+    Participation.Status.TIMED_OUT.value: Payment.Kind.OWED,
+    Participation.Status.SCREENED_OUT.value: Payment.Kind.SCREEN_OUT,
+}
 # After this time without a result, the worker is considered dead.
 STALE_AFTER = timedelta(minutes=10)
 
@@ -86,10 +93,6 @@ def _participation(channel: Channel, arguments: dict[str, str]) -> Participation
     return participation
 
 
-def _approve_one(channel: Channel, arguments: dict[str, str]) -> None:
-    approve(participations=[_participation(channel, arguments)])
-
-
 def rows_awaiting_payment(*, channel: Channel) -> list[LedgerRow]:
     """Return the unpaid submissions with completed work that counts."""
     return [
@@ -111,7 +114,44 @@ def _pay_one(channel: Channel, arguments: dict[str, str]) -> None:
         kind=Payment.Kind(arguments["kind"]),
         amount=Decimal(arguments["amount"]),
         reason=arguments.get("reason", ""),
+        request_key=arguments.get("request_key", ""),
     )
+
+
+def _pay_many(channel: Channel, arguments: dict[str, str]) -> None:
+    """Approve these submissions, and pay what is owed for those that cannot be approved.
+
+    A refusal keeps nobody else from being paid; it is raised at the end.
+    """
+    amounts = read_payees(arguments["payees"])
+    payees = Participation.objects.filter(submission__channel=channel, public_id__in=amounts)
+    payees = payees.select_related("study", "submission__channel__study", "rater").order_by("pk")
+    approvable = [payee for payee in payees if payee.status not in PAID_APART]
+    requests: list[Callable[[], object]] = []
+    if approvable:
+        requests.append(partial(approve, participations=approvable))
+    for payee in payees:
+        if kind := PAID_APART.get(payee.status):
+            amount = amounts[payee.public_id]
+            requests.append(partial(pay, participation=payee, kind=kind, amount=amount))
+    refusal = None
+    for request in requests:
+        try:
+            request()
+        except DomainError as error:
+            refusal = error
+    if refusal is not None:
+        raise refusal
+
+
+def write_payees(amounts: Mapping[str, Decimal]) -> str:
+    """Return participations with amounts as the text that is the argument of `pay-many`."""
+    return ",".join(f"{public_id}={amount}" for public_id, amount in amounts.items())
+
+
+def read_payees(text: str) -> dict[str, Decimal]:
+    pairs = (pair.split("=") for pair in text.split(","))
+    return {public_id: Decimal(amount) for public_id, amount in pairs}
 
 
 ACTIONS: dict[str, Callable[[Channel, dict[str, str]], object]] = {
@@ -129,7 +169,6 @@ ACTIONS: dict[str, Callable[[Channel, dict[str, str]], object]] = {
     "subscribe-webhook": lambda channel, arguments: subscribe_webhook(
         channel=channel, events_url=arguments["events_url"]
     ),
-    "approve": _approve_one,
     "approve-all": _approve_all,
     "reject": lambda channel, arguments: reject(
         participation=_participation(channel, arguments),
@@ -141,4 +180,5 @@ ACTIONS: dict[str, Callable[[Channel, dict[str, str]], object]] = {
         reason=arguments.get("reason") or NOTHING_ARRIVED,
     ),
     "pay": _pay_one,
+    "pay-many": _pay_many,
 }

@@ -41,7 +41,7 @@ from recruitment.services.channels import (
 from recruitment.services.platform_actions import enqueue_action
 from recruitment.step_pages import cost_context
 from studies import confirming
-from studies.access import Right, researchers_only, right_in, study_for
+from studies.access import Right, held_right, researchers_only, study_for
 from studies.models import Study, StudyEvent
 from studies.services import record_event
 from tiebreak.errors import DomainError
@@ -235,7 +235,7 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     statuses, cost = channel_statuses(study), cost_context(study).get("cost")
-    can_change = right_in(request.user, study) in {Right.CHANGE, Right.OWN}
+    can_change = held_right(request.user, study) in {Right.CHANGE, Right.OWN}
     context = {
         "study": study,
         "here": "recruit",

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation.counts import StudyCounts, study_counts
+from annotation.counts import NO_PLACES, Progress, progress_by_study, study_counts
 from jobs.models import Job
 from recruitment.forms import DryRunForm
 from recruitment.services.dry_runs import (
@@ -112,7 +112,7 @@ class Run:
     """One dry run as shown on the page."""
 
     job: Job
-    progress: StudyCounts
+    progress: Progress
 
     @property
     def is_moving(self) -> bool:
@@ -130,5 +130,7 @@ class Run:
 
 
 def _runs(study: Study) -> dict[str, Any]:
-    runs = [Run(job, study_counts(copy_of(job))) for job in dry_runs_of(study)[:MAX_SHOWN]]
+    jobs = list(dry_runs_of(study)[:MAX_SHOWN])
+    progress = progress_by_study(job.owner for job in jobs)
+    runs = [Run(job, progress.get(job.owner, NO_PLACES)) for job in jobs]
     return {"study": study, "runs": runs, "is_moving": any(run.is_moving for run in runs)}

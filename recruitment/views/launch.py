@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.counts import study_counts
+from annotation.counts import progress_of
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import LaunchCheck
 from recruitment.services.channels import channel_statuses
@@ -48,7 +48,8 @@ def launch(request: HttpRequest, study_id: str) -> HttpResponse:
         "must": [shown for shown in checks if shown.check.is_error],
         "should": [shown for shown in checks if not shown.check.is_error],
         "notes": _notes(request, study),
-        "progress": study_counts(study),
+        "progress": progress_of(study),
+        "hits": study.hits.main().count(),
         "channels": [s.platform.title for s in statuses if s.is_open],
         "drafts": [s.platform.title for s in statuses if s.is_draft_there],
         "actions": [

@@ -23,10 +23,13 @@ class StudyEvent(models.Model):
         CLOSE = "close", "closed"
         REOPEN = "reopen", "reopened"
         EXCLUDE = "exclude", "excluded an annotator"
+        REINSTATE = "reinstate", "reinstated an annotator"
+        REJECT = "reject", "rejected a submission"
         DRAW = "draw", "drew instances"
         TAKE_ALL = "take-all", "selected all instances"
         PUBLISH = "publish", "published on a platform"
         PAY = "pay", "paid"
+        BONUS = "bonus", "paid a bonus"
         ACCEPT_LATE = "accept-late", "accepted late answers"
         DECLINE_LATE = "decline-late", "declined late answers"
 

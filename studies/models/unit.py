@@ -48,6 +48,12 @@ class Unit(models.Model):
 
     class Meta:
         ordering = ["id"]
+        indexes = [
+            # Pages count reference units, of which there are few among many main units.
+            models.Index(
+                fields=["study", "role"], condition=~models.Q(role="main"), name="reference_units"
+            )
+        ]
         constraints = [
             models.UniqueConstraint(fields=["study", "key"], name="unit_key_once_per_study"),
             models.CheckConstraint(

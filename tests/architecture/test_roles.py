@@ -59,6 +59,7 @@ NEEDED: dict[str, dict[str, Right]] = {
     "post": {
         **dict.fromkeys(DOWNLOADS, Right.READ),
         "recruitment:settle-payment": Right.OWN,
+        "recruitment:pay-many": Right.OWN,
         "studies:members": Right.OWN,
     },
 }
@@ -119,6 +120,8 @@ def test_only_owners_pay(study, role):
     client = member(study, role)
     paths = (
         f"/studies/{study.pk}/ledger/{participation.public_id}/approve/",
+        f"/studies/{study.pk}/ledger/{participation.public_id}/bonus/",
+        f"/studies/{study.pk}/ledger/{participation.public_id}/reject/",
         f"/studies/{study.pk}/recruitment/panel/approve-all/",
     )
     statuses = {client.post(path).status_code for path in paths}

@@ -135,10 +135,6 @@ def test_all_pages_show_the_same_count(client, django_user_model, study):
     pages = {
         reverse("metrics:dashboard", args=[study.pk]): counted,
         reverse("metrics:numbers", args=[study.pk]): counted,
-        reverse("admin:studies_study_change", args=[study.pk]): counted,
-        reverse("recruitment:ledger", args=[study.pk]): re.compile(
-            rf"<p>Ratings in the statistics: {PEOPLE}\b"
-        ),
     }
     for page, numbers in pages.items():
         assert numbers.search(client.get(page).content.decode()), page

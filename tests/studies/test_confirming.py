@@ -152,9 +152,13 @@ def test_excluding_says_how_many_ratings_leave_and_is_logged(client, ruth):
     ann = study.participations.order_by("pk").first()
     page = client.post(act(study, ann, "exclude"))
     assert numbers_in(page.context["questions"][0].sentences[0]) == {"5", "1"}
-    client.post(act(study, ann, "exclude"), {"confirmed": page.context["token"]})
+    confirmed = {"confirmed": page.context["token"], "reason": "Failed the checks."}
+    client.post(act(study, ann, "exclude"), confirmed)
     event = study.events.get(verb="exclude")
-    assert (event.by, event.details) == (ruth, {"annotator": ann.rater.pseudonym, "hits": 1})
+    assert (event.by, event.details) == (
+        ruth,
+        {"annotator": ann.rater.pseudonym, "hits": 1, "reason": "Failed the checks."},
+    )
 
 
 def test_a_draw_says_what_it_replaces_and_is_logged(client, ruth):

@@ -67,6 +67,7 @@ class MTurk(Platform):
     has_token = True
     credential = "Secret access key"
     is_framed = True
+    tells_bonus_reason = True
 
     def study_lacks(self, channel: Channel) -> Mapping[str, str]:
         """Require the reward only if the HIT is created from here, not on the platform itself."""
@@ -128,6 +129,7 @@ class MTurk(Platform):
     def reject(
         self, channel: Channel, participation: Participation, message: str, category: str
     ) -> None:
+        self.check_rejection(message, category)
         _client(channel).reject(participation.submission_id, message)
 
     def pay(self, channel: Channel, payment: Payment) -> str:

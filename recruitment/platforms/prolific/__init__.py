@@ -83,6 +83,22 @@ CODES = {
 SCREEN_OUT_PAYMENT = "screen_out_payment"
 
 
+# Prolific's categories of rejections.
+REJECTION_CATEGORIES = {
+    "TOO_QUICKLY": "Exceptionally fast",
+    "TOO_SLOWLY": "Exceptionally slow",
+    "FAILED_INSTRUCTIONS": "Did not follow the instructions",
+    "INCOMP_LONGITUDINAL": "Incomplete part of a longitudinal study",
+    "FAILED_CHECK": "Failed fair attention checks",
+    "LOW_EFFORT": "Low effort",
+    "MALINGERING": "Malingering",
+    "NO_CODE": "No completion code",
+    "BAD_CODE": "Wrong completion code",
+    "NO_DATA": "No data",
+    "UNSUPP_DEVICE": "Unsupported device",
+    "OTHER": "Another reason",
+}
+
 UNPUBLISHED = "The study on Prolific is a draft that no participant can see. Press “Publish” below."
 # Statuses in which Prolific sends nobody, and what the researcher can do.
 NOT_SENDING = {
@@ -144,6 +160,8 @@ class Prolific(Platform):
     has_token = True
     approves_together = True
     entry_parameters = PARAMETERS
+    rejection_categories = REJECTION_CATEGORIES
+    rejection_length = 100
 
     def missing(self, channel: Channel) -> str:
         if channel.external_id:
@@ -249,6 +267,7 @@ class Prolific(Platform):
     def reject(
         self, channel: Channel, participation: Participation, message: str, category: str
     ) -> None:
+        self.check_rejection(message, category)
         with _client(channel) as client:
             client.reject(participation.submission_id, message, category)
 

@@ -52,23 +52,6 @@ BASE_URL = "https://api.prolific.com/api/v1/"
 PAGE_SIZE = 100
 APPROVAL_LIMIT = 1000
 BONUS_LIMIT = 200
-REJECTION_LENGTH = 100
-REJECTION_CATEGORIES = frozenset(
-    {
-        "TOO_QUICKLY",
-        "TOO_SLOWLY",
-        "FAILED_INSTRUCTIONS",
-        "INCOMP_LONGITUDINAL",
-        "FAILED_CHECK",
-        "LOW_EFFORT",
-        "MALINGERING",
-        "NO_CODE",
-        "BAD_CODE",
-        "NO_DATA",
-        "UNSUPP_DEVICE",
-        "OTHER",
-    }
-)
 # The documented statuses of a study after each action.
 OUTCOMES = {
     "PUBLISH": ("PUBLISHING", "ACTIVE"),
@@ -224,21 +207,6 @@ class ProlificClient:
 
     def reject(self, submission_id: str, message: str, category: str) -> ProlificSubmission:
         """Reject a submission without payment, with a message to the participant."""
-        if len(message.strip()) < REJECTION_LENGTH:
-            raise DomainError(
-                "message_too_short",
-                f"A rejection needs a message of at least {REJECTION_LENGTH} characters that tells"
-                " the participant why. Please explain more.",
-                status=400,
-            )
-        if category not in REJECTION_CATEGORIES:
-            known = ", ".join(sorted(REJECTION_CATEGORIES))
-            raise DomainError(
-                "unknown_category",
-                f"“{category}” is not one of Prolific's rejection categories. Please choose one of"
-                f" {known}.",
-                status=400,
-            )
         return self._transition(
             submission_id, {"action": "REJECT", "message": message, "rejection_category": category}
         )

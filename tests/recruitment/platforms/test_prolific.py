@@ -355,8 +355,15 @@ def test_rejecting_follows_the_platforms_rules_and_changes_nothing_before(fake):
     work(browser)
     fake.complete(submission, channel.settings["codes"]["completed"])
     participation = Participation.objects.get()
-    with refused("message_too_short"):
-        reject(participation=participation, message="Bad.", category="LOW_EFFORT")
+    for message, category, code in (
+        ("x" * 99, "OTHER", "message_length"),
+        (" " * 200, "OTHER", "message_length"),
+        ("x" * 1001, "OTHER", "message_length"),
+        (LONG, "BORING", "unknown_category"),
+    ):
+        with refused(code):
+            reject(participation=participation, message=message, category=category)
+    assert fake.submissions[submission]["status"] == "AWAITING REVIEW"
     assert Rating.objects.counted().count() == 2
     reject(participation=participation, message=LONG, category="FAILED_CHECK")
     assert fake.submissions[submission]["status"] == "REJECTED"

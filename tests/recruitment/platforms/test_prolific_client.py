@@ -185,21 +185,6 @@ class TestSettling:
         assert fake.messages == [(own_submission, REASON)]
         check_all(fake)
 
-    @pytest.mark.parametrize(
-        ("message", "category", "code"),
-        [
-            ("x" * 99, "OTHER", "message_too_short"),
-            (" " * 200, "OTHER", "message_too_short"),
-            (REASON, "BORING", "unknown_category"),
-        ],
-    )
-    def test_a_bad_rejection_is_not_sent(
-        self, fake: FakeProlific, client: ProlificClient, message: str, category: str, code: str
-    ) -> None:
-        with refused(code):
-            client.reject("turn", message, category)
-        assert not fake.requests
-
     def test_complete_for_the_participant(self, fake: FakeProlific, client: ProlificClient) -> None:
         own_submission = fake.reserve(active_study(client), "ann")
         assert client.complete(own_submission, "OURS1").status == "AWAITING REVIEW"

@@ -100,7 +100,7 @@ def test_a_share_is_rounded_up_and_the_ledger_takes_no_more_queries(django_asser
         ann.choose()
         ann.client.post(ann.at("stop"))
     assert ann.participation.submission.owed == Decimal("0.01")
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(3):
         assert len(ledger(study).awaiting_payment) == 3
 
 

@@ -127,6 +127,18 @@ def test_late_and_surplus_work_is_listed():
     assert names(ledger(other).late) == ["eve"]
 
 
+def test_a_study_without_a_reward_has_lists():
+    study = paying_study(instances=1)
+    Study.objects.update(reward=None)
+    take_place(participation=make_participation(study, "ann"))
+    complete(make_participation(study, "bob"))
+    later = timezone.now() + timedelta(minutes=study.lease_minutes + 1)
+    entries = ledger(Study.objects.get(), later)
+    assert entries.totals.participants == 2
+    assert {name: n for name, n in entries.totals.listed.items() if n} == {"stuck": 1}
+    assert entries.awaiting_payment == []
+
+
 def test_who_is_silent_longer_than_a_lease_is_stuck():
     study = paying_study()
     ann = make_participation(study)
@@ -183,7 +195,7 @@ def test_the_page_lists_and_acts(researcher_client):
     finish_participation(participation=page.participation)
     address = reverse("recruitment:ledger", args=[study.pk])
     shown = researcher_client.get(address)
-    listed = {name: len(rows) for name, _, _, rows in shown.context["lists"] if rows}
+    listed = {name: len(rows) for name, _, _, _, rows in shown.context["lists"] if rows}
     assert listed == {"awaiting_payment": 1}
     assert shown.context["is_unverified"]
     acted = reverse(
@@ -308,13 +320,14 @@ def test_what_is_owed_after_a_closed_submission_is_paid_once(researcher_client, 
     Submission.objects.update(channel=channel)
     asked = []
     monkeypatch.setattr(
-        "recruitment.views.ledger.enqueue_action", lambda **arguments: asked.append(arguments)
+        "recruitment.services.participants.enqueue_action",
+        lambda **arguments: asked.append(arguments),
     )
     post_confirmed(
         researcher_client,
         reverse("recruitment:ledger-action", args=[study.pk, ann.public_id, "approve"]),
     )
-    assert (asked[0]["kind"], asked[0]["amount"]) == ("owed", "2.00")
+    assert (asked[0]["action"], asked[0]["payees"]) == ("pay-many", f"{ann.public_id}=2.00")
     owed = {"participation": ann, "kind": "owed", "amount": Decimal("1.50"), "currency": "GBP"}
     Payment.objects.create(**owed, created_at=timezone.now())
     with pytest.raises(IntegrityError), transaction.atomic():

@@ -1,0 +1,223 @@
+"""What an annotator's answers show about how they were given: time, agreement and patterns.
+
+These numbers are evidence and no verdict. None of them depends on which system was preferred, so
+that a researcher can decide about an annotator without looking at the outcome.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import median
+from typing import Any
+
+from scipy.stats import binomtest
+
+from annotation.models import Participation, Rater, Rating
+from annotation.services.screening import CheckRecord, check_record
+from annotation.views.unit_presentation import Choice, choice_as_shown
+from studies.models import Unit
+
+# Only the newest answers are looked at, so that the page of a tireless annotator opens.
+MAX_ANSWERS = 2000
+# Average adults read 238 words of non-fiction a minute, and hardly any over 600 (Brysbaert 2019).
+FAST_WORDS_PER_MINUTE = 600
+FEW = 20
+UNLIKELY = 0.001
+
+
+@dataclass(frozen=True)
+class Sign:
+    """One number about an annotator, and the same number about others on the same units.
+
+    `value` is None if nothing is known. `is_unusual` says that a person should look, by the rule
+    in `rule`, not that anything is wrong.
+    """
+
+    name: str
+    value: float | None
+    n: int
+    others: float | None = None
+    is_unusual: bool = False
+    rule: str = ""
+    is_share: bool = True
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The signs of one participation, computed from its newest `answers`."""
+
+    answers: int
+    checks: CheckRecord
+    signs: tuple[Sign, ...]
+
+    @property
+    def unusual(self) -> list[Sign]:
+        return [sign for sign in self.signs if sign.is_unusual]
+
+    def sign(self, name: str) -> Sign:
+        return next(sign for sign in self.signs if sign.name == name)
+
+
+def evidence_of(participation: Participation) -> Evidence:
+    """Return the evidence about a participation, excluded ratings included, in three statements."""
+    rows = list(_answers_of(participation)[:MAX_ANSWERS])[::-1]
+    first = [row for row in rows if not row.repeat]
+    others = _by_others(participation, first)
+    shown = [(row, _as_shown(row)) for row in first if row.label is not None]
+    return Evidence(
+        answers=len(rows),
+        checks=check_record(participation),
+        signs=(
+            _time(first, others),
+            _speed(first),
+            _agreement(first, others),
+            _consistency(rows),
+            _first_text(shown),
+            _run(shown),
+        ),
+    )
+
+
+def _answers_of(participation: Participation) -> Any:
+    main = Rating.objects.filter(
+        assignment__participation=participation, unit__role=Unit.Role.MAIN, superseded=False
+    )
+    texts = ("unit__generation_a", "unit__generation_b")
+    return main.select_related("criterion", "assignment", *texts).order_by(
+        "-assignment__position", "-position", "-pk"
+    )
+
+
+def _by_others(participation: Participation, rows: Iterable[Rating]) -> list[Rating]:
+    people = Rating.objects.in_statistics().filter(rater__kind=Rater.Kind.HUMAN)
+    others = people.exclude(rater=participation.rater_id)
+    fields = ("unit", "criterion", "rater", "label", "duration_ms")
+    return list(others.filter(unit__in={row.unit_id for row in rows}).only(*fields))
+
+
+def _time(rows: list[Rating], others: list[Rating]) -> Sign:
+    theirs, usual = median_seconds(rows), median_seconds(others)
+    timed = sum(row.duration_ms is not None for row in rows)
+    is_unusual = theirs is not None and usual is not None and timed >= FEW and theirs < usual / 3
+    rule = "less than a third of the others' time"
+    return Sign("seconds", theirs, timed, usual, is_unusual, rule, is_share=False)
+
+
+def _speed(rows: list[Rating]) -> Sign:
+    """Return the share of answers given too quickly for the compared texts to have been read."""
+    timed = [(_words(row.unit), row.duration_ms) for row in rows if row.duration_ms is not None]
+    fast = sum(words > FAST_WORDS_PER_MINUTE * ms / 60_000 for words, ms in timed)
+    share = _share(fast, len(timed))
+    is_unusual = share is not None and len(timed) >= FEW and share > 0.1
+    return Sign("fast", share, len(timed), None, is_unusual, "more than a tenth of the answers")
+
+
+def _words(unit: Unit) -> int:
+    texts = (unit.generation_a, unit.generation_b)
+    return sum(len(generation.text.split()) for generation in texts if generation)
+
+
+def _agreement(rows: list[Rating], others: list[Rating]) -> Sign:
+    theirs, usual = pair_agreement(rows, others), pair_agreement(others, others)
+    value, n = theirs.share, theirs.pairs
+    is_unusual = (
+        value is not None and usual.share is not None and n >= FEW and value < usual.share - 0.2
+    )
+    rule = "20 percentage points below the others"
+    return Sign("agreement", value, n, usual.share, is_unusual, rule)
+
+
+def _consistency(rows: list[Rating]) -> Sign:
+    """Return the share of planned repeats that were answered like the first time."""
+    first = {(row.unit_id, row.criterion_id): row.label for row in rows if not row.repeat}
+    again = [
+        (row.label, first[row.unit_id, row.criterion_id])
+        for row in rows
+        if row.repeat and (row.unit_id, row.criterion_id) in first
+    ]
+    share = _share(sum(one == other for one, other in again), len(again))
+    is_unusual = share is not None and len(again) >= 4 and share < 0.5
+    return Sign("repeats", share, len(again), None, is_unusual, "fewer than half of at least four")
+
+
+def _first_text(shown: Sequence[tuple[Rating, Choice]]) -> Sign:
+    sides = [choice.side for _, choice in shown if choice.side]
+    n = len(sides)
+    first = sides.count("first")
+    is_unusual = n >= FEW and bool(binomtest(first, n).pvalue < UNLIKELY)
+    rule = f"p < {UNLIKELY} if the sides were chosen by chance"
+    return Sign("first-text", _share(first, n), n, None, is_unusual, rule)
+
+
+def _run(shown: Sequence[tuple[Rating, Choice]]) -> Sign:
+    """Return the longest run of one choice, as shown, in answers to one question."""
+    by_criterion: dict[int, list[str]] = defaultdict(list)
+    for row, choice in shown:
+        by_criterion[row.criterion_id].append(choice.value)
+    runs = [(longest_run(values), values) for values in by_criterion.values()]
+    length, values = max(runs, key=lambda run: run[0], default=(None, []))
+    is_unusual = length is not None and is_unlikely_run(length, values)
+    rule = f"p < {UNLIKELY} if the choices came in random order"
+    return Sign("run", length, len(values), None, is_unusual, rule, is_share=False)
+
+
+def longest_run(values: Iterable[str]) -> int:
+    return max((len(list(group)) for _, group in groupby(values)), default=0)
+
+
+def is_unlikely_run(length: int, values: Sequence[str]) -> bool:
+    """Whether so long a run is unlikely to occur anywhere if the same choices are shuffled.
+
+    The bound is Boole's, over the places where a run can begin: the probability that the next
+    `length` answers are equal is that of drawing them without replacement.
+    """
+    n = len(values)
+    probability = 0.0
+    for choice in set(values):
+        k, equal = values.count(choice), 1.0
+        for drawn in range(length):
+            equal *= max(0, k - drawn) / (n - drawn)
+        probability += (n - length + 1) * equal
+    return n >= FEW and probability < UNLIKELY
+
+
+def _as_shown(row: Rating) -> Choice:
+    assert row.label is not None
+    return choice_as_shown(row.label, row.criterion, a_first=is_first(row))
+
+
+def is_first(row: Rating) -> bool:
+    """Whether the text of system A was shown first, or on the left."""
+    return row.side_a in {"left", "first", ""}
+
+
+@dataclass(frozen=True)
+class PairAgreement:
+    """The share of pairs of answers that are equal, None if there is no pair."""
+
+    share: float | None
+    pairs: int
+
+
+def pair_agreement(rows: Iterable[Rating], others: Iterable[Rating]) -> PairAgreement:
+    """Compare the labels in pairs of answers by two raters to one unit and criterion."""
+    by_question: dict[tuple[int, int], list[Rating]] = defaultdict(list)
+    for other in others:
+        by_question[other.unit_id, other.criterion_id].append(other)
+    are_equal = [
+        row.label == other.label
+        for row in rows
+        for other in by_question[row.unit_id, row.criterion_id]
+        if other.rater_id != row.rater_id
+    ]
+    return PairAgreement(_share(sum(are_equal), len(are_equal)), len(are_equal))
+
+
+def median_seconds(rows: Iterable[Rating]) -> float | None:
+    times = [row.duration_ms / 1000 for row in rows if row.duration_ms is not None]
+    return median(times) if times else None
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

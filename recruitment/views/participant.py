@@ -1,0 +1,94 @@
+"""The researcher's page of one participant: work, evidence, payments and answers."""
+
+from typing import Any
+
+from django.db.models import Count, Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from annotation.answers import answers_page, given_answers
+from annotation.evidence import FAST_WORDS_PER_MINUTE, MAX_ANSWERS, evidence_of
+from annotation.models import HIT, Assignment, Participation
+from recruitment.ledger import owed, pays_by_platform, platform_title
+from recruitment.platforms import Platform, get_platform
+from recruitment.platforms.base import MAX_MESSAGE
+from studies.access import Right, researchers_only, right_of, study_for
+from studies.models import Study
+from tiebreak.errors import DomainError
+from tiebreak.identifiers import new_public_id
+
+# What the signs are called on the page, and what their number of cases counts.
+SIGNS = {
+    "seconds": ("Median seconds per answer", "answers"),
+    "fast": (f"Answers given faster than {FAST_WORDS_PER_MINUTE} words a minute", "answers"),
+    "agreement": ("Agreement with others on the same units", "pairs of answers"),
+    "repeats": ("Repeated items answered the same way", "repeats"),
+    "first-text": ("Preferences for the text shown first", "preferences"),
+    "run": ("Longest run of one choice", "answers"),
+}
+
+
+@require_safe
+@researchers_only
+def participant(request: HttpRequest, study_id: str, participation_id: str) -> HttpResponse:
+    study = study_for(request.user, study_id, Right.READ)
+    participation = _participation(study, participation_id)
+    evidence = evidence_of(participation)
+    page = answers_page(participation, request.GET.get("page"))
+    right = right_of(request.user, getattr(study, "role", None))
+    context = {
+        "study": study,
+        "here": "ledger",
+        "participation": participation,
+        "name": participation.rater.pseudonym,
+        "source": platform_title(participation),
+        "owed": owed(participation),
+        "payments": participation.payments.all(),
+        "evidence": evidence,
+        "signs": [(sign, *SIGNS[sign.name]) for sign in evidence.signs],
+        "max_answers": MAX_ANSWERS,
+        "page": page,
+        "answers": given_answers(page),
+        # The platform's IDs identify a person, so only those who recruit see them.
+        "shows_ids": right >= Right.CHANGE,
+        **(_actions(participation) if right >= Right.OWN else {}),
+    }
+    return render(request, "recruitment/participant.html", context)
+
+
+def _participation(study: Study, public_id: str) -> Participation:
+    done = Q(
+        assignments__status__in=[Assignment.Status.COMPLETED, Assignment.Status.EXCLUDED],
+        assignments__completed_at__isnull=False,
+        assignments__hit__kind=HIT.Kind.MAIN,
+    )
+    matches = Participation.objects.filter(study=study, public_id=public_id)
+    related = matches.select_related("study", "rater", "submission__channel")
+    participation = related.annotate(hits=Count("assignments", filter=done)).first()
+    if participation is None:
+        raise Http404("This study has no such participant.")
+    return participation
+
+
+def _actions(participation: Participation) -> dict[str, Any]:
+    """Return what owners of the study can do here, and why they cannot do the rest."""
+    platform = _paying_platform(participation)
+    return {
+        "is_owner": True,
+        "platform": platform,
+        "can_reject": platform is not None and platform.supports("reject"),
+        "can_pay_bonus": platform is not None and platform.supports("pay"),
+        "max_message": MAX_MESSAGE,
+        "request_key": new_public_id(),
+    }
+
+
+def _paying_platform(participation: Participation) -> Platform | None:
+    channel = participation.submission.channel
+    if channel is None or not pays_by_platform(channel):
+        return None
+    try:
+        return get_platform(channel.provider)
+    except DomainError:
+        return None

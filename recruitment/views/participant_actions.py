@@ -1,0 +1,216 @@
+"""What researchers do about participants: one by one, or pay many of them at once."""
+
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import TypedDict, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from annotation.models import Participation
+from recruitment.launch.check import counted
+from recruitment.messages import AMOUNT_NOT_A_NUMBER
+from recruitment.participant_confirmations import (
+    asking_to_return,
+    excluding,
+    giving_bonus,
+    paying,
+    paying_awaiting,
+    rejecting,
+    releasing,
+)
+from recruitment.services.participants import (
+    Chosen,
+    Paid,
+    amount_for,
+    awaiting_payment,
+    exclude_participant,
+    pay_awaiting,
+    pay_bonus,
+    pay_participant,
+    reinstate_participant,
+    reject_submission,
+    release_participant,
+    request_return,
+)
+from recruitment.services.payments import settle
+from studies.access import Right, researchers_only, study_for
+from studies.confirming import Question, ask, is_confirmed
+from tiebreak.errors import DomainError
+
+# What a person has typed, which the confirmation page sends again.
+TYPED = ("amount", "reason", "category", "message", "request_key", "page")
+
+
+class BonusFields(TypedDict):
+    amount: Decimal
+    reason: str
+    request_key: str
+
+
+@require_POST
+@researchers_only
+def act(request: HttpRequest, study_id: str, participation_id: str, action: str) -> HttpResponse:
+    study = study_for(request.user, study_id, Right.OWN if action in PAYS else Right.CHANGE)
+    matches = Participation.objects.filter(study=study, public_id=participation_id)
+    participation = matches.select_related("study", "submission__channel", "rater").first()
+    if participation is None or action not in ACTIONS:
+        raise Http404("This study has no such participant or action.")
+    try:
+        question = QUESTIONS[action](participation, request) if action in QUESTIONS else None
+        if question is not None and not is_confirmed(request, [question]):
+            typed = [(name, request.POST[name]) for name in TYPED if request.POST.get(name)]
+            return ask(request, [question], back=_back(request, participation), carry=typed)
+        messages.success(request, ACTIONS[action](participation, request))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    return redirect(_back(request, participation))
+
+
+def _back(request: HttpRequest, participation: Participation) -> str:
+    """Return the page that the button is on."""
+    if request.POST.get("page") == "participant":
+        return reverse(
+            "recruitment:participant", args=[participation.study_id, participation.public_id]
+        )
+    return reverse("recruitment:ledger", args=[participation.study_id])
+
+
+@require_POST
+@researchers_only
+def pay_many(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Pay the selected participants of a list, or the whole list."""
+    study = study_for(request.user, study_id, Right.OWN)
+    back = reverse("recruitment:ledger", args=[study_id])
+    chosen, carry = _chosen(request)
+    try:
+        awaiting = awaiting_payment(study, chosen)
+        question = paying_awaiting(study, awaiting)
+        if not is_confirmed(request, [question]):
+            return ask(request, [question], back=back, carry=carry)
+        total = sum((amount_for(one) for one in awaiting), Decimal(0))
+        paid = pay_awaiting(study=study, chosen=chosen, total=total, by=_researcher(request))
+        messages.success(request, _told(paid))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    return redirect(back)
+
+
+def _chosen(request: HttpRequest) -> tuple[Chosen, list[tuple[str, str]]]:
+    """Return which participants were chosen, and the fields that say so again."""
+    if name := request.POST.get("list"):
+        return Chosen(screened_out=name == "screened_out"), [("list", name)]
+    public_ids = tuple(request.POST.getlist("participant"))
+    return Chosen(public_ids), [("participant", public_id) for public_id in public_ids]
+
+
+def _settle(participation: Participation, _: HttpRequest) -> str:
+    settle(participation=participation)
+    return "The submission was marked as settled and is no longer listed."
+
+
+def _release(participation: Participation, _: HttpRequest) -> str:
+    release_participant(participation=participation)
+    return "The place is free again. The answers in the unfinished HIT are kept as a partial set."
+
+
+def _exclude(participation: Participation, request: HttpRequest) -> str:
+    reason = request.POST.get("reason", "")
+    n = exclude_participant(participation=participation, reason=reason, by=_researcher(request))
+    return f"The annotator was excluded. HITs that no longer count: {n}."
+
+
+def _reinstate(participation: Participation, request: HttpRequest) -> str:
+    n = reinstate_participant(participation=participation, by=_researcher(request))
+    return (
+        "The annotator was reinstated. HITs that count again, or are surplus because their place"
+        f" was taken: {n}."
+    )
+
+
+def _pay(participation: Participation, request: HttpRequest) -> str:
+    """Pay via the platform; without one, record that the researcher has paid."""
+    amount, by = _amount(request), _researcher(request)
+    return _told(pay_participant(participation=participation, amount=amount, by=by))
+
+
+def _told(paid: Paid) -> str:
+    """Say what was done about payments."""
+    recorded = f"{counted(paid.recorded, 'payment was', 'payments were')} recorded."
+    requested = (
+        f"{counted(paid.requested, 'payment was', 'payments were')} requested. The ledger shows"
+        f" {'it' if paid.requested == 1 else 'them'} once the platform has answered."
+    )
+    return " ".join([recorded] * bool(paid.recorded) + [requested] * bool(paid.requested))
+
+
+def _bonus(participation: Participation, request: HttpRequest) -> str:
+    pay_bonus(participation=participation, **_bonus_of(request), by=_researcher(request))
+    return "The bonus was requested. The page shows it once the platform has answered."
+
+
+def _reject(participation: Participation, request: HttpRequest) -> str:
+    category, message = _rejection_of(request)
+    by = _researcher(request)
+    reject_submission(participation=participation, category=category, message=message, by=by)
+    return "The rejection was requested. The page shows it once the platform has answered."
+
+
+def _rejection_of(request: HttpRequest) -> tuple[str, str]:
+    return request.POST.get("category", ""), request.POST.get("message", "")
+
+
+def _bonus_of(request: HttpRequest) -> BonusFields:
+    amount = _amount(request)
+    if amount is None:
+        raise DomainError("amount_not_a_number", AMOUNT_NOT_A_NUMBER, status=400)
+    return {
+        "amount": amount,
+        "reason": request.POST.get("reason", ""),
+        "request_key": request.POST.get("request_key", ""),
+    }
+
+
+def _researcher(request: HttpRequest) -> User:
+    return cast(User, request.user)
+
+
+def _amount(request: HttpRequest) -> Decimal | None:
+    try:
+        return Decimal(request.POST["amount"]) if request.POST.get("amount") else None
+    except InvalidOperation as error:
+        raise DomainError("amount_not_a_number", AMOUNT_NOT_A_NUMBER, status=400) from error
+
+
+def _ask_to_return(participation: Participation, _: HttpRequest) -> str:
+    request_return(participation=participation)
+    return (
+        "The place is free again. The platform will ask the participant to return the submission."
+    )
+
+
+ACTIONS: dict[str, Callable[[Participation, HttpRequest], str]] = {
+    "settle": _settle,
+    "release": _release,
+    "exclude": _exclude,
+    "reinstate": _reinstate,
+    "approve": _pay,
+    "ask-to-return": _ask_to_return,
+    "bonus": _bonus,
+    "reject": _reject,
+}
+# Only owners may decide about money.
+PAYS = {"approve", "bonus", "reject"}
+# Actions that end a participation or move money need a confirmation.
+QUESTIONS: dict[str, Callable[[Participation, HttpRequest], Question]] = {
+    "release": lambda participation, _: releasing(participation),
+    "exclude": lambda participation, _: excluding(participation),
+    "approve": lambda participation, request: paying(participation, _amount(request)),
+    "ask-to-return": lambda participation, _: asking_to_return(participation),
+    "bonus": lambda participation, request: giving_bonus(participation, **_bonus_of(request)),
+    "reject": lambda participation, request: rejecting(participation, *_rejection_of(request)),
+}

@@ -1,0 +1,204 @@
+"""The page of one participant: answers as they were given, evidence, and who sees what."""
+
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Rating
+from recruitment.models import Channel, Payment, Submission
+from studies.models import Membership
+from tests.annotation.annotators import annotator
+from tests.confirming import post_confirmed
+from tests.pages import codes_on, levels_on, prose_of
+from tests.recruitment.views.test_ledger import complete, paying_study
+from tests.studies.factories import make_participation
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def member(django_user_model):
+    def with_role(study, role: str) -> Client:
+        user = django_user_model.objects.create_user(role, is_staff=True)
+        Membership.objects.create(study=study, user=user, role=role)
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return with_role
+
+
+def page_of(participation) -> str:
+    args = [participation.study_id, participation.public_id]
+    return reverse("recruitment:participant", args=args)
+
+
+def act(participation, verb: str) -> str:
+    args = [participation.study_id, participation.public_id, verb]
+    return reverse("recruitment:ledger-action", args=args)
+
+
+def on_a_platform(study, provider: str = "prolific"):
+    ann = make_participation(study, "5f8d7a")
+    complete(ann)
+    channel = Channel.objects.create(study=study, provider=provider, secret="x")
+    Submission.objects.update(channel=channel, platform_status="AWAITING REVIEW")
+    ann.refresh_from_db()
+    return ann
+
+
+def test_it_works(member):
+    study = paying_study()
+    ann = make_participation(study, "ann")
+    complete(ann)
+    shown = member(study, "analyst").get(page_of(ann))
+    assert len(shown.context["answers"]) == shown.context["participation"].hits == 1
+    assert "Source text" in shown.content.decode()
+
+
+def test_answers_are_shown_as_they_were_on_the_screen(member):
+    """Whatever side a system was on, the page says which side was chosen."""
+    study = paying_study()
+    browser = annotator(study)
+    browser.choose(0)  # the first choice prefers the left text
+    browser.choose(0)
+    assert Rating.objects.values("side_a").distinct().count() >= 1
+    answers = member(study, "analyst").get(page_of(browser.participation)).context["answers"]
+    assert [answer.choice.side for answer in answers] == ["first", "first"]
+    for answer in answers:
+        left = answer.rating.unit.generation_a.text
+        right = answer.rating.unit.generation_b.text
+        texts = [text for _, text in answer.texts]
+        assert texts == ([left, right] if answer.rating.side_a == "left" else [right, left])
+
+
+def test_corrections_and_flags_are_shown(member):
+    study = paying_study()
+    browser = annotator(study)
+    browser.choose(0)
+    Rating.objects.update(late=True, excluded=True)
+    (answer,) = member(study, "analyst").get(page_of(browser.participation)).context["answers"]
+    assert answer.flags == ("late", "excluded")
+
+
+@pytest.mark.parametrize(
+    ("role", "sees_ids"), [("owner", True), ("editor", True), ("analyst", False)]
+)
+def test_ids_are_shown_to_those_who_recruit(member, role, sees_ids):
+    ann = on_a_platform(paying_study())
+    html = member(ann.study, role).get(page_of(ann)).content.decode()
+    assert ("5f8d7a" in html) == sees_ids
+    assert (ann.submission.completion_code in html) == sees_ids
+
+
+def test_viewers_and_strangers_see_nobody(member):
+    study, other = paying_study(), paying_study()
+    ann = make_participation(study, "ann")
+    assert member(study, "viewer").get(page_of(ann)).status_code == 403
+    stranger = member(other, "owner")
+    assert stranger.get(page_of(ann)).status_code == 404
+    path = reverse("recruitment:participant", args=[other.pk, ann.public_id])
+    assert stranger.get(path).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("provider", "forms"),
+    [("prolific", {"bonus-form", "reject-form"}), ("panel", set()), ("open-link", set())],
+)
+def test_only_what_the_platform_supports_is_offered(member, provider, forms):
+    ann = on_a_platform(paying_study(), provider)
+    html = member(ann.study, "owner").get(page_of(ann)).content.decode()
+    assert {name for name in ("bonus-form", "reject-form") if name in html} == forms
+
+
+def test_only_owners_are_offered_and_may_move_money(member):
+    ann = on_a_platform(paying_study())
+    editor = member(ann.study, "editor")
+    html = editor.get(page_of(ann)).content.decode()
+    assert "bonus-form" not in html
+    assert "reject-form" not in html
+    for verb in ("bonus", "reject", "approve"):
+        assert editor.post(act(ann, verb)).status_code == 403
+    assert editor.post(reverse("recruitment:pay-many", args=[ann.study_id])).status_code == 403
+
+
+def test_a_bonus_is_asked_first_and_a_second_press_pays_nothing(member, monkeypatch):
+    ann = on_a_platform(paying_study())
+    asked = []
+
+    def pay(**arguments):
+        asked.append(arguments)
+        Payment.objects.create(
+            participation=ann,
+            kind="bonus",
+            amount=Decimal(arguments["amount"]),
+            currency="GBP",
+            request_key=arguments["request_key"],
+            created_at="2026-01-01T00:00Z",
+        )
+
+    monkeypatch.setattr("recruitment.services.participants.enqueue_action", pay)
+    owner = member(ann.study, "owner")
+    form = {
+        "amount": "0.50",
+        "reason": "It took longer.",
+        "request_key": "k",
+        "page": "participant",
+    }
+    question = owner.post(act(ann, "bonus"), form)
+    assert not asked
+    confirmed = {**dict(question.context["carry"]), "confirmed": question.context["token"]}
+    done = owner.post(act(ann, "bonus"), confirmed, follow=True)
+    assert levels_on(done) == ["success"]
+    assert done.request["PATH_INFO"] == page_of(ann)
+    assert codes_on(owner.post(act(ann, "bonus"), confirmed, follow=True)) == {"paid_already"}
+    assert [arguments["amount"] for arguments in asked] == ["0.50"]
+
+
+@pytest.mark.parametrize(
+    ("form", "code"),
+    [
+        ({"amount": "much", "reason": "x", "request_key": "k"}, "amount_not_a_number"),
+        ({"reason": "x", "request_key": "k"}, "amount_not_a_number"),
+        ({"amount": "0.50", "request_key": "k"}, "no_reason"),
+    ],
+)
+def test_a_bad_bonus_is_refused_on_the_page(member, form, code):
+    ann = on_a_platform(paying_study())
+    owner = member(ann.study, "owner")
+    assert codes_on(owner.post(act(ann, "bonus"), form, follow=True)) == {code}
+
+
+def test_a_short_message_is_refused_before_the_platform_is_asked(member):
+    ann = on_a_platform(paying_study())
+    form = {"category": "LOW_EFFORT", "message": "Bad."}
+    owner = member(ann.study, "owner")
+    assert codes_on(owner.post(act(ann, "reject"), form, follow=True)) == {"message_length"}
+
+
+def test_the_confirmation_of_an_exclusion_shows_quality_and_no_outcome(member):
+    study = paying_study(instances=2, ratings_per_hit=2)
+    for name in ("ann", "bob"):
+        complete(make_participation(study, name))
+    ann = study.participations.first()
+    editor = member(study, "editor")
+    page = editor.post(act(ann, "exclude"), {"reason": "Failed checks."})
+    prose = prose_of(page).lower()
+    systems = [system.name for system in study.systems.all()]
+    assert "agree" in prose
+    assert not any(word in prose for word in (*systems, "win rate", "elo", "ranking"))
+    post_confirmed(editor, act(ann, "exclude"), {"reason": "Failed checks."})
+    assert study.events.get(verb="exclude").details["reason"] == "Failed checks."
+
+
+def test_the_page_takes_as_few_statements_for_many_answers(member, django_assert_max_num_queries):
+    study = paying_study(instances=6, comparisons_per_hit=6)
+    for name in ("ann", "bob"):
+        complete(make_participation(study, name))
+    client = member(study, "owner")
+    path = page_of(study.participations.first())
+    client.get(path)
+    with django_assert_max_num_queries(14):
+        client.get(path)
