@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from api.models import Webhook, WebhookDelivery
+from api.serializers import PartQuery
 from recruitment.services.platform_actions import MAX_PARTICIPANTS
 from studies.log import EDITED
 from studies.models import Membership, StudyEvent
@@ -189,7 +190,7 @@ class LogPage(serializers.Serializer[Any]):
     lines = LogLineSerializer(many=True)
 
 
-class FigureQuery(serializers.Serializer[Any]):
+class FigureQuery(PartQuery):
     criterion = serializers.CharField(max_length=200)
     name = serializers.CharField(
         max_length=100, help_text="As in the address of the figure's files on the pages."

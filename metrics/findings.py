@@ -300,7 +300,7 @@ def perception_finding(section: CriterionSection) -> tuple[str, str]:
         else "Labels by majority label"
     )
     if not bins:
-        return heading, "No unit has human ratings yet."
+        return heading, section.problems.get("perception", "No unit has human ratings yet.")
     if "0" not in bins[0].humans:
         return heading, LABELS_SHOWN
     human_ties = _tie_share([(row.share, row.humans["0"]) for row in bins])
