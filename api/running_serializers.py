@@ -5,12 +5,16 @@ from typing import Any
 from rest_framework import serializers
 
 from api.models import Webhook, WebhookDelivery
+from api.serializers import PartQuery
 from recruitment.services.platform_actions import MAX_PARTICIPANTS
 from studies.log import EDITED
 from studies.models import Membership, StudyEvent
 
 # Actions on a whole channel. Those on one participant are about participants.
-ACTIONS = ("publish", "start", "pause", "stop", "sync", "subscribe-webhook", "approve-all")
+ACTIONS = (
+    *("publish", "update-draft", "start", "pause", "stop", "sync", "subscribe-webhook"),
+    *("check-eligibility", "rehearse", "approve-all"),
+)
 
 
 class MemberSerializer(serializers.Serializer[Membership]):
@@ -88,6 +92,45 @@ class ChannelAction(serializers.Serializer[Any]):
         help_text="With `publish`: how many participants to ask for.",
     )
 
+    email = serializers.EmailField(
+        default="",
+        allow_blank=True,
+        max_length=254,
+        help_text="With `rehearse`: the test person's.",
+    )
+
+
+class OfferedFilterSerializer(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    title = serializers.CharField()
+    question = serializers.CharField()
+    choices = serializers.DictField(
+        child=serializers.CharField(), help_text="Their titles by key; empty for a range."
+    )
+    low = serializers.CharField()
+    high = serializers.CharField()
+
+
+class EligibilityChoice(serializers.Serializer[Any]):
+    filters = serializers.ListField(
+        child=serializers.DictField(),
+        max_length=100,
+        help_text="Each with `filter_id`, and `selected_values` (keys of choices) or"
+        " `selected_range` (`lower`, `upper`).",
+    )
+
+
+class EligibilitySerializer(serializers.Serializer[Any]):
+    offered = OfferedFilterSerializer(many=True)
+    filters = serializers.ListField(child=serializers.DictField())
+    people = serializers.IntegerField(
+        allow_null=True, help_text="How many people pass; null until the platform was asked."
+    )
+
+
+class PaymentOutcome(serializers.Serializer[Any]):
+    was_paid = serializers.BooleanField(help_text="What you saw on the platform.")
+
 
 class LateDecision(serializers.Serializer[Any]):
     decision = serializers.ChoiceField(["accept", "decline"])
@@ -147,7 +190,7 @@ class LogPage(serializers.Serializer[Any]):
     lines = LogLineSerializer(many=True)
 
 
-class FigureQuery(serializers.Serializer[Any]):
+class FigureQuery(PartQuery):
     criterion = serializers.CharField(max_length=200)
     name = serializers.CharField(
         max_length=100, help_text="As in the address of the figure's files on the pages."

@@ -22,9 +22,11 @@ IDS = {
     "study_id": "The study's id.",
     "dataset_id": "The dataset's id.",
     "job_id": "The job's id.",
+    "payment_id": "The payment's id.",
     "provider": "The platform's name, such as open-link or prolific.",
     "webhook_id": "The webhook's id.",
     "delivery_id": "The delivery's id.",
+    "participation_id": "The participant's id.",
 }
 Json = dict[str, Any]
 # The response to a request after which there is nothing to say.

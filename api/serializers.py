@@ -8,14 +8,20 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from annotation.counts import RatingCounts, StudyCounts
+from annotation.evidence import Evidence, Sign
 from annotation.exporting import FORMATS, study_spec
+from annotation.models import Participation
 from annotation.services.machine_ratings import AddedRatings
 from annotation.services.planning import Plan
 from api.design_serializers import QuestionSerializer, ScreeningSerializer
 from jobs.models import Job
 from jobs.rows import JobRow
 from recruitment.forms import MAX_RATERS
+from recruitment.ledger import LedgerRow, owed
+from recruitment.models import Payment
+from recruitment.platforms.base import MAX_MESSAGE
 from recruitment.services.dry_runs import DryRunOptions
+from recruitment.services.participants import Paid
 from studies.models import InstanceSelection, Study
 from studies.models.settings import SETTINGS
 from tiebreak.formats.preferences import TIES
@@ -272,7 +278,32 @@ class ScoresQuery(RatingsQuery):
     )
 
 
-class ReportQuery(serializers.Serializer[Any]):
+def _filtered(help_text: str) -> serializers.CharField:
+    return serializers.CharField(required=False, allow_blank=True, help_text=help_text)
+
+
+class PartQuery(serializers.Serializer[Any]):
+    """Which part of the ratings is looked at; by default all of them."""
+
+    category = _filtered("Only instances of this category.")
+    metadata = _filtered(
+        "Only instances with this value in a field of their metadata, such as `year:2020`."
+    )
+    pair = _filtered("Only units that compare these two systems, such as `old vs new`.")
+    stratum = _filtered(
+        "Only units in this stratum of agreement among annotators, named as in the report, such as"
+        " `PA=1`."
+    )
+    raters = _filtered(
+        "Only annotators of a channel, such as `channel:prolific`, or those without a failed gold"
+        " check, `checks:none-failed`, for whom no win rates are reported."
+    )
+    since = _filtered("Only annotators' ratings stored on this day (UTC) or later: `2026-11-30`.")
+    until = _filtered("Only annotators' ratings stored on this day (UTC) or earlier.")
+    version = _filtered("Only annotators' ratings by this version of the study.")
+
+
+class ReportQuery(PartQuery):
     current = serializers.BooleanField(
         default=False,
         help_text="Refuse with `report_pending` unless the report is of the current ratings.",
@@ -364,3 +395,108 @@ class RatingsUpload(serializers.Serializer[Any]):
 class AddedSerializer(serializers.Serializer[AddedRatings]):
     added = serializers.IntegerField(help_text="The ratings that were stored.")
     known = serializers.IntegerField(help_text="The ratings that had been stored before.")
+
+
+class ParticipantsQuery(serializers.Serializer[Any]):
+    awaiting = serializers.BooleanField(
+        default=False, help_text="Only participants who await payment."
+    )
+
+
+class PaymentSerializer(serializers.ModelSerializer[Payment]):
+    class Meta:
+        model = Payment
+        fields = ("kind", "amount", "currency", "status", "reason", "created_at")
+
+
+class ParticipantRow(serializers.Serializer[LedgerRow]):
+    """A participant under a pseudonym. `owed` is null if the study promises no payment."""
+
+    id = serializers.CharField(source="participation.public_id")
+    rater = serializers.CharField(source="participation.rater.pseudonym")
+    channel = serializers.CharField(source="participation.provider")
+    status = serializers.ChoiceField(Participation.Status.choices, source="participation.status")
+    platform_status = serializers.CharField(source="participation.submission.platform_status")
+    started_at = serializers.DateTimeField(source="participation.created_at")
+    finished_at = serializers.DateTimeField(source="participation.finished_at", allow_null=True)
+    settled_at = serializers.DateTimeField(
+        source="participation.submission.settled_at", allow_null=True
+    )
+    hits = serializers.IntegerField(help_text="Completed HITs.")
+    ratings = serializers.IntegerField(source="counted", help_text="Ratings in the statistics.")
+    minutes = serializers.FloatField(allow_null=True)
+    paid = serializers.DecimalField(max_digits=10, decimal_places=2)
+    owed = serializers.SerializerMethodField()
+
+    @extend_schema_field(serializers.DecimalField(10, 2, allow_null=True))
+    def get_owed(self, row: LedgerRow) -> str | None:
+        amount = owed(row.participation)
+        return None if amount is None else f"{amount:.2f}"
+
+
+class SignSerializer(serializers.Serializer[Sign]):
+    """One number about an annotator, and the same number about others on the same units."""
+
+    name = serializers.CharField()
+    value = serializers.FloatField(allow_null=True)
+    n = serializers.IntegerField(help_text="The number of cases that it is computed from.")
+    others = serializers.FloatField(allow_null=True)
+    is_unusual = serializers.BooleanField(help_text="Whether `rule` holds.")
+    rule = serializers.CharField()
+
+
+class EvidenceSerializer(serializers.Serializer[Evidence]):
+    answers = serializers.IntegerField()
+    checks_right = serializers.IntegerField(source="checks.right")
+    checks = serializers.IntegerField(source="checks.of")
+    signs = SignSerializer(many=True)
+
+
+class ParticipantDetail(serializers.Serializer[Any]):
+    participant = ParticipantRow(source="row")
+    evidence = EvidenceSerializer()
+    payments = PaymentSerializer(source="row.participation.payments", many=True)
+
+
+def _amount(**options: Any) -> serializers.DecimalField:
+    return serializers.DecimalField(max_digits=10, decimal_places=2, min_value=0, **options)
+
+
+class PayManyRequest(serializers.Serializer[Any]):
+    total = _amount(help_text="The sum of the payments, without fees.")
+    participants = serializers.ListField(
+        child=serializers.CharField(max_length=22),
+        default=None,
+        allow_null=True,
+        max_length=10_000,
+        help_text="Ids of participants who await payment; by default all of them.",
+    )
+
+
+class PaidSerializer(serializers.Serializer[Paid]):
+    recorded = serializers.IntegerField(help_text="Payments that were recorded here.")
+    requested = serializers.IntegerField(help_text="Payments that platforms are asked to make.")
+
+
+class BonusRequest(serializers.Serializer[Any]):
+    amount = _amount()
+    reason = serializers.CharField(max_length=MAX_MESSAGE)
+    request_key = serializers.CharField(
+        max_length=64, help_text="Your name for this bonus, by which it is paid only once."
+    )
+
+
+class RejectionRequest(serializers.Serializer[Any]):
+    category = serializers.CharField(
+        max_length=50, default="", allow_blank=True, help_text="One of the platform's categories."
+    )
+    message = serializers.CharField(max_length=MAX_MESSAGE, help_text="What the person reads.")
+
+
+class ExclusionRequest(serializers.Serializer[Any]):
+    reason = serializers.CharField(
+        max_length=MAX_MESSAGE,
+        default="",
+        allow_blank=True,
+        help_text="As the report should state it.",
+    )

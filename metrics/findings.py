@@ -170,7 +170,9 @@ def consistency_sets(section: CriterionSection) -> RatingSetsSection | None:
 
 
 def why_no_consistency(section: CriterionSection) -> str:
-    return NO_SETS if section.rating_sets is None else SINGLE_SETS
+    if section.rating_sets is None:
+        return section.problems.get("rating_sets", NO_SETS)
+    return SINGLE_SETS
 
 
 def sets_finding(sets: RaterSets) -> tuple[str, str]:
@@ -315,7 +317,7 @@ def perception_finding(section: CriterionSection) -> tuple[str, str]:
         else "Labels by majority label"
     )
     if not bins:
-        return heading, "No item has human ratings yet."
+        return heading, section.problems.get("perception", "No item has human ratings yet.")
     if "0" not in bins[0].humans:
         return heading, LABELS_SHOWN
     human_ties = _tie_share([(row.share, row.humans["0"]) for row in bins])

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from statistics import median
 from typing import Any
 
@@ -157,7 +158,8 @@ class Ledger:
 
     def listed(self, name: str) -> QuerySet[Participation]:
         """Return the participations that are on a list."""
-        return self._matching(_lists(self.study)[name])
+        which = _lists(self.study).get(name)
+        return self.people.none() if which is None else self._matching(which)
 
     def _matching(self, which: Q) -> QuerySet[Participation]:
         return self.people.filter(which)
@@ -169,7 +171,7 @@ class Ledger:
         }
         unverified = Count("pk", filter=~Q(address=""))
         row = self.people.order_by().aggregate(n=Count("pk"), unverified=unverified, **on_list)
-        listed = {name: row[f"on_{name}"] for name in LISTS}
+        listed = {name: row.get(f"on_{name}", 0) for name in LISTS}
         return Totals(row["n"], row["unverified"], listed)
 
     def rows_of(self, people: QuerySet[Participation]) -> list[LedgerRow]:
@@ -197,7 +199,8 @@ class Ledger:
         if not listed["awaiting_payment"] and not listed["screened_out"]:
             return Decimal(0)
         lists = _lists(self.study)
-        people = self._matching(lists["awaiting_payment"] | lists["screened_out"])
+        awaits = (lists[name] for name in ("awaiting_payment", "screened_out") if name in lists)
+        people = self._matching(reduce(or_, awaits))
         return _owed_to(people, self.study.reward or Decimal(0))
 
     @cached_property
@@ -288,11 +291,14 @@ def _conditions(study: Study, now: datetime) -> dict[str, Any]:
         assignment__status=Assignment.Status.ACTIVE,
         assignment__participation=OuterRef("pk"),
     )
+    paid = Payment.objects.filter(status__in=PAID, amount__gt=0, **of_person)
     # Looking for recent answers takes the time, so it is done only for those who may be silent.
     may_be_silent = Q(status=Status.ACTIVE, created_at__lt=since)
     return {
         "has_work": Exists(Assignment.objects.filter(_DONE, **of_person)),
-        "is_paid": Exists(Payment.objects.filter(status__in=PAID, amount__gt=0, **of_person)),
+        "is_paid": Exists(paid),
+        # A bonus comes on top of what is owed.
+        "is_rewarded": Exists(paid.exclude(kind=Payment.Kind.BONUS)),
         "holds": Exists(held),
         "is_silent": Case(
             When(may_be_silent, then=~Exists(recent)), default=False, output_field=BooleanField()
@@ -311,12 +317,12 @@ _PAYS_SCREEN_OUT = Q(submission__channel__settings__screen_out_reward__isnull=Fa
 
 
 def _lists(study: Study) -> dict[str, Q]:
-    """Return the lists of unsettled submissions that need a decision.
+    """Return the lists of unsettled submissions that need a decision; unpaid work awaits no payment.
 
     Somebody awaits payment who has unpaid completed work and does not work any more. Somebody is
     stuck who is silent and holds a place, or submitted on the platform without finishing here.
     """
-    unpaid, is_active = Q(is_paid=False), Q(status=Status.ACTIVE)
+    unpaid, is_active = Q(is_rewarded=False), Q(status=Status.ACTIVE)
     has_ended = ~is_active | Q(is_silent=True, holds=False) | _SUBMITTED
     holds_or_did_nothing = Q(holds=True) | Q(has_work=False)
     lists = {
@@ -328,7 +334,7 @@ def _lists(study: Study) -> dict[str, Q]:
         "stuck": is_active & (Q(holds=True, is_silent=True) | (_SUBMITTED & holds_or_did_nothing)),
     }
     if study.reward is None:
-        lists["awaiting_payment"] = Q(pk__in=[])
+        del lists["awaiting_payment"]
     return {name: which & Q(submission__settled_at=None) for name, which in lists.items()}
 
 

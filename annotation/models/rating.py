@@ -76,6 +76,14 @@ class Rating(models.Model):
 
     class Meta:
         ordering = ["id"]
+        indexes = [
+            # The ledger lists who sent such answers, of which there are few.
+            models.Index(
+                fields=["assignment"],
+                condition=Q(surplus=True) | Q(late=True),
+                name="surplus_or_late",
+            )
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["assignment", "unit", "criterion", "repeat"],

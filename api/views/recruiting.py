@@ -6,6 +6,7 @@ from rest_framework.views import APIView
 
 from annotation.services.late_answers import accept_late_answers, decline_late_answers
 from api.access import researcher, visible_study
+from api.messages import NO_SUCH_PAYMENT
 from api.running_serializers import (
     ChangedChannel,
     ChannelAction,
@@ -13,12 +14,15 @@ from api.running_serializers import (
     ChannelSerializer,
     CheckSerializer,
     DecidedAnswers,
+    EligibilityChoice,
+    EligibilitySerializer,
     LateDecision,
+    PaymentOutcome,
 )
 from api.schema import NOTHING, described
 from api.validation import checked, checked_form
 from recruitment.messages import NOT_SET_UP
-from recruitment.models import Channel
+from recruitment.models import Channel, Payment
 from recruitment.platforms import get_platform
 from recruitment.services.channels import (
     channel_for,
@@ -29,7 +33,14 @@ from recruitment.services.channels import (
     reopen_channel,
     set_up_channel,
 )
+from recruitment.services.eligibility import (
+    choose_filters,
+    chosen_filters,
+    eligible_people,
+    offered_filters,
+)
 from recruitment.services.launch_checks import launch_checks
+from recruitment.services.payments import settle_payment
 from recruitment.services.platform_actions import PAYS, act_on_channel
 from recruitment.views.channels import addresses_of
 from studies.access import Right, check_right
@@ -168,16 +179,71 @@ class ActOnChannel(APIView):
         values = checked(ChannelAction, request.data)
         if values["action"] in PAYS:
             check_right(request.user, channel.study, Right.OWN)
-        if channel.pk is None:
-            raise DomainError("no_such_channel", NOT_SET_UP, status=404)
+        _check_stored(channel)
         act_on_channel(
             channel=channel,
             action=values["action"],
             participants=str(values.get("participants", "")),
             addresses=addresses_of(request._request, channel),
             by=researcher(request),
+            email=values["email"],
         )
         return Response(ChannelSerializer(_status(channel.study, provider)).data)
+
+
+class Eligibility(APIView):
+    @described(
+        "Read who may take part",
+        tag=TAG,
+        description="The filters that the platform offered when it was last asked by the action"
+        " `check-eligibility`, and those that are chosen.",
+        responses={200: EligibilitySerializer},
+        refusals=NO_CHANNEL,
+    )
+    def get(self, request: Request, study_id: str, provider: str) -> Response:
+        return _eligibility(_stored(request, study_id, provider))
+
+    @described(
+        "Choose who may take part",
+        tag=TAG,
+        description="They reach the platform with the draft; `update-draft` changes an existing one.",
+        request=EligibilityChoice,
+        responses={200: EligibilitySerializer},
+        refusals={400: ["unknown_filter", "unknown_choice"], **NO_CHANNEL},
+    )
+    def put(self, request: Request, study_id: str, provider: str) -> Response:
+        channel = _stored(request, study_id, provider)
+        choose_filters(channel=channel, chosen=checked(EligibilityChoice, request.data)["filters"])
+        return _eligibility(channel)
+
+
+def _eligibility(channel: Channel) -> Response:
+    body = {
+        "offered": offered_filters(channel),
+        "filters": chosen_filters(channel),
+        "people": eligible_people(channel),
+    }
+    return Response(EligibilitySerializer(body).data)
+
+
+class RecordPaymentOutcome(APIView):
+    @described(
+        "Record what became of an unconfirmed payment",
+        tag=TAG,
+        description="If the platform did not answer whether it paid, look there and say so here.",
+        request=PaymentOutcome,
+        responses=NOTHING,
+        refusals={404: ["no_such_payment"]},
+    )
+    def post(self, request: Request, study_id: str, payment_id: str) -> Response:
+        study = visible_study(request, study_id, Right.OWN)
+        was_paid = checked(PaymentOutcome, request.data)["was_paid"]
+        asked = Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED)
+        payment = asked.filter(public_id=payment_id).first()
+        if payment is None:
+            raise DomainError("no_such_payment", NO_SUCH_PAYMENT, status=404)
+        settle_payment(payment=payment, was_paid=was_paid)
+        return Response(status=204)
 
 
 class LateAnswers(APIView):
@@ -198,6 +264,18 @@ class LateAnswers(APIView):
 
 def _channel(request: Request, study_id: str, provider: str) -> Channel:
     return channel_for(visible_study(request, study_id), provider)
+
+
+def _stored(request: Request, study_id: str, provider: str) -> Channel:
+    channel = _channel(request, study_id, provider)
+    _check_stored(channel)
+    return channel
+
+
+def _check_stored(channel: Channel) -> None:
+    """Refuse the open link that a study has although nobody set it up."""
+    if channel.pk is None:
+        raise DomainError("no_such_channel", NOT_SET_UP, status=404)
 
 
 def _status(study: Study, provider: str) -> object:

@@ -59,6 +59,7 @@ def consistency_figure(section: CriterionSection) -> Figure:
         tuple(_cells(series)),
         CONSISTENCY_READING,
         _legend(series),
+        title="Consistency by separability",
     )
 
 
@@ -82,6 +83,7 @@ def set_shares_figure(section: CriterionSection) -> Figure:
         tuple(_cells(series)),
         SHARES_READING,
         _legend(series),
+        title="Rating sets",
     )
 
 

@@ -19,7 +19,8 @@ ESTIMATE_COLUMNS = ("value", "low", "high", "n", "method", "instances", "raters"
 class Figure:
     """A chart with its finding as the heading, and the numbers that are drawn.
 
-    `chart` is empty if there is nothing to draw; `sentence` then says why.
+    `chart` is empty if there is nothing to draw; `sentence` then says why. `title` says what a
+    figure shows whose heading states a finding, and is empty where the heading states none.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Figure:
     rows: tuple[tuple[Cell, ...], ...]
     reading: str
     legend: tuple[tuple[Kind, str], ...] = ()
+    title: str = ""
 
     @property
     def headings(self) -> list[str]:

@@ -85,6 +85,20 @@ class Migration(migrations.Migration):
                 ('participation', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='submission', to='annotation.participation')),
             ],
         ),
+        migrations.CreateModel(
+            name='Eligibility',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('offered', models.JSONField(default=list)),
+                ('people', models.PositiveIntegerField(null=True)),
+                ('counted_for', models.JSONField(default=list)),
+                ('asked_at', models.DateTimeField()),
+                ('channel', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='eligibility', to='recruitment.channel')),
+            ],
+            options={
+                'verbose_name_plural': 'eligibilities',
+            },
+        ),
         migrations.AddConstraint(
             model_name='channel',
             constraint=models.UniqueConstraint(fields=('study', 'provider'), name='provider_once_per_study'),

@@ -23,12 +23,15 @@ from recruitment.messages import (
     UNEXPECTED_ERROR,
 )
 from recruitment.models import Channel, Payment
+from recruitment.services.eligibility import ask_about_eligibility
 from recruitment.services.payments import approve, ask_to_return, pay, reject
 from recruitment.services.platform_sync import (
     publish,
+    rehearse,
     subscribe_webhook,
     sync_channel,
     transition_platform_study,
+    update_draft,
 )
 from studies.models import StudyEvent
 from studies.services import record_event
@@ -57,12 +60,19 @@ LOGGED = {
 
 
 def act_on_channel(
-    *, channel: Channel, action: str, participants: str, addresses: dict[str, str], by: User
+    *,
+    channel: Channel,
+    action: str,
+    participants: str,
+    addresses: dict[str, str],
+    by: User,
+    email: str = "",
 ) -> None:
     """Hand an action on a whole channel to a worker, and note in the log what costs money."""
     if action == "publish":
         participants_wanted(participants)
-    enqueue_action(channel=channel, action=action, participants=participants, **addresses)
+    typed = {"participants": participants, "email": email}
+    enqueue_action(channel=channel, action=action, **typed, **addresses)
     if action in LOGGED:
         details = {"channel": channel.provider, "asked": action, "participants": participants}
         record_event(study=channel.study, verb=LOGGED[action], by=by, details=details)
@@ -198,6 +208,11 @@ ACTIONS: dict[str, Callable[[Channel, dict[str, str]], object]] = {
     ),
     "pause": lambda channel, _: transition_platform_study(channel=channel, action="pause"),
     "stop": lambda channel, _: transition_platform_study(channel=channel, action="stop"),
+    "check-eligibility": lambda channel, _: ask_about_eligibility(channel=channel),
+    "rehearse": lambda channel, arguments: rehearse(
+        channel=channel, email=arguments.get("email", "")
+    ),
+    "update-draft": lambda channel, _: update_draft(channel=channel),
     "sync": lambda channel, _: sync_channel(channel=channel),
     "subscribe-webhook": lambda channel, arguments: subscribe_webhook(
         channel=channel, events_url=arguments["events_url"]

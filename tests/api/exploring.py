@@ -54,6 +54,8 @@ def test_no_request_gives_an_error_or_an_undescribed_answer(
         "study_id": study.pk,
         "job_id": make_job(study).public_id,
         "dataset_id": study.dataset_id,
+        "payment_id": study.pk,
+        "participation_id": study.pk,
         "provider": "open-link",
         "webhook_id": study.pk,
         "delivery_id": study.pk,

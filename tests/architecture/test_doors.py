@@ -50,9 +50,21 @@ from recruitment.services.channels import (
 )
 from recruitment.services.cloning import clone_study
 from recruitment.services.dry_runs import end_dry_run, remove_dry_run, start_dry_run
+from recruitment.services.eligibility import choose_filters
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
+from recruitment.services.participants import (
+    exclude_participant,
+    pay_awaiting,
+    pay_bonus,
+    pay_participant,
+    reinstate_participant,
+    reject_submission,
+    release_participant,
+    request_return,
+)
+from recruitment.services.payments import settle, settle_payment
 from recruitment.services.platform_actions import act_on_channel
-from recruitment.views import channels
+from recruitment.views import channels, participant_actions
 from studies.dataset_jobs import start_dataset_job
 from studies.instance_selection.sampling import start_sampling
 from studies.members import has_owner
@@ -88,7 +100,6 @@ def door(name: str, *functions: Callable[..., Any]) -> tuple[Door, ...]:
     return tuple(Door(name, function) for function in functions or (None,))
 
 
-CHANNEL_ACTION = door("post act-on-channel", act_on_channel)
 DOORS: dict[str, tuple[Door, ...]] = {
     # Creating studies.
     "annotation:new-study": door("post studies", import_study),
@@ -161,7 +172,19 @@ DOORS: dict[str, tuple[Door, ...]] = {
     "recruitment:change-channel-state reopen": door("post reopen-channel", reopen_channel),
     "recruitment:change-channel-state remove": door("delete channel", remove_channel),
     "recruitment:change-channel-state new-key": door("post renew-key", renew_signing_key),
-    "recruitment:platform-action": CHANNEL_ACTION,
+    "recruitment:platform-action": door("post act-on-channel", act_on_channel),
+    "recruitment:eligibility": door("put eligibility", choose_filters),
+    # Participants and payments.
+    "recruitment:pay-many": door("post pay-many", pay_awaiting),
+    "recruitment:settle-payment": door("post payment-outcome", settle_payment),
+    "recruitment:ledger-action settle": door("post settle", settle),
+    "recruitment:ledger-action release": door("post release", release_participant),
+    "recruitment:ledger-action exclude": door("post exclude", exclude_participant),
+    "recruitment:ledger-action reinstate": door("post reinstate", reinstate_participant),
+    "recruitment:ledger-action approve": door("post pay-participant", pay_participant),
+    "recruitment:ledger-action ask-to-return": door("post request-return", request_return),
+    "recruitment:ledger-action bonus": door("post pay-bonus", pay_bonus),
+    "recruitment:ledger-action reject": door("post reject", reject_submission),
     # Results.
     "metrics:export": door("post start-export", start_export) + door("manage.py export_study"),
     "metrics:report-files": door("post start-report-files", start_report_files)
@@ -198,9 +221,8 @@ ACTIONS: dict[str, Any] = {
     "recruitment:launch-action": study_actions.ACTIONS,
     "admin:studies_study_do": study_actions.ACTIONS,
     "recruitment:change-channel-state": channels.STATE_CHANGES,
+    "recruitment:ledger-action": participant_actions.ACTIONS,
 }
-# What is done to participants and their payments is listed with its endpoints.
-PARTICIPANTS = ("/ledger/", "/payments/", "/participants/")
 # Where the function of a page is called from, if the page is a form of the admin.
 MODULES = {
     "studies:data": "studies.step_pages",
@@ -217,7 +239,6 @@ def pages() -> dict[str, tuple[str, Any]]:
         name: (route, entry.callback)
         for name, route, entry in patterns(get_resolver())
         if not route.startswith(("s/", "rate/", "api/"))
-        and not any(part in route for part in PARTICIPANTS)
     }
 
 

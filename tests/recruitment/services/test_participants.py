@@ -9,6 +9,7 @@ from django.urls import reverse
 from annotation.models import Participation, Rating
 from annotation.services.exclusion import exclude_work
 from annotation.services.participations import finish_participation
+from recruitment.costs import spending
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment, Submission
 from recruitment.services.participants import (
@@ -137,6 +138,15 @@ def test_what_cannot_be_approved_is_paid_as_a_bonus_beside_the_others(fake):
     kinds = Payment.objects.order_by("participation").values_list("kind", "status")
     assert list(kinds) == [("reward", "paid"), ("owed", "paid")]
     assert fake.submissions[bob.submission_id]["bonus_payments"] == [150]
+
+
+def test_a_bonus_is_not_taken_for_the_reward(fake):
+    channel, (ann,) = submitted(fake)
+    pay_bonus(participation=ann, **BONUS)
+    pay_awaiting(study=channel.study, total=Decimal("1.50"))
+    assert approvals(fake) == [[ann.submission_id]]
+    spent = spending(channel.study)
+    assert (spent.paid, spent.committed) == (Decimal("2.00"), Decimal("7.50"))
 
 
 def test_a_refused_approval_keeps_nobody_else_from_being_paid(fake):

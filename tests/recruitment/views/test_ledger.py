@@ -127,6 +127,18 @@ def test_late_and_surplus_work_is_listed():
     assert names(ledger(other).late) == ["eve"]
 
 
+def test_a_study_without_a_reward_has_lists():
+    study = paying_study(instances=1)
+    Study.objects.update(reward=None)
+    take_place(participation=make_participation(study, "ann"))
+    complete(make_participation(study, "bob"))
+    later = timezone.now() + timedelta(minutes=study.lease_minutes + 1)
+    entries = ledger(Study.objects.get(), later)
+    assert entries.totals.participants == 2
+    assert {name: n for name, n in entries.totals.listed.items() if n} == {"stuck": 1}
+    assert entries.awaiting_payment == []
+
+
 def test_who_is_silent_longer_than_a_lease_is_stuck():
     study = paying_study()
     ann = make_participation(study)
