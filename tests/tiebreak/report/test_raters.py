@@ -58,10 +58,10 @@ def test_scales_with_many_labels_have_no_table_of_labels():
 def test_dawid_and_skene_find_the_careless_rater():
     rng = np.random.default_rng(3)
     truth = rng.choice([-1, 1], size=200)
-    labels = [[t, t, t, int(rng.choice([-1, 1]))] for t in truth.tolist()]
+    labels = [[t, t, t, int(rng.choice([-1, 1]))] for t in truth.tolist()] + [[1]]
     fit = of(preferences(labels), scales=TWO_LABELS).dawid_skene
     assert fit.converged
-    assert fit.n_units == 200
+    assert fit.n_units == 200  # without the unit that only one of them rated
     assert fit.raters["r0"].accuracy == pytest.approx(1, abs=0.01)
     assert fit.raters["r3"].accuracy == pytest.approx(0.5, abs=0.1)
     assert fit.raters["r0"].confusion[0] == pytest.approx((1, 0), abs=0.01)
@@ -107,6 +107,15 @@ def test_the_share_of_all_annotators_resamples_instances():
     assert humans.value == pytest.approx(0.75)
     assert humans.low < 0.75 < humans.high
     assert humans.scope.instances == "new"
+
+
+def test_a_machines_repeats_are_not_those_of_annotators():
+    rows = preferences([[1, 1]] * 3)
+    machine = [row | {"rater": "judge", "kind": "machine"} for row in rows[::2]]
+    again = machine[0] | {"repeat": 1}
+    consistency = of([*rows, *machine, again]).self_consistency
+    assert consistency.raters["judge"].value == 1
+    assert not consistency.humans.is_defined
 
 
 @pytest.mark.parametrize("change", [{"excluded": True}, {"late": True}, {"superseded": True}])
