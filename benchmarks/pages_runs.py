@@ -27,17 +27,19 @@ from annotation.models import Assignment, Participation, Rater, Rating, Tally  #
 from benchmarks.harness import RESULTS  # noqa: E402
 from benchmarks.serving_study import make  # noqa: E402
 from metrics.models import ReportSnapshot  # noqa: E402
+from metrics.page_rows import page_rows  # noqa: E402
 from metrics.services import watermark  # noqa: E402
 from metrics.tabs import TABS  # noqa: E402
 from recruitment.models import Submission  # noqa: E402
 from studies.models import Membership, Study  # noqa: E402
 from tiebreak.formats import RatingTable  # noqa: E402
 from tiebreak.report import build_report  # noqa: E402
+from tiebreak.report.reading import Source  # noqa: E402
 
 RATINGS = int(os.environ.get("RATINGS", "1000000"))
 RATINGS_PER_HIT, UNITS, HITS_PER_ANNOTATOR = 5, 5, 40
 MAX_STATEMENTS, MAX_SECONDS, MAX_BYTES, RUNS = 12, 0.2, 250_000, 5
-NOW = "now()"
+NOW, SCALE = "now()", "preference:tie"
 Replaced = dict[str, str]
 
 
@@ -163,15 +165,16 @@ def _add_ratings() -> None:
 
 
 def store_report(study: Study) -> None:
-    """Store a report of every twentieth rating without intervals: pages need only its size."""
-    some = Rating.objects.filter(unit__study=study).annotate(rest=Mod("pk", 20)).filter(rest=0)
-    table = RatingTable.from_rows(rating_rows(study, some))
-    report = build_report(table, scales={"preference": "preference:tie"}, replicates=0)
+    """Store a report of every twentieth unit without intervals: pages need only its size."""
+    some = Rating.objects.filter(unit__study=study).annotate(rest=Mod("unit", 20)).filter(rest=0)
+    table, scales = RatingTable.from_rows(rating_rows(study, some)), {"preference": SCALE}
+    report = build_report(table, scales=scales, replicates=0)
     ReportSnapshot.objects.update_or_create(
         study=study,
         defaults={
             "watermark": watermark(study),
             "report": report.as_json(),
+            "page_rows": page_rows(Source(table, scales), {}),
             "counted": asdict(count_ratings(study)),
             "made_at": timezone.now(),
         },

@@ -8,7 +8,8 @@ class ReportSnapshot(models.Model):
 
     `watermark` identifies that state. While a newer report is being built, `requested` identifies
     the state for which it was requested. `counted` are the numbers of ratings in that state, as
-    `annotation.counts.CountedRatings` has them. `settled_rows` is the study's number of ratings up to the
+    `annotation.counts.CountedRatings` has them, and `page_rows` what pages show beside the report,
+    as `metrics.page_rows` has it. `settled_rows` is the study's number of ratings up to the
     key `settled_key`, so that only newer ratings have to be counted.
     """
 
@@ -16,6 +17,7 @@ class ReportSnapshot(models.Model):
     watermark = models.CharField(max_length=200, blank=True)
     report = models.JSONField(null=True)
     counted = models.JSONField(null=True)
+    page_rows = models.JSONField(default=dict)
     made_at = models.DateTimeField(null=True)
     requested = models.CharField(max_length=200, blank=True)
     requested_at = models.DateTimeField(null=True)

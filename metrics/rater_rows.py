@@ -1,27 +1,25 @@
-"""What is known about each annotator of a study, computed when the page is opened."""
+"""What is known about each annotator of a study, and about annotators' first, second, … task."""
 
-import math
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
 
-from django.db.models import Avg, Count, F, FloatField, Q, QuerySet
-from django.db.models.functions import Cast, Greatest, Ln
+import numpy as np
+from numpy.typing import NDArray
 
-from annotation.models import Rater, Rating
-from annotation.services.screening import CheckRecord, check_records
-from studies.models import Study
+from annotation.services.screening import CheckRecord
+from tiebreak.report.bias import first_shown
+from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.model import CriterionSection
-from tiebreak.scales import Scale
 from tiebreak.stats import Estimate, undefined
 
 MIN_ANNOTATORS = 2
-NOT_IN_REPORT = "The statistics are older than this annotator's first rating."
+NO_AGREEMENT = "The report has no agreement of this annotator."
+NO_CHECKS = CheckRecord(0, 0)
 
 
 @dataclass(frozen=True)
-class RaterRow:
-    """One annotator's ratings of one criterion.
+class RaterFacts:
+    """One annotator's ratings of one criterion, apart from what the report has.
 
     `seconds` is the geometric mean time per answer, which a long pause hardly changes.
     `first_preferred` is the share of preferences for the text shown first, without ties.
@@ -29,23 +27,32 @@ class RaterRow:
 
     name: str
     ratings: int
+    checks_right: int
+    checks: int
+    seconds: float | None = None
+    first_preferred: float | None = None
+
+
+@dataclass(frozen=True)
+class RaterRow:
+    """What is known about one annotator, with the agreement with the others from the report."""
+
+    facts: RaterFacts
     agreement: Estimate
-    seconds: float | None
-    first_preferred: float | None
-    checks: CheckRecord
 
     @property
     def cells(self) -> tuple[str | int | float | None, ...]:
         """The row in the order of the figure's columns."""
+        facts = self.facts
         agreement = self.agreement.value if self.agreement.is_defined else None
-        checks = (self.checks.right, self.checks.of) if self.checks.of else (None, None)
+        checks = (facts.checks_right, facts.checks) if facts.checks else (None, None)
         return (
-            self.name,
-            self.ratings,
+            facts.name,
+            facts.ratings,
             agreement,
             self.agreement.n,
-            self.seconds,
-            self.first_preferred,
+            facts.seconds,
+            facts.first_preferred,
             *checks,
         )
 
@@ -59,74 +66,77 @@ class TaskSpeed:
     annotators: int
 
 
-def rater_rows(study: Study, criterion: str, section: CriterionSection) -> list[RaterRow]:
-    """Return the annotators with ratings in the statistics, lowest agreement first."""
-    checks = check_records(study.pk)
-    rows = (
-        _of_people(study, criterion)
-        .values("rater", "rater__pseudonym")
-        .annotate(n=Count("pk"), log_ms=_LOG_MS, **_sides(section))
-    )
-    stored = cast(Iterable[dict[str, Any]], rows.order_by("rater"))
-    listed = [
-        RaterRow(
-            name=row["rater__pseudonym"],
-            ratings=row["n"],
-            agreement=_agreement(section, row["rater__pseudonym"]),
-            seconds=None if row["log_ms"] is None else math.exp(row["log_ms"]) / 1000,
-            first_preferred=_share(row.get("first", 0), row.get("second", 0)),
-            checks=checks.get(row["rater"], CheckRecord(0, 0)),
+def rater_rows(raters: tuple[RaterFacts, ...], section: CriterionSection) -> list[RaterRow]:
+    """Return the annotators with their agreement, the lowest first."""
+    rows = [RaterRow(facts, _agreement(section, facts.name)) for facts in raters]
+    return sorted(rows, key=lambda row: (not row.agreement.is_defined, row.agreement.value))
+
+
+def rater_facts(criterion: Criterion, records: Mapping[str, CheckRecord]) -> tuple[RaterFacts, ...]:
+    """Return the annotators with ratings in the statistics; ``records`` are their gold checks."""
+    is_human = criterion.is_human
+    rows = criterion.rows.select(is_human)
+    names, rater = np.unique(rows["rater"].astype(str), return_inverse=True)
+    ratings = np.bincount(rater, minlength=len(names))
+    seconds = _typical_seconds(rater, rows["duration_ms"], len(names))
+    first = _first_preferred(criterion, rater, len(names))
+    checks = [records.get(name, NO_CHECKS) for name in names.tolist()]
+    return tuple(
+        RaterFacts(name, int(n), record.right, record.of, _known(time), _known(share))
+        for name, n, record, time, share in zip(
+            names.tolist(), ratings, checks, seconds, first, strict=True
         )
-        for row in stored
-    ]
-    return sorted(listed, key=lambda row: (not row.agreement.is_defined, row.agreement.value))
+    )
 
 
-def task_speeds(study: Study, criterion: str) -> list[TaskSpeed]:
+def task_speeds(criterion: Criterion) -> tuple[TaskSpeed, ...]:
     """Return the typical time per answer by the annotators' first, second and later tasks."""
-    rows = (
-        _of_people(study, criterion)
-        .filter(duration_ms__isnull=False)
-        .values("assignment__position")
-        .annotate(log_ms=_LOG_MS, annotators=Count("rater", distinct=True))
-        .filter(annotators__gte=MIN_ANNOTATORS)
-        .order_by("assignment__position")
-    )
-    return [
-        TaskSpeed(number, math.exp(row["log_ms"]) / 1000, row["annotators"])
-        for number, row in enumerate(rows, start=1)
-    ]
-
-
-_LOG_MS = Avg(Ln(Greatest(Cast(F("duration_ms"), FloatField()), 1.0)))
-
-
-def _of_people(study: Study, criterion: str) -> QuerySet[Rating]:
-    return (
-        Rating.objects.in_statistics()
-        .filter(unit__study=study, criterion__name=criterion, rater__kind=Rater.Kind.HUMAN)
-        .order_by()
+    timed = criterion.is_human & ~np.isnan(criterion.rows["duration_ms"])
+    rows = criterion.rows.select(timed & ~np.isnan(criterion.rows["hit_position"]))
+    positions, task = np.unique(rows["hit_position"], return_inverse=True)
+    seconds = _typical_seconds(task, rows["duration_ms"], len(positions))
+    _, rater = np.unique(rows["rater"].astype(str), return_inverse=True)
+    pairs = np.unique(np.stack([task, rater]), axis=1)
+    annotators = np.bincount(pairs[0], minlength=len(positions))
+    usable = np.flatnonzero(annotators >= MIN_ANNOTATORS)
+    return tuple(
+        TaskSpeed(number, float(seconds[k]), int(annotators[k]))
+        for number, k in enumerate(usable, start=1)
     )
 
 
-def _sides(section: CriterionSection) -> dict[str, Count]:
-    """Return counts of preferences for the text shown first and for the one shown second."""
-    if not section.scale.startswith("preference"):
-        return {}
-    scale = Scale.parse(section.scale)
-    a = Q(label__in=[str(label) for label in section.labels if scale.side_of(label) < 0])
-    b = Q(label__in=[str(label) for label in section.labels if scale.side_of(label) > 0])
-    is_a_first, is_b_first = Q(side_a__in=["left", "first"]), Q(side_a__in=["right", "second"])
-    return {
-        "first": Count("pk", filter=(a & is_a_first) | (b & is_b_first)),
-        "second": Count("pk", filter=(a & is_b_first) | (b & is_a_first)),
-    }
+def _typical_seconds(
+    group: Codes, milliseconds: NDArray[np.float64], n: int
+) -> NDArray[np.float64]:
+    """Return the geometric mean time of each group in seconds, or NaN if no time is known."""
+    known = ~np.isnan(milliseconds)
+    logs = np.log(np.maximum(milliseconds[known], 1))
+    times = np.bincount(group[known], minlength=n)
+    means = _ratio(np.bincount(group[known], logs, minlength=n), times)
+    return np.asarray(np.exp(means) / 1000, dtype=float)
 
 
-def _share(first: int, second: int) -> float | None:
-    return first / (first + second) if first + second else None
+def _first_preferred(criterion: Criterion, rater: Codes, n: int) -> NDArray[np.float64]:
+    """Return how often each annotator prefers the text shown first, or NaN if that is unknown."""
+    if criterion.scale.kind != "preference":
+        return np.full(n, np.nan)
+    is_human = criterion.is_human
+    signs = np.nan_to_num(np.sign(criterion.strength[is_human]))
+    side = signs * first_shown(criterion.rows.select(is_human))
+    first = np.bincount(rater[side > 0], minlength=n)
+    return _ratio(first, first + np.bincount(rater[side < 0], minlength=n))
+
+
+def _ratio(part: NDArray[np.float64 | np.int64], of: NDArray[np.int64]) -> NDArray[np.float64]:
+    ratio = np.full(len(of), np.nan)
+    np.divide(part, of, out=ratio, where=of > 0)
+    return ratio
+
+
+def _known(number: float) -> float | None:
+    return None if np.isnan(number) else float(number)
 
 
 def _agreement(section: CriterionSection, name: str) -> Estimate:
     known = section.raters.get(name)
-    return (known and known.leave_one_out) or undefined(NOT_IN_REPORT)
+    return (known and known.leave_one_out) or undefined(NO_AGREEMENT)

@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 from django.db.models import Subquery
 
 from annotation.counts import count_ratings
-from annotation.models import Rating
+from annotation.models import Rater, Rating
+from annotation.services.screening import CheckRecord, check_records
 from jobs.clock import database_now
 from jobs.queue import enqueue
 from metrics.messages import REPORT_PENDING
 from metrics.models import ReportSnapshot
+from metrics.page_rows import page_rows
 from metrics.selectors import source_of, stored_report
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -81,12 +83,20 @@ def refresh_report(*, study: Study) -> ReportSnapshot:
         defaults={
             "watermark": state,
             "report": report.as_json(),
+            "page_rows": page_rows(source, _checks(study)),
             "counted": asdict(count_ratings(study)),
             "made_at": database_now(),
             "requested": "",
         },
     )
     return snapshot
+
+
+def _checks(study: Study) -> dict[str, CheckRecord]:
+    """Return the annotators' gold checks by their pseudonyms."""
+    records = check_records(study.pk)
+    names = Rater.objects.filter(pk__in=records).values_list("pk", "pseudonym")
+    return {name: records[pk] for pk, name in names}
 
 
 def ensure_fresh(

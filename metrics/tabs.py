@@ -2,9 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from metrics.contested import contested_page, contested_units
+from django.core.paginator import Paginator
+
+from annotation.models import Rating
+from annotation.models.rating import RatingQuerySet
+from metrics.contested import MAX_LISTED, PER_PAGE, contested_units, search_contested
 from metrics.figures.agreement import agreement_figure, machine_figures
 from metrics.figures.bias import bias_figure
 from metrics.figures.consistency import consistency_figure, set_shares_figure
@@ -12,7 +17,8 @@ from metrics.figures.figure import Figure
 from metrics.figures.perception import perception_figures
 from metrics.figures.raters import fatigue_figure, speed_figure
 from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figure
-from metrics.rater_rows import rater_rows, task_speeds
+from metrics.page_rows import PageRows, rows_of
+from metrics.rater_rows import rater_rows
 from studies.access import Right
 from studies.models import Study
 from tiebreak.report.model import CriterionSection
@@ -26,7 +32,17 @@ class Shown:
     study: Study
     criterion: str
     about: CriterionSection
+    stored_rows: Mapping[str, Any]
     query: Mapping[str, str]
+
+    @cached_property
+    def rows(self) -> PageRows:
+        return rows_of(self.stored_rows, self.criterion)
+
+    @property
+    def ratings(self) -> RatingQuerySet:
+        """All ratings of the criterion, for what a page shows of single units."""
+        return Rating.objects.filter(unit__study=self.study, criterion__name=self.criterion)
 
 
 def _nothing(_: Shown) -> dict[str, Any]:
@@ -76,21 +92,21 @@ def _machines(shown: Shown) -> list[Figure]:
 
 
 def _raters(shown: Shown) -> list[Figure]:
-    return [speed_figure(rater_rows(shown.study, shown.criterion, shown.about))]
+    return [speed_figure(rater_rows(shown.rows.raters, shown.about))]
 
 
 def _contested(shown: Shown) -> dict[str, Any]:
-    search = shown.query.get("search", "")
-    page = contested_page(
-        shown.study, shown.criterion, search=search, number=shown.query.get("page_number")
-    )
-    units = contested_units(shown.criterion, Scale.parse(shown.about.scale), list(page.object_list))
-    return {"page": page, "units": units, "search": search}
+    """Return one page of the units, those with the least agreement first."""
+    study, ratings, search = shown.study, shown.ratings, shown.query.get("search", "")
+    listed = search_contested(study, ratings, search) if search else shown.rows.contested
+    page = Paginator(listed.units, PER_PAGE).get_page(shown.query.get("page_number"))
+    units = contested_units(study, ratings, Scale.parse(shown.about.scale), tuple(page))
+    context = {"page": page, "units": units, "search": search}
+    return context | {"is_cut": listed.is_cut, "max_listed": MAX_LISTED}
 
 
 def _bias(shown: Shown) -> list[Figure]:
-    speeds = task_speeds(shown.study, shown.criterion)
-    return [bias_figure(shown.about), fatigue_figure(speeds)]
+    return [bias_figure(shown.about), fatigue_figure(shown.rows.speeds)]
 
 
 TABS = (

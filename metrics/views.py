@@ -87,10 +87,9 @@ def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
 @researchers_only
 def report(request: HttpRequest, public_id: str) -> HttpResponse:
     """Download the report that the pages show. It names raters, so viewers do not get it."""
-    response = JsonResponse(
-        _report(study_for(request.user, public_id, Right.READ)).as_json(),
-        json_dumps_params={"indent": 1, "allow_nan": False},
-    )
+    _, newest = _stored(study_for(request.user, public_id, Right.READ))
+    options = {"indent": 1, "allow_nan": False}
+    response = JsonResponse(newest.as_json(), json_dumps_params=options)
     response["Content-Disposition"] = 'attachment; filename="report.json"'
     return response
 
@@ -115,18 +114,20 @@ def figure(
 def _figure(study: Study, criterion: str, name: str, right: Right) -> Figure | None:
     if name == "progress":
         return progress_figure(study, study_counts(study))
-    about = _report(study).criteria.get(criterion)
+    snapshot, report = _stored(study)
+    about = report.criteria.get(criterion)
     if about is None:
         raise Http404("This study's report has no such criterion.")
-    return figure_named(Shown(study, criterion, about, {}), name, right)
+    shown = Shown(study, criterion, about, snapshot.page_rows, {})
+    return figure_named(shown, name, right)
 
 
-def _report(study: Study) -> Report:
+def _stored(study: Study) -> tuple[ReportSnapshot, Report]:
     snapshot = ReportSnapshot.objects.filter(study=study).first()
     report = stored_report(snapshot) if snapshot else None
-    if report is None:
+    if snapshot is None or report is None:
         raise Http404("There is no report yet. Open the overview to have one computed.")
-    return report
+    return snapshot, report
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,8 @@ def _context(
         return context
     chosen = request.GET.get("criterion", "")
     criterion = chosen if chosen in report.criteria else report.criteria_order[0]
-    shown = Shown(study, criterion, report.criteria[criterion], request.GET.dict())
+    about, rows = report.criteria[criterion], freshness.snapshot.page_rows
+    shown = Shown(study, criterion, about, rows, request.GET.dict())
     return context | (_results(shown, tab) if tab else _overview(shown, context["progress"]))
 
 

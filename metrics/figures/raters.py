@@ -36,9 +36,9 @@ FATIGUE_READING = (
 
 def speed_figure(rows: Sequence[RaterRow]) -> Figure:
     points: list[tuple[float, float, Kind, str]] = [
-        (row.seconds, row.agreement.value, "human", row.name)
+        (row.facts.seconds, row.agreement.value, "human", row.facts.name)
         for row in rows
-        if row.seconds is not None and row.agreement.is_defined
+        if row.facts.seconds is not None and row.agreement.is_defined
     ]
     if not points:
         return empty_figure(

@@ -30,7 +30,7 @@ def _biases(criterion: Criterion, mask: NDArray[np.bool_]) -> Bias:
     labelled = mask & (criterion.label >= 0)
     rows = criterion.rows.select(labelled)
     signs = np.nan_to_num(np.sign(criterion.strength[labelled]))
-    first = _first_shown(rows)
+    first = first_shown(rows)
     longer = np.sign(
         _characters(rows["chars_b"], rows["text_b"]) - _characters(rows["chars_a"], rows["text_a"])
     )
@@ -42,7 +42,7 @@ def _biases(criterion: Criterion, mask: NDArray[np.bool_]) -> Bias:
     )
 
 
-def _first_shown(rows: RatingTable) -> NDArray[np.int64]:
+def first_shown(rows: RatingTable) -> NDArray[np.int64]:
     """Return −1 for rows that showed system A first, 1 for system B first, and 0 if unknown.
 
     The side comes from the column ``side_a`` or, if that is empty, from a machine's presentation
