@@ -9,7 +9,6 @@ from tests.metrics.studies import preferences, report_of
 from tiebreak.report import dawid_skene, raters
 from tiebreak.report.model import CriterionSection
 
-
 TWO_LABELS = {"preference": "preference"}
 
 
