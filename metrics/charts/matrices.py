@@ -6,7 +6,7 @@ from django.utils.safestring import SafeString
 
 from metrics.charts.svg import COLOURS, NOTHING, Kind, name_text, shortened, svg, tag, text
 
-CELL_WIDTH, CELL_HEIGHT, TOP, MARGIN = 96, 40, 64, 20
+CELL_WIDTH, CELL_HEIGHT, TOP, MARGIN = 72, 40, 72, 20
 # Text on the darkest cell is still easy to read.
 DARKEST = 0.45
 
@@ -26,23 +26,23 @@ def matrix_chart(
     known = [share for row in shares for share in row if share is not None]
     if not known:
         return NOTHING
-    left = 24 + 6.4 * max(len(shortened(name)) for name in (*names, labels[0]))
+    left = 16 + 6.4 * max(len(shortened(name)) for name in names)
     body = [
-        text(left + CELL_WIDTH * len(names) / 2, 18, labels[1]),
-        text(left - 12, TOP - 14, labels[0], "end"),
+        text(2, 16, f"rows: {labels[0]}", "start"),
+        text(2, 34, f"columns: {labels[1]}", "start"),
     ]
     for column, name in enumerate(names):
         body.append(name_text(left + CELL_WIDTH * (column + 0.5), TOP - 14, name, "middle"))
     for row, name in enumerate(names):
         top = TOP + CELL_HEIGHT * row
-        body.append(name_text(left - 12, top + CELL_HEIGHT / 2 + 4, name))
+        body.append(name_text(left - 8, top + CELL_HEIGHT / 2 + 4, name))
         for column, share in enumerate(shares[row]):
             body.append(_cell(left + CELL_WIDTH * column, top, share, kind))
     height = TOP + CELL_HEIGHT * len(names) + MARGIN
     words = "; ".join(
         _row_in_words(names, name, row) for name, row in zip(names, shares, strict=True)
     )
-    width = left + CELL_WIDTH * len(names) + MARGIN
+    width = max(left + CELL_WIDTH * len(names), 6.4 * max(map(len, labels)) + 60) + MARGIN
     return svg(width, height, f"{finding}. {labels[0]}, {labels[1]}: {words}", body)
 
 

@@ -90,11 +90,12 @@ def _group(
 ) -> Iterator[str]:
     bar = place.widths.bar
     for position, label in enumerate(labels):
-        x = place.left + position * place.widths.step
+        x = place.left + position * place.widths.step + (0 if machine else bar / 2 + 1)
         yield _bar(x, bar, place.y, row.humans[label], "human")
         if machine is not None:
             yield _bar(x + bar + 2, bar, place.y, row.machines[machine][label], "machine")
-        yield text(x + bar + 1, place.y.start + 16, names.get(label, label))
+        middle = x + (bar + 1 if machine else bar / 2)
+        yield text(middle, place.y.start + 16, names.get(label, label))
 
 
 def _bar(x: float, width: int, y: Axis, share: float, kind: Kind) -> str:

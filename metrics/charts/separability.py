@@ -15,7 +15,6 @@ from metrics.charts.svg import (
     line,
     mark,
     name_text,
-    shortened,
     svg,
     tag,
     text,
@@ -23,7 +22,8 @@ from metrics.charts.svg import (
     y_grid,
 )
 
-PLOT, TOP, RIGHT, HEIGHT, TALLEST = 380, 10, 20, 44, 32
+LEFT, RIGHT, WIDTH, TOP = 12, 408, 420, 6
+HEADING, NAME, TALLEST = 28, 22, 32
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Ridge:
 
     @property
     def height(self) -> int:
-        return HEIGHT if self.bins else 26
+        return NAME + TALLEST if self.bins else HEADING
 
 
 def ridges_chart(
@@ -54,13 +54,12 @@ def ridges_chart(
     if not drawn:
         return NOTHING
     ends = [end for ridge in drawn for low, high, _ in ridge.bins for end in (low, high)]
-    left = 24 + 6.4 * max(len(shortened(ridge.name)) for ridge in drawn)
-    axis = Axis(*padded(ends, include=reference), left, left + PLOT)
+    axis = Axis(*padded(ends, include=reference), LEFT, RIGHT)
     bottom = TOP + sum(ridge.height for ridge in ridges)
     line_at = axis.at(reference)
     body = [
         x_grid(axis, TOP, bottom),
-        text(left + PLOT / 2, bottom + 38, label),
+        text((LEFT + RIGHT) / 2, bottom + 38, label),
         line((line_at, TOP), (line_at, bottom), "reference", LINE),
         *_ridges(ridges, axis, max(share for ridge in drawn for *_, share in ridge.bins)),
     ]
@@ -69,7 +68,7 @@ def ridges_chart(
         f" {ridge.bins[-1][1]:.2f}"
         for ridge in drawn
     )
-    return svg(left + PLOT + RIGHT, bottom + 48, f"{finding}. {words}", body)
+    return svg(WIDTH, bottom + 48, f"{finding}. {words}", body)
 
 
 def _ridges(ridges: Sequence[Ridge], axis: Axis, highest: float) -> Iterator[str]:
@@ -77,9 +76,9 @@ def _ridges(ridges: Sequence[Ridge], axis: Axis, highest: float) -> Iterator[str
     for ridge in ridges:
         base += ridge.height
         if not ridge.bins:
-            yield text(2, base - 6, ridge.name, "start", "group")
+            yield text(LEFT, base - 4, ridge.name, "start", "group")
             continue
-        yield name_text(axis.start - 12, base - 6, ridge.name)
+        yield name_text(LEFT, base - TALLEST - 4, ridge.name, "start")
         for low, high, share in ridge.bins:
             yield _bar(axis.at(low), axis.at(high), base, TALLEST * share / highest, f"{share:.0%}")
         yield mark(axis.at(ridge.mean), base, ridge.kind, f"mean {ridge.mean:.3f}")

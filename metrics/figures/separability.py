@@ -84,8 +84,8 @@ def _ridges(rows: Iterable[ScoreDistribution]) -> Iterator[Ridge]:
 def _sentence(rows: Sequence[ScoreDistribution]) -> str:
     above, n = sum(row.above_zero for row in rows), sum(row.n for row in rows)
     sentence = (
-        f"In {above / n:.0%} of {n} scored instances δ is above 0: the texts of one system are more"
-        " like each other than like the other system's texts."
+        f"{above / n:.0%} of {n} scores, one for each instance and pair, are above 0: the texts of one"
+        " system are more like each other than like the other system's texts."
     )
     if len(rows) > MAX_ROWS:
         sentence += f" The chart shows the first {MAX_ROWS} of {len(rows)} pairs."

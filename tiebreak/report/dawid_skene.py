@@ -9,8 +9,8 @@ from tiebreak.report.model import DawidSkeneRater, DawidSkeneSection
 from tiebreak.report.raters import MAX_LABELS
 from tiebreak.stats import dawid_skene
 
-# Each of up to 500 steps reads all ratings.
-MAX_RATINGS = 200_000
+# Each step reads all ratings. Where annotators agree little, about 1,000 steps are needed.
+MAX_RATINGS, MAX_STEPS = 50_000, 2_000
 MIN_RATERS = 3
 TOO_FEW_RATERS = "The model needs at least three raters who rated units that others rated too."
 TOO_MANY_LABELS = f"The model is not estimated for more than {MAX_LABELS} labels."
@@ -33,6 +33,7 @@ def dawid_skene_section(criterion: Criterion) -> DawidSkeneSection:
         n_units=criterion.n_units,
         n_raters=len(names),
         n_labels=len(criterion.labels),
+        max_steps=MAX_STEPS,
     )
     return DawidSkeneSection(
         n_units=fit.n_units,
