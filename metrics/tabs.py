@@ -13,7 +13,7 @@ from annotation.models.rating import RatingQuerySet
 from metrics.contested import MAX_LISTED, PER_PAGE, contested_units, search_contested
 from metrics.figures.agreement import agreement_figure, machine_figures
 from metrics.figures.bias import bias_figure
-from metrics.figures.consistency import consistency_figure, set_shares_figure
+from metrics.figures.consistency import consistency_figure, set_shares_figure, strength_figure
 from metrics.figures.figure import Figure
 from metrics.figures.perception import perception_figures
 from metrics.figures.raters import fatigue_figure, speed_figure
@@ -84,7 +84,8 @@ def _agreement(shown: Shown) -> list[Figure]:
 
 
 def _consistency(shown: Shown) -> list[Figure]:
-    return [consistency_figure(shown.about), set_shares_figure(shown.about)]
+    about = shown.about
+    return [consistency_figure(about), set_shares_figure(about), strength_figure(about)]
 
 
 def _systems(shown: Shown) -> list[Figure]:
