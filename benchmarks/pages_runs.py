@@ -23,6 +23,7 @@ from django.utils import timezone  # noqa: E402
 
 from annotation.counts import count_ratings  # noqa: E402
 from annotation.exported_ratings import rating_rows  # noqa: E402
+from annotation.filter_choices import filter_choices  # noqa: E402
 from annotation.models import Assignment, Participation, Rater, Rating, Tally  # noqa: E402
 from benchmarks.harness import RESULTS  # noqa: E402
 from benchmarks.serving_study import make  # noqa: E402
@@ -171,7 +172,9 @@ def store_report(study: Study) -> None:
     report = build_report(table, scales=scales, replicates=0)
     ReportSnapshot.objects.update_or_create(
         study=study,
+        digest="",
         defaults={
+            "choices": filter_choices(study),
             "watermark": watermark(study),
             "report": report.as_json(),
             "page_rows": page_rows(Source(table, scales), {}),
