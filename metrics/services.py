@@ -34,7 +34,7 @@ STRIDE = 2 * UNSETTLED
 # Reports of so many parts of a study are kept, those that were requested last.
 MAX_PARTS = 20
 # The optional parts of a criterion's report that do not say which system is preferred.
-SHOWN_WITHOUT_OUTCOME = {"bias"}
+SHOWN_WITHOUT_OUTCOME = {"bias", "self_consistency"}
 
 
 def watermark(study: Study) -> str:
@@ -130,10 +130,14 @@ def without_outcome(report: Report) -> Report:
 
 def _section_without_outcome(section: CriterionSection) -> CriterionSection:
     optional = {f.name for f in fields(section) if f.default is None} - SHOWN_WITHOUT_OUTCOME
-    empty: dict[str, Any] = {"votes": {}, "perception": (), **dict.fromkeys(optional)}
+    labels: dict[str, Any] = {"votes": {}, "perception": (), "perception_by_systems": {}}
+    empty = labels | dict.fromkeys(optional)
     hidden = [name for name in empty if name != "votes" and getattr(section, name)]
-    problems = section.problems | dict.fromkeys(hidden, OUTCOME_HIDDEN)
-    return replace(section, **empty, problems=problems)
+    problems = section.problems | dict.fromkeys([*hidden, "confusion"], OUTCOME_HIDDEN)
+    raters = {
+        name: replace(rater, votes={}, confusion=None) for name, rater in section.raters.items()
+    }
+    return replace(section, **empty, raters=raters, problems=problems)
 
 
 def _of_whole(study: Study) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """A study's overview and results, its report as JSON, and its figures as files."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -16,6 +18,7 @@ from metrics.figures.collection import progress_figure
 from metrics.figures.figure import Figure
 from metrics.figures.files import CONTENT_TYPES, figure_file
 from metrics.figures.of_part import of_part, with_part_column
+from metrics.figures.separability import requested_separability
 from metrics.figures.systems import win_rates_figure
 from metrics.filters import Part, has_empty_values, size_of, without_empty_values
 from metrics.leading import leading_numbers, scope_of
@@ -104,15 +107,26 @@ def figure(
     asked = asked_for(study, request.GET)
     if asked.part is None:
         return _refused(asked)
+    query = request.GET.dict()
     right = held_right(request.user, study)
-    return figure_response(asked, study, right, criterion=criterion, name=name, kind=kind)
+    viewer = Viewer(request.user, right, query)
+    return figure_response(asked, study, viewer, criterion=criterion, name=name, kind=kind)
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """Who asks for a figure, with which right, and what else the address says."""
+
+    user: Any
+    right: Right
+    query: Mapping[str, str]
 
 
 def figure_response(
-    asked: Asked, study: Study, right: Right, *, criterion: str, name: str, kind: str
+    asked: Asked, study: Study, viewer: Viewer, *, criterion: str, name: str, kind: str
 ) -> HttpResponse:
-    """Return a figure that may be seen with this right, or its data, as a file."""
-    drawn = _figure(asked, study, criterion, name, right)
+    """Return a figure that its viewer may see, or its data, as a file."""
+    drawn = _figure(asked, study, viewer, criterion, name)
     if drawn is None or not drawn.chart:
         raise Http404("There are not enough ratings for this figure yet.")
     if kind not in CONTENT_TYPES:
@@ -122,14 +136,17 @@ def figure_response(
     return response
 
 
-def _figure(asked: Asked, study: Study, criterion: str, name: str, right: Right) -> Figure | None:
+def _figure(asked: Asked, study: Study, viewer: Viewer, criterion: str, name: str) -> Figure | None:
     if name == "progress":
         return progress_figure(study, progress_of(study))
+    if name == "separability":  # before there are ratings, too
+        return requested_separability(study, viewer.query, viewer.user)
     about = _report(asked).criteria.get(criterion)
     if about is None:
         raise Http404("This report has no such criterion.")
-    shown = Shown(study, criterion, about, asked.chosen, asked.freshness.snapshot.page_rows, {})
-    drawn = figure_named(shown, name, right)
+    rows = asked.freshness.snapshot.page_rows
+    shown = Shown(study, criterion, about, asked.chosen, rows, viewer.query, viewer.user)
+    drawn = figure_named(shown, name, viewer.right)
     part = Part(asked.chosen)
     return with_part_column(of_part(drawn, part.name), part.name) if drawn and part else drawn
 
@@ -184,7 +201,8 @@ def _context(
     if report is None or not criterion:
         return context
     about, rows = report.criteria[criterion], freshness.snapshot.page_rows
-    shown = Shown(study, criterion, about, asked.chosen, rows, request.GET.dict())
+    query = request.GET.dict()
+    shown = Shown(study, criterion, about, asked.chosen, rows, query, request.user)
     context["size"] = size_of(about, len(shown.rows.raters))
     if tab is None:
         return context | _overview(shown, context["progress"], asked.whole)

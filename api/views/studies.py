@@ -39,7 +39,7 @@ from metrics.asked import asked_for
 from metrics.figures.files import CONTENT_TYPES
 from metrics.filters import FilterForm, asked_values
 from metrics.services import choices_of, newest_report
-from metrics.views import figure_response
+from metrics.views import Viewer, figure_response
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
 from studies.access import Right, right_in
 from studies.instance_selection.drawing import selection_previews
@@ -252,11 +252,11 @@ class FigureFile(APIView):
         study = visible_study(request, study_id, Right.SEE)
         query = checked(FigureQuery, request.query_params)
         _chosen(study, query)  # refuses values that do not exist
-        asked, right = asked_for(study, query), right_in(request.user, study)
+        right = right_in(request.user, study)
         return figure_response(
-            asked,
+            asked_for(study, query),
             study,
-            right,
+            Viewer(request.user, right, request.query_params.dict()),
             criterion=query["criterion"],
             name=query["name"],
             kind=query["file"],
