@@ -17,6 +17,7 @@ from metrics.dashboard import section_of
 from metrics.figures.collection import progress_figure
 from metrics.figures.figure import Figure
 from metrics.figures.files import CONTENT_TYPES, figure_file
+from metrics.figures.separability import requested_separability
 from metrics.figures.systems import win_rates_figure
 from metrics.leading import leading_numbers, scope_of
 from metrics.models import ReportSnapshot
@@ -101,7 +102,7 @@ def figure(
 ) -> HttpResponse:
     """Download one figure, or its data, as a file."""
     study = study_for(request.user, public_id, Right.SEE)
-    drawn = _figure(study, criterion, name, held_right(request.user, study))
+    drawn = _figure(request, study, criterion, name)
     if drawn is None or not drawn.chart:
         raise Http404("There are not enough ratings for this figure yet.")
     if kind not in CONTENT_TYPES:
@@ -111,15 +112,17 @@ def figure(
     return response
 
 
-def _figure(study: Study, criterion: str, name: str, right: Right) -> Figure | None:
+def _figure(request: HttpRequest, study: Study, criterion: str, name: str) -> Figure | None:
     if name == "progress":
         return progress_figure(study, progress_of(study))
+    if name == "separability":  # before there are ratings, too
+        return requested_separability(study, request.GET.dict(), request.user)
     snapshot, report = _stored(study)
     about = report.criteria.get(criterion)
     if about is None:
         raise Http404("This study's report has no such criterion.")
-    shown = Shown(study, criterion, about, snapshot.page_rows, {})
-    return figure_named(shown, name, right)
+    shown = Shown(study, criterion, about, snapshot.page_rows, request.GET.dict(), request.user)
+    return figure_named(shown, name, held_right(request.user, study))
 
 
 def _stored(study: Study) -> tuple[ReportSnapshot, Report]:
@@ -192,7 +195,7 @@ def _context(
     chosen = request.GET.get("criterion", "")
     criterion = chosen if chosen in report.criteria else report.criteria_order[0]
     about, rows = report.criteria[criterion], freshness.snapshot.page_rows
-    shown = Shown(study, criterion, about, rows, request.GET.dict())
+    shown = Shown(study, criterion, about, rows, request.GET.dict(), request.user)
     if tab is None:
         return context | _overview(shown, context["progress"], freshness)
     return context | _results(shown, tab)

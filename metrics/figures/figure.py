@@ -19,7 +19,8 @@ ESTIMATE_COLUMNS = ("value", "low", "high", "n", "method", "instances", "raters"
 class Figure:
     """A chart with its finding as the heading, and the numbers that are drawn.
 
-    `chart` is empty if there is nothing to draw; `sentence` then says why.
+    `chart` is empty if there is nothing to draw; `sentence` then says why. `query` is what the
+    addresses of its files need, if the address of the page chose something.
     """
 
     name: str
@@ -30,6 +31,12 @@ class Figure:
     rows: tuple[tuple[Cell, ...], ...]
     reading: str
     legend: tuple[tuple[Kind, str], ...] = ()
+    query: str = ""
+
+    @property
+    def asks(self) -> str:
+        """The end of the addresses of the figure's files."""
+        return f"?{self.query}" if self.query else ""
 
     @property
     def headings(self) -> list[str]:
