@@ -241,11 +241,31 @@ class ScoresQuery(RatingsQuery):
     )
 
 
+def _filtered(help_text: str) -> serializers.CharField:
+    return serializers.CharField(required=False, allow_blank=True, help_text=help_text)
+
+
 class ReportQuery(serializers.Serializer[Any]):
     current = serializers.BooleanField(
         default=False,
         help_text="Refuse with `report_pending` unless the report is of the current ratings.",
     )
+    category = _filtered("Only instances of this category.")
+    metadata = _filtered(
+        "Only instances with this value in a field of their metadata, such as `year:2020`."
+    )
+    pair = _filtered("Only units that compare these two systems, such as `old vs new`.")
+    stratum = _filtered(
+        "Only units in this stratum of agreement among annotators, named as in the report, such as"
+        " `PA=1`."
+    )
+    raters = _filtered(
+        "Only annotators of a channel, such as `channel:prolific`, or those without a failed gold"
+        " check, `checks:none-failed`, for whom no win rates are reported."
+    )
+    since = _filtered("Only annotators' ratings stored on this day (UTC) or later: `2026-11-30`.")
+    until = _filtered("Only annotators' ratings stored on this day (UTC) or earlier.")
+    version = _filtered("Only annotators' ratings by this version of the study.")
 
 
 class JobSerializer(serializers.Serializer[JobRow]):

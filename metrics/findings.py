@@ -302,7 +302,7 @@ def perception_finding(section: CriterionSection) -> tuple[str, str]:
     raters = "Labels of annotators and machines" if machines else "Labels"
     heading, shown = f"{raters} by {central} label", LABELS_SHOWN.format(central=central)
     if not bins:
-        return heading, "No unit has human ratings yet."
+        return heading, section.problems.get("perception", "No unit has human ratings yet.")
     if not section.scale.startswith("preference") or "0" not in bins[0].humans:
         return heading, shown
     human_ties = _tie_share([(row.share, row.humans["0"]) for row in bins])

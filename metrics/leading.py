@@ -7,6 +7,7 @@ from metrics.dashboard import Number, number
 from metrics.findings import is_of_selected, scope_sentence
 from metrics.messages import (
     ENOUGH_RATINGS,
+    FORECAST_OF_WHOLE,
     NO_MACHINES,
     NO_SETS,
     NO_SYSTEMS,
@@ -18,6 +19,7 @@ from tiebreak.stats import Estimate, undefined
 
 # Beyond this factor a forecast would only say that the systems cannot be told apart.
 MAX_FACTOR = 100
+NEEDED = "Ratings still needed"
 
 
 @dataclass(frozen=True)
@@ -30,14 +32,15 @@ class LeadingNumber:
     tab: str
 
 
-def leading_numbers(section: CriterionSection) -> list[LeadingNumber]:
+def leading_numbers(section: CriterionSection, *, is_part: bool = False) -> list[LeadingNumber]:
+    """Return the numbers; a part of the ratings has no forecast, which would state a finding."""
     alpha = section.all_units.human_human.krippendorff_alpha
     return [
         _win_rate(section),
         LeadingNumber("Agreement", number(alpha), "Krippendorff's α among annotators", "agreement"),
         _machine(section),
         _consistency(section),
-        _needed(section),
+        _forecast_of_part() if is_part else _needed(section),
     ]
 
 
@@ -48,7 +51,7 @@ def leader(section: CriterionSection) -> tuple[str, Estimate]:
     """
     systems = section.systems
     if systems is None or not systems.win_rate:
-        return "", undefined(NO_SYSTEMS)
+        return "", undefined(section.problems.get("systems", NO_SYSTEMS))
     rates = dict(systems.win_rate)
     if section.selection:
         rates = {
@@ -80,7 +83,8 @@ def _machine(section: CriterionSection) -> LeadingNumber:
 
 def _consistency(section: CriterionSection) -> LeadingNumber:
     sets = section.rating_sets
-    mean = sets.consistency if sets else undefined(NO_SETS)
+    reason = section.problems.get("rating_sets", NO_SETS)
+    mean = sets.consistency if sets else undefined(reason)
     sentence = "mean over annotators' rating sets" if sets and sets.n else ""
     return LeadingNumber("Consistency", number(mean, low=0), sentence, "consistency")
 
@@ -91,7 +95,7 @@ def _needed(section: CriterionSection) -> LeadingNumber:
     Widths shrink with the square root of the number of ratings, so reaching ½ needs (half width /
     distance)² times as many, if the rate stays as it is.
     """
-    title, (_, rate) = "Ratings still needed", leader(section)
+    title, (_, rate) = NEEDED, leader(section)
     if not rate.has_interval:
         reason = rate.reason or "There is no interval."
         return LeadingNumber(title, number(undefined(reason)), "", "systems")
@@ -104,6 +108,10 @@ def _needed(section: CriterionSection) -> LeadingNumber:
         return LeadingNumber(title, number(undefined(TOO_CLOSE)), "", "systems")
     more = math.ceil(section.n_ratings * (factor - 1))
     return LeadingNumber(title, _plain(f"about {_rounded(more):,}"), RATINGS_NEEDED, "systems")
+
+
+def _forecast_of_part() -> LeadingNumber:
+    return LeadingNumber(NEEDED, number(undefined(FORECAST_OF_WHOLE)), "", "systems")
 
 
 def _plain(text: str) -> Number:

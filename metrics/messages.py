@@ -51,6 +51,21 @@ EXPORT_STARTED = (
 REPORT_STARTED = "The report is being written. Its download link appears under Exports."
 JOBS_ENDED = "No job is running any more. The results are shown below."
 
+# Parts of a study.
+OF_A_PART = (
+    "You look at a part of the ratings that was chosen after seeing the data. Of many parts, some"
+    " differ by chance alone, so this page states no finding about it. The numbers keep their"
+    " intervals, each of which speaks of this part only; call them exploratory if you report them."
+)
+EMPTY_PART = (
+    "No rating that counts is in this part. Remove one of the filters, or wait for more ratings."
+)
+OUTCOME_HIDDEN = (
+    "Not shown for annotators chosen by their checks: whoever leaves people out must not see first"
+    " what that does to the outcome, because that would be a selection on the outcome."
+)
+FORECAST_OF_WHOLE = "The forecast is made for the whole study only."
+
 # The report for programs.
 REPORT_PENDING = "The report is being built. Ask again in a few seconds."
 

@@ -55,7 +55,7 @@ def write_report_files(*, study: Study, out: Path) -> tuple[str, ...]:
 
 def _current_report(study: Study) -> Report:
     """Return the report of the ratings as they are now; it is built if the stored one is older."""
-    snapshot = ReportSnapshot.objects.filter(study=study).first()
+    snapshot = ReportSnapshot.objects.filter(study=study, digest="").first()
     if snapshot is None or snapshot.watermark != watermark(study):
         snapshot = refresh_report(study=study)
     report = stored_report(snapshot) or stored_report(refresh_report(study=study))

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from annotation.counts import CountedRatings, PlanCounts, RatingCounts
 from annotation.exported_ratings import rating_rows
+from annotation.filters import EVERYTHING, Filter, ratings_in
 from metrics.models import ReportSnapshot
 from studies.models import Study
 from tiebreak.formats import FormatError, RatingTable
@@ -13,25 +14,25 @@ from tiebreak.report.model import Origin
 from tiebreak.report.reading import Source
 
 
-def rating_table(study: Study) -> RatingTable:
-    """Return the study's ratings, including flagged ones."""
-    return RatingTable.from_rows(rating_rows(study), name=study.title)
+def rating_table(study: Study, chosen: Filter = EVERYTHING) -> RatingTable:
+    """Return the study's ratings, or a part of them, including flagged ones."""
+    return RatingTable.from_rows(rating_rows(study, ratings_in(study, chosen)), name=study.title)
 
 
-def source_of(study: Study) -> Source:
-    """Return the study as the source of a report."""
-    table = rating_table(study)
+def source_of(study: Study, chosen: Filter = EVERYTHING) -> Source:
+    """Return the study, or a part of it, as the source of a report."""
+    table = rating_table(study, chosen)
     scales = {criterion.name: criterion.scale for criterion in study.criteria.all()}
-    return Source(table, scales, Origin("study", canonical_digest(table)))
+    return Source(table, scales, Origin("study", canonical_digest(table), chosen.values or None))
 
 
-def study_source(public_id: str) -> Source:
-    """Return the source for a study's public id. Raises `FormatError` if there is no such study."""
+def study_named(public_id: str) -> Study:
+    """Return the study with this public id. Raises `FormatError` if there is none."""
     study = Study.objects.filter(pk=public_id).first()
     if study is None:
         reason = "is not the path of a file or bundle, nor the id of a study"
         raise FormatError.of(public_id, None, "no_such_source", reason)
-    return source_of(study)
+    return study
 
 
 def stored_report(snapshot: ReportSnapshot) -> Report | None:

@@ -1,25 +1,28 @@
 """Keeping a study's report up to date. Pages request a report, and a worker builds it."""
 
 import hashlib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import FilteredRelation, OuterRef, Q, Subquery
 
 from annotation.counts import count_plan, count_ratings, progress_of
+from annotation.filter_choices import FilterChoices, filter_choices
+from annotation.filters import EVERYTHING, NO_FAILED_CHECK, Filter
 from annotation.models import Rater, Rating
 from annotation.services.screening import CheckRecord, check_records
 from jobs.clock import database_now
 from jobs.queue import enqueue
 from metrics.figures.collection import completed_over_time
-from metrics.messages import REPORT_PENDING
+from metrics.messages import OUTCOME_HIDDEN, REPORT_PENDING
 from metrics.models import ReportSnapshot
 from metrics.page_rows import page_rows
 from metrics.selectors import source_of, stored_report
 from studies.models import Study, Unit
 from tiebreak.errors import DomainError
 from tiebreak.report import REPORT_VERSION, Report, build_report
+from tiebreak.report.model import CriterionSection
 from tiebreak.report.reading import Source
 
 # A request that no worker has served after this time is repeated.
@@ -28,6 +31,8 @@ STALE_AFTER = timedelta(minutes=2)
 UNSETTLED = 5_000
 # The stored count is renewed after this many new keys, over all studies.
 STRIDE = 2 * UNSETTLED
+# Reports of so many parts of a study are kept, those that were requested last.
+MAX_PARTS = 20
 
 
 def watermark(study: Study) -> str:
@@ -40,12 +45,10 @@ def watermark(study: Study) -> str:
     newest = Subquery(Rating.objects.order_by("-pk").values("pk")[:1])
     changes, key, rows, newest_key = (
         Study.objects.filter(pk=study.pk)
-        .values_list(
-            "report_changes__n",
-            "report_snapshot__settled_key",
-            "report_snapshot__settled_rows",
-            newest,
+        .annotate(
+            whole=FilteredRelation("report_snapshots", condition=Q(report_snapshots__digest=""))
         )
+        .values_list("report_changes__n", "whole__settled_key", "whole__settled_rows", newest)
         .get()
     )
     total = _count_ratings(study, key or 0, rows or 0, newest_key or 0)
@@ -62,7 +65,8 @@ def _count_ratings(study: Study, key: int, rows: int, newest: int) -> int:
         settled = newest - UNSETTLED
         rows += ratings.filter(pk__gt=key, pk__lte=settled).count()
         key = settled
-        ReportSnapshot.objects.filter(study=study).update(settled_key=key, settled_rows=rows)
+        whole = ReportSnapshot.objects.filter(study=study, digest="")
+        whole.update(settled_key=key, settled_rows=rows)
     # A few thousand ratings: their units are looked up, where a join would read all of the study's.
     of_unit = Subquery(Unit.objects.filter(pk=OuterRef("unit")).values("study"))
     return rows + Rating.objects.alias(of=of_unit).filter(pk__gt=key, of=study.pk).count()
@@ -76,26 +80,29 @@ def _design(study: Study) -> str:
     return hashlib.sha256(design.encode()).hexdigest()[:12]
 
 
-def refresh_report(*, study: Study) -> ReportSnapshot:
+def refresh_report(*, study: Study, chosen: Filter = EVERYTHING) -> ReportSnapshot:
     """Build and store the report. The same ratings give the same digits."""
     state = watermark(study)
-    source = source_of(study)
-    report = build_report(
-        source.table, scales=source.scales, source=source.origin, order=source.order
-    )
-    return store_report(study=study, state=state, source=source, report=report)
+    source = source_of(study, chosen)
+    report = _built(source)
+    if chosen.raters == NO_FAILED_CHECK:
+        report = without_outcome(report)
+    return store_report(study=study, state=state, source=source, report=report, chosen=chosen)
 
 
-def store_report(*, study: Study, state: str, source: Source, report: Report) -> ReportSnapshot:
+def store_report(
+    *, study: Study, state: str, source: Source, report: Report, chosen: Filter = EVERYTHING
+) -> ReportSnapshot:
     """Store a report of these ratings, with everything that pages show beside it."""
     snapshot, _ = ReportSnapshot.objects.update_or_create(
         study=study,
+        digest=chosen.digest,
         defaults={
+            "part": chosen.values,
             "watermark": state,
             "report": report.as_json(),
             "page_rows": page_rows(source, _checks(study)),
-            "counted": asdict(count_ratings(study)),
-            **_progress(study),
+            **({} if chosen else _of_whole_study(study)),
             "made_at": database_now(),
             "requested": "",
         },
@@ -103,14 +110,53 @@ def store_report(*, study: Study, state: str, source: Source, report: Report) ->
     return snapshot
 
 
-def _progress(study: Study) -> dict[str, Any]:
-    """Return the size of the study's plan, and the responses completed over time."""
+def _of_whole_study(study: Study) -> dict[str, Any]:
+    """Return the counts of ratings, the size of the plan, and the responses over time."""
     progress = progress_of(study)
     moments = completed_over_time(study, progress)
     return {
+        "choices": filter_choices(study),
+        "counted": asdict(count_ratings(study)),
         "plan": asdict(count_plan(study, progress)),
         "completed": [(when.isoformat(), n) for when, n in moments],
     }
+
+
+def _built(source: Source) -> Report:
+    return build_report(
+        source.table, scales=source.scales, source=source.origin, order=source.order
+    )
+
+
+def without_outcome(report: Report) -> Report:
+    """Return the report without anything that says which system is preferred.
+
+    Who leaves people out by their quality must not see what that does to the outcome, because it
+    would be a selection on the outcome.
+    """
+    criteria = {name: _section_without_outcome(part) for name, part in report.criteria.items()}
+    return replace(report, criteria=criteria)
+
+
+def _section_without_outcome(section: CriterionSection) -> CriterionSection:
+    labels = ("perception", "perception_by_systems", "dawid_skene")
+    parts = (*labels, "rating_sets", "systems", "selection")
+    hidden = {name: OUTCOME_HIDDEN for name in parts if getattr(section, name)}
+    raters = {
+        name: replace(rater, votes={}, confusion=None) for name, rater in section.raters.items()
+    }
+    return replace(
+        section,
+        votes={},
+        perception=(),
+        perception_by_systems={},
+        raters=raters,
+        dawid_skene=None,
+        rating_sets=None,
+        systems=None,
+        selection=None,
+        problems=section.problems | hidden | {"confusion": OUTCOME_HIDDEN},
+    )
 
 
 def _checks(study: Study) -> dict[str, CheckRecord]:
@@ -121,16 +167,20 @@ def _checks(study: Study) -> dict[str, CheckRecord]:
 
 
 def ensure_fresh(
-    *, study: Study, state: str | None = None, now: datetime | None = None
+    *,
+    study: Study,
+    chosen: Filter = EVERYTHING,
+    state: str | None = None,
+    now: datetime | None = None,
 ) -> ReportSnapshot:
     """Return the newest report, and request another if it was not built from ``state``.
 
-    A study has only one request at a time, however many pages are open. Ratings that arrive while a
+    A study, or a part of it, has only one request at a time, however many pages are open. Ratings that arrive while a
     report is being built lead to another request at the first call after it. Raises `DomainError`
     if the broker cannot be reached.
     """
     now, state = now or database_now(), watermark(study) if state is None else state
-    snapshot, _ = ReportSnapshot.objects.get_or_create(study=study)
+    snapshot = _snapshot_of(study, chosen, now)
     if snapshot.watermark == state and snapshot.report is not None:
         return snapshot
     if snapshot.requested and not _is_overdue(snapshot, now):
@@ -138,7 +188,7 @@ def ensure_fresh(
     if not _claim(snapshot, state, now):
         return snapshot
     try:
-        enqueue("metrics.tasks.refresh_report_task", study.pk)
+        enqueue("metrics.tasks.refresh_report_task", *_arguments(study, chosen))
     except DomainError:
         ReportSnapshot.objects.filter(pk=snapshot.pk).update(requested="")
         raise
@@ -146,17 +196,49 @@ def ensure_fresh(
     return snapshot
 
 
-def newest_report(*, study: Study, must_be_current: bool = False) -> tuple[Report, bool]:
-    """Return the study's newest report, and whether it is of the current ratings.
+def _snapshot_of(study: Study, chosen: Filter, now: datetime) -> ReportSnapshot:
+    """Return the stored report of a part. A new part takes the place of the oldest."""
+    snapshot, is_new = ReportSnapshot.objects.get_or_create(
+        study=study,
+        digest=chosen.digest,
+        defaults={"part": chosen.values, "requested_at": now},
+    )
+    if is_new and chosen:
+        parts = ReportSnapshot.objects.filter(study=study).exclude(digest="")
+        oldest = parts.order_by("-requested_at", "-pk").values_list("pk", flat=True)[MAX_PARTS:]
+        ReportSnapshot.objects.filter(pk__in=list(oldest)).delete()
+    return snapshot
+
+
+def _arguments(study: Study, chosen: Filter) -> tuple[str, ...]:
+    return (study.pk, chosen.digest) if chosen else (study.pk,)
+
+
+def choices_of(*, study: Study) -> FilterChoices:
+    """Return what the study's ratings can be filtered by, which is stored with its report.
+
+    Raises `DomainError` with the code ``report_pending`` if there is no report yet.
+    """
+    choices: FilterChoices = ensure_fresh(study=study).choices
+    if not choices:
+        raise DomainError("report_pending", REPORT_PENDING)
+    return choices
+
+
+def newest_report(
+    *, study: Study, chosen: Filter = EVERYTHING, must_be_current: bool = False
+) -> tuple[Report, bool]:
+    """Return the newest report of a study or of a part, and whether it is of the current ratings.
 
     Requests a newer one if it is not. Raises `DomainError` with the code ``report_pending`` if there
     is no report yet, or none of the current ratings and ``must_be_current`` is set.
     """
     state, refusal = watermark(study), None
     try:
-        snapshot = ensure_fresh(study=study, state=state)
+        snapshot = ensure_fresh(study=study, chosen=chosen, state=state)
     except DomainError as error:
-        snapshot, refusal = ReportSnapshot.objects.get(study=study), error
+        snapshot = ReportSnapshot.objects.get(study=study, digest=chosen.digest)
+        refusal = error
     report = stored_report(snapshot)
     is_current = report is not None and snapshot.watermark == state
     if report is None or (must_be_current and not is_current):

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.paginator import Paginator
 
-from annotation.models import Rating
+from annotation.filters import Filter, ratings_in
 from annotation.models.rating import RatingQuerySet
 from metrics.contested import MAX_LISTED, PER_PAGE, contested_units, search_contested
 from metrics.figures.agreement import agreement_figure, machine_figures
@@ -34,11 +34,12 @@ MAX_OTHERS, MAX_RATERS = 50, 200
 
 @dataclass(frozen=True)
 class Shown:
-    """One criterion's statistics of a study, what the address asks for, and who asks."""
+    """One criterion's statistics of a study or a part of it, what the address asks for, and who asks."""
 
     study: Study
     criterion: str
     about: CriterionSection
+    chosen: Filter
     stored_rows: Mapping[str, Any]
     query: Mapping[str, str]
     user: User | AnonymousUser
@@ -49,8 +50,8 @@ class Shown:
 
     @property
     def ratings(self) -> RatingQuerySet:
-        """All ratings of the criterion, for what a page shows of single units."""
-        return Rating.objects.filter(unit__study=self.study, criterion__name=self.criterion)
+        """The ratings of the criterion, for what a page shows of single units."""
+        return ratings_in(self.study, self.chosen).filter(criterion__name=self.criterion)
 
 
 def _nothing(_: Shown) -> dict[str, Any]:

@@ -1,34 +1,32 @@
 """A study's overview and results, its report as JSON, and its figures as files."""
 
-import hashlib
-from dataclasses import dataclass
-from datetime import datetime
+from http import HTTPStatus
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from annotation.counts import StudyCounts, progress_of, study_counts
-from jobs.clock import database_now
+from metrics.asked import Asked, Freshness, asked_for
 from metrics.attention import attention_of
 from metrics.dashboard import section_of
 from metrics.figures.collection import progress_figure
 from metrics.figures.figure import Figure
 from metrics.figures.files import CONTENT_TYPES, figure_file
+from metrics.figures.of_part import of_part, with_part_column
 from metrics.figures.separability import requested_separability
 from metrics.figures.systems import win_rates_figure
+from metrics.filters import Part, has_empty_values, size_of, without_empty_values
 from metrics.leading import leading_numbers, scope_of
-from metrics.models import ReportSnapshot
+from metrics.messages import EMPTY_PART, OF_A_PART
 from metrics.selectors import stored_counts, stored_moments, stored_plan, stored_report
-from metrics.services import ensure_fresh, watermark
 from metrics.tabs import TABS, Shown, Tab, figure_named, tab_named
 from recruitment.public_address import public_url
 from recruitment.services.channels import has_open_link
 from studies.access import Right, held_right, researchers_only, study_for
 from studies.models import Study
-from tiebreak.errors import DomainError
 from tiebreak.report import Report
 
 STOP_POLLING = 286  # htmx stops polling at this status
@@ -38,9 +36,7 @@ STOP_POLLING = 286  # htmx stops polling at this status
 @researchers_only
 def dashboard(request: HttpRequest, public_id: str) -> HttpResponse:
     """Show how far a study is, and its leading numbers."""
-    study = study_for(request.user, public_id, Right.SEE)
-    context = _context(request, study, _freshness_of(study), tab=None)
-    return render(request, "metrics/dashboard.html", context)
+    return _page(request, study_for(request.user, public_id, Right.SEE), None)
 
 
 @require_safe
@@ -51,8 +47,7 @@ def results(request: HttpRequest, public_id: str, slug: str = TABS[0].slug) -> H
     study = study_for(request.user, public_id, tab.right if tab else Right.SEE)
     if tab is None:
         raise Http404("There is no such page of results.")
-    context = _context(request, study, _freshness_of(study), tab=tab)
-    return render(request, "metrics/dashboard.html", context)
+    return _page(request, study, tab)
 
 
 @require_safe
@@ -75,12 +70,15 @@ def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
     """
     tab = tab_named(request.GET.get("tab", ""))
     study = study_for(request.user, public_id, tab.right if tab else Right.SEE)
-    freshness = _freshness_of(study)
+    asked = asked_for(study, request.GET)
+    freshness = asked.freshness
+    if asked.part is None:
+        return HttpResponse(status=STOP_POLLING)
     if request.GET.get("shown") == freshness.token:
         is_final = study.status == Study.Status.CLOSED and not freshness.is_refreshing
         return HttpResponse(status=STOP_POLLING if is_final else 204)
     has_newer = request.GET.get("statistics") != freshness.snapshot.watermark
-    context = _context(request, study, freshness, tab=tab, with_sections=has_newer)
+    context = _context(request, study, asked, tab=tab, with_sections=has_newer)
     return render(request, "metrics/updates.html", context | {"has_newer": has_newer})
 
 
@@ -88,9 +86,11 @@ def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
 @researchers_only
 def report(request: HttpRequest, public_id: str) -> HttpResponse:
     """Download the report that the pages show. It names raters, so viewers do not get it."""
-    _, newest = _stored(study_for(request.user, public_id, Right.READ))
+    asked = asked_for(study_for(request.user, public_id, Right.READ), request.GET)
+    if asked.part is None:
+        return _refused(asked)
     options = {"indent": 1, "allow_nan": False}
-    response = JsonResponse(newest.as_json(), json_dumps_params=options)
+    response = JsonResponse(_report(asked).as_json(), json_dumps_params=options)
     response["Content-Disposition"] = 'attachment; filename="report.json"'
     return response
 
@@ -102,7 +102,10 @@ def figure(
 ) -> HttpResponse:
     """Download one figure, or its data, as a file."""
     study = study_for(request.user, public_id, Right.SEE)
-    drawn = _figure(request, study, criterion, name)
+    asked = asked_for(study, request.GET)
+    if asked.part is None:
+        return _refused(asked)
+    drawn = _figure(request, study, asked, criterion, name)
     if drawn is None or not drawn.chart:
         raise Http404("There are not enough ratings for this figure yet.")
     if kind not in CONTENT_TYPES:
@@ -112,118 +115,136 @@ def figure(
     return response
 
 
-def _figure(request: HttpRequest, study: Study, criterion: str, name: str) -> Figure | None:
+def _figure(
+    request: HttpRequest, study: Study, asked: Asked, criterion: str, name: str
+) -> Figure | None:
+    query = request.GET.dict()
     if name == "progress":
         return progress_figure(study, progress_of(study))
     if name == "separability":  # before there are ratings, too
-        return requested_separability(study, request.GET.dict(), request.user)
-    snapshot, report = _stored(study)
-    about = report.criteria.get(criterion)
+        return requested_separability(study, query, request.user)
+    about = _report(asked).criteria.get(criterion)
     if about is None:
-        raise Http404("This study's report has no such criterion.")
-    shown = Shown(study, criterion, about, snapshot.page_rows, request.GET.dict(), request.user)
-    return figure_named(shown, name, held_right(request.user, study))
+        raise Http404("This report has no such criterion.")
+    rows = asked.freshness.snapshot.page_rows
+    shown = Shown(study, criterion, about, asked.chosen, rows, query, request.user)
+    drawn = figure_named(shown, name, held_right(request.user, study))
+    part = Part(asked.chosen)
+    return with_part_column(of_part(drawn, part.name), part.name) if drawn and part else drawn
 
 
-def _stored(study: Study) -> tuple[ReportSnapshot, Report]:
-    snapshot = ReportSnapshot.objects.filter(study=study).first()
-    report = stored_report(snapshot) if snapshot else None
-    if snapshot is None or report is None:
-        raise Http404("There is no report yet. Open the overview to have one computed.")
-    return snapshot, report
+def _refused(asked: Asked) -> HttpResponse:
+    sentences = "\n".join(asked.problems)
+    return HttpResponse(sentences, status=HTTPStatus.BAD_REQUEST, content_type="text/plain")
 
 
-@dataclass(frozen=True)
-class _Freshness:
-    """A study's newest report, the state of its ratings, and why no newer report was requested."""
-
-    snapshot: ReportSnapshot
-    state: str
-    status: str
-    problem: DomainError | None
-    now: datetime
-
-    @property
-    def is_stale(self) -> bool:
-        return self.snapshot.watermark != self.state
-
-    @property
-    def is_refreshing(self) -> bool:
-        return self.is_stale and bool(self.snapshot.requested)
-
-    @property
-    def token(self) -> str:
-        """Digest of everything that the page depends on; equal tokens mean an equal page."""
-        problem = self.problem.code if self.problem else ""
-        parts = (self.state, self.snapshot.watermark, self.status, self.is_refreshing, problem)
-        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+def _report(asked: Asked) -> Report:
+    report = stored_report(asked.freshness.snapshot)
+    if report is None:
+        raise Http404("This report is still being computed. Try again in a few seconds.")
+    return report
 
 
-def _freshness_of(study: Study) -> _Freshness:
-    state, problem, now = watermark(study), None, database_now()
-    try:
-        snapshot = ensure_fresh(study=study, state=state, now=now)
-    except DomainError as error:
-        snapshot, problem = ReportSnapshot.objects.get(study=study), error
-    return _Freshness(snapshot, state, study.status, problem, now)
+def _page(request: HttpRequest, study: Study, tab: Tab | None) -> HttpResponse:
+    if has_empty_values(request.GET):
+        return redirect(f"{request.path}?{without_empty_values(request.GET)}")
+    asked = asked_for(study, request.GET)
+    context = _context(request, study, asked, tab=tab)
+    status = HTTPStatus.OK if asked.part is not None else HTTPStatus.BAD_REQUEST
+    return render(request, "metrics/dashboard.html", context, status=status)
 
 
 def _context(
     request: HttpRequest,
     study: Study,
-    freshness: _Freshness,
+    asked: Asked,
     *,
     tab: Tab | None,
     with_sections: bool = True,
 ) -> dict[str, Any]:
+    freshness = asked.freshness
     report = stored_report(freshness.snapshot) if with_sections else None
+    criterion = _criterion(request.GET.get("criterion", ""), report, asked)
     context: dict[str, Any] = {
         "study": study,
         "freshness": freshness,
         "snapshot": freshness.snapshot,
         "report": report,
+        "criterion": criterion,
         "tabs": TABS,
         "sees_raters": held_right(request.user, study) >= Right.READ,
         "tab": tab,
         "here": "results" if tab else "overview",
         "template": tab.template if tab else "metrics/overview.html",
+        **_filter_context(asked, request.GET.get("criterion", "")),
     }
     if tab is None:
-        context["progress"] = _counts(study, freshness)
-    if report is None or not report.criteria_order:
+        context["progress"] = _counts(study, asked.whole)
+    if report is None or not criterion:
         return context
-    chosen = request.GET.get("criterion", "")
-    criterion = chosen if chosen in report.criteria else report.criteria_order[0]
     about, rows = report.criteria[criterion], freshness.snapshot.page_rows
-    shown = Shown(study, criterion, about, rows, request.GET.dict(), request.user)
+    query = request.GET.dict()
+    shown = Shown(study, criterion, about, asked.chosen, rows, query, request.user)
+    context["size"] = size_of(about, len(shown.rows.raters))
     if tab is None:
-        return context | _overview(shown, context["progress"], freshness)
+        return context | _overview(shown, context["progress"], asked.whole)
     return context | _results(shown, tab)
 
 
-def _counts(study: Study, freshness: _Freshness) -> StudyCounts:
-    """Return the counts, with those of the ratings from the report if it is of these ratings."""
-    snapshot = freshness.snapshot
-    counted = None if freshness.is_stale else stored_counts(snapshot)
-    return study_counts(study, freshness.now, counted=counted, plan=stored_plan(snapshot))
-
-
-def _overview(shown: Shown, counts: StudyCounts, freshness: _Freshness) -> dict[str, Any]:
-    about = shown.about
-    moments = None if freshness.is_stale else stored_moments(freshness.snapshot)
+def _filter_context(asked: Asked, criterion: str) -> dict[str, Any]:
+    """Return what a page says about the part of the ratings that it shows."""
+    part = asked.part or Part()
     return {
-        "criterion": shown.criterion,
-        "leading": leading_numbers(about),
+        "form": asked.form if asked.whole.snapshot.choices else None,
+        "part": part,
+        "problems": asked.problems,
+        "filter_query": asked.query,
+        "filter_more": asked.query.replace("?", "&", 1),
+        "chips": part.chips(criterion),
+        "of_a_part": OF_A_PART,
+        "empty_part": EMPTY_PART,
+    }
+
+
+def _criterion(name: str, report: Report | None, asked: Asked) -> str:
+    """Return the criterion to show; of a part only the one that is asked for, if any is."""
+    if report is None or not report.criteria_order:
+        return ""
+    if name in report.criteria:
+        return name
+    return "" if asked.chosen and name else report.criteria_order[0]
+
+
+def _counts(study: Study, whole: Freshness) -> StudyCounts:
+    """Return the counts, with those of the ratings from the report if it is of these ratings."""
+    counted = None if whole.is_stale else stored_counts(whole.snapshot)
+    return study_counts(study, whole.now, counted=counted, plan=stored_plan(whole.snapshot))
+
+
+def _overview(shown: Shown, counts: StudyCounts, whole: Freshness) -> dict[str, Any]:
+    """Return the leading numbers. Progress is of the whole study, so a part does not show it."""
+    about = shown.about
+    figures = _as_shown([win_rates_figure(about)], shown)
+    if not shown.chosen:
+        moments = None if whole.is_stale else stored_moments(whole.snapshot)
+        figures.append(progress_figure(shown.study, counts, moments))
+    return {
+        "leading": leading_numbers(about, is_part=bool(shown.chosen)),
         "scope": scope_of(about),
-        "figures": [win_rates_figure(about), progress_figure(shown.study, counts, moments)],
+        "figures": figures,
         "section": section_of(shown.criterion, about),
     }
 
 
 def _results(shown: Shown, tab: Tab) -> dict[str, Any]:
     return {
-        "criterion": shown.criterion,
-        "figures": tab.figures(shown),
+        "figures": _as_shown(tab.figures(shown), shown),
         "section": section_of(shown.criterion, shown.about),
         **tab.more(shown),
     }
+
+
+def _as_shown(figures: list[Figure], shown: Shown) -> list[Figure]:
+    """Return the figures, which state no findings if a part of the ratings is shown."""
+    part = Part(shown.chosen)
+    return [of_part(figure, part.name) for figure in figures] if part else figures

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.counts import study_counts
+from annotation.filters import EVERYTHING, Filter
 from annotation.importing import import_study
 from annotation.services.planning import draw_and_plan, plan_hits
 from annotation.uploads import stored_upload, upload_limits
@@ -27,11 +28,12 @@ from api.serializers import (
     StudyDetail,
     StudySummary,
 )
-from api.validation import checked
-from metrics.services import newest_report
+from api.validation import checked, checked_form
+from metrics.filters import FilterForm, asked_values
+from metrics.services import choices_of, newest_report
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
 from studies.access import Right
-from studies.models import InstanceSelection
+from studies.models import InstanceSelection, Study
 
 TAG = "studies"
 WRONG_STATE = {409: ["wrong_state"]}
@@ -181,7 +183,9 @@ class Report(APIView):
         tag=TAG,
         description="The stored report, as docs/report.schema.json describes it. The header"
         " Tiebreak-Report says whether it is `current` or `outdated`; in that case, and if there is"
-        " none yet, a new one is requested.",
+        " none yet, a new one is requested. With any of the other parameters it is the report of a part"
+        " of the ratings, which `source.part` names. Of many parts some differ by chance,"
+        " so report one that was chosen after seeing the data as exploratory.",
         query=ReportQuery,
         responses={(200, "application/json"): dict[str, Any]},
         refusals={409: ["report_pending"], 503: ["no_broker"]},
@@ -189,6 +193,17 @@ class Report(APIView):
     def get(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id, Right.READ)
         query = checked(ReportQuery, request.query_params)
-        report, is_current = newest_report(study=study, must_be_current=query["current"])
+        report, is_current = newest_report(
+            study=study, chosen=_chosen(study, query), must_be_current=query["current"]
+        )
         state = "current" if is_current else "outdated"
         return Response(report.as_json(), headers={"Tiebreak-Report": state})
+
+
+def _chosen(study: Study, query: dict[str, Any]) -> Filter:
+    """Return the part that is asked for, by the form of the pages."""
+    if not asked_values(query):
+        return EVERYTHING
+    form = FilterForm(choices_of(study=study), query)
+    checked_form(form)
+    return form.filter

@@ -107,6 +107,14 @@ def y_grid(axis: Axis, left: float, right: float) -> str:
     )
 
 
+def with_description(chart: SafeString, description: str) -> SafeString:
+    """Return a chart of `svg` with another text alternative."""
+    head, _, body = chart.partition("</title>")
+    start = head[: head.index(" aria-label=")]
+    label, title = quoteattr(description), tag("title", escape(description))
+    return mark_safe(f"{start} aria-label={label}>{title}{body}")  # noqa: S308  escaped as in `svg`
+
+
 def svg(
     width: float, height: float, description: str, body: Iterable[str], css_class: str = "chart"
 ) -> SafeString:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.figure import Figure, empty_figure, legend_of, table_of
-from metrics.findings import agreement_finding, stratum_name
+from metrics.findings import NO_ALPHA_HEADING, agreement_finding, stratum_name
 from metrics.messages import STRATA_BY_AGREEMENT
 from tiebreak.report.model import CriterionSection, MachineAgreement, StratumSection
 
@@ -45,7 +45,13 @@ def agreement_figure(section: CriterionSection) -> Figure:
     )
     chart = interval_chart(rows, finding=finding, label="Krippendorff's α", reference=0)
     return Figure(
-        "agreement", finding, sentence, chart, *table_of(rows, "stratum"), AGREEMENT_READING
+        "agreement",
+        finding,
+        sentence,
+        chart,
+        *table_of(rows, "stratum"),
+        AGREEMENT_READING,
+        title=NO_ALPHA_HEADING,
     )
 
 

@@ -25,7 +25,9 @@ def bias_figure(section: CriterionSection) -> Figure:
     finding = _finding(section.bias)
     chart = interval_chart(rows, finding=finding, label="bias", reference=0, bounds=(-1, 1))
     sentence = scope_sentence(section.bias.position) if chart else section.bias.position.reason
-    return Figure("bias", finding, sentence or "", chart, *table_of(rows, "rater"), READING)
+    return Figure(
+        "bias", finding, sentence or "", chart, *table_of(rows, "rater"), READING, title=TITLE
+    )
 
 
 def _rows(name: str, bias: Bias, *, is_machine: bool) -> list[IntervalRow]:

@@ -48,7 +48,7 @@ def consistency_figure(section: CriterionSection) -> Figure:
     """Return the mean consistency of humans and machines by range of separability."""
     sets = section.rating_sets
     if sets is None:
-        return empty_figure("consistency", "Consistency", "This criterion has no rating sets.")
+        return empty_figure("consistency", "Consistency", _why_none(section))
     finding, sentence = separability_finding(sets)
     series = [
         _series(kind, name, of_rater, lambda row: row.consistency)
@@ -63,6 +63,7 @@ def consistency_figure(section: CriterionSection) -> Figure:
         tuple(_cells(series)),
         CONSISTENCY_READING,
         _legend(series),
+        title="Consistency by separability",
     )
 
 
@@ -70,7 +71,7 @@ def set_shares_figure(section: CriterionSection) -> Figure:
     """Return the shares of inconsistent and of perfectly consistent sets by separability."""
     sets = section.rating_sets
     if sets is None:
-        return empty_figure("set-shares", "Rating sets", "This criterion has no rating sets.")
+        return empty_figure("set-shares", "Rating sets", _why_none(section))
     finding, sentence = sets_finding(sets)
     series = []
     for kind, name, of_rater in _raters(section):
@@ -86,16 +87,19 @@ def set_shares_figure(section: CriterionSection) -> Figure:
         tuple(_cells(series)),
         SHARES_READING,
         _legend(series),
+        title="Rating sets",
     )
+
+
+def _why_none(section: CriterionSection) -> str:
+    return section.problems.get("rating_sets", "This criterion has no rating sets.")
 
 
 def strength_figure(section: CriterionSection) -> Figure:
     """Return the mean preference of humans and machines by separability."""
     sets = section.rating_sets
     if sets is None:
-        return empty_figure(
-            "preference-strength", STRENGTH_TITLE, "This criterion has no rating sets."
-        )
+        return empty_figure("preference-strength", STRENGTH_TITLE, _why_none(section))
     series = [
         _series(kind, name, of_rater, lambda row: row.preference_strength)
         for kind, name, of_rater in _raters(section)

@@ -19,8 +19,10 @@ ESTIMATE_COLUMNS = ("value", "low", "high", "n", "method", "instances", "raters"
 class Figure:
     """A chart with its finding as the heading, and the numbers that are drawn.
 
-    `chart` is empty if there is nothing to draw; `sentence` then says why. `query` is what the
-    addresses of its files need, if the address of the page chose something.
+    `chart` is empty if there is nothing to draw; `sentence` then says why. `title` says what a
+    figure shows whose heading states a finding, and is empty where the heading states none. `query`
+    is what the addresses of its files need besides, if the address of the page chose something.
+    A part of the ratings changes only what `is_of_ratings`.
     """
 
     name: str
@@ -31,12 +33,9 @@ class Figure:
     rows: tuple[tuple[Cell, ...], ...]
     reading: str
     legend: tuple[tuple[Kind, str], ...] = ()
+    title: str = ""
     query: str = ""
-
-    @property
-    def asks(self) -> str:
-        """The end of the addresses of the figure's files."""
-        return f"?{self.query}" if self.query else ""
+    is_of_ratings: bool = True
 
     @property
     def headings(self) -> list[str]:

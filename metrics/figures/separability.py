@@ -1,6 +1,7 @@
 """The figure of separability (δ) by pair of systems, of one study or of several."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from urllib.parse import urlencode
 
@@ -36,7 +37,8 @@ def separability_figure(study: Study, similarity: str, other: Study | None = Non
     rows = score_distributions([study, other] if other else [study], similarity)
     title = similarity_title(similarity)
     if not rows:
-        return empty_figure("separability", TITLE, f"No instance has been scored by {title} yet.")
+        reason = f"No instance has been scored by {title} yet."
+        return replace(empty_figure("separability", TITLE, reason), is_of_ratings=False)
     drawn = rows[:MAX_ROWS]
     chart = ridges_chart(
         list(_ridges(drawn)), finding=TITLE, label=f"separability (δ) by {title}", reference=0
@@ -51,6 +53,7 @@ def separability_figure(study: Study, similarity: str, other: Study | None = Non
         tuple(_summaries(rows, similarity)) + tuple(_shares(rows, similarity)),
         READING,
         query=urlencode(query),
+        is_of_ratings=False,
     )
 
 

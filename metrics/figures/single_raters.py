@@ -172,7 +172,13 @@ def self_consistency_figure(section: CriterionSection) -> Figure:
     )
     sentence = f"{scope_sentence(humans)}{_cut(len(shares))}" if humans.is_defined else ""
     return Figure(
-        "self-consistency", finding, sentence, chart, *table_of(rows, "rater"), REPEATS_READING
+        "self-consistency",
+        finding,
+        sentence,
+        chart,
+        *table_of(rows, "rater"),
+        REPEATS_READING,
+        title=REPEATS_TITLE,
     )
 
 
@@ -181,8 +187,9 @@ def _cut(n: int) -> str:
 
 
 def _why_no_confusion(section: CriterionSection, rater: RaterSection | None) -> str:
-    if "raters" in section.problems:
-        return section.problems["raters"]
+    for part in ("raters", "confusion"):
+        if part in section.problems:
+            return section.problems[part]
     if len(section.labels) > MAX_LABELS:
         return (
             f"Answers are not compared label by label on a scale of more than {MAX_LABELS} labels."

@@ -39,7 +39,8 @@ def win_rates_figure(section: CriterionSection) -> Figure:
     """Return the win rates of the systems, or of each pair if instances were drawn."""
     systems = section.systems
     if systems is None:
-        return empty_figure("win-rates", "Win rates", "This criterion compares no systems.")
+        reason = section.problems.get("systems", "This criterion compares no systems.")
+        return empty_figure("win-rates", "Win rates", reason)
     finding, sentence = win_rate_finding(systems.win_rate, section.selection)
     if section.selection:
         names = {name: " against ".join(p.systems) for name, p in section.selection.items()}
@@ -50,7 +51,16 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         rows = _rows(_best_first(systems.win_rate), powered)
         reading = WIN_RATES_READING + (POWERED_READING if powered else "")
     chart = interval_chart(rows, finding=finding, label="win rate", reference=0.5, bounds=(0, 1))
-    return Figure("win-rates", finding, sentence, chart, *table_of(rows), reading, legend_of(rows))
+    return Figure(
+        "win-rates",
+        finding,
+        sentence,
+        chart,
+        *table_of(rows),
+        reading,
+        legend_of(rows),
+        title="Win rates",
+    )
 
 
 def strengths_figure(section: CriterionSection) -> Figure:

@@ -2,14 +2,16 @@
 "use strict";
 (() => {
   // A form that was refused counts as changed, because its values are stored nowhere else.
-  const changed = new Set(document.querySelectorAll("form:has(.errorlist)"));
+  // One that only asks for another page has nothing to save.
+  const saves = (form) => form.method !== "get";
+  const changed = new Set([...document.querySelectorAll("form:has(.errorlist)")].filter(saves));
   let sending = null;
 
   const recordChange = (event) => {
     // A choice of how something is shown is stored nowhere.
     if (event.target.closest(".screens")) return;
     const form = event.target.form || event.target.closest("form");
-    if (form) changed.add(form);
+    if (form && saves(form)) changed.add(form);
   };
   // Adding or removing rows of a formset is a change, too.
   for (const name of ["input", "change", "formset:added", "formset:removed"]) {

@@ -161,6 +161,28 @@ def test_the_report_is_the_stored_one(client, rated):
     assert answer.json() == ReportSnapshot.objects.get().report
 
 
+def test_the_report_of_a_part_has_its_own_numbers(client, rated):
+    whole = client.get(at("report", rated.pk)).json()
+    part = client.get(at("report", rated.pk), {"stratum": "PA=1"})
+    assert (part.status_code, part["Tiebreak-Report"]) == (200, "current")
+    assert part.json()["source"]["part"] == {"stratum": "PA=1"}
+    assert part.json()["source"]["n_used"] < whole["source"]["n_used"]
+    assert client.get(at("report", rated.pk), {"stratum": ""}).json() == whole
+
+
+def test_a_wrong_filter_is_refused_by_its_field(client, rated):
+    client.get(at("report", rated.pk))
+    refusal = client.get(at("report", rated.pk), {"pair": "a vs b", "since": "now"})
+    assert problem_of(refusal) == (400, "invalid")
+    assert {problem["field"] for problem in refusal.json()["problems"]} == {"pair", "since"}
+
+
+def test_a_part_waits_for_the_first_report_of_the_study(client, rated, monkeypatch):
+    monkeypatch.setattr(services, "enqueue", lambda *_: None)
+    answer = client.get(at("report", rated.pk), {"stratum": "PA=1"})
+    assert problem_of(answer) == (409, "report_pending")
+
+
 def test_a_report_that_is_being_built_is_refused_until_it_is_there(client, rated, monkeypatch):
     sent = []
     monkeypatch.setattr(services, "enqueue", lambda *arguments: sent.append(arguments))

@@ -42,13 +42,16 @@ class Origin:
         What was read.
     sha256 : str
         Digest of the ratings file, or of a study's rows.
+    part : dict of str to str, optional
+        Values of the filter by which the ratings were chosen. Missing for all ratings.
     """
 
     kind: Literal["file", "bundle", "study"]
     sha256: Sha256
+    part: dict[str, str] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SourceSection(Origin):
     """The ratings of a report.
 

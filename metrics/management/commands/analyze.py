@@ -1,17 +1,26 @@
 """`manage.py analyze`: the library's command, which here also takes a study of this server."""
 
 from argparse import Namespace
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics.selectors import study_source
+from annotation.filter_choices import filter_choices
+from annotation.filters import NO_FAILED_CHECK, Filter
+from metrics.filters import NAMES, FilterForm
+from metrics.messages import OUTCOME_HIDDEN
+from metrics.selectors import source_of, study_named
+from studies.models import Study
 from tiebreak.cli import add_analyze_options, analyze
 from tiebreak.errors import DomainError
 from tiebreak.identifiers import looks_like_public_id
 from tiebreak.report import read_source
 from tiebreak.report.reading import Source
+
+NO_STUDY = "--filter chooses a part of a study of this server; a file has no filter."
 
 
 class Command(BaseCommand):
@@ -21,11 +30,18 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_analyze_options(parser, source="PATH_OR_STUDY")
+        parser.add_argument(
+            "--filter",
+            default="",
+            metavar="QUERY",
+            help="of a study only this part, as in the address of its results, such as"
+            " category=news&since=2026-11-30",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         arguments = Namespace(**options)
         try:
-            outcome = analyze(arguments, read=_source)
+            outcome = analyze(arguments, read=partial(_source, query=options["filter"]))
         except DomainError as refusal:
             raise CommandError(str(refusal)) from refusal
         for problem in outcome.problems:
@@ -33,7 +49,24 @@ class Command(BaseCommand):
         self.stdout.write(outcome.shown(arguments))
 
 
-def _source(path: Path) -> Source:
+def _source(path: Path, query: str) -> Source:
     if not path.exists() and looks_like_public_id(str(path)):
-        return study_source(str(path))
+        study = study_named(str(path))
+        return source_of(study, _chosen(study, query))
+    if query:
+        raise DomainError("bad_option", NO_STUDY, status=400)
     return read_source(path)
+
+
+def _chosen(study: Study, query: str) -> Filter:
+    """Return the part that a query asks for, by the form of the pages."""
+    values = dict(parse_qsl(query, keep_blank_values=True))
+    if unknown := ", ".join(sorted({*values} - {*NAMES})):
+        sentence = f"--filter does not know {unknown}; it knows {', '.join(NAMES)}."
+        raise DomainError("bad_option", sentence, status=400)
+    form = FilterForm(filter_choices(study), values)
+    if not form.is_valid():
+        raise DomainError("bad_option", " ".join(form.problems), status=400)
+    if form.filter.raters == NO_FAILED_CHECK:
+        raise DomainError("bad_option", OUTCOME_HIDDEN, status=400)
+    return form.filter

@@ -1,0 +1,80 @@
+"""What the ratings of a study can be filtered by: the values that occur in it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import F, QuerySet
+
+from annotation.filters import BETWEEN_SYSTEMS, CHANNEL, NO_FAILED_CHECK
+from studies.models import Instance, Study, Unit
+from tiebreak.stats.strata import AGREEMENT_STRATA
+
+# A field with more values than these is a name or a text, and no group of instances.
+MAX_VALUES_OF_METADATA, MAX_LENGTH = 20, 200
+MAX_CHOICES = 500
+
+FilterChoices = dict[str, list[str]]
+
+
+def filter_choices(study: Study) -> FilterChoices:
+    """Return the values of each filter that has a list of values."""
+    main = study.units.filter(role=Unit.Role.MAIN).order_by()
+    return {
+        "category": _few(main.exclude(instance__category="").values_list("instance__category")),
+        "metadata": _metadata(main),
+        "pair": _few(
+            main.values_list(F("system_a__name"), F("system_b__name")), joined=BETWEEN_SYSTEMS
+        ),
+        "stratum": list(AGREEMENT_STRATA),
+        "raters": _raters(study),
+        "version": [str(n) for n in study.versions.values_list("number", flat=True).order_by()],
+    }
+
+
+def _few(rows: QuerySet[Any, tuple[Any, ...]], joined: str = "") -> list[str]:
+    """Return the distinct values, or none of them if there are too many to choose from."""
+    distinct = [row for row in rows.distinct()[: MAX_CHOICES + 1] if None not in row]
+    return [] if len(distinct) > MAX_CHOICES else sorted(joined.join(row) for row in distinct)
+
+
+def _raters(study: Study) -> list[str]:
+    providers = study.participations.order_by().values_list("provider", flat=True).distinct()
+    has_checks = study.units.filter(role=Unit.Role.GOLD).exists()
+    channels = [f"{CHANNEL}:{provider}" for provider in sorted(providers)]
+    return [*channels, *([NO_FAILED_CHECK] if has_checks else [])]
+
+
+def _metadata(units: QuerySet[Unit]) -> list[str]:
+    """Return the fields of the instances' metadata that have few values, with each value."""
+    instances = Instance.objects.filter(pk__in=units.values("instance")).order_by()
+    fields = _values_by_field(instances.values_list("metadata", flat=True).iterator())
+    listed = [
+        f"{field}:{value}"
+        for field, values in sorted(fields.items())
+        if 1 < len(values) <= MAX_VALUES_OF_METADATA
+        for value in sorted(values)
+    ]
+    return listed[:MAX_CHOICES]
+
+
+def _values_by_field(rows: Iterable[dict[str, Any]]) -> dict[str, set[str]]:
+    """Return the values of each field as text; of a field with too many, only some."""
+    fields: dict[str, set[str]] = {}
+    for row in rows:
+        for field, value in row.items():
+            values = fields.setdefault(field, set())
+            if len(values) <= MAX_VALUES_OF_METADATA and _can_be_named(field):
+                values.update(_as_text(value))
+    return fields
+
+
+def _can_be_named(field: str) -> bool:
+    return ":" not in field and len(field) <= MAX_LENGTH
+
+
+def _as_text(value: Any) -> list[str]:
+    """Return a scalar as the one text that stands for it."""
+    if isinstance(value, bool):
+        return [str(value).lower()]
+    text = str(value) if isinstance(value, str | int | float) else ""
+    return [text] if 0 < len(text) <= MAX_LENGTH else []

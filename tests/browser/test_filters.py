@@ -1,0 +1,98 @@
+"""Filters in a browser: chosen by clicks, kept while the page updates, readable everywhere."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.filters import Filter
+from annotation.importing import import_study
+from metrics.services import refresh_report
+from metrics.tabs import TABS
+from studies.models import Instance, Study
+from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
+from tests.browser.pages import numbers
+from tests.browser.test_dashboard import OPEN_ALL, open_dashboard, rate
+from tests.studies.factories import make_open_study
+from tests.tiebreak.formats.bundles import make_bundle
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+
+
+def of_two_kinds(folder) -> Study:
+    study = import_study(path=make_bundle(folder / "b", with_ratings=True)).study
+    Instance.objects.update(category="news")
+    Instance.objects.filter(key="i0").update(category="a rather long name of a kind of dialogue")
+    refresh_report(study=study)
+    return study
+
+
+def test_a_part_is_chosen_kept_and_left_by_clicks(live_server, chromium_page: Page, tmp_path):
+    page, study = chromium_page, of_two_kinds(tmp_path)
+    open_dashboard(page, live_server.url, study)
+    expect(page.locator(".n-used")).to_have_text(numbers(12))
+    page.get_by_text("Filter", exact=True).click()
+    page.get_by_label("Category").select_option("news")
+    page.get_by_role("button", name="Show this part").click()
+    expect(page.locator(".n-used")).to_have_text(numbers(8))
+    expect(page).to_have_url(
+        f"{live_server.url}/studies/{study.pk}/?criterion=preference&category=news"
+    )
+    page.get_by_role("link", name="All results").click()
+    page.get_by_role("link", name="Agreement", exact=True).click()
+    expect(page.locator(".n-used")).to_have_text(numbers(8))
+    expect(page.locator(".of-part")).to_be_visible()
+    page.get_by_role("link", name="Remove the filter: category news").click()
+    expect(page.locator(".n-used")).to_have_text(numbers(12))
+    expect(page.locator(".of-part")).to_have_count(0)
+
+
+def test_a_part_updates_while_it_is_looked_at(live_server, chromium_page: Page, monkeypatch):
+    study = make_open_study(instances=6, comparisons_per_hit=1, ratings_per_hit=2)
+    rate(study, "ann")
+    monkeypatch.setattr("metrics.tasks.refresh_report_task.apply_async", lambda args, queue: None)
+    refresh_report(study=study)
+    page, chosen = chromium_page, Filter(raters="channel:test")
+    open_dashboard(page, live_server.url, study)
+    page.goto(f"{live_server.url}/studies/{study.pk}/?{chosen.address}")
+    expect(page.get_by_text("The statistics are being computed")).to_be_visible()
+    refresh_report(study=study, chosen=chosen)
+    expect(page.locator(".n-used")).to_have_text(numbers(1), timeout=2000)
+    rate(study, "bob")
+    expect(page.locator("[data-stale]")).to_be_visible(timeout=2000)
+    refresh_report(study=study)
+    refresh_report(study=study, chosen=chosen)
+    expect(page.locator(".n-used")).to_have_text(numbers(2), timeout=2000)
+    expect(page.locator(".of-part")).to_be_visible()
+    check_ids(page)
+
+
+def test_a_list_of_items_appears_when_its_part_is_computed(
+    live_server, chromium_page: Page, tmp_path, monkeypatch
+):
+    page, study = chromium_page, of_two_kinds(tmp_path)
+    monkeypatch.setattr("metrics.tasks.refresh_report_task.apply_async", lambda args, queue: None)
+    open_dashboard(page, live_server.url, study)
+    page.goto(f"{live_server.url}/studies/{study.pk}/results/items/?category=news")
+    expect(page.get_by_text("The statistics are being computed")).to_be_visible()
+    refresh_report(study=study, chosen=Filter(category="news"))
+    expect(page.locator(".comparison")).to_have_count(4, timeout=2000)
+
+
+@pytest.mark.parametrize("width", [1440, 360])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_of_a_part_fit(live_server, chromium_page: Page, tmp_path, width, scheme):
+    page, study = chromium_page, of_two_kinds(tmp_path)
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    open_dashboard(page, live_server.url, study)
+    long = "category=a+rather+long+name+of+a+kind+of+dialogue&stratum=PA%3C0.6&since=2020-01-01"
+    refused_or_empty = ("?category=nothing", "?version=1", "results/?category=nothing")
+    parts = [f"{path}?{long}" for path in ("", *(f"results/{tab.slug}/" for tab in TABS))]
+    for path in (*parts, *refused_or_empty):
+        page.goto(f"{live_server.url}/studies/{study.pk}/{path}")
+        page.evaluate(OPEN_ALL)
+        for check in (check_accessible, check_fits, check_ids, check_legible):
+            check(page)
