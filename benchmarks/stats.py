@@ -100,6 +100,7 @@ def _criterion(units: int, per_instance: int) -> Criterion:
         scale_inferred=False,
         labels=scale.labels or (),
         rows=RatingTable(columns, unit, "generated"),
+        repeats=RatingTable({name: values[:0] for name, values in columns.items()}, unit[:0], ""),
         unit=unit,
         label=unit,
         parsed=unit,

@@ -10,7 +10,7 @@ class ReportSnapshot(models.Model):
     empty for the whole study, whose row also has what its ratings can be filtered by (`choices`).
     `watermark` identifies that state. While a newer report is being built, `requested` identifies
     the state for which it was requested. `page_rows` is what pages show beside the report, as
-    `metrics.page_rows` has it.
+    `metrics.page_rows` has it. Both lack what they have of each annotator, which is in `per_rater`.
 
     Only the whole study has the rest: `counted` are the numbers of its ratings, as
     `annotation.counts.CountedRatings` has them, `plan` is the size of its plan, as
@@ -27,6 +27,7 @@ class ReportSnapshot(models.Model):
     report = models.JSONField(null=True)
     counted = models.JSONField(null=True)
     page_rows = models.JSONField(default=dict)
+    per_rater = models.JSONField(default=dict)
     plan = models.JSONField(null=True)
     completed = models.JSONField(default=list)
     made_at = models.DateTimeField(null=True)

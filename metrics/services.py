@@ -18,6 +18,7 @@ from metrics.figures.collection import completed_over_time
 from metrics.messages import OUTCOME_HIDDEN, REPORT_PENDING
 from metrics.models import ReportSnapshot
 from metrics.page_rows import page_rows
+from metrics.per_rater import take_out
 from metrics.selectors import source_of, stored_report
 from studies.models import Study, Unit
 from tiebreak.errors import DomainError
@@ -96,14 +97,17 @@ def store_report(
     *, study: Study, state: str, source: Source, report: Report, chosen: Filter = EVERYTHING
 ) -> ReportSnapshot:
     """Store a report of these ratings, with everything that pages show beside it."""
+    written, rows = report.as_json(), page_rows(source, _checks(study))
+    per_rater = {"report": take_out(written["criteria"]), "rows": take_out(rows)}
     snapshot, _ = ReportSnapshot.objects.update_or_create(
         study=study,
         digest=chosen.digest,
         defaults={
             "part": chosen.values,
             "watermark": state,
-            "report": report.as_json(),
-            "page_rows": page_rows(source, _checks(study)),
+            "report": written,
+            "page_rows": rows,
+            "per_rater": per_rater,
             **({} if chosen else _of_whole(study)),
             "made_at": database_now(),
             "requested": "",
@@ -191,7 +195,7 @@ def ensure_fresh(
 
 def _snapshot_of(study: Study, chosen: Filter, now: datetime) -> ReportSnapshot:
     """Return the stored report of a part. A new part takes the place of the oldest."""
-    snapshot, is_new = ReportSnapshot.objects.get_or_create(
+    snapshot, is_new = ReportSnapshot.objects.defer("per_rater").get_or_create(
         study=study,
         digest=chosen.digest,
         defaults={"part": chosen.values, "requested_at": now},

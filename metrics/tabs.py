@@ -64,7 +64,8 @@ class Tab:
 
     `decides` says in a sentence which decision the page informs. A page that `is_live` follows the
     ratings while it is open; the others would change under their reader. `right` is what one needs
-    to see the page: single annotators and texts are not for everybody who sees results.
+    to see the page: single annotators and texts are not for everybody who sees results. A page that
+    `shows_raters` needs what the report has of each annotator.
     """
 
     slug: str
@@ -73,6 +74,7 @@ class Tab:
     figures: Callable[[Shown], list[Figure]]
     more: Callable[[Shown], dict[str, Any]] = _nothing
     is_live: bool = True
+    shows_raters: bool = False
     right: Right = Right.SEE
 
     @property
@@ -187,6 +189,7 @@ TABS = (
         _raters,
         _raters_to_choose,
         is_live=False,
+        shows_raters=True,
         right=Right.READ,
     ),
     Tab(

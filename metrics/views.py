@@ -23,7 +23,13 @@ from metrics.figures.systems import win_rates_figure
 from metrics.filters import Part, has_empty_values, size_of, without_empty_values
 from metrics.leading import leading_numbers, scope_of
 from metrics.messages import EMPTY_PART, OF_A_PART
-from metrics.selectors import stored_counts, stored_moments, stored_plan, stored_report
+from metrics.selectors import (
+    stored_counts,
+    stored_moments,
+    stored_plan,
+    stored_report,
+    stored_rows,
+)
 from metrics.tabs import TABS, Shown, Tab, figure_named, tab_named
 from recruitment.public_address import public_url
 from recruitment.services.channels import has_open_link
@@ -144,7 +150,7 @@ def _figure(asked: Asked, study: Study, viewer: Viewer, criterion: str, name: st
     about = _report(asked).criteria.get(criterion)
     if about is None:
         raise Http404("This report has no such criterion.")
-    rows = asked.freshness.snapshot.page_rows
+    rows = stored_rows(asked.freshness.snapshot)
     shown = Shown(study, criterion, about, asked.chosen, rows, viewer.query, viewer.user)
     drawn = figure_named(shown, name, viewer.right)
     part = Part(asked.chosen)
@@ -181,7 +187,8 @@ def _context(
     with_sections: bool = True,
 ) -> dict[str, Any]:
     freshness = asked.freshness
-    report = stored_report(freshness.snapshot) if with_sections else None
+    with_raters = tab is not None and tab.shows_raters
+    report = stored_report(freshness.snapshot, with_raters=with_raters) if with_sections else None
     criterion = _criterion(request.GET.get("criterion", ""), report, asked)
     context: dict[str, Any] = {
         "study": study,
@@ -200,10 +207,10 @@ def _context(
         context["progress"] = _counts(study, asked.whole)
     if report is None or not criterion:
         return context
-    about, rows = report.criteria[criterion], freshness.snapshot.page_rows
-    query = request.GET.dict()
+    about, query = report.criteria[criterion], request.GET.dict()
+    rows = stored_rows(freshness.snapshot, with_raters=with_raters)
     shown = Shown(study, criterion, about, asked.chosen, rows, query, request.user)
-    context["size"] = size_of(about, len(shown.rows.raters))
+    context["size"] = size_of(about, shown.rows.annotators)
     if tab is None:
         return context | _overview(shown, context["progress"], asked.whole)
     return context | _results(shown, tab)

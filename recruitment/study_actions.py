@@ -35,9 +35,11 @@ class StudyAction:
         if self.prepare is not None and self.is_offered(study):
             self.prepare(study)
 
-    def is_offered(self, study: Study) -> bool:
-        is_in_state = study.status in self.states
-        return is_in_state and (not self.is_on_late or pending(study).exists())
+    def is_offered(self, study: Study, *, has_late: bool | None = None) -> bool:
+        """Whether the action is possible; ``has_late`` says if answers came late, if it is known."""
+        if study.status not in self.states or not self.is_on_late:
+            return study.status in self.states
+        return pending(study).exists() if has_late is None else has_late
 
 
 def _plan(study: Study, _by: User, _: Question | None) -> str:

@@ -1,5 +1,6 @@
 """What a researcher's pages do in a browser by themselves, and a study that has everything."""
 
+from dataclasses import asdict
 from datetime import timedelta
 from decimal import Decimal
 
@@ -10,7 +11,8 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Participation
 from metrics.services import refresh_report
-from recruitment.models import Channel, Payment
+from recruitment.models import Channel, Eligibility, Payment, Submission
+from recruitment.platforms.base import OfferedFilter
 from recruitment.services.dry_runs import DryRunOptions, start_dry_run
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.instance_selection.scoring import score_separability
@@ -42,10 +44,37 @@ def with_everything(study: Study) -> Study:
         currency="GBP",
         created_at=timezone.now(),
     )
+    on_prolific(participation)
     score_separability(study=study)
     start_dry_run(study=study, options=DryRunOptions(raters=1))
     refresh_report(study=study)
     return study
+
+
+def on_prolific(participation: Participation) -> None:
+    """Let Prolific, with filters to choose from, pay the participant and review their work."""
+    channel = Channel.objects.get(study=participation.study_id, provider="prolific")
+    channel.secret, channel.settings = "x", {"description": "Compare.", "fee_percent": "33.3"}
+    channel.settings["filters"] = [
+        {"filter_id": "languages", "selected_values": ["1"]},
+        {"filter_id": "rate", "selected_range": {"lower": 95}},
+    ]
+    channel.save()
+    offered = [
+        OfferedFilter("languages", "Fluent languages", "Which?", {"1": "English", "2": "Spanish"}),
+        OfferedFilter("rate", "Approval rate", low="0", high="100"),
+        OfferedFilter("born", "Date of birth", low="1900-01-01", high="2010-01-01", is_date=True),
+    ]
+    Eligibility.objects.create(
+        channel=channel,
+        offered=[asdict(one) for one in offered],
+        people=1234,
+        counted_for=channel.settings["filters"],
+        asked_at=timezone.now(),
+    )
+    Submission.objects.filter(participation=participation).update(
+        channel=channel, platform_status="AWAITING REVIEW"
+    )
 
 
 def log_in(page: Page, url: str) -> None:
