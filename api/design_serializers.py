@@ -135,7 +135,9 @@ class ItemsQuery(serializers.Serializer[Any]):
     q = serializers.CharField(
         default="", allow_blank=True, max_length=200, help_text="Words that occur in the item."
     )
-    page = serializers.IntegerField(default=1, min_value=1, max_value=10**9)
+    page = serializers.IntegerField(
+        default=1, min_value=1, max_value=10**9, help_text="The number of the page, from 1."
+    )
 
 
 class ItemQuery(serializers.Serializer[Any]):

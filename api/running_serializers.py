@@ -175,7 +175,9 @@ class LogQuery(serializers.Serializer[Any]):
     )
     since = serializers.DateField(required=False, help_text="The first day, in UTC.")
     until = serializers.DateField(required=False, help_text="The last day, in UTC.")
-    page = serializers.IntegerField(default=1, min_value=1, max_value=10**9)
+    page = serializers.IntegerField(
+        default=1, min_value=1, max_value=10**9, help_text="The number of the page, from 1."
+    )
 
 
 class LogLineSerializer(serializers.Serializer[Any]):
@@ -191,8 +193,10 @@ class LogPage(serializers.Serializer[Any]):
 
 
 class FigureQuery(PartQuery):
-    criterion = serializers.CharField(max_length=200)
+    criterion = serializers.CharField(max_length=200, help_text="The criterion's name.")
     name = serializers.CharField(
         max_length=100, help_text="As in the address of the figure's files on the pages."
     )
-    file = serializers.ChoiceField(["svg", "pdf", "png", "csv"], default="svg")
+    file = serializers.ChoiceField(
+        ["svg", "pdf", "png", "csv"], default="svg", help_text="The kind of file."
+    )
