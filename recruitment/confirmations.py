@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from annotation.counts import progress_of
 from annotation.services.late_answers import LateAnswers, late_answers
-from recruitment.costs import RecruitingCost, recruiting_cost
+from recruitment.costs import ChannelCost, channel_cost
 from recruitment.launch.check import LaunchCheck, counted
 from recruitment.ledger import fee_share, owed
 from recruitment.messages import NO_LATE_ANSWERS, NOBODY_AWAITS_PAYMENT, STILL_CLOSED
@@ -200,14 +200,14 @@ def publishing(channel: Channel, participants: int) -> Question:
     study, platform = channel.study, get_platform(channel.provider)
     people = counted(participants, "participant")
     reward = study.reward or Decimal(0)
-    cost = recruiting_cost(channel, participants)
+    cost = channel_cost(channel, participants)
     return Question(
         title=f"Request {people} on {platform.title}?",
         sentences=(
             f"This adds places to the study on {platform.title}, for {people} in total."
             if channel.external_id
             else f"This creates a draft study on {platform.title} for {people}.",
-            *_recruiting(cost),
+            *_participants_cost(cost),
             *_to_collect(study),
         ),
         button="Add participants" if channel.external_id else "Create draft",
@@ -222,7 +222,7 @@ def publishing(channel: Channel, participants: int) -> Question:
     )
 
 
-def _recruiting(cost: RecruitingCost | None) -> tuple[str, ...]:
+def _participants_cost(cost: ChannelCost | None) -> tuple[str, ...]:
     if cost is None:
         return ()
     return (
