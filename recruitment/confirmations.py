@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from annotation.counts import progress_of, study_counts
 from annotation.services.late_answers import LateAnswers, late_answers
-from recruitment.costs import RecruitingCost, recruiting_cost
+from recruitment.costs import ChannelCost, channel_cost
 from recruitment.launch.check import LaunchCheck, counted
 from recruitment.ledger import fee_share, owed
 from recruitment.messages import (
@@ -220,14 +220,14 @@ def publishing(channel: Channel, participants: int) -> Question:
     study, platform = channel.study, get_platform(channel.provider)
     people = counted(participants, "participant")
     reward = study.reward or Decimal(0)
-    cost = recruiting_cost(channel, participants)
+    cost = channel_cost(channel, participants)
     return Question(
         title=f"Request {people} on {platform.title}?",
         sentences=(
             f"This adds places to the study on {platform.title}, for {people} in total."
             if channel.external_id
             else f"This creates a draft study on {platform.title} for {people}.",
-            *_recruiting(cost),
+            *_participants_cost(cost),
             *_to_collect(study),
         ),
         button="Add participants" if channel.external_id else "Create draft",
@@ -242,7 +242,7 @@ def publishing(channel: Channel, participants: int) -> Question:
     )
 
 
-def _recruiting(cost: RecruitingCost | None) -> tuple[str, ...]:
+def _participants_cost(cost: ChannelCost | None) -> tuple[str, ...]:
     if cost is None:
         return ()
     return (

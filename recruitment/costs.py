@@ -66,7 +66,7 @@ def forecast(study: Study, *, responses: int, fee_percent: Decimal) -> Forecast:
 
 
 @dataclass(frozen=True)
-class RecruitingCost:
+class ChannelCost:
     """What a number of participants costs on one platform, if all of them are paid the reward."""
 
     participants: int
@@ -87,13 +87,13 @@ class RecruitingCost:
         return self.rewards + self.fees
 
 
-def recruiting_cost(channel: Channel, participants: int) -> RecruitingCost | None:
+def channel_cost(channel: Channel, participants: int) -> ChannelCost | None:
     """Return what participants of a channel cost; None if the study states no reward."""
     study = channel.study
     if study.reward is None:
         return None
     fee = Decimal(str(channel.settings.get("fee_percent") or 0))
-    return RecruitingCost(participants, study.reward, fee, study.currency)
+    return ChannelCost(participants, study.reward, fee, study.currency)
 
 
 def per_response(study: Study) -> Decimal | None:

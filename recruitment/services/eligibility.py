@@ -121,7 +121,7 @@ def _value(one: OfferedFilter, text: str) -> Any:
         return date.fromisoformat(text)
     value = Decimal(text)
     if not value.is_finite() or (one.is_whole and value != int(value)):
-        raise ValueError(text)
+        raise InvalidOperation
     return value
 
 

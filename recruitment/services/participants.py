@@ -50,7 +50,7 @@ class Chosen:
         return self.screened_out in {None, row.participation.status == Status.SCREENED_OUT}
 
 
-EVERYBODY = Chosen()
+ALL_AWAITING = Chosen()
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def pay_participant(
 
 
 def pay_awaiting(
-    *, study: Study, chosen: Chosen = EVERYBODY, total: Decimal, by: User | None = None
+    *, study: Study, chosen: Chosen = ALL_AWAITING, total: Decimal, by: User | None = None
 ) -> Paid:
     """Pay what is owed to the chosen ones of the participants who await payment.
 
@@ -84,7 +84,7 @@ def pay_awaiting(
     return _pay(study, amounts, by)
 
 
-def awaiting_payment(study: Study, chosen: Chosen = EVERYBODY) -> list[Participation]:
+def awaiting_payment(study: Study, chosen: Chosen = ALL_AWAITING) -> list[Participation]:
     """Return the chosen participants, or refuse if nobody is or if one awaits no payment."""
     rows = [row.participation for row in payable(study) if chosen.is_in_list(row)]
     awaiting = {participation.public_id: participation for participation in rows}

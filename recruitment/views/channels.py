@@ -13,7 +13,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from recruitment.confirmations import paying_all, publishing, starting, stopping
-from recruitment.costs import RecruitingCost, recruiting_cost
+from recruitment.costs import ChannelCost, channel_cost
 from recruitment.launch.channel_needs import channel_needs
 from recruitment.messages import (
     CHANNEL_GONE,
@@ -222,11 +222,11 @@ def _page(
     return render(request, "recruitment/channels.html", context, status=status)
 
 
-def _cost(channel: Channel | None, people: int | None) -> RecruitingCost | None:
+def _cost(channel: Channel | None, people: int | None) -> ChannelCost | None:
     """Return what the people whom the plan needs cost on this platform."""
     if channel is None or not people or not get_platform(channel.provider).supports("publish"):
         return None
-    return recruiting_cost(channel, people)
+    return channel_cost(channel, people)
 
 
 def _status_context(

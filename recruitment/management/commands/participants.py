@@ -1,5 +1,6 @@
 """`manage.py participants`: list a study's participants, pay, reject, exclude and reinstate them."""
 
+from argparse import ArgumentTypeError
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -29,7 +30,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", help="the study's public id")
         actions = parser.add_subparsers(dest="action", required=True)
-        actions.add_parser("list", help="list everybody with work, payments and what is owed")
+        actions.add_parser("list", help="list all with their work, payments and what is owed")
         pay = actions.add_parser("pay", help="pay all who await payment, or these")
         pay.add_argument("participant", nargs="*")
         pay.add_argument("--total", type=_money, required=True, help="the sum that you expect")
@@ -64,7 +65,7 @@ def _money(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation as error:
-        raise ValueError(text) from error
+        raise ArgumentTypeError(f"{text!r} is no amount of money") from error
 
 
 def _act(study: Study, options: dict[str, Any]) -> str:

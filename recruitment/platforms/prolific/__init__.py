@@ -157,7 +157,7 @@ class ProlificSettings(forms.Form):
         help_text="Shown on Prolific before people begin, so that they can decide.",
     )
     content_warning_details = forms.CharField(
-        required=False, max_length=500, help_text="What people may come across."
+        required=False, max_length=500, help_text="What people may read."
     )
     fee_percent = forms.DecimalField(
         label="Platform fee (%)", initial="33.3", min_value=0, max_value=100, required=False
