@@ -404,7 +404,10 @@ def _is_vote(column: Column) -> bool:
 
 def _may_be_system(column: Column) -> bool:
     is_few = column.distinct <= MAX_SYSTEM_NAMES and not column.is_number
-    return column.is_short and is_few and not _is_vote(column) and not column.is_link
+    # A prompt for a model may be as short as a name, but it is a sentence, and another in each row.
+    is_sentences = column.is_prose and column.distinct > 1 and column.repeats < 1.05
+    is_name = column.is_short and is_few and not is_sentences
+    return is_name and not _is_vote(column) and not column.is_link
 
 
 def _may_be_unnamed_system(column: Column) -> bool:

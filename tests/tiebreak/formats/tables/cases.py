@@ -519,3 +519,24 @@ case(
     },
     (N, 2 * N),
 )
+case(
+    "prompt_given_to_the_model.csv",
+    [
+        {
+            "Item no": f"L{i}",
+            "Prompt given to the model": f"Explain the word order of sentence {i} in two sentences.",
+            "ChatGPT says": words(12),
+            "Our grammar model": words(13),
+            "Notes": "ok",
+        }
+        for i in range(N)
+    ],
+    "wide",
+    {
+        "instance": "Item no",
+        "source": "Prompt given to the model",
+        "text:ChatGPT says": "ChatGPT says",
+        "text:Our grammar model": "Our grammar model",
+    },
+    (N, 2 * N),
+)
