@@ -57,7 +57,7 @@ def _final(study: Study) -> tuple[str, ...]:
         f"The systems: {', '.join(system.name for system in study.ordered_systems())}.",
         f"The criteria with their questions and scales: {', '.join(criteria)}.",
         "The expected answers of reference items.",
-        f"These settings: {', '.join(str(field.verbose_name) for field in frozen)}.",
+        f"These settings: {'; '.join(str(field.verbose_name) for field in frozen)}.",
     )
 
 

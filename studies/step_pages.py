@@ -40,7 +40,7 @@ class DataStep(StepAdmin):
 
 
 class CriterionRows(AddableRows, CriterionInline):
-    verbose_name_plural = "Questions"
+    verbose_name, verbose_name_plural = "question", "Questions"
     min_num = 0
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:

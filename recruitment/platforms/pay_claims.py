@@ -25,7 +25,7 @@ class PayClaim(StrEnum):
 CHOICES = {
     PayClaim.SEND: "They send their code to the address below",
     PayClaim.SHOW: "They show their code to whoever invited them",
-    PayClaim.UNASKED: "You pay everybody whom you invited; nobody has to ask",
+    PayClaim.UNASKED: "You pay all invited people; nobody has to ask",
 }
 AT_THE_END = {
     PayClaim.SEND: "To be paid {amount}, send this code to {contact}.",

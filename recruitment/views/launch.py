@@ -60,6 +60,7 @@ def launch(request: HttpRequest, study_id: str) -> HttpResponse:
             (name, action.label) for name, action in ACTIONS.items() if action.is_offered(study)
         ],
         "plans_first": plans_first,
+        "planning": PLANNING,
         "is_ready": not any(check.is_error for check in current if check.code not in PLANNING),
         **cost_context(study),
     }

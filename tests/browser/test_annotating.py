@@ -75,7 +75,7 @@ def test_a_hit_can_be_completed_with_keys_alone(chromium_page: Page, live_server
         page.keyboard.press(go_on)  # at once: it waits until the answer is saved
     expect(page.locator("[data-completed]")).to_be_visible()
     code = Participation.objects.get().submission.completion_code
-    expect(page.get_by_role("status")).to_have_text(code)
+    expect(page.locator("#completion-code")).to_have_text(code)
     assert Rating.objects.counted().count() == 5
     assert Rating.objects.filter(label="0").count() == 2
     assert stored_tallies(study=study) == +recount(study=study)

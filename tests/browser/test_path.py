@@ -75,7 +75,7 @@ def test_a_study_is_made_on_the_path_step_by_step(
     press(page, "Guidelines")
     expect(frame.locator(".prose em")).to_have_text("shorter")
     page.locator(".card").filter(has_text="in 5 steps").click()
-    press(page, "Rating")
+    press(page, "Task")
     expect(frame.locator("input[name=criterion-preference]")).to_have_count(5)
     page.get_by_label("Phone").check()
     expect(page.locator("iframe")).to_have_css("width", "360px")

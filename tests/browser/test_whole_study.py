@@ -88,8 +88,8 @@ def finish(page: Page, keys: str) -> None:
         if page.locator("[data-completed]").is_visible():
             return
         answer(page, keys[turn % len(keys)])
-        page.keyboard.press("n")
-        page.wait_for_timeout(250)
+        with page.expect_navigation():
+            page.keyboard.press("n")
     raise AssertionError("the study did not end")
 
 

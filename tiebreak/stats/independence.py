@@ -36,6 +36,8 @@ def drop_unreliable_interval(
 
 def too_few_clusters(clusters: float, resampled: str = "instance") -> str:
     """Return the reason why there is no interval."""
+    # Pages call a unit an item.
+    resampled = "item" if resampled == "unit" else resampled
     if clusters == 1:
         return f"There is no interval because there is only one {resampled}."
     # The number is rounded down, so that an effective number of 9.96 is not shown as 10.
