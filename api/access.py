@@ -5,7 +5,8 @@ from django.db.models import QuerySet
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
-from api.messages import NEEDS_ALL_STUDIES, NO_SUCH_JOB, UNKNOWN_STUDY
+from annotation.models import Participation
+from api.messages import NEEDS_ALL_STUDIES, NO_SUCH_JOB, NO_SUCH_PARTICIPANT, UNKNOWN_STUDY
 from api.models import ApiToken
 from jobs.models import Job
 from recruitment.services.dry_runs import dry_runs_of
@@ -48,6 +49,17 @@ def creator(request: Request) -> User:
 def researcher(request: Request) -> User:
     assert isinstance(request.user, User)
     return request.user
+
+
+def visible_participation(
+    request: Request, public_id: str, participation_id: str, may: Right | None = None
+) -> Participation:
+    study = visible_study(request, public_id, may)
+    people = study.participations.select_related("study", "rater", "submission__channel")
+    participation = people.filter(public_id=participation_id).first()
+    if participation is None:
+        raise DomainError("no_such_participant", NO_SUCH_PARTICIPANT, status=404)
+    return participation
 
 
 def visible_jobs(study: Study) -> QuerySet[Job]:

@@ -39,3 +39,6 @@ NO_SUCH_WEBHOOK = "This study has no such webhook. Reload the page to see those 
 NO_SUCH_DELIVERY = "This study has no such delivery. Reload the page to see those it has."
 WEBHOOK_DELETED = "The webhook and its log were deleted."
 SENDING_AGAIN = "The event will be sent again within a minute, with the same id."
+NO_SUCH_PARTICIPANT = (
+    "The study has no participant with this id. List its participants to find the right one."
+)

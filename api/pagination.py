@@ -8,11 +8,8 @@ from rest_framework.request import Request
 BAD_CURSOR = "This cursor is not valid. Use the URL in `next` or `previous` as it is."
 
 
-class StudyPagination(CursorPagination):
-    """Pages of studies, newest first, whose order is stable while studies are created."""
-
-    ordering = ("-created_at", "public_id")
-    page_size, max_page_size, page_size_query_param = 50, 200, "limit"
+class TimePagination(CursorPagination):
+    """Pages in an order by time, which is stable while rows are created."""
 
     def decode_cursor(self, request: Request) -> Cursor | None:
         try:
@@ -26,6 +23,20 @@ class StudyPagination(CursorPagination):
         ):
             raise _refused()
         return cursor
+
+
+class StudyPagination(TimePagination):
+    """Pages of studies, newest first."""
+
+    ordering = ("-created_at", "public_id")
+    page_size, max_page_size, page_size_query_param = 50, 200, "limit"
+
+
+class ParticipantPagination(TimePagination):
+    """Pages of participants, in the order in which they came."""
+
+    ordering = ("created_at", "public_id")
+    page_size, max_page_size, page_size_query_param = 100, 500, "limit"
 
 
 def _is_time(text: str) -> bool:

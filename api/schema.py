@@ -21,6 +21,7 @@ from api.streaming import CONTENT_TYPE as JSONL
 IDS = {
     "study_id": "The study's id.",
     "job_id": "The job's id.",
+    "participation_id": "The participant's id.",
 }
 Json = dict[str, Any]
 

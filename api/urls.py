@@ -2,13 +2,14 @@ from django.urls import include, path, re_path
 
 import studies.converters  # noqa: F401  registers public_id
 from api import pages, webhook_pages
-from api.views import jobs, ratings, schema, tables
+from api.views import jobs, participants, ratings, schema, tables
 from api.views import studies as studies_views
 
 app_name = "api"
 
 STUDY = "studies/<public_id:study_id>/"
 JOB = f"{STUDY}jobs/<public_id:job_id>/"
+PARTICIPANT = f"{STUDY}participants/<public_id:participation_id>/"
 endpoints = [
     path("schema/", schema.Schema.as_view(), name="schema"),
     path("studies/", studies_views.Studies.as_view(), name="studies"),
@@ -25,6 +26,21 @@ endpoints = [
     path(f"{STUDY}separability/", ratings.Scores.as_view(), name="separability"),
     path(f"{STUDY}ratings/", ratings.Ratings.as_view(), name="ratings"),
     path(f"{STUDY}machine-ratings/", ratings.MachineRatings.as_view(), name="machine-ratings"),
+    path(f"{STUDY}participants/", participants.Participants.as_view(), name="participants"),
+    path(f"{STUDY}participants/pay/", participants.PayMany.as_view(), name="pay-many"),
+    path(PARTICIPANT, participants.ParticipantView.as_view(), name="participant"),
+    path(f"{PARTICIPANT}pay/", participants.PayOne.as_view(), name="pay-participant"),
+    path(f"{PARTICIPANT}bonus/", participants.PayBonus.as_view(), name="pay-bonus"),
+    path(f"{PARTICIPANT}reject/", participants.Reject.as_view(), name="reject"),
+    path(f"{PARTICIPANT}exclude/", participants.Exclude.as_view(), name="exclude"),
+    path(f"{PARTICIPANT}reinstate/", participants.Reinstate.as_view(), name="reinstate"),
+    path(f"{PARTICIPANT}release/", participants.Release.as_view(), name="release"),
+    path(
+        f"{PARTICIPANT}request-return/",
+        participants.RequestReturn.as_view(),
+        name="request-return",
+    ),
+    path(f"{PARTICIPANT}settle/", participants.Settle.as_view(), name="settle"),
     path(f"{STUDY}jobs/", jobs.Jobs.as_view(), name="jobs"),
     path(f"{STUDY}jobs/sampling/", jobs.StartSampling.as_view(), name="start-sampling"),
     path(f"{STUDY}jobs/scoring/", jobs.StartScoring.as_view(), name="start-scoring"),

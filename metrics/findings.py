@@ -288,21 +288,23 @@ def _count_interval(saved: Estimate) -> str:
     return f"{saved.value:.0f} ({saved.low:.0f} to {saved.high:.0f})".replace("-", "−")
 
 
-LABELS_SHOWN = "For each majority label of annotators, the figure shows all labels of its units."
+LABELS_SHOWN = "For each {central} label of annotators, the figure shows all labels of its units."
+
+
+def central_name(section: CriterionSection) -> str:
+    """Return which label of annotators divides the units: the majority label or the median."""
+    return "majority" if section.level == "nominal" else "median"
 
 
 def perception_finding(section: CriterionSection) -> tuple[str, str]:
     """Return how often annotators and machines give a tie, if the scale has ties."""
-    bins, machines = section.perception, _machines(section)
-    heading = (
-        "Labels of annotators and machines by majority label"
-        if machines
-        else "Labels by majority label"
-    )
+    bins, machines, central = section.perception, _machines(section), central_name(section)
+    raters = "Labels of annotators and machines" if machines else "Labels"
+    heading, shown = f"{raters} by {central} label", LABELS_SHOWN.format(central=central)
     if not bins:
         return heading, section.problems.get("perception", "No unit has human ratings yet.")
-    if "0" not in bins[0].humans:
-        return heading, LABELS_SHOWN
+    if not section.scale.startswith("preference") or "0" not in bins[0].humans:
+        return heading, shown
     human_ties = _tie_share([(row.share, row.humans["0"]) for row in bins])
     for name in machines:
         ties = _tie_share([(row.share, row.machines[name]["0"]) for row in bins])
@@ -312,7 +314,7 @@ def perception_finding(section: CriterionSection) -> tuple[str, str]:
                 f"{name} gives a tie in {ties:.0%} of its ratings, and annotators give a tie in"
                 f" {human_ties:.0%} of theirs.",
             )
-    return heading, f"{LABELS_SHOWN} Annotators give a tie in {human_ties:.0%} of their ratings."
+    return heading, f"{shown} Annotators give a tie in {human_ties:.0%} of their ratings."
 
 
 def _machines(section: CriterionSection) -> list[str]:

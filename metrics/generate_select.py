@@ -11,6 +11,8 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Count, Sum
+from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -24,7 +26,8 @@ from annotation.services.planning import Plan, draw_and_plan, forecast_plan, pla
 from jobs.models import Job
 from jobs.rows import job_rows, newest_and_unfinished
 from jobs.services import pause_job, resume_job, stop_job
-from metrics.charts.separability import scenarios_chart, separability_histogram
+from metrics.charts.separability import scenarios_chart
+from metrics.figures.separability import separability_figure
 from metrics.forms import DesignForm, design_form, sampling_form, scoring_form
 from metrics.messages import (
     GENERATION_STARTED,
@@ -36,6 +39,7 @@ from metrics.messages import (
     NO_SUCH_JOB,
     SCORING_STARTED,
 )
+from metrics.score_distributions import scored_similarities
 from recruitment.confirmations import replacing_plan
 from studies.access import Right, researchers_only, study_for
 from studies.confirming import Question, ask, is_confirmed
@@ -183,7 +187,7 @@ def _jobs_part(
 
 def _results(request: HttpRequest, study: Study) -> Json:
     """Return the texts and scores to show, for the similarity in the query string."""
-    similarities = sorted(_scored_similarities(study))
+    similarities = sorted({study.similarity, *scored_similarities(study)})
     requested = request.GET.get("similarity", "")
     shown = requested if requested in similarities else study.similarity
     is_robustness = "robustness" in request.GET and shown == study.similarity
@@ -191,6 +195,8 @@ def _results(request: HttpRequest, study: Study) -> Json:
     return {
         "study": study,
         "dummies": dummy_texts(study.dataset) if study.dataset else None,
+        "figure": separability_figure(study, shown),
+        "criterion": _first_criterion(study),
         "pairs": [_pair(study, pair, shown, with_variants=is_robustness) for pair in pairs],
         "shown": similarity_title(shown),
         "study_similarity": similarity_title(study.similarity),
@@ -204,9 +210,10 @@ def _results(request: HttpRequest, study: Study) -> Json:
     }
 
 
-def _scored_similarities(study: Study) -> set[str]:
-    scores = SeparabilityScore.objects.filter(instance__dataset=study.dataset_id)
-    return {study.similarity, *scores.values_list("similarity", flat=True).distinct()}
+def _first_criterion(study: Study) -> str:
+    """Return a name for the addresses of figures, which those of scores do not depend on."""
+    first = study.criteria.first()
+    return first.name if first else "preference"
 
 
 def _selection(study: Study, form: DesignForm) -> Json:
@@ -254,26 +261,23 @@ def _pair(
     study: Study, pair: tuple[System, System], similarity: str, *, with_variants: bool
 ) -> Json:
     rows = SeparabilityScore.objects.known(pair, similarity)
-    values = list(
-        rows.order_by("pk").values_list(
-            "delta", "cross_alignment", "self_alignment_a", "self_alignment_b"
-        )
-    )
-    points = values[:MAX_POINTS]
+    points = rows.order_by("pk").values_list(
+        "cross_alignment", "self_alignment_a", "self_alignment_b"
+    )[:MAX_POINTS]
+    counted = rows.aggregate(n=Count("pk"), truncated=Coalesce(Sum("truncated"), 0))
     return {
         "variants": variants(study, pair) if with_variants else None,
         "name": f"{pair[0].name} – {pair[1].name}",
-        "n": len(values),
-        "truncated": sum(rows.values_list("truncated", flat=True)),
-        "histogram": separability_histogram([float(v[0]) for v in values if v[0] is not None]),
+        **counted,
         "scenarios": scenarios_chart(
-            [float(v[1] or 0) for v in points], [max(v[2] or 0.0, v[3] or 0.0) for v in points]
+            [cross or 0.0 for cross, *_ in points],
+            [max(of_a or 0.0, of_b or 0.0) for _, of_a, of_b in points],
         ),
         "extremes": [
             (title, [_comparison(score, pair) for score in scores])
             for title, scores in extremes(pair, similarity).items()
         ]
-        if values
+        if counted["n"]
         else [],
     }
 

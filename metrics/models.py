@@ -9,14 +9,13 @@ class ReportSnapshot(models.Model):
     `part` has the values of the filter that chooses the part, and `digest` is its name; both are
     empty for the whole study, whose row also has what its ratings can be filtered by (`choices`).
     `watermark` identifies that state. While a newer report is being built, `requested` identifies
-    the state for which it was requested. `page_rows` is what pages show beside the report, as
-    `metrics.page_rows` has it.
-
-    Only the whole study has the rest: `counted` are the numbers of its ratings, as
-    `annotation.counts.CountedRatings` has them, `plan` is the size of its plan, as
-    `annotation.counts.PlanCounts` has it, and `completed` is how many responses were complete at
-    which times. `settled_rows` is its number of ratings up to the key `settled_key`, so that only
-    newer ratings have to be counted.
+    the state for which it was requested. `counted` are the numbers of the whole study's ratings in that state, as
+    `annotation.counts.CountedRatings` has them, and `page_rows` what pages show beside the report,
+    as `metrics.page_rows` has it. Both lack what they have of each annotator, which is in `per_rater`.
+    `plan` is the size of the plan, as `annotation.counts.PlanCounts`
+    has it, and `completed` how many responses were complete at which times. `settled_rows` is the
+    study's number of ratings up to the key `settled_key`, so that only newer ratings have to be
+    counted.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="report_snapshots")
@@ -27,6 +26,7 @@ class ReportSnapshot(models.Model):
     report = models.JSONField(null=True)
     counted = models.JSONField(null=True)
     page_rows = models.JSONField(default=dict)
+    per_rater = models.JSONField(default=dict)
     plan = models.JSONField(null=True)
     completed = models.JSONField(default=list)
     made_at = models.DateTimeField(null=True)

@@ -19,6 +19,7 @@ from tiebreak.report.serialization import from_json, to_json
 class PageRows:
     """The rows of one criterion's pages."""
 
+    annotators: int = 0
     raters: tuple[RaterFacts, ...] = ()
     speeds: tuple[TaskSpeed, ...] = ()
     contested: Contested = field(default_factory=Contested)
@@ -40,4 +41,5 @@ def rows_of(stored: Mapping[str, Any], criterion: str) -> PageRows:
 
 
 def _rows(criterion: Criterion, records: Mapping[str, CheckRecord]) -> PageRows:
-    return PageRows(rater_facts(criterion, records), task_speeds(criterion), contested(criterion))
+    raters = rater_facts(criterion, records)
+    return PageRows(len(raters), raters, task_speeds(criterion), contested(criterion))

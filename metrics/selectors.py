@@ -1,11 +1,13 @@
 """A study's ratings as a table, in the format of the export, and its stored report."""
 
 from datetime import datetime
+from typing import Any
 
 from annotation.counts import CountedRatings, PlanCounts, RatingCounts
 from annotation.exported_ratings import rating_rows
 from annotation.filters import EVERYTHING, Filter, ratings_in
 from metrics.models import ReportSnapshot
+from metrics.per_rater import put_back
 from studies.models import Study
 from tiebreak.formats import FormatError, RatingTable
 from tiebreak.formats.ratings import canonical_digest
@@ -35,12 +37,25 @@ def study_named(public_id: str) -> Study:
     return study
 
 
-def stored_report(snapshot: ReportSnapshot) -> Report | None:
-    """Return the stored report, or None if there is none in the current version of the format."""
+def stored_report(snapshot: ReportSnapshot, *, with_raters: bool = True) -> Report | None:
+    """Return the stored report, or None if there is none in the current version of the format.
+
+    Without what it has of each annotator, it is read much faster.
+    """
     stored = snapshot.report
     if stored is None or stored["report_version"] != REPORT_VERSION:
         return None
+    if with_raters:
+        put_back(stored["criteria"], snapshot.per_rater.get("report", {}))
     return Report.from_json(stored)
+
+
+def stored_rows(snapshot: ReportSnapshot, *, with_raters: bool = True) -> dict[str, Any]:
+    """Return what pages show beside the report, by criterion."""
+    rows: dict[str, Any] = snapshot.page_rows
+    if with_raters:
+        put_back(rows, snapshot.per_rater.get("rows", {}))
+    return rows
 
 
 def stored_counts(snapshot: ReportSnapshot) -> CountedRatings | None:

@@ -5,7 +5,7 @@ from dataclasses import asdict, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import FilteredRelation, OuterRef, Q, Subquery
+from django.db.models import CharField, FilteredRelation, OuterRef, Q, Subquery, Value
 
 from annotation.counts import count_plan, count_ratings, progress_of
 from annotation.filter_choices import FilterChoices, filter_choices
@@ -18,6 +18,7 @@ from metrics.figures.collection import completed_over_time
 from metrics.messages import OUTCOME_HIDDEN, REPORT_PENDING
 from metrics.models import ReportSnapshot
 from metrics.page_rows import page_rows
+from metrics.per_rater import take_out
 from metrics.selectors import source_of, stored_report
 from studies.models import Study, Unit
 from tiebreak.errors import DomainError
@@ -76,9 +77,14 @@ def _count_ratings(study: Study, key: int, rows: int, newest: int) -> int:
 
 def _design(study: Study) -> str:
     """Return a digest of the names and scales that the report uses."""
-    criteria = study.criteria.values_list("pk", "name", "scale", "position")
-    systems = study.study_systems.values_list("system", "system__name", "position")
-    design = repr(([*criteria], [*systems]))
+    kind = {name: Value(name, output_field=CharField()) for name in ("criterion", "system", "")}
+    criteria = study.criteria.order_by().values_list(
+        kind["criterion"], "pk", "name", "scale", "position"
+    )
+    systems = study.study_systems.order_by().values_list(
+        kind["system"], "system", "system__name", kind[""], "position"
+    )
+    design = repr(sorted(criteria.union(systems, all=True)))
     return hashlib.sha256(design.encode()).hexdigest()[:12]
 
 
@@ -96,20 +102,35 @@ def store_report(
     *, study: Study, state: str, source: Source, report: Report, chosen: Filter = EVERYTHING
 ) -> ReportSnapshot:
     """Store a report of these ratings, with everything that pages show beside it."""
+    written, rows = report.as_json(), page_rows(source, _checks(study))
+    per_rater = {"report": take_out(written["criteria"]), "rows": take_out(rows)}
     snapshot, _ = ReportSnapshot.objects.update_or_create(
         study=study,
         digest=chosen.digest,
         defaults={
             "part": chosen.values,
             "watermark": state,
-            "report": report.as_json(),
-            "page_rows": page_rows(source, _checks(study)),
-            **({} if chosen else _of_whole(study)),
+            "report": written,
+            "page_rows": rows,
+            "per_rater": per_rater,
+            **({} if chosen else _of_whole_study(study)),
             "made_at": database_now(),
             "requested": "",
         },
     )
     return snapshot
+
+
+def _of_whole_study(study: Study) -> dict[str, Any]:
+    """Return the counts of ratings, the size of the plan, and the responses over time."""
+    progress = progress_of(study)
+    moments = completed_over_time(study, progress)
+    return {
+        "choices": filter_choices(study),
+        "counted": asdict(count_ratings(study)),
+        "plan": asdict(count_plan(study, progress)),
+        "completed": [(when.isoformat(), n) for when, n in moments],
+    }
 
 
 def _built(source: Source) -> Report:
@@ -129,23 +150,24 @@ def without_outcome(report: Report) -> Report:
 
 
 def _section_without_outcome(section: CriterionSection) -> CriterionSection:
-    optional = {f.name for f in fields(section) if f.default is None} - SHOWN_WITHOUT_OUTCOME
-    empty: dict[str, Any] = {"votes": {}, "perception": (), **dict.fromkeys(optional)}
-    hidden = [name for name in empty if name != "votes" and getattr(section, name)]
-    problems = section.problems | dict.fromkeys(hidden, OUTCOME_HIDDEN)
-    return replace(section, **empty, problems=problems)
-
-
-def _of_whole(study: Study) -> dict[str, Any]:
-    """Return the study's counts, the responses completed over time, and what one can filter by."""
-    progress = progress_of(study)
-    moments = completed_over_time(study, progress)
-    return {
-        "choices": filter_choices(study),
-        "counted": asdict(count_ratings(study)),
-        "plan": asdict(count_plan(study, progress)),
-        "completed": [(when.isoformat(), n) for when, n in moments],
+    labels = ("perception", "perception_by_systems", "dawid_skene")
+    parts = (*labels, "rating_sets", "systems", "selection")
+    hidden = {name: OUTCOME_HIDDEN for name in parts if getattr(section, name)}
+    raters = {
+        name: replace(rater, votes={}, confusion=None) for name, rater in section.raters.items()
     }
+    return replace(
+        section,
+        votes={},
+        perception=(),
+        perception_by_systems={},
+        raters=raters,
+        dawid_skene=None,
+        rating_sets=None,
+        systems=None,
+        selection=None,
+        problems=section.problems | hidden | {"confusion": OUTCOME_HIDDEN},
+    )
 
 
 def _checks(study: Study) -> dict[str, CheckRecord]:
@@ -187,7 +209,7 @@ def ensure_fresh(
 
 def _snapshot_of(study: Study, chosen: Filter, now: datetime) -> ReportSnapshot:
     """Return the stored report of a part. A new part takes the place of the oldest."""
-    snapshot, is_new = ReportSnapshot.objects.get_or_create(
+    snapshot, is_new = ReportSnapshot.objects.defer("per_rater").get_or_create(
         study=study,
         digest=chosen.digest,
         defaults={"part": chosen.values, "requested_at": now},

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.core.paginator import Paginator
 
 from annotation.filters import Filter, ratings_in
@@ -12,22 +13,28 @@ from annotation.models.rating import RatingQuerySet
 from metrics.contested import MAX_LISTED, PER_PAGE, contested_units, search_contested
 from metrics.figures.agreement import agreement_figure, machine_figures
 from metrics.figures.bias import bias_figure
-from metrics.figures.consistency import consistency_figure, set_shares_figure
+from metrics.figures.consistency import consistency_figure, set_shares_figure, strength_figure
 from metrics.figures.figure import Figure
 from metrics.figures.perception import perception_figures
 from metrics.figures.raters import fatigue_figure, speed_figure
+from metrics.figures.separability import requested_separability, requested_similarity
+from metrics.figures.single_raters import single_rater_figures
 from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figure
 from metrics.page_rows import PageRows, rows_of
 from metrics.rater_rows import rater_rows
-from studies.access import Right
+from metrics.score_distributions import comparable_studies, scored_similarities
+from studies.access import Right, studies_of
 from studies.models import Study
 from tiebreak.report.model import CriterionSection
 from tiebreak.scales import Scale
+from tiebreak.similarity import similarity_title
+
+MAX_OTHERS, MAX_RATERS = 50, 200
 
 
 @dataclass(frozen=True)
 class Shown:
-    """One criterion's statistics of a study or a part of it, and what the address asks for."""
+    """One criterion's statistics of a study or a part of it, what the address asks for, and who asks."""
 
     study: Study
     criterion: str
@@ -35,6 +42,7 @@ class Shown:
     chosen: Filter
     stored_rows: Mapping[str, Any]
     query: Mapping[str, str]
+    user: User | AnonymousUser
 
     @cached_property
     def rows(self) -> PageRows:
@@ -56,7 +64,8 @@ class Tab:
 
     `decides` says in a sentence which decision the page informs. A page that `is_live` follows the
     ratings while it is open; the others would change under their reader. `right` is what one needs
-    to see the page: single annotators and texts are not for everybody who sees results.
+    to see the page: single annotators and texts are not for everybody who sees results. A page that
+    `shows_raters` needs what the report has of each annotator.
     """
 
     slug: str
@@ -65,6 +74,7 @@ class Tab:
     figures: Callable[[Shown], list[Figure]]
     more: Callable[[Shown], dict[str, Any]] = _nothing
     is_live: bool = True
+    shows_raters: bool = False
     right: Right = Right.SEE
 
     @property
@@ -77,7 +87,8 @@ def _agreement(shown: Shown) -> list[Figure]:
 
 
 def _consistency(shown: Shown) -> list[Figure]:
-    return [consistency_figure(shown.about), set_shares_figure(shown.about)]
+    about = shown.about
+    return [consistency_figure(about), set_shares_figure(about), strength_figure(about)]
 
 
 def _systems(shown: Shown) -> list[Figure]:
@@ -93,7 +104,40 @@ def _machines(shown: Shown) -> list[Figure]:
 
 
 def _raters(shown: Shown) -> list[Figure]:
-    return [speed_figure(rater_rows(shown.rows.raters, shown.about))]
+    rater = shown.query.get("rater", "")
+    return [
+        speed_figure(rater_rows(shown.rows.raters, shown.about)),
+        *single_rater_figures(shown.about, rater),
+    ]
+
+
+def _raters_to_choose(shown: Shown) -> dict[str, Any]:
+    """Return the raters of whom the page offers figures, those with the least agreement first."""
+    names = [row.facts.name for row in rater_rows(shown.rows.raters, shown.about)]
+    machines = sorted(shown.about.all_units.machines)
+    rater = shown.query.get("rater", "")
+    return {
+        "raters": (names + machines)[:MAX_RATERS],
+        "rater": rater,
+        "is_known": rater in shown.about.raters,
+    }
+
+
+def _separability(shown: Shown) -> list[Figure]:
+    return [requested_separability(shown.study, shown.query, shown.user)]
+
+
+def _comparable(shown: Shown) -> dict[str, Any]:
+    """Return by what similarities the page can show δ, and beside which other studies."""
+    similarity = requested_similarity(shown.study, shown.query)
+    others = comparable_studies(shown.study, similarity, studies_of(shown.user))
+    names = {*scored_similarities(shown.study), similarity}
+    return {
+        "similarity": similarity,
+        "similarities": [(name, similarity_title(name)) for name in sorted(names)],
+        "others": others[:MAX_OTHERS],
+        "beside": shown.query.get("with", ""),
+    }
 
 
 def _contested(shown: Shown) -> dict[str, Any]:
@@ -125,6 +169,14 @@ TABS = (
         _consistency,
     ),
     Tab(
+        "separability",
+        "Separability",
+        "On how many instances can the systems' texts be told apart, and is another dataset better?",
+        _separability,
+        _comparable,
+        is_live=False,
+    ),
+    Tab(
         "machines",
         "Machine raters",
         "On which units does a machine rater agree with annotators as they agree with each other?",
@@ -135,7 +187,9 @@ TABS = (
         "Raters",
         "Whose answers should be looked at before the data are used?",
         _raters,
+        _raters_to_choose,
         is_live=False,
+        shows_raters=True,
         right=Right.READ,
     ),
     Tab(

@@ -16,11 +16,18 @@ from metrics.figures.collection import progress_figure
 from metrics.figures.figure import Figure
 from metrics.figures.files import CONTENT_TYPES, figure_file
 from metrics.figures.of_part import of_part, with_part_column
+from metrics.figures.separability import requested_separability
 from metrics.figures.systems import win_rates_figure
 from metrics.filters import Part, has_empty_values, size_of, without_empty_values
 from metrics.leading import leading_numbers, scope_of
 from metrics.messages import EMPTY_PART, OF_A_PART
-from metrics.selectors import stored_counts, stored_moments, stored_plan, stored_report
+from metrics.selectors import (
+    stored_counts,
+    stored_moments,
+    stored_plan,
+    stored_report,
+    stored_rows,
+)
 from metrics.tabs import TABS, Shown, Tab, figure_named, tab_named
 from recruitment.public_address import public_url
 from recruitment.services.channels import has_open_link
@@ -104,7 +111,7 @@ def figure(
     asked = asked_for(study, request.GET)
     if asked.part is None:
         return _refused(asked)
-    drawn = _figure(asked, study, criterion, name, held_right(request.user, study))
+    drawn = _figure(request, study, asked, criterion, name)
     if drawn is None or not drawn.chart:
         raise Http404("There are not enough ratings for this figure yet.")
     if kind not in CONTENT_TYPES:
@@ -114,14 +121,20 @@ def figure(
     return response
 
 
-def _figure(asked: Asked, study: Study, criterion: str, name: str, right: Right) -> Figure | None:
+def _figure(
+    request: HttpRequest, study: Study, asked: Asked, criterion: str, name: str
+) -> Figure | None:
+    query = request.GET.dict()
     if name == "progress":
         return progress_figure(study, progress_of(study))
+    if name == "separability":  # before there are ratings, too
+        return requested_separability(study, query, request.user)
     about = _report(asked).criteria.get(criterion)
     if about is None:
         raise Http404("This report has no such criterion.")
-    shown = Shown(study, criterion, about, asked.chosen, asked.freshness.snapshot.page_rows, {})
-    drawn = figure_named(shown, name, right)
+    rows = stored_rows(asked.freshness.snapshot)
+    shown = Shown(study, criterion, about, asked.chosen, rows, query, request.user)
+    drawn = figure_named(shown, name, held_right(request.user, study))
     part = Part(asked.chosen)
     return with_part_column(of_part(drawn, part.name), part.name) if drawn and part else drawn
 
@@ -156,7 +169,8 @@ def _context(
     with_sections: bool = True,
 ) -> dict[str, Any]:
     freshness = asked.freshness
-    report = stored_report(freshness.snapshot) if with_sections else None
+    with_raters = tab is not None and tab.shows_raters
+    report = stored_report(freshness.snapshot, with_raters=with_raters) if with_sections else None
     criterion = _criterion(request.GET.get("criterion", ""), report, asked)
     context: dict[str, Any] = {
         "study": study,
@@ -175,9 +189,10 @@ def _context(
         context["progress"] = _counts(study, asked.whole)
     if report is None or not criterion:
         return context
-    about, rows = report.criteria[criterion], freshness.snapshot.page_rows
-    shown = Shown(study, criterion, about, asked.chosen, rows, request.GET.dict())
-    context["size"] = size_of(about, len(shown.rows.raters))
+    about, query = report.criteria[criterion], request.GET.dict()
+    rows = stored_rows(freshness.snapshot, with_raters=with_raters)
+    shown = Shown(study, criterion, about, asked.chosen, rows, query, request.user)
+    context["size"] = size_of(about, shown.rows.annotators)
     if tab is None:
         return context | _overview(shown, context["progress"], asked.whole)
     return context | _results(shown, tab)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth.models import User
-from django.db.models import Count, Q, QuerySet
+from django.db.models import OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django.views.generic import RedirectView
 
 from annotation.counts import progress_of
+from annotation.models import Place
 from annotation.services.late_answers import late_answers
 from annotation.services.planning import grow_ratings_per_hit
 from annotation.services.reference_units import ROLES, degrade_copies, import_reference_units
@@ -31,6 +32,7 @@ from studies.confirming import Question, ask, is_confirmed
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
 from studies.refusals import form_errors
 from studies.services import is_frozen
+from studies.steps import count_of
 from tiebreak.errors import DomainError
 
 if TYPE_CHECKING:
@@ -96,8 +98,14 @@ class CollectingStudyAdmin(StudyAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
-        done = Count("places", filter=Q(places__completed_at__isnull=False))
-        return super().get_queryset(request).annotate(total=Count("places"), done=done)
+        """Return the studies, in the list with their numbers of places."""
+        studies = super().get_queryset(request)
+        name = request.resolver_match.url_name if request.resolver_match else None
+        if name != "studies_study_changelist":
+            return studies
+        places = Place.objects.filter(study=OuterRef("pk"))
+        done = count_of(places.filter(completed_at__isnull=False))
+        return studies.annotate(total=count_of(places), done=done)
 
     @admin.display(description="responses completed")
     def completed_places(self, study: Any) -> str:
@@ -267,11 +275,13 @@ class CollectingStudyAdmin(StudyAdmin):
             context["reference_units"] = _reference_units(study)
             context["planned"] = study.hits.main().count()
             context["has_open_link"] = has_open_link(study)
+            late = late_answers(study)
             context["verbs"] = [
-                (v, ACTIONS[v].label) for v in ACTIONS if ACTIONS[v].is_offered(study)
+                (name, action.label)
+                for name, action in ACTIONS.items()
+                if action.is_offered(study, has_late=late is not None)
             ]
             context["checks"] = launch_checks(study) if study.status == "draft" else []
-            late = late_answers(study)
             context["late"] = quality(late) if late is not None else ()
             context["events"] = study.events.select_related("by")[:MAX_EVENTS]
         return super().change_view(request, object_id, form_url, context)

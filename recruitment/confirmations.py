@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from annotation.counts import progress_of
 from annotation.services.late_answers import LateAnswers, late_answers
+from recruitment.costs import RecruitingCost, recruiting_cost
 from recruitment.launch.check import LaunchCheck, counted
 from recruitment.ledger import fee_share, owed
 from recruitment.messages import NO_LATE_ANSWERS, NOBODY_AWAITS_PAYMENT, STILL_CLOSED
@@ -199,15 +200,14 @@ def publishing(channel: Channel, participants: int) -> Question:
     study, platform = channel.study, get_platform(channel.provider)
     people = counted(participants, "participant")
     reward = study.reward or Decimal(0)
-    fee = Decimal(str(channel.settings.get("fee_percent") or 0)) / 100
+    cost = recruiting_cost(channel, participants)
     return Question(
         title=f"Request {people} on {platform.title}?",
         sentences=(
             f"This adds places to the study on {platform.title}, for {people} in total."
             if channel.external_id
             else f"This creates a draft study on {platform.title} for {people}.",
-            f"The participants cost {participants} × {reward} = {participants * reward:.2f}"
-            f" {study.currency} and {participants * reward * fee:.2f} in fees.",
+            *_recruiting(cost),
             *_to_collect(study),
         ),
         button="Add participants" if channel.external_id else "Create draft",
@@ -219,6 +219,15 @@ def publishing(channel: Channel, participants: int) -> Question:
             study.hits_per_annotator,
         ),
         problems={} if channel.external_id else platform.study_lacks(channel),
+    )
+
+
+def _recruiting(cost: RecruitingCost | None) -> tuple[str, ...]:
+    if cost is None:
+        return ()
+    return (
+        f"The participants cost {cost.participants} × {cost.reward} = {cost.rewards:.2f}"
+        f" {cost.currency} and {cost.fees:.2f} in fees, together {cost.total:.2f}.",
     )
 
 

@@ -61,6 +61,37 @@ def forecast(study: Study, *, responses: int, fee_percent: Decimal) -> Forecast:
     )
 
 
+@dataclass(frozen=True)
+class RecruitingCost:
+    """What a number of participants costs on one platform, if all of them are paid the reward."""
+
+    participants: int
+    reward: Decimal
+    fee_percent: Decimal
+    currency: str
+
+    @property
+    def rewards(self) -> Decimal:
+        return self.participants * self.reward
+
+    @property
+    def fees(self) -> Decimal:
+        return (self.rewards * self.fee_percent / 100).quantize(CENT)
+
+    @property
+    def total(self) -> Decimal:
+        return self.rewards + self.fees
+
+
+def recruiting_cost(channel: Channel, participants: int) -> RecruitingCost | None:
+    """Return what participants of a channel cost; None if the study states no reward."""
+    study = channel.study
+    if study.reward is None:
+        return None
+    fee = Decimal(str(channel.settings.get("fee_percent") or 0))
+    return RecruitingCost(participants, study.reward, fee, study.currency)
+
+
 def per_response(study: Study) -> Decimal | None:
     """Return the reward for one response without fees; None if the settings do not say."""
     if study.reward is None or not study.hits_per_annotator:

@@ -291,11 +291,14 @@ def _conditions(study: Study, now: datetime) -> dict[str, Any]:
         assignment__status=Assignment.Status.ACTIVE,
         assignment__participation=OuterRef("pk"),
     )
+    paid = Payment.objects.filter(status__in=PAID, amount__gt=0, **of_person)
     # Looking for recent answers takes the time, so it is done only for those who may be silent.
     may_be_silent = Q(status=Status.ACTIVE, created_at__lt=since)
     return {
         "has_work": Exists(Assignment.objects.filter(_DONE, **of_person)),
-        "is_paid": Exists(Payment.objects.filter(status__in=PAID, amount__gt=0, **of_person)),
+        "is_paid": Exists(paid),
+        # A bonus comes on top of what is owed.
+        "is_rewarded": Exists(paid.exclude(kind=Payment.Kind.BONUS)),
         "holds": Exists(held),
         "is_silent": Case(
             When(may_be_silent, then=~Exists(recent)), default=False, output_field=BooleanField()
@@ -319,7 +322,7 @@ def _lists(study: Study) -> dict[str, Q]:
     Somebody awaits payment who has unpaid completed work and does not work any more. Somebody is
     stuck who is silent and holds a place, or submitted on the platform without finishing here.
     """
-    unpaid, is_active = Q(is_paid=False), Q(status=Status.ACTIVE)
+    unpaid, is_active = Q(is_rewarded=False), Q(status=Status.ACTIVE)
     has_ended = ~is_active | Q(is_silent=True, holds=False) | _SUBMITTED
     holds_or_did_nothing = Q(holds=True) | Q(has_work=False)
     lists = {

@@ -130,6 +130,9 @@ PENDING = {
     "start": "Waiting for the platform to start the study.",
     "pause": "Waiting for the platform to pause the study.",
     "stop": "Waiting for the platform to stop the study.",
+    "check-eligibility": "Waiting for the platform to count the people who can take part.",
+    "update-draft": "Waiting for the platform to change the draft.",
+    "rehearse": "Waiting for the platform to set up the rehearsal.",
     "sync": "Waiting for the platform's list of submissions.",
     "subscribe-webhook": "Waiting for the platform to enable webhooks. No action is needed.",
     "approve-all": "Waiting for the platform to approve the completed submissions.",
@@ -159,6 +162,18 @@ PLATFORM_CANNOT = (
     " come from."
 )
 
+PUBLISHED_STAYS = (
+    "The study is published on the platform, so its description, devices and filters can no longer"
+    " change there."
+)
+NO_REHEARSAL_NOW = "Only a draft on the platform can be rehearsed, and this study is published."
+NOT_OPEN_FOR_REHEARSAL = (
+    "The study is not open here, so a test participant would be turned away. Open it first; nobody"
+    " else can enter before you publish the draft."
+)
+UNKNOWN_FILTER = "The platform offers no filter “{:.50}”. Load the list of filters again."
+UNKNOWN_CHOICE = "“{}” does not offer the choice “{:.50}”. Load the list of filters again."
+BAD_RANGE = "“{}”: enter {} from {} to {}, the lower one first."
 UNKNOWN_CATEGORY = "“{:.50}” is not one of {}'s categories of rejections. Choose one of: {}."
 MESSAGE_LENGTH = (
     "Tell the participant why the submission is rejected: the message needs {} to {} characters."

@@ -72,6 +72,24 @@ class Channel(models.Model):
         return self.external_status in {"", "UNPUBLISHED"}
 
 
+class Eligibility(models.Model):
+    """What a platform offers to choose participants by, and how many people the choice leaves."""
+
+    channel = models.OneToOneField(Channel, on_delete=models.CASCADE, related_name="eligibility")
+    # The platform's filters, as `OfferedFilter` in JSON.
+    offered = models.JSONField(default=list)
+    # The number of people that pass the filters in `counted_for`; None before it was asked.
+    people = models.PositiveIntegerField(null=True)
+    counted_for = models.JSONField(default=list)
+    asked_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "eligibilities"
+
+    def __str__(self) -> str:
+        return f"eligibility for {self.channel}"
+
+
 class Submission(models.Model):
     """What recruitment stores about a participation: channel, platform status and amount owed."""
 

@@ -28,9 +28,11 @@ class StudyAction:
         """Return the confirmation that the action needs now, if it is possible at all."""
         return self.question(study) if self.question and self.is_offered(study) else None
 
-    def is_offered(self, study: Study) -> bool:
-        is_in_state = study.status in self.states
-        return is_in_state and (not self.is_on_late or pending(study).exists())
+    def is_offered(self, study: Study, *, has_late: bool | None = None) -> bool:
+        """Whether the action is possible; ``has_late`` says if answers came late, if it is known."""
+        if study.status not in self.states or not self.is_on_late:
+            return study.status in self.states
+        return pending(study).exists() if has_late is None else has_late
 
 
 def _plan(study: Study, _by: User, _: Question | None) -> str:

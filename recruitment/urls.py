@@ -8,6 +8,7 @@ from recruitment.views import (
     arrival,
     channels,
     dry_runs,
+    eligibility,
     ending,
     entry,
     launch,
@@ -36,6 +37,11 @@ urlpatterns = [
         "studies/<public_id:study_id>/recruitment/<slug:provider>/channel/<slug:action>/",
         channels.change_state,
         name="change-channel-state",
+    ),
+    path(
+        "studies/<public_id:study_id>/recruitment/<slug:provider>/eligibility/",
+        eligibility.eligibility,
+        name="eligibility",
     ),
     path(
         "studies/<public_id:study_id>/recruitment/<slug:provider>/<slug:action>/",

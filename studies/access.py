@@ -149,16 +149,12 @@ def study_for(user: User | AnonymousUser, public_id: str, may: Right = Right.CHA
     study = studies.filter(public_id=public_id).first() if known else None
     if study is None:
         raise Http404("No such study.")
-    _refuse(right_of(user, study.role), may)
+    refuse_below(right_of(user, study.role), may)
     return study
 
 
-def refuse_without(user: User | AnonymousUser, study: Study, may: Right) -> None:
-    """Show a page that says why, with status 403, to a member whose role does not suffice."""
-    _refuse(right_in(user, study), may)
-
-
-def _refuse(right: Right, may: Right) -> None:
+def refuse_below(right: Right, may: Right) -> None:
+    """Show a page that says why, with status 403, to a member whose right does not suffice."""
     try:
         _check(right, may)
     except DomainError as refusal:

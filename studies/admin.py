@@ -17,7 +17,9 @@ from django.shortcuts import redirect
 from studies.access import (
     Right,
     datasets_of,
-    refuse_without,
+    held_right,
+    held_role,
+    refuse_below,
     right_for,
     right_in,
     right_in_dataset,
@@ -83,7 +85,7 @@ def _may(request: HttpRequest, obj: Study | Dataset | None, right: Right) -> boo
     """Whether the user has a right, which is looked up once per request and object."""
     if obj is None or obj._state.adding:
         return True
-    cache: dict[str, Right] = request.__dict__.setdefault("looked_up_rights", {})
+    cache = _rights(request)
     if obj.pk not in cache:
         cache[obj.pk] = (
             right_in(request.user, obj)
@@ -91,6 +93,11 @@ def _may(request: HttpRequest, obj: Study | Dataset | None, right: Right) -> boo
             else right_in_dataset(request.user, obj)
         )
     return cache[obj.pk] >= right
+
+
+def _rights(request: HttpRequest) -> dict[str, Right]:
+    rights: dict[str, Right] = request.__dict__.setdefault("looked_up_rights", {})
+    return rights
 
 
 class FrozenInline(_ForResearchers):
@@ -150,8 +157,8 @@ class SystemInline(FrozenInline, SystemTabular):
         field = formset.form.base_fields.get("system")
         if isinstance(field, forms.ModelChoiceField):  # absent if the design is frozen
             field.queryset = systems.filter(dataset=obj.dataset_id if obj else None)
-            # Read once, and not once for every row.
-            field.choices = list(cast(Iterable[Any], field.choices))
+            # Read once, and not once for every row; a list would count the rows before.
+            field.choices = [*iter(cast(Iterable[Any], field.choices))]
         return formset
 
 
@@ -277,7 +284,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
-        return studies_of(request.user)
+        return studies_of(request.user).annotate(role=held_role(request.user))
 
     def get_fieldsets(self, request: HttpRequest, obj: Study | None = None) -> Any:
         """Ask little of a new study; add a fieldset for settings that have no place elsewhere."""
@@ -299,7 +306,9 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
         """Return the study, if the user's role lets them do what they ask; refuse others."""
         study = super().get_object(request, object_id, from_field)
         if study is not None:
-            refuse_without(request.user, study, self.right_for(request))
+            right = held_right(request.user, study)
+            _rights(request)[study.pk] = right
+            refuse_below(right, self.right_for(request))
         return study
 
     def right_for(self, request: HttpRequest) -> Right:

@@ -32,10 +32,15 @@ class DummyTexts:
     plans: int
 
 
+NO_DUMMIES = DummyTexts(0, (), 0, 0, 0)
+
+
 def dummy_texts(dataset: Dataset) -> DummyTexts:
-    systems = _systems(dataset)
+    texts, systems = _texts(dataset).count(), _systems(dataset)
+    if not texts:
+        return NO_DUMMIES
     return DummyTexts(
-        texts=_texts(dataset).count(),
+        texts=texts,
         systems=tuple(systems.order_by("name").values_list("name", flat=True)),
         scores=_scores(systems).count(),
         draws=_draws(systems).count(),

@@ -314,11 +314,13 @@ def check_records(
     rows = Rating.objects.filter(
         assignment__hit__study=study_id, unit__role="gold", superseded=False
     ).select_related("unit", "criterion")
-    names = {criterion.name for criterion in Criterion.objects.filter(study=study_id)}
     answers: dict[int, list[Rating]] = defaultdict(list)
     for row in rows if raters is None else rows.filter(rater__in=raters):
         if row.criterion.name in row.unit.known_labels:
             answers[row.rater_id].append(row)
+    if not answers:
+        return {}
+    names = {criterion.name for criterion in Criterion.objects.filter(study=study_id)}
     return {rater_id: _record(rows, names) for rater_id, rows in answers.items()}
 
 

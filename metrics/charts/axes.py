@@ -26,22 +26,23 @@ class Axis:
 
     def ticks(self) -> list[float]:
         """Return at most `MAX_TICKS` + 1 round values on the axis."""
-        step = _round_step(self.high - self.low)
+        step = round_step(self.high - self.low)
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
         return [n * step for n in range(first, last + 1)]
 
     def tick_name(self, value: float) -> str:
         """Return a tick as text, with as many decimals as the ticks need to differ."""
-        step = _round_step(self.high - self.low)
+        step = round_step(self.high - self.low)
         decimals = max(0, -math.floor(math.log10(step) + 1e-9))
         if step < 1 and round(step * 10**decimals, 6) % 1:
             decimals += 1
         return f"{value:,.{decimals}f}".replace("-", "−")
 
 
-def _round_step(span: float) -> float:
-    rough = (span or 1.0) / MAX_TICKS
+def round_step(span: float, steps: int = MAX_TICKS) -> float:
+    """Return a round step that divides the span into at most about this number of steps."""
+    rough = (span or 1.0) / steps
     power = 10.0 ** math.floor(math.log10(rough))
     return next(power * step for step in STEPS if power * step >= rough * (1 - 1e-9))
 

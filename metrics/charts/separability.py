@@ -1,38 +1,101 @@
-"""Distributions of separability and of the alignments that it is computed from."""
+"""Distributions of separability, and the alignments that it is computed from."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
 
-from metrics.charts.svg import COLOURS, LINE, NOTHING, line, svg, tag, text
+from metrics.charts.axes import Axis, padded
+from metrics.charts.svg import (
+    COLOURS,
+    LINE,
+    NOTHING,
+    Kind,
+    grid_line,
+    line,
+    mark,
+    name_text,
+    svg,
+    tag,
+    text,
+    x_grid,
+    y_grid,
+)
 
-BINS = 24
+LEFT, RIGHT, WIDTH, TOP = 12, 408, 420, 6
+HEADING, NAME, TALLEST = 28, 22, 32
 
 
-def separability_histogram(delta: list[float]) -> SafeString:
-    """Draw a histogram of the instances' separability."""
-    if not delta:
+@dataclass(frozen=True)
+class Ridge:
+    """A name with the shares of values in bins (low, high, share) and the mean.
+
+    Without bins it is a heading.
+    """
+
+    name: str
+    kind: Kind = "human"
+    bins: tuple[tuple[float, float, float], ...] = ()
+    mean: float = 0.0
+
+    @property
+    def height(self) -> int:
+        return NAME + TALLEST if self.bins else HEADING
+
+
+def ridges_chart(
+    ridges: Sequence[Ridge], *, finding: str, label: str, reference: float
+) -> SafeString:
+    """Draw a histogram per name below each other on one axis; heights are shares on one scale.
+
+    ``reference`` is the value to compare with, drawn as a line.
+    """
+    drawn = [ridge for ridge in ridges if ridge.bins]
+    if not drawn:
         return NOTHING
-    low, high = min(delta), max(delta)
-    width = (high - low) / BINS or 1.0
-    counts = [0] * BINS
-    for value in delta:
-        counts[min(int((value - low) / width), BINS - 1)] += 1
-    highest = max(counts)
-    body = ""
-    for index, n in enumerate(counts):
-        x, height = 40 + index * 22, 280 * n / highest
-        title = f"{low + index * width:.2f} to {low + (index + 1) * width:.2f}: {n}"
-        bar = {"x": x, "y": 320 - height, "width": 20, "height": height, "rx": 2}
-        body += tag("rect", tag("title", title), **bar, class_="human", fill=COLOURS["human"])
-    body += line((40, 320), (568, 320), "grid", LINE)
-    body += text(40, 338, f"{low:.2f}", "start") + text(568, 338, f"{high:.2f}", "end")
-    body += text(304, 356, "separability (δ) of the instance")
-    body += text(34, 46, str(highest), "end")
-    median = sorted(delta)[len(delta) // 2]
-    description = (
-        f"{len(delta)} instances with separability from {low:.2f} to {high:.2f}, median"
-        f" {median:.2f}"
+    ends = [end for ridge in drawn for low, high, _ in ridge.bins for end in (low, high)]
+    axis = Axis(*padded(ends, include=reference), LEFT, RIGHT)
+    bottom = TOP + sum(ridge.height for ridge in ridges)
+    line_at = axis.at(reference)
+    body = [
+        x_grid(axis, TOP, bottom),
+        text((LEFT + RIGHT) / 2, bottom + 38, label),
+        line((line_at, TOP), (line_at, bottom), "reference", LINE),
+        *_ridges(ridges, axis, max(share for ridge in drawn for *_, share in ridge.bins)),
+    ]
+    words = "; ".join(
+        f"{ridge.name}: mean {ridge.mean:.2f}, from {ridge.bins[0][0]:.2f} to"
+        f" {ridge.bins[-1][1]:.2f}"
+        for ridge in drawn
     )
-    return svg(600, 364, description, body)
+    return svg(WIDTH, bottom + 48, f"{finding}. {words}", body)
+
+
+def _ridges(ridges: Sequence[Ridge], axis: Axis, highest: float) -> Iterator[str]:
+    base = float(TOP)
+    for ridge in ridges:
+        base += ridge.height
+        if not ridge.bins:
+            yield text(LEFT, base - 4, ridge.name, "start", "group")
+            continue
+        yield name_text(LEFT, base - TALLEST - 4, ridge.name, "start")
+        for low, high, share in ridge.bins:
+            yield _bar(axis.at(low), axis.at(high), base, TALLEST * share / highest, f"{share:.0%}")
+        yield mark(axis.at(ridge.mean), base, ridge.kind, f"mean {ridge.mean:.3f}")
+
+
+def _bar(left: float, right: float, base: float, height: float, title: str) -> str:
+    return tag(
+        "rect",
+        tag("title", title),
+        x=left,
+        y=base - height,
+        width=max(right - left - 0.5, 0.5),
+        height=height,
+        class_="human",
+        fill=COLOURS["human"],
+        fill_opacity=0.45,
+    )
 
 
 def scenarios_chart(cross: list[float], best_self: list[float]) -> SafeString:
@@ -43,30 +106,26 @@ def scenarios_chart(cross: list[float], best_self: list[float]) -> SafeString:
     """
     if not cross:
         return NOTHING
-
-    def x(value: float) -> float:
-        return 50 + 300 * min(max(value, 0.0), 1.0)
-
-    def y(value: float) -> float:
-        return 320 - 300 * min(max(value, 0.0), 1.0)
-
-    body = line((x(0), y(0)), (x(1), y(1)), "grid", LINE)
-    body += line((x(0), y(0)), (x(1), y(0)), "grid", LINE)
-    body += line((x(0), y(0)), (x(0), y(1)), "grid", LINE)
-    for tick in (0, 0.5, 1):
-        body += text(x(tick), 338, f"{tick:g}") + text(42, y(tick) + 4, f"{tick:g}", "end")
+    x, y = Axis(0.0, 1.0, 50, 350), Axis(0.0, 1.0, 320, 20)
+    body = [
+        x_grid(x, y.end, y.start),
+        y_grid(y, x.start, x.end),
+        grid_line((x.start, y.start), (x.end, y.end)).replace("grid", "reference"),
+    ]
     for c, s in zip(cross, best_self, strict=True):
-        body += tag(
-            "circle",
-            cx=x(c),
-            cy=y(s),
-            r=3.5,
-            class_="human",
-            fill=COLOURS["human"],
-            fill_opacity=0.45,
+        body.append(
+            tag(
+                "circle",
+                cx=x.at(c),
+                cy=y.at(s),
+                r=3.5,
+                class_="human",
+                fill=COLOURS["human"],
+                fill_opacity=0.45,
+            )
         )
-    body += text(200, 356, "similarity between the two systems")
-    body += text(52, 12, "similarity within the more consistent system", "start")
+    body.append(text(200, 356, "similarity between the two systems"))
+    body.append(text(52, 12, "similarity within the more consistent system", "start"))
     above = sum(s > c for c, s in zip(cross, best_self, strict=True))
     description = (
         f"Self-alignment against cross-alignment of {len(cross)} instances, {above} of them above"

@@ -1,6 +1,7 @@
 """Figures of rating sets: consistency by separability, and the shares of extreme sets."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
 
@@ -29,9 +30,17 @@ SHARES_READING = (
     "Filled marks are the share of rating sets with consistency 0 (contradictory, or ties only), and"
     " hollow marks the share with consistency 1, in each range of separability (δ)."
 )
+STRENGTH_READING = (
+    "A mark is the mean preference of the sets in one range of separability (δ), and the line its 95%"
+    " interval: −1 if the first system of each pair is always preferred at full strength, 1 if the"
+    " second one is, and 0 if neither is. With several pairs of systems, preferences for different"
+    " systems can cancel each other."
+)
 COLUMNS = ("separability", "series", *ESTIMATE_COLUMNS)
 X_LABEL = "separability (δ) of the instance"
-Value = Callable[[SeparabilityRange], Estimate]
+Value = Callable[[SeparabilityRange | RaterSets], Estimate]
+ALL_SETS = "all sets"
+STRENGTH_TITLE = "Preference strength by separability"
 OPEN: dict[Kind, Kind] = {"human": "human-open", "machine": "machine-open"}
 
 
@@ -86,6 +95,35 @@ def _why_none(section: CriterionSection) -> str:
     return section.problems.get("rating_sets", "This criterion has no rating sets.")
 
 
+def strength_figure(section: CriterionSection) -> Figure:
+    """Return the mean preference of humans and machines by separability."""
+    sets = section.rating_sets
+    if sets is None:
+        return empty_figure("preference-strength", STRENGTH_TITLE, _why_none(section))
+    series = [
+        _series(kind, name, of_rater, lambda row: row.preference_strength)
+        for kind, name, of_rater in _raters(section)
+    ]
+    strength = sets.preference_strength
+    return Figure(
+        "preference-strength",
+        STRENGTH_TITLE,
+        f"The mean of all sets is {strength.value:.2f}." if strength.is_defined else "",
+        _drawn(series, sets, STRENGTH_TITLE, y_bounds=(-1.0, 1.0)),
+        COLUMNS,
+        tuple(_cells(series)),
+        STRENGTH_READING,
+        _legend(series),
+    )
+
+
+@dataclass(frozen=True)
+class _SetSeries(Series):
+    """A series, and its value over all sets, which stands only among the numbers."""
+
+    overall: Estimate
+
+
 def _raters(section: CriterionSection) -> Iterator[tuple[Kind, str, RaterSets]]:
     sets = section.rating_sets
     if sets is not None:
@@ -94,22 +132,28 @@ def _raters(section: CriterionSection) -> Iterator[tuple[Kind, str, RaterSets]]:
             yield "machine", machine, of_machine
 
 
-def _series(kind: Kind, name: str, sets: RaterSets, value: Value) -> Series:
+def _series(kind: Kind, name: str, sets: RaterSets, value: Value) -> _SetSeries:
     points = tuple(((row.low + row.high) / 2, value(row)) for row in sets.by_separability)
-    return Series(kind, name, points)
+    return _SetSeries(kind, name, points, value(sets))
 
 
-def _drawn(series: list[Series], sets: RaterSets, finding: str) -> SafeString:
+def _drawn(
+    series: Sequence[Series],
+    sets: RaterSets,
+    finding: str,
+    y_bounds: tuple[float, float] = (0.0, 1.0),
+) -> SafeString:
     ranges = sets.by_separability
     edges = [row.low for row in ranges] + [row.high for row in ranges[-1:]]
-    return range_chart(series, edges or [0, 1], finding=finding, x_label=X_LABEL)
+    return range_chart(series, edges or [0, 1], finding=finding, x_label=X_LABEL, y_bounds=y_bounds)
 
 
-def _legend(series: list[Series]) -> tuple[tuple[Kind, str], ...]:
+def _legend(series: Sequence[Series]) -> tuple[tuple[Kind, str], ...]:
     return tuple((one.kind, one.name) for one in series if one.drawn)
 
 
-def _cells(series: list[Series]) -> Iterator[tuple[Cell, ...]]:
+def _cells(series: Sequence[_SetSeries]) -> Iterator[tuple[Cell, ...]]:
     for one in series:
+        yield (ALL_SETS, one.name, *estimate_cells(one.overall))
         for middle, estimate in one.points:
             yield (middle, one.name, *estimate_cells(estimate))

@@ -20,7 +20,9 @@ class Figure:
     """A chart with its finding as the heading, and the numbers that are drawn.
 
     `chart` is empty if there is nothing to draw; `sentence` then says why. `title` says what a
-    figure shows whose heading states a finding, and is empty where the heading states none.
+    figure shows whose heading states a finding, and is empty where the heading states none. `query`
+    is what the addresses of its files need besides, if the address of the page chose something.
+    A part of the ratings changes only what `is_of_ratings`.
     """
 
     name: str
@@ -32,6 +34,8 @@ class Figure:
     reading: str
     legend: tuple[tuple[Kind, str], ...] = ()
     title: str = ""
+    query: str = ""
+    is_of_ratings: bool = True
 
     @property
     def headings(self) -> list[str]:

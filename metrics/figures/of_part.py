@@ -8,6 +8,8 @@ from metrics.figures.figure import Figure
 
 def of_part(figure: Figure, part: str) -> Figure:
     """Return the figure of a part, named in words, with its title in place of its finding."""
+    if not figure.is_of_ratings:
+        return figure
     title = f"{figure.title or figure.finding}: {part}"
     if not figure.chart:
         return replace(figure, finding=title)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from metrics.figures.agreement import agreement_figure, machine_figures
 from metrics.figures.bias import bias_figure
-from metrics.figures.consistency import consistency_figure, set_shares_figure
+from metrics.figures.consistency import consistency_figure, set_shares_figure, strength_figure
 from metrics.figures.figure import Figure
 from metrics.figures.perception import perception_figures
 from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figure
@@ -21,6 +21,7 @@ def figures_of(section: CriterionSection) -> Iterator[Figure]:
         *machine_figures(section),
         consistency_figure(section),
         set_shares_figure(section),
+        strength_figure(section),
         *perception_figures(section),
         bias_figure(section),
     ]

@@ -1,41 +1,86 @@
 """Figures of the labels that annotators and machines give, by the annotators' majority label."""
 
-from metrics.charts.perception import perception_chart
+import math
+from collections.abc import Iterator, Sequence
+
+from django.utils.safestring import SafeString
+
+from metrics.charts.perception import Band, perception_chart
 from metrics.charts.svg import Kind
 from metrics.figures.figure import Cell, Figure, empty_figure
-from metrics.findings import perception_finding
-from tiebreak.report.model import CriterionSection
+from metrics.findings import central_name, perception_finding
+from tiebreak.report.model import CriterionSection, PerceptionBin
+from tiebreak.report.raters import MAX_LABELS
 from tiebreak.scales import Scale
 
+MAX_PAIRS = 12
 READING = (
-    "Each group of bars has the units with one majority label of annotators, and its heading says how"
-    " many units these are. The bars show how often annotators, and a machine rater, gave each label"
+    "Each group of bars has the units with one majority label of annotators (on ordered scales, one"
+    " median), and its heading says how many units these are. The bars show how often annotators, and a machine rater, gave each label"
     " to these units. Bars of equal height mean that the machine perceives these units as annotators"
     " do; a machine that never gives a tie has no bar there."
 )
-COLUMNS = ("majority_label", "share_of_units", "rater", "label", "share")
+PAIRS_READING = (
+    f"{READING} Bars of one pair of systems stand beside those of the others, because a machine may"
+    " perceive one pair as annotators do and another not. Shares of units add to 1 within a pair."
+)
+COLUMNS = ("units", "majority_label", "share_of_units", "rater", "label", "share")
+TOO_MANY_LABELS = f"Bars are not drawn for more than {MAX_LABELS} labels."
+ALL_UNITS = "all units"
 
 
 def perception_figures(section: CriterionSection) -> list[Figure]:
-    """Return a figure per machine rater, or one of annotators alone."""
-    machines = sorted(section.all_units.machines)
-    if not machines:
-        return [_figure(section, None, "perception")]
-    return [
-        _figure(section, machine, "perception" if number == 1 else f"perception-{number}")
-        for number, machine in enumerate(machines, start=1)
-    ]
+    """Return the figures of each machine rater, or those of annotators alone.
+
+    A machine has one figure of all units and, where there are several pairs of systems, one by pair.
+    """
+    if len(section.labels) > MAX_LABELS:
+        return [empty_figure("perception", perception_finding(section)[0], TOO_MANY_LABELS)]
+    machines: list[str | None] = [*sorted(section.all_units.machines)] or [None]
+    figures = []
+    for number, machine in enumerate(machines, start=1):
+        end = "" if number == 1 else f"-{number}"
+        figures.append(_figure(section, machine, f"perception{end}"))
+        if section.perception_by_systems:
+            figures.append(_pairs_figure(section, machine, f"perception-pairs{end}"))
+    return figures
 
 
 def _figure(section: CriterionSection, machine: str | None, name: str) -> Figure:
     finding, sentence = perception_finding(section)
-    chart = perception_chart(section, label_names(section), machine)
+    bands = [Band("", section.perception)]
+    chart = _chart(section, bands, machine)
     if not chart:
         return empty_figure(name, finding, sentence)
-    legend: tuple[tuple[Kind, str], ...] = (("human", "annotators"),)
-    if machine:
-        legend += (("machine", machine),)
-    return Figure(name, finding, sentence, chart, COLUMNS, _rows(section, machine), READING, legend)
+    rows = tuple(_rows(ALL_UNITS, section.perception, machine))
+    return Figure(name, finding, sentence, chart, COLUMNS, rows, READING, _legend(machine))
+
+
+def _pairs_figure(section: CriterionSection, machine: str | None, name: str) -> Figure:
+    title = f"Labels of annotators{f' and {machine}' if machine else ''} by pair of systems"
+    bands = [Band(pair, bins) for pair, bins in section.perception_by_systems.items() if bins]
+    chart = _chart(section, bands[:MAX_PAIRS], machine)
+    if not chart:
+        return empty_figure(name, title, "No unit has human ratings yet.")
+    left_out = len(bands) - MAX_PAIRS
+    sentence = f"{left_out} more pairs are in the CSV file." if left_out > 0 else ""
+    rows = tuple(row for band in bands for row in _rows(band.name, band.bins, machine))
+    return Figure(name, title, sentence, chart, COLUMNS, rows, PAIRS_READING, _legend(machine))
+
+
+def _chart(section: CriterionSection, bands: list[Band], machine: str | None) -> SafeString:
+    return perception_chart(
+        bands,
+        [str(label) for label in section.labels],
+        names=label_names(section),
+        machine=machine,
+        central=central_name(section),
+    )
+
+
+def _legend(machine: str | None) -> tuple[tuple[Kind, str], ...]:
+    annotators: tuple[tuple[Kind, str], ...] = (("human", "annotators"),)
+    return (*annotators, ("machine", machine)) if machine else annotators
 
 
 def label_names(section: CriterionSection) -> dict[str, str]:
@@ -47,13 +92,12 @@ def label_names(section: CriterionSection) -> dict[str, str]:
     return {str(label): scale.short_name(label) for label in section.labels}
 
 
-def _rows(section: CriterionSection, machine: str | None) -> tuple[tuple[Cell, ...], ...]:
-    return tuple(
-        (row.label, row.share, rater, label, share)
-        for row in section.perception
-        for rater, shares in (
-            ("annotators", row.humans),
-            *(((machine, row.machines[machine]),) if machine else ()),
-        )
-        for label, share in shares.items()
-    )
+def _rows(
+    units: str, bins: Sequence[PerceptionBin], machine: str | None
+) -> Iterator[tuple[Cell, ...]]:
+    for row in bins:
+        shares = {"annotators": row.humans} | ({machine: row.machines[machine]} if machine else {})
+        for rater, distribution in shares.items():
+            for label, share in distribution.items():
+                known = None if math.isnan(share) else share
+                yield (units, row.label, row.share, rater, label, known)

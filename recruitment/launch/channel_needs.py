@@ -10,12 +10,11 @@ from studies.models import Study
 
 
 def channel_needs(study: Study, status: ChannelStatus) -> Iterator[LaunchCheck]:
-    """Yield what the channel lacks beside its status, also if nobody has begun to set it up."""
+    """Yield everything that the channel lacks, also if nobody has begun to set it up."""
     platform = status.platform
     channel = status.channel or Channel(study=study, provider=platform.name)
-    sentence = platform.missing(channel)
-    if sentence and sentence != status.sentence:
-        yield error("not_ready", sentence)
+    for code, sentence in platform.lacks(channel).items():
+        yield error(code, sentence)
     for code, sentence in platform.study_lacks(channel).items():
         yield error(code, sentence, SIZE)
     if platform.is_platform and (problem := address_problem()):

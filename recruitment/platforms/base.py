@@ -88,6 +88,36 @@ class PlatformReport:
 
 
 @dataclass(frozen=True)
+class OfferedFilter:
+    """A filter that the platform offers: choices by key, or a range from `low` to `high`.
+
+    The bounds are text, as they are typed: numbers, or ISO dates if `is_date`.
+    """
+
+    id: str
+    title: str
+    question: str = ""
+    choices: dict[str, str] = field(default_factory=dict)
+    low: str = ""
+    high: str = ""
+    is_date: bool = False
+    is_whole: bool = False
+
+    @property
+    def is_range(self) -> bool:
+        return not self.choices
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """A run of the platform's draft by a test participant, who is not paid."""
+
+    participant: str = ""
+    study: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True)
 class PrivacyNotice:
     """What is stored about participants of a channel, shown to them before they agree.
 
@@ -143,6 +173,10 @@ class Platform:
     rejection_categories: ClassVar[Mapping[str, str]] = {}
     # The fewest characters of the message that a rejected participant reads.
     rejection_length: ClassVar[int] = 1
+    # The least number of eligible people that the platform tells; fewer are told as 0.
+    fewest_told: ClassVar[int] = 1
+    # Filters that most studies use, by ID, which the page offers first.
+    usual_filters: ClassVar[tuple[str, ...]] = ()
     # Whether participants read what a bonus is for; otherwise only the researchers do.
     tells_bonus_reason: ClassVar[bool] = False
 
@@ -154,6 +188,11 @@ class Platform:
     def missing(self, channel: Channel) -> str:
         """Return what a researcher still has to do before anybody can enter; "" if nothing."""
         return ""
+
+    def lacks(self, channel: Channel) -> Mapping[str, str]:
+        """Return everything a researcher still has to do before anybody can enter, by code."""
+        missing = self.missing(channel)
+        return {"not_ready": missing} if missing else {}
 
     def why_not_sending(self, channel: Channel) -> str:
         """Return why the platform sends nobody although the channel is ready; "" if it does."""
@@ -269,6 +308,29 @@ class Platform:
         return ""
 
     def ask_to_return(self, channel: Channel, participation: Participation, reason: str) -> None:
+        self._cannot()
+
+    def offered_filters(self, channel: Channel) -> list[OfferedFilter]:
+        """Return the filters by which participants can be chosen. Slow, so only in tasks."""
+        self._cannot()
+        return []
+
+    def count_eligible(self, channel: Channel) -> int:
+        """Return how many people pass the channel's filters. Slow, so only in tasks."""
+        self._cannot()
+        return 0
+
+    def rehearse(self, channel: Channel, email: str) -> Rehearsal:
+        """Run the draft for a test participant; ``email`` creates one if there is none yet."""
+        self._cannot()
+        return Rehearsal()
+
+    def rehearsal(self, channel: Channel) -> Rehearsal:
+        """Return the last rehearsal, without asking the platform."""
+        return Rehearsal()
+
+    def update_draft(self, channel: Channel) -> None:
+        """Send the current settings to the platform's unpublished study."""
         self._cannot()
 
     def subscribe_webhook(self, channel: Channel, events_url: str) -> str:

@@ -21,12 +21,15 @@ from recruitment.messages import (
     UNEXPECTED_ERROR,
 )
 from recruitment.models import Channel, Payment
+from recruitment.services.eligibility import ask_about_eligibility
 from recruitment.services.payments import approve, ask_to_return, pay, reject
 from recruitment.services.platform_sync import (
     publish,
+    rehearse,
     subscribe_webhook,
     sync_channel,
     transition_platform_study,
+    update_draft,
 )
 from tiebreak.errors import DomainError
 from tiebreak.identifiers import new_public_id
@@ -165,6 +168,11 @@ ACTIONS: dict[str, Callable[[Channel, dict[str, str]], object]] = {
     ),
     "pause": lambda channel, _: transition_platform_study(channel=channel, action="pause"),
     "stop": lambda channel, _: transition_platform_study(channel=channel, action="stop"),
+    "check-eligibility": lambda channel, _: ask_about_eligibility(channel=channel),
+    "rehearse": lambda channel, arguments: rehearse(
+        channel=channel, email=arguments.get("email", "")
+    ),
+    "update-draft": lambda channel, _: update_draft(channel=channel),
     "sync": lambda channel, _: sync_channel(channel=channel),
     "subscribe-webhook": lambda channel, arguments: subscribe_webhook(
         channel=channel, events_url=arguments["events_url"]

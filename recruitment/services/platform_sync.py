@@ -12,11 +12,13 @@ from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.screening import clear_participation
 from jobs.clock import database_now
 from jobs.queue import enqueue
+from recruitment.messages import NO_REHEARSAL_NOW, NOT_OPEN_FOR_REHEARSAL, PUBLISHED_STAYS
 from recruitment.models import Channel, Payment, PlatformEvent, Submission, encrypted
 from recruitment.platforms import PlatformEntry, PlatformReport, SubmissionStatus, get_platform
 from recruitment.platforms.errors import PlatformError
 from recruitment.services.entry import get_or_create_participation
-from recruitment.services.payments import note_reward
+from recruitment.services.payments import note_reward, settle
+from studies.models import Study
 from tiebreak.errors import DomainError
 
 # A platform is asked about one waiting participant at most this often.
@@ -201,6 +203,34 @@ def publish(*, channel: Channel, participants: int, entry_url: str) -> str:
     return channel.external_id
 
 
+def rehearse(*, channel: Channel, email: str) -> None:
+    """Have the platform run the draft for a test participant, who enters the open study."""
+    if not channel.is_unpublished:
+        raise DomainError("is_published", NO_REHEARSAL_NOW)
+    if channel.study.status != Study.Status.OPEN:
+        raise DomainError("not_open", NOT_OPEN_FOR_REHEARSAL)
+    get_platform(channel.provider).rehearse(channel, email)
+
+
+def end_rehearsal(*, channel: Channel) -> int:
+    """Take out the work of test participants, so that their places are free for real ones."""
+    person = get_platform(channel.provider).rehearsal(channel).participant
+    rehearsed = Participation.objects.filter(submission__channel=channel)
+    rehearsed = rehearsed.filter(rater__external_id=person) if person else rehearsed.none()
+    for participation in rehearsed.select_related("study", "rater"):
+        excluded = Participation.Status.EXCLUDED
+        exclude_work(participation=participation, status=excluded, reason="rehearsal")
+        settle(participation=participation)
+    return len(rehearsed)
+
+
+def update_draft(*, channel: Channel) -> None:
+    """Send the channel's settings to the draft, which nobody can see before it is published."""
+    if not channel.is_unpublished:
+        raise DomainError("is_published", PUBLISHED_STAYS)
+    get_platform(channel.provider).update_draft(channel)
+
+
 def subscribe_webhook(*, channel: Channel, events_url: str) -> None:
     """Subscribe to the platform's events; the secret that signs them is stored encrypted."""
     secret = get_platform(channel.provider).subscribe_webhook(channel, events_url)
@@ -210,6 +240,8 @@ def subscribe_webhook(*, channel: Channel, events_url: str) -> None:
 
 def transition_platform_study(*, channel: Channel, action: str) -> str:
     """Publish, start, pause or stop the study on the platform; returns its new status."""
+    if action == "publish":
+        end_rehearsal(channel=channel)
     channel.external_status = get_platform(channel.provider).transition_platform_study(
         channel, action
     )

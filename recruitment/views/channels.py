@@ -14,6 +14,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from recruitment.confirmations import paying_all, publishing, starting, stopping
+from recruitment.costs import RecruitingCost, recruiting_cost
 from recruitment.launch.channel_needs import channel_needs
 from recruitment.messages import (
     CHANNEL_GONE,
@@ -38,6 +39,7 @@ from recruitment.services.channels import (
     reopen_channel,
     save_channel,
 )
+from recruitment.services.eligibility import eligible_people, filters_in_words
 from recruitment.services.platform_actions import enqueue_action
 from recruitment.step_pages import cost_context
 from studies import confirming
@@ -203,6 +205,7 @@ def act(request: HttpRequest, study_id: str, provider: str, action: str) -> Http
             channel=channel,
             action=action,
             participants=participants,
+            email=request.POST.get("email", ""),
             entry_url=entry_url(request, channel),
             events_url=_absolute(request, "recruitment:event", channel),
         )
@@ -235,6 +238,7 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     statuses, cost = channel_statuses(study), cost_context(study).get("cost")
+    people = cost.people if cost else None
     can_change = held_right(request.user, study) in {Right.CHANGE, Right.OWN}
     context = {
         "study": study,
@@ -243,15 +247,23 @@ def _page(
             _status_context(request, study, channel_status, (refused or {}).get(name))
             | (_secrets(request, study, channel_status) if can_change else {})
             | {"token_refused": (tokens_refused or {}).get(name)}
+            | {"cost": _cost(channel_status.channel, people)}
             for channel_status in statuses
             for name in [channel_status.platform.name]
         ],
         "open_channels": [status for status in statuses if status.is_open],
         "drafts": [status.platform.title for status in statuses if status.is_draft_there],
-        "people_needed": cost.people if cost else None,
+        "people_needed": people,
         "is_waiting": any(status.channel and status.channel.pending for status in statuses),
     }
     return render(request, "recruitment/channels.html", context, status=status)
+
+
+def _cost(channel: Channel | None, people: int | None) -> RecruitingCost | None:
+    """Return what the people whom the plan needs cost on this platform."""
+    if channel is None or not people or not get_platform(channel.provider).supports("publish"):
+        return None
+    return recruiting_cost(channel, people)
 
 
 def _status_context(
@@ -261,21 +273,38 @@ def _status_context(
     channel = status.channel or Channel(study=study, provider=platform.name)
     link = entry_url(request, channel) if status.is_open else ""
     typed = request.POST.get("participants", "")
+    needs = list(channel_needs(study, status))
     return {
         "platform": platform,
         "channel": status.channel,
         "is_open": status.is_open,
         "state": status.state.value,
         "sentence": status.sentence,
-        "needs": list(channel_needs(study, status)),
+        "needs": needs,
+        "is_in_needs": any(need.sentence == status.sentence for need in needs),
         "why_kept": status.why_kept,
         "pending": PENDING.get(channel.pending, ""),
         "form": refused or _form(platform, initial=channel.settings or None),
         "link": link if platform.has_one_link else "",
         "has_token": bool(channel.secret),
         "participants": typed if refused else request.GET.get(_participants_key(platform), ""),
-        "can_publish": type(platform).publish is not Platform.publish,
-        "can_subscribe": type(platform).subscribe_webhook is not Platform.subscribe_webhook,
+        "can_publish": platform.supports("publish"),
+        "can_subscribe": platform.supports("subscribe_webhook"),
+        "can_rehearse": platform.supports("rehearse") and channel.is_unpublished,
+        "rehearsal": platform.rehearsal(channel),
+        **_choice_of_people(channel),
+    }
+
+
+def _choice_of_people(channel: Channel) -> dict[str, Any]:
+    """Return who may take part, as far as the platform lets a study choose."""
+    platform = get_platform(channel.provider)
+    if not platform.supports("offered_filters") or not channel.pk:
+        return {}
+    return {
+        "can_choose": True,
+        "filters": filters_in_words(channel),
+        "eligible": eligible_people(channel),
     }
 
 

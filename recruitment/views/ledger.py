@@ -81,7 +81,10 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id, Right.READ)
     entries, search, status = ledger(study), *_wanted(request)
     people = matching(entries.people, search, status)
-    page = Paginator(people, PER_PAGE).get_page(request.GET.get("page_number"))
+    paginator = Paginator(people, PER_PAGE)
+    if not search and not status:
+        paginator.count = entries.totals.participants
+    page = paginator.get_page(request.GET.get("page_number"))
     rows = entries.first_rows(cast(QuerySet[Participation], page.object_list))
     unknown = Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED)
     context = {

@@ -13,7 +13,7 @@ from annotation.models import HIT, Assignment, Participation
 from recruitment.ledger import owed, pays_by_platform, platform_title
 from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.base import MAX_MESSAGE
-from studies.access import Right, researchers_only, right_of, study_for
+from studies.access import Right, held_right, researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
 from tiebreak.identifiers import new_public_id
@@ -36,7 +36,7 @@ def participant(request: HttpRequest, study_id: str, participation_id: str) -> H
     participation = _participation(study, participation_id)
     evidence = evidence_of(participation)
     page = answers_page(participation, request.GET.get("page"))
-    right = right_of(request.user, getattr(study, "role", None))
+    right = held_right(request.user, study)
     context = {
         "study": study,
         "here": "ledger",

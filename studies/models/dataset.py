@@ -178,6 +178,9 @@ class Generation(models.Model):
 
     class Meta:
         ordering = ["instance", "system", "sample_index"]
+        indexes = [
+            models.Index(fields=["instance"], condition=models.Q(is_dummy=True), name="dummy_texts")
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["instance", "system", "sample_index"], name="generation_once"

@@ -60,6 +60,10 @@ NEEDED: dict[str, dict[str, Right]] = {
         **dict.fromkeys(DOWNLOADS, Right.READ),
         "recruitment:settle-payment": Right.OWN,
         "recruitment:pay-many": Right.OWN,
+        "api:pay-many": Right.OWN,
+        "api:pay-participant": Right.OWN,
+        "api:pay-bonus": Right.OWN,
+        "api:reject": Right.OWN,
         "studies:members": Right.OWN,
     },
 }

@@ -1,5 +1,6 @@
 """The researcher's pages in a browser: accessible, and readable on any screen."""
 
+from dataclasses import asdict
 from datetime import timedelta
 from decimal import Decimal
 
@@ -10,7 +11,8 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Participation
 from metrics.services import refresh_report
-from recruitment.models import Channel, Payment
+from recruitment.models import Channel, Eligibility, Payment, Submission
+from recruitment.platforms.base import OfferedFilter
 from recruitment.services.dry_runs import DryRunOptions, start_dry_run
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.instance_selection.scoring import score_separability
@@ -44,10 +46,46 @@ def with_everything(study: Study) -> Study:
         currency="GBP",
         created_at=timezone.now(),
     )
+    on_prolific(participation)
     score_separability(study=study)
     start_dry_run(study=study, options=DryRunOptions(raters=1))
     refresh_report(study=study)
     return study
+
+
+def on_prolific(participation: Participation) -> None:
+    """Let Prolific, with filters to choose from, pay the participant and review their work."""
+    channel = Channel.objects.get(study=participation.study_id, provider="prolific")
+    channel.secret, channel.settings = "x", {"description": "Compare.", "fee_percent": "33.3"}
+    channel.settings["filters"] = [
+        {"filter_id": "languages", "selected_values": ["1"]},
+        {"filter_id": "rate", "selected_range": {"lower": 95}},
+    ]
+    channel.save()
+    offered = [
+        OfferedFilter("languages", "Fluent languages", "Which?", {"1": "English", "2": "Spanish"}),
+        OfferedFilter("rate", "Approval rate", low="0", high="100"),
+        OfferedFilter("born", "Date of birth", low="1900-01-01", high="2010-01-01", is_date=True),
+    ]
+    Eligibility.objects.create(
+        channel=channel,
+        offered=[asdict(one) for one in offered],
+        people=1234,
+        counted_for=channel.settings["filters"],
+        asked_at=timezone.now(),
+    )
+    Submission.objects.filter(participation=participation).update(
+        channel=channel, platform_status="AWAITING REVIEW"
+    )
+
+
+def pages_of(study: Study) -> list[str]:
+    """The pages of a study, and those of a participant and a channel if it has any."""
+    participation = study.participations.order_by("pk").first()
+    if participation is None:
+        return list(PAGES)
+    person = f"participants/{participation.public_id}/"
+    return [*PAGES, person, "recruitment/prolific/eligibility/"]
 
 
 def log_in(page: Page, url: str) -> None:
@@ -68,7 +106,7 @@ def test_every_page_is_accessible(chromium_page: Page, live_server, scheme, widt
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
     log_in(page, live_server.url)
-    for address in PAGES:
+    for address in pages_of(study):
         page.goto(f"{live_server.url}/studies/{study.pk}/{address}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         check_accessible(page)

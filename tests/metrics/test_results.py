@@ -10,10 +10,10 @@ from annotation.services.screening import CheckRecord
 from metrics.contested import contested_units, search_contested
 from metrics.page_rows import rows_of
 from metrics.rater_rows import rater_rows
+from metrics.selectors import stored_report, stored_rows
 from metrics.services import refresh_report
 from tests.metrics.studies import sections
 from tests.tiebreak.formats.bundles import make_bundle, ratings, write_lines
-from tiebreak.report import Report
 from tiebreak.scales import Scale
 
 pytestmark = pytest.mark.django_db
@@ -41,14 +41,14 @@ def study(tmp_path):
 
 @pytest.fixture
 def about(study):
-    report = Report.from_json(refresh_report(study=study).report)
+    report = stored_report(refresh_report(study=study))
     (section,) = sections(report)
     return section.about
 
 
 def stored(study):
     """Return the rows that are stored with a new report."""
-    return rows_of(refresh_report(study=study).page_rows, "preference")
+    return rows_of(stored_rows(refresh_report(study=study)), "preference")
 
 
 def test_annotators_are_listed_with_agreement_speed_and_side(study, about):

@@ -64,6 +64,8 @@ class RatingTable:
         Columns of the file that were ignored.
     is_counted : ndarray of bool, shape (n_ratings,)
         Whether each row enters the statistics.
+    is_planned_repeat : ndarray of bool, shape (n_ratings,)
+        Whether each row repeats a unit, and enters only the raters' self-consistency.
 
     See Also
     --------
@@ -106,11 +108,21 @@ class RatingTable:
     @property
     def is_counted(self) -> NDArray[np.bool_]:
         """Whether each row enters the statistics: its role is main, and no flag excludes it."""
+        main = (self["role"] == "main") & (self["repeat"] == 0)
+        return np.asarray(main & ~self._is_flagged, dtype=bool)
+
+    @property
+    def is_planned_repeat(self) -> NDArray[np.bool_]:
+        """Whether each row is a planned repeat that no flag excludes."""
+        repeat = np.isin(self["role"].astype(str), ["main", "repeat"]) & (self["repeat"] > 0)
+        return np.asarray(repeat & ~self._is_flagged, dtype=bool)
+
+    @property
+    def _is_flagged(self) -> NDArray[np.bool_]:
         flagged = np.zeros(len(self), dtype=bool)
         for flag in EXCLUDING_FLAGS:
             flagged |= self[flag]
-        main = (self["role"] == "main") & (self["repeat"] == 0)
-        return np.asarray(main & ~flagged, dtype=bool)
+        return flagged
 
     @classmethod
     def from_rows(

@@ -11,10 +11,12 @@ from tiebreak.formats import RatingTable
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.report.bias import bias_section
 from tiebreak.report.criterion import Criterion, read_criteria
+from tiebreak.report.dawid_skene import dawid_skene_section
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import REPORT_VERSION, CriterionSection, Origin, Report, SourceSection
-from tiebreak.report.perception import perception_section
+from tiebreak.report.perception import perception_by_systems, perception_section
 from tiebreak.report.raters import raters_section
+from tiebreak.report.repeats import self_consistency_section
 from tiebreak.report.scopes import limit_to_selected
 from tiebreak.report.selection import drawn_units, selection_section
 from tiebreak.report.sets import sets_section
@@ -124,7 +126,7 @@ def _parts(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the parts that could be computed, and reasons by name for those that could not.
 
-    A part that fails does not affect the others. The three parts that all criteria have are empty
+    A part that fails does not affect the others. The four parts that all criteria have are empty
     if they fail.
     """
     parts: dict[str, Any] = {}
@@ -144,17 +146,27 @@ def _parts(
             for name, part in parts.items()
         }
     empty_strata = no_strata(criterion, problems.get("strata", NO_LABEL))
-    return {"strata": empty_strata, "perception": (), "raters": {}} | parts, problems
+    empty = {"strata": empty_strata, "perception": (), "perception_by_systems": {}, "raters": {}}
+    return empty | parts, problems
 
 
 def _makers(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Callable[[], Any]]:
     """Return the functions that compute the parts of a criterion's section, by name."""
-    makers: dict[str, Callable[[], Any]] = {"raters": lambda: raters_section(criterion)}
+    below = seeds.below
+    makers: dict[str, Callable[[], Any]] = {
+        "raters": lambda: raters_section(criterion),
+        "self_consistency": lambda: self_consistency_section(
+            criterion, below("self_consistency"), replicates
+        ),
+    }
     if criterion.labels:
-        makers["strata"] = lambda: strata_section(criterion, seeds, replicates)
-        makers["perception"] = lambda: perception_section(criterion)
+        makers |= {
+            "strata": lambda: strata_section(criterion, seeds, replicates),
+            "perception": lambda: perception_section(criterion),
+            "perception_by_systems": lambda: perception_by_systems(criterion),
+            "dawid_skene": lambda: dawid_skene_section(criterion),
+        }
     if criterion.scale.kind == "preference":
-        below = seeds.below
         makers |= {
             "rating_sets": lambda: sets_section(criterion, below("rating_sets"), replicates),
             "systems": lambda: systems_section(criterion, below("win_rate"), replicates),

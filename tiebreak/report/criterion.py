@@ -36,7 +36,7 @@ class Criterion:
 
     `labels` are the columns of the counts. `unit` and `label` are codes for each row; a label's code
     is −1 if it is unparsed or has no column. `clusters` has the instance of each unit, because
-    intervals resample instances.
+    intervals resample instances. `repeats` has the planned repeats, which no other statistic uses.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Criterion:
     scale_inferred: bool
     labels: tuple[Label, ...]
     rows: RatingTable
+    repeats: RatingTable
     unit: Codes
     label: Codes
     parsed: NDArray[Any]
@@ -109,7 +110,7 @@ def read_criteria(
     """
     problems = Problems()
     criteria, unknown = [], {}
-    counted = table.select(table.is_counted)
+    counted, repeats = table.select(table.is_counted), table.select(table.is_planned_repeat)
     for name in _in_order(counted["criterion"], order):
         rows = counted.select(counted["criterion"] == name)
         declared = scales.get(name)
@@ -123,7 +124,8 @@ def read_criteria(
             continue
         labels = _labels(rows, scale, unparsed, problems)
         problems.check()
-        criteria.append(_criterion(name, scale, declared is None, rows, labels))
+        repeated = repeats.select(repeats["criterion"] == name)
+        criteria.append(_criterion(name, scale, declared is None, rows, labels, repeats=repeated))
     return criteria, unknown
 
 
@@ -159,7 +161,13 @@ def _substitute(scale: Scale, unparsed: str | None) -> Label | None:
 
 
 def _criterion(
-    name: str, scale: Scale, inferred: bool, rows: RatingTable, labels: list[Label | None]
+    name: str,
+    scale: Scale,
+    inferred: bool,
+    rows: RatingTable,
+    labels: list[Label | None],
+    *,
+    repeats: RatingTable,
 ) -> Criterion:
     order = np.lexsort([_text(rows[c]) for c in ("order", "run", "rater", "unit")])
     rows = rows.select(order)
@@ -178,6 +186,7 @@ def _criterion(
         scale_inferred=inferred,
         labels=columns,
         rows=rows,
+        repeats=repeats,
         unit=unit.astype(np.int64),
         label=label,
         parsed=_objects(labels),

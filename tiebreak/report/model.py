@@ -29,6 +29,7 @@ Votes = dict[str, int]
 Distribution = dict[str, ProportionOrNaN]
 Estimates = dict[str, Estimate]
 Problems = dict[str, Reason]
+Matrix = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,10 @@ class RaterSection:
         Number of times that the rater gave each label.
     leave_one_out : Estimate, optional
         Agreement of a human with the most frequent label among the other humans.
+    confusion : tuple of tuple of float, optional
+        Number of units by the most frequent label among the other humans (rows) and the label that
+        this rater gave (columns), both in the order of `labels`. A unit with several most frequent
+        labels is divided equally. Left out for scales with many labels.
     """
 
     kind: Literal["human", "machine"]
@@ -170,6 +175,65 @@ class RaterSection:
     n_unparsed: int
     votes: Votes
     leave_one_out: Estimate | None = None
+    confusion: Matrix | None = None
+
+
+@dataclass(frozen=True)
+class SelfConsistencySection:
+    """Planned repeats: units that a rater saw a second time, with the sides swapped.
+
+    Attributes
+    ----------
+    humans : Estimate
+        Share of the planned repeats that humans answered as they had answered the first time.
+    raters : dict of str to Estimate
+        The same share for each rater with planned repeats.
+    """
+
+    humans: Estimate
+    raters: Estimates
+
+
+@dataclass(frozen=True)
+class DawidSkeneRater:
+    """A human rater in the model of Dawid and Skene.
+
+    Attributes
+    ----------
+    accuracy : float
+        Probability that the rater gives the true label.
+    confusion : tuple of tuple of float
+        Probability of each label that the rater gives (columns) for each true label (rows), both in
+        the order of `labels`.
+    """
+
+    accuracy: ProportionOrNaN
+    confusion: Matrix
+
+
+@dataclass(frozen=True)
+class DawidSkeneSection:
+    """Estimates of the model of Dawid and Skene (1979), in which each unit has one true label.
+
+    Attributes
+    ----------
+    n_units : int
+        Number of units that entered.
+    converged : bool
+        Whether the estimation came to an end. Do not use estimates that did not.
+    prior : dict of str to float
+        Share of units with each true label; NaN without estimates.
+    raters : dict of str to DawidSkeneRater
+        Estimates of each human rater.
+    reason : str, optional
+        Why there are no estimates.
+    """
+
+    n_units: int
+    converged: bool
+    prior: Distribution
+    raters: dict[str, DawidSkeneRater]
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -325,8 +389,14 @@ class CriterionSection:
         Agreement per stratum; the first stratum has all units.
     perception : tuple of PerceptionBin
         Labels by majority label.
+    perception_by_systems : dict of str to tuple of PerceptionBin
+        Labels by majority label for each pair of systems, if there are several pairs.
     raters : dict of str to RaterSection
         Ratings of each rater.
+    self_consistency : SelfConsistencySection, optional
+        Planned repeats that were answered alike.
+    dawid_skene : DawidSkeneSection, optional
+        Estimates of each human's probability of each label, given the true label.
     rating_sets : RatingSetsSection, optional
         Rating sets, for preferences.
     systems : SystemsSection, optional
@@ -351,7 +421,10 @@ class CriterionSection:
     votes: Votes
     strata: Annotated[tuple[StratumSection, ...], {"minItems": 1}]
     perception: tuple[PerceptionBin, ...]
+    perception_by_systems: dict[str, tuple[PerceptionBin, ...]]
     raters: dict[str, RaterSection]
+    self_consistency: SelfConsistencySection | None = None
+    dawid_skene: DawidSkeneSection | None = None
     rating_sets: RatingSetsSection | None = None
     systems: SystemsSection | None = None
     selection: dict[str, PairSelection] | None = None

@@ -10,12 +10,27 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import Distribution, PerceptionBin
+from tiebreak.report.strata import pairs_of_units
 from tiebreak.stats.pairs import central_weights
 
 
 def perception_section(criterion: Criterion) -> tuple[PerceptionBin, ...]:
     """Return one bin per label that is the majority label (or median) of any unit."""
+    return _bins(criterion, central_weights(criterion.humans, level=criterion.scale.level))
+
+
+def perception_by_systems(criterion: Criterion) -> dict[str, tuple[PerceptionBin, ...]]:
+    """Return the bins of each pair of systems, if there are several pairs."""
+    pairs = pairs_of_units(criterion)
+    names = sorted(set(pairs.tolist()) - {""})
+    if len(names) < 2:
+        return {}
     weights = central_weights(criterion.humans, level=criterion.scale.level)
+    return {name: _bins(criterion, weights * (pairs == name)[:, None]) for name in names}
+
+
+def _bins(criterion: Criterion, weights: NDArray[np.float64]) -> tuple[PerceptionBin, ...]:
+    """Return the bins, given the weight of each unit in the bin of each label."""
     total = weights.sum()
     return tuple(
         PerceptionBin(

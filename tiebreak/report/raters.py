@@ -1,49 +1,94 @@
 """Number of ratings, labels, and agreement with the other raters, for each rater."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tiebreak.report.criterion import Criterion
-from tiebreak.report.model import RaterSection
+from tiebreak.report.criterion import Codes, Criterion
+from tiebreak.report.model import Matrix, RaterSection
 from tiebreak.stats.leave_one_out import mode_credits
 from tiebreak.stats.results import Estimate, undefined
 
+# Nobody could read a larger table of labels.
+MAX_LABELS = 12
 NOBODY_ELSE = "Nobody else rated this rater's units."
 NO_INTERVAL = "Intervals are not computed for single raters."
 
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _BesideOthers:
+    """Sums over each rater's ratings of units that other humans rated too.
+
+    A unit with several modes is divided equally. `units` and `agreed` have the shape (raters,), and
+    `confusion` the shape (raters, mode of the others, label), or it is None for many labels.
+    """
+
+    units: Codes
+    agreed: Floats
+    confusion: Floats | None
+
+    def agreement(self, rater: int) -> Estimate:
+        n = int(self.units[rater])
+        if not n:
+            return undefined(NOBODY_ELSE)
+        return Estimate(float(self.agreed[rater] / n), n=n, reason=NO_INTERVAL)
+
+    def matrix(self, rater: int) -> Matrix | None:
+        if self.confusion is None or not self.units[rater]:
+            return None
+        return tuple(tuple(row) for row in self.confusion[rater].tolist())
+
 
 def raters_section(criterion: Criterion) -> dict[str, RaterSection]:
-    credits = [mode_credits(criterion.humans, without=k) for k in range(len(criterion.labels))]
-    names, is_unparsed = criterion.rows["rater"].astype(str), criterion.is_unparsed
-    section = {}
-    for name in sorted(set(names)):
-        mask = names == name
-        is_human = criterion.rows["kind"][mask][0] == "human"
-        labels = criterion.label[mask]
-        section[name] = RaterSection(
-            kind="human" if is_human else "machine",
-            n_ratings=int((~is_unparsed[mask]).sum()),
-            n_unparsed=int(is_unparsed[mask].sum()),
+    names, first, rater = np.unique(
+        criterion.rows["rater"].astype(str), return_index=True, return_inverse=True
+    )
+    is_human = criterion.is_human[first]
+    unparsed = np.bincount(rater, weights=criterion.is_unparsed).astype(np.int64)
+    parsed = np.bincount(rater) - unparsed
+    beside = _beside_others(criterion, rater, len(names))
+    votes = [
+        np.bincount(rater[criterion.label == k], minlength=len(names)) for k in _codes(criterion)
+    ]
+    return {
+        name: RaterSection(
+            kind="human" if is_human[code] else "machine",
+            n_ratings=int(parsed[code]),
+            n_unparsed=int(unparsed[code]),
             votes={
-                str(label): int((labels == code).sum())
-                for code, label in enumerate(criterion.labels)
+                str(label): int(n[code]) for label, n in zip(criterion.labels, votes, strict=True)
             },
-            leave_one_out=_leave_one_out(criterion, mask, credits) if is_human else None,
+            leave_one_out=beside.agreement(code) if is_human[code] else None,
+            confusion=beside.matrix(code),
         )
-    return section
+        for code, name in enumerate(names.tolist())
+    }
 
 
-def _leave_one_out(
-    criterion: Criterion, mask: NDArray[np.bool_], credits: list[NDArray[np.float64]]
-) -> Estimate:
-    """Return a human's agreement with the mode of the others, over units that others rated too."""
-    labels, units = criterion.label[mask], criterion.unit[mask]
-    compared = (labels >= 0) & (criterion.humans[units].sum(axis=1) > 1)
-    pairs = zip(units[compared], labels[compared], strict=True)
-    return _mean([credits[label][unit, label] for unit, label in pairs])
+def _codes(criterion: Criterion) -> range:
+    return range(len(criterion.labels))
 
 
-def _mean(credits: list[float]) -> Estimate:
-    if not credits:
-        return undefined(NOBODY_ELSE)
-    return Estimate(float(np.mean(credits)), n=len(credits), reason=NO_INTERVAL)
+def _beside_others(criterion: Criterion, rater: Codes, n: int) -> _BesideOthers:
+    """Compare each rating with the most frequent labels of the unit's other human ratings."""
+    labels, is_human = len(criterion.labels), criterion.is_human
+    units, agreed = np.zeros(n, dtype=np.int64), np.zeros(n)
+    confusion = np.zeros((n, labels, labels)) if labels <= MAX_LABELS else None
+    for label in _codes(criterion):
+        for without, mask in ((label, is_human), (None, ~is_human)):
+            rows = np.flatnonzero(mask & (criterion.label == label))
+            modes = mode_credits(criterion.humans[criterion.unit[rows]], without=without)
+            units += np.bincount(rater[rows][modes.any(axis=1)], minlength=n)
+            agreed += np.bincount(rater[rows], weights=modes[:, label], minlength=n)
+            if confusion is not None:
+                confusion[:, :, label] += _sums(modes, rater[rows], n)
+    return _BesideOthers(units, agreed, confusion)
+
+
+def _sums(values: Floats, code: Codes, n: int) -> Floats:
+    """Return the sums of the rows with each code."""
+    columns = [np.bincount(code, weights=column, minlength=n) for column in values.T]
+    return np.column_stack(columns)

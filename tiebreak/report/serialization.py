@@ -40,14 +40,24 @@ def _reader(kind: Hashable) -> Callable[[Any], Any]:
         return _dataclass_reader(kind)
     origin, parts = get_origin(kind), get_args(kind)
     if origin is dict:
-        read = _reader(parts[1])
-        return lambda data: {name: read(part) for name, part in data.items()}
+        return _dict_reader(_reader(parts[1]))
     if origin is tuple:
-        read = _reader(parts[0])
-        return lambda data: tuple(read(part) for part in data)
+        return _tuple_reader(_reader(parts[0]))
     if origin is types.UnionType and parts[1] is types.NoneType:
         return _reader(parts[0])
     return _number if kind is float else _same
+
+
+def _dict_reader(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    if read is _same:
+        return dict
+    return lambda data: {name: read(part) for name, part in data.items()}
+
+
+def _tuple_reader(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    if read is _same:
+        return tuple
+    return lambda data: tuple(read(part) for part in data)
 
 
 def _dataclass_reader(kind: type[Any]) -> Callable[[Any], Any]:

@@ -6,6 +6,7 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from math import ceil
@@ -24,10 +25,12 @@ from recruitment.platforms.base import (
     COOKIES,
     KNOWN_AGAIN,
     Ending,
+    OfferedFilter,
     Platform,
     PlatformEntry,
     PlatformReport,
     PrivacyNotice,
+    Rehearsal,
     ReturnInstructions,
     SubmissionStatus,
 )
@@ -38,7 +41,7 @@ from recruitment.platforms.prolific.payloads import (
     StudyDraft,
     maximum_allowed_minutes,
 )
-from recruitment.platforms.prolific.responses import ProlificSubmission
+from recruitment.platforms.prolific.responses import Bound, Filter, ProlificSubmission
 from recruitment.platforms.prolific.signatures import (
     EntryRefused,
     check_claimed_age,
@@ -111,6 +114,20 @@ NOT_SENDING = {
 }
 
 
+DEVICES = (
+    ("", "All devices"),
+    ("desktop", "Computers only"),
+    ("desktop,tablet", "Computers and tablets"),
+    ("tablet,mobile", "Tablets and phones"),
+    ("mobile", "Phones only"),
+)
+CONTENT_WARNINGS = (
+    ("", "None"),
+    ("sensitive", "Sensitive content"),
+    ("explicit", "Explicit content"),
+)
+
+
 class ProlificSettings(forms.Form):
     is_secure = forms.BooleanField(
         label="Signed links only",
@@ -128,6 +145,19 @@ class ProlificSettings(forms.Form):
         required=False,
         help_text="The ID of the Prolific workspace. It is needed for webhooks, which let Prolific"
         " notify this server immediately.",
+    )
+    devices = forms.ChoiceField(
+        choices=DEVICES,
+        required=False,
+        help_text="Long texts and comparisons are hard to read on a phone.",
+    )
+    content_warning = forms.ChoiceField(
+        choices=CONTENT_WARNINGS,
+        required=False,
+        help_text="Shown on Prolific before people begin, so that they can decide.",
+    )
+    content_warning_details = forms.CharField(
+        required=False, max_length=500, help_text="What people may come across."
     )
     fee_percent = forms.DecimalField(
         label="Platform fee (%)", initial="33.3", min_value=0, max_value=100, required=False
@@ -156,19 +186,34 @@ class Prolific(Platform):
     paid_per = Participation.PaidPer.STUDY
     settings_form = ProlificSettings
     is_platform = True
-    settings_of_account = frozenset({"workspace"})
+    settings_of_account = frozenset({"workspace", "rehearsal"})
     has_token = True
     approves_together = True
     entry_parameters = PARAMETERS
     rejection_categories = REJECTION_CATEGORIES
     rejection_length = 100
+    fewest_told = 25
+    usual_filters = (
+        "fluent-languages",
+        "first-language",
+        "current-country-of-residence",
+        "approval_rate",
+        "approval_numbers",
+        "age",
+    )
 
     def missing(self, channel: Channel) -> str:
+        return next(iter(self.lacks(channel).values()), "")
+
+    def lacks(self, channel: Channel) -> Mapping[str, str]:
         if channel.external_id:
-            return ""
-        if not channel.secret:
-            return "Enter your Prolific access token below and save."
-        return "Enter the number of participants below and create the draft on Prolific."
+            return {}
+        present = {
+            "no_token": channel.secret,
+            "no_description": channel.settings.get("description"),
+        }
+        lacking = {code: NEEDS_OF_CHANNEL[code] for code, value in present.items() if not value}
+        return lacking | {"no_draft": NEEDS_OF_CHANNEL["no_draft"]}
 
     def why_not_sending(self, channel: Channel) -> str:
         if channel.is_unpublished:
@@ -203,7 +248,7 @@ class Prolific(Platform):
     def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
         names = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
         person, study, submission = (_id(request, name) for name in names)
-        if channel.external_id and study != channel.external_id:
+        if channel.external_id and study not in self._studies(channel):
             raise DomainError("other_study", OTHER_STUDY, status=403)
         is_confirmed = _is_signed(request, channel, person, submission)
         return PlatformEntry(person, submission, is_confirmed=is_confirmed)
@@ -214,8 +259,12 @@ class Prolific(Platform):
         with _client(channel) as client:
             submission = client.submission(participation.submission_id)
         person = participation.rater.external_id
-        is_own = (submission.participant, submission.study) == (person, channel.external_id)
+        is_own = submission.participant == person and submission.study in self._studies(channel)
         return is_own and STATUSES.get(submission.status) in ACTIVE_STATUSES
+
+    def _studies(self, channel: Channel) -> set[str]:
+        """Return the IDs of the study on Prolific and of its rehearsal."""
+        return {channel.external_id, self.rehearsal(channel).study} - {""}
 
     def return_instructions(
         self, channel: Channel, submission: Submission | None, ending: Ending
@@ -297,6 +346,42 @@ class Prolific(Platform):
             _keep_settings(channel, codes=channel.settings.get("codes") or codes)
             self._renew_old_keys(channel)
             return client.create_study(_draft(channel, participants, entry_url)).id
+
+    def offered_filters(self, channel: Channel) -> list[OfferedFilter]:
+        with _client(channel) as client:
+            return [_offered(one) for one in client.filters(channel.settings.get("workspace", ""))]
+
+    def count_eligible(self, channel: Channel) -> int:
+        stored = channel.settings
+        with _client(channel) as client:
+            return client.count_eligible(stored.get("filters", []), stored.get("workspace", ""))
+
+    def rehearse(self, channel: Channel, email: str) -> Rehearsal:
+        """Rehearse with a test participant, whose ID is kept for the next time."""
+        study, person = _published(channel), self.rehearsal(channel).participant
+        if not person and not email:
+            raise DomainError("no_test_email", NO_TEST_EMAIL, status=400)
+        try:
+            with _client(channel) as client:
+                if not person:
+                    person = client.create_test_participant(email)
+                    _keep_settings(channel, rehearsal={"participant": person})
+                test_study, url = client.test_study(study)
+        except PlatformError as error:
+            if error.platform_status in NOT_ENABLED:
+                raise DomainError("no_rehearsals", NO_REHEARSALS) from error
+            raise
+        rehearsal = Rehearsal(person, test_study, url)
+        _keep_settings(channel, rehearsal=asdict(rehearsal))
+        return rehearsal
+
+    def rehearsal(self, channel: Channel) -> Rehearsal:
+        return Rehearsal(**channel.settings.get("rehearsal", {}))
+
+    def update_draft(self, channel: Channel) -> None:
+        entry_url = channel.settings.get("entry_url", "")
+        with _client(channel) as client:
+            client.update_draft(_published(channel), _draft(channel, 0, entry_url))
 
     def transition_platform_study(self, channel: Channel, action: str) -> str:
         with _client(channel) as client:
@@ -485,6 +570,20 @@ def _report(submission: ProlificSubmission) -> PlatformReport:
     )
 
 
+# How Prolific answers where a workspace may not rehearse.
+NOT_ENABLED = {403, 404}
+NO_REHEARSALS = (
+    "Prolific has not enabled rehearsals for this workspace. Ask Prolific's support to enable test"
+    " studies, or use the pages Preview and Dry run instead."
+)
+NO_TEST_EMAIL = (
+    "Enter an email address for the test participant, one that nobody has used on Prolific."
+)
+NEEDS_OF_CHANNEL = {
+    "no_token": "Enter your Prolific access token below and save.",
+    "no_description": "Write the description that participants read on Prolific, and save.",
+    "no_draft": "Enter the number of participants below and create the draft on Prolific.",
+}
 NEEDS_OF_STUDY = {
     "no_reward": "Enter the reward per annotator in the design, because Prolific shows it.",
     "no_minutes": (
@@ -506,6 +605,7 @@ def _draft(channel: Channel, participants: int, entry_url: str) -> StudyDraft:
     assert study.hits_per_annotator is not None
     minutes = ceil(study.minutes_per_hit * study.hits_per_annotator)
     _keep_settings(channel, entry_url=entry_url)
+    stored = channel.settings
     return StudyDraft(
         name=study.title,
         internal_name=f"{study.title} ({study.pk})",
@@ -517,7 +617,29 @@ def _draft(channel: Channel, participants: int, entry_url: str) -> StudyDraft:
         maximum_allowed_time=maximum_allowed_minutes(minutes),
         reward=int(study.reward * 100),
         total_available_places=participants,
+        device_compatibility=[name for name in stored.get("devices", "").split(",") if name],
+        content_warnings=[stored["content_warning"]] if stored.get("content_warning") else [],
+        content_warning_details=stored.get("content_warning_details", ""),
+        filters=stored.get("filters", []),
     )
+
+
+def _offered(offered: Filter) -> OfferedFilter:
+    low, high = ("" if bound is None else _plain(bound) for bound in (offered.low, offered.high))
+    return OfferedFilter(
+        id=offered.id,
+        title=offered.title,
+        question=offered.question,
+        choices=dict(offered.choices),
+        low=low,
+        high=high,
+        is_date=offered.data_type == "date",
+        is_whole=offered.data_type == "integer",
+    )
+
+
+def _plain(bound: Bound) -> str:
+    return f"{bound:g}" if isinstance(bound, float) else str(bound)
 
 
 def _completion_codes(channel: Channel, participants: int) -> list[CompletionCode]:

@@ -35,9 +35,12 @@ from recruitment.platforms.prolific.errors import (
 from recruitment.platforms.prolific.payloads import StudyDraft
 from recruitment.platforms.prolific.responses import (
     Data,
+    Filter,
     ProlificSubmission,
     StudyState,
     Subscription,
+    read_count,
+    read_filter,
     read_id,
     read_object,
     read_rows,
@@ -117,6 +120,47 @@ class ProlificClient:
     def check_token(self) -> None:
         """Raise `PlatformError` unless Prolific accepts the token."""
         self._ask(read_id, "GET", "users/me/")
+
+    def filters(self, workspace_id: str) -> list[Filter]:
+        """Return the filters by which participants can be chosen."""
+        params = {"workspace_id": _checked(workspace_id)} if workspace_id else None
+        return self._ask(
+            lambda data: [read_filter(row) for row in read_rows(data)],
+            "GET",
+            "filters/",
+            params=params,
+        )
+
+    def count_eligible(self, filters: Sequence[Data], workspace_id: str) -> int:
+        """Return how many participants pass all filters; Prolific says 0 for fewer than 25."""
+        body: Data = {"filters": list(filters)}
+        body |= {"workspace_id": _checked(workspace_id)} if workspace_id else {}
+        return self._ask(read_count, "POST", "eligibility-count/", body=body)
+
+    def create_test_participant(self, email: str) -> str:
+        """Create a participant who takes part in test studies only, and return their ID."""
+        path, body = "researchers/participants/", {"email": email}
+        return self._ask(
+            lambda data: read_text(data, "participant_id"),
+            "POST",
+            path,
+            body=dict(body),
+            is_repeatable=False,
+        )
+
+    def test_study(self, study_id: str) -> tuple[str, str]:
+        """Publish a copy of a draft to test participants, and return its ID and address."""
+        return self._ask(
+            lambda data: (read_text(data, "study_id"), read_text(data, "study_url")),
+            "POST",
+            f"studies/{_checked(study_id)}/test-study",
+            is_repeatable=False,
+        )
+
+    def update_draft(self, study_id: str, draft: StudyDraft) -> StudyState:
+        """Change what participants are told about an unpublished study, and who may take part."""
+        body = draft.changeable()
+        return self._ask(read_study, "PATCH", f"studies/{_checked(study_id)}/", body=body)
 
     def create_study(self, draft: StudyDraft) -> StudyState:
         """Create an unpublished study. Not repeated if the first request may have created one."""

@@ -75,6 +75,14 @@ class StudyDraft:
         }
         return always | {name: value for name, value in optional.items() if value}
 
+    def changeable(self) -> Data:
+        """Return the part of the request body that changes a draft which exists."""
+        return {name: value for name, value in self.payload().items() if name not in _FIXED}
+
+
+# What of a draft decides where people come from and what they are paid with: it stays.
+_FIXED = ("external_study_url", "completion_codes", "total_available_places", "internal_name")
+
 
 def maximum_allowed_minutes(estimated: int) -> int:
     """Return the smallest maximum time that Prolific accepts for this estimate, in minutes."""

@@ -1,6 +1,7 @@
 """Readers of Prolific's responses: each raises `Unreadable` if a required field is missing."""
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -37,6 +38,25 @@ class Subscription:
 
     id: str
     hook_secret: str = field(repr=False)
+
+
+Bound = float | str
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A filter by which participants can be chosen.
+
+    A range has bounds `low` and `high`, numbers or ISO dates, and no choices.
+    """
+
+    id: str
+    title: str
+    question: str = ""
+    choices: Mapping[str, str] = field(default_factory=dict)
+    low: Bound | None = None
+    high: Bound | None = None
+    data_type: str = ""
 
 
 LARGEST = sys.float_info.max
@@ -122,6 +142,39 @@ def read_submission(data: Data, study_id: str = "") -> ProlificSubmission:
         completed_at=completed,
         time_taken_s=taken,
     )
+
+
+def read_filter(data: Data) -> Filter:
+    """Read one filter that Prolific offers: choices to select from, or a range of numbers."""
+    choices = data.get("choices")
+    is_range = data.get("type") == "range"
+    return Filter(
+        id=read_text(data, "filter_id"),
+        title=read_text(data, "title"),
+        question=_optional_text(data, "question", "description") or "",
+        choices={} if is_range else _texts(choices),
+        low=_bound(data, "min") if is_range else None,
+        high=_bound(data, "max") if is_range else None,
+        data_type=_optional_text(data, "data_type") or "",
+    )
+
+
+def _texts(choices: object) -> dict[str, str]:
+    if not isinstance(choices, dict):
+        raise Unreadable
+    return {str(key): str(text) for key, text in choices.items()}
+
+
+def _bound(data: Data, name: str) -> Bound | None:
+    value = data.get(name)
+    return value if isinstance(value, str) else _number(data, name)
+
+
+def read_count(data: Data) -> int:
+    count = _number(data, "count")
+    if count is None:
+        raise Unreadable
+    return int(count)
 
 
 def read_subscription_id(data: Data, request: Data) -> str:

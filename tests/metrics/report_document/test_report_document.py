@@ -31,6 +31,7 @@ from metrics.report_document.pdf import as_pdf, typst_string
 from metrics.report_document.results import result_sections
 from metrics.report_document.study_facts import deviation_table, exclusion_table, flow_table
 from metrics.report_files import write_report_files
+from metrics.selectors import stored_report
 from metrics.services import refresh_report
 from recruitment.services.lifecycle import close_study, reopen_study
 from studies.models import Study
@@ -50,7 +51,7 @@ def study(tmp_path) -> Study:
 
 
 def report_of(study: Study) -> Report:
-    return Report.from_json(refresh_report(study=study).report)
+    return stored_report(refresh_report(study=study))
 
 
 def cells_of(document: ReportDocument) -> set[str]:

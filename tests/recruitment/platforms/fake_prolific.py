@@ -54,6 +54,40 @@ AFTER_ACTION = {
     "FIXED_SCREEN_OUT_PAYMENT": "SCREENED OUT",
     "DYNAMIC_PAYMENT": "PARTIALLY APPROVED",
 }
+FILTERS: tuple[Data, ...] = (
+    {
+        "filter_id": "fluent-languages",
+        "title": "Fluent languages",
+        "question": "Which of the following languages are you fluent in?",
+        "type": "select",
+        "choices": {"19": "English", "58": "Spanish", "3": "Arabic"},
+        "data_type": "ChoiceID",
+    },
+    {
+        "filter_id": "current-country-of-residence",
+        "title": "Current country of residence",
+        "question": "In what country do you currently reside?",
+        "type": "select",
+        "choices": {"0": "United Kingdom", "1": "United States"},
+        "data_type": "ChoiceID",
+    },
+    {
+        "filter_id": "approval_rate",
+        "title": "Approval rate",
+        "type": "range",
+        "min": 0,
+        "max": 100,
+        "data_type": "integer",
+    },
+    {
+        "filter_id": "date-of-birth",
+        "title": "Date of birth",
+        "type": "range",
+        "min": "1900-01-01",
+        "max": "2010-12-31",
+        "data_type": "date",
+    },
+)
 GARBAGE = {
     "html": b"<html><body>Down for maintenance</body></html>",
     "truncated": b'{"id": "65',
@@ -130,6 +164,10 @@ class FakeProlific:
         self.secrets: dict[str, str] = {}
         self.subscriptions: dict[str, Data] = {}
         self.events: list[Event] = []
+        self.filters: list[Data] = [dict(one) for one in FILTERS]
+        self.pool = 200_000
+        self.has_test_mode = True
+        self.test_participants: list[str] = []
         self.messages: list[tuple[str, str]] = []
         self.lock = RLock()
         self._faults: deque[Fault] = deque()
@@ -546,6 +584,40 @@ def _confirm(fake: FakeProlific, request: Request, subscription: str) -> Answer:
     return _json(200, {key: value for key, value in state.items() if key != "hook_secret"})
 
 
+def _list_filters(fake: FakeProlific, request: Request) -> Answer:
+    return _json(200, {"results": fake.filters})
+
+
+def _count_eligible(fake: FakeProlific, request: Request) -> Answer:
+    """Each filter halves the pool."""
+    known = {one["filter_id"] for one in fake.filters}
+    unknown = [one["filter_id"] for one in request.body["filters"] if one["filter_id"] not in known]
+    if unknown:
+        raise Refusal(400, f"Unknown filters: {', '.join(unknown)}")
+    return _json(200, {"count": fake.pool >> len(request.body["filters"])})
+
+
+def _create_test_participant(fake: FakeProlific, request: Request) -> Answer:
+    if not fake.has_test_mode:
+        raise Refusal(403, "This feature is not enabled for your workspace.")
+    participant = fake.new_id()
+    fake.test_participants.append(participant)
+    return _json(201, {"participant_id": participant})
+
+
+def _test_study(fake: FakeProlific, request: Request, study: str) -> Answer:
+    """Publish a copy of a draft to the test participants."""
+    state = _known(fake.studies, study)
+    if not fake.has_test_mode:
+        raise Refusal(403, "This feature is not enabled for your workspace.")
+    if state["status"] != "UNPUBLISHED" or not fake.test_participants:
+        raise Refusal(400, "A test study needs a draft and a test participant.")
+    copy = {**state, "id": fake.new_id(), "status": "ACTIVE"}
+    fake.studies[copy["id"]] = copy
+    url = f"https://app.prolific.com/studies/{copy['id']}"
+    return _json(200, {"study_id": copy["id"], "study_url": url})
+
+
 SUBMISSION_ACTIONS: dict[Any, Callable[[FakeProlific, Data, Data], str]] = {
     "APPROVE": _approve,
     "REJECT": _reject,
@@ -555,6 +627,10 @@ SUBMISSION_ACTIONS: dict[Any, Callable[[FakeProlific, Data, Data], str]] = {
 ROUTES: list[tuple[str, str, Callable[..., Answer]]] = [
     ("GET", "/api/v1/users/me/", lambda fake, _: _json(200, {"id": "researcher1"})),
     ("POST", "/api/v1/studies/", _create_study),
+    ("GET", "/api/v1/filters/", _list_filters),
+    ("POST", "/api/v1/eligibility-count/", _count_eligible),
+    ("POST", "/api/v1/researchers/participants/", _create_test_participant),
+    ("POST", "/api/v1/studies/([^/]+)/test-study", _test_study),
     ("GET", "/api/v1/studies/([^/]+)/", _get_study),
     ("PATCH", "/api/v1/studies/([^/]+)/", _update_study),
     ("POST", "/api/v1/studies/([^/]+)/transition/", _transition_study),

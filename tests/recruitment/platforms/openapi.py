@@ -119,5 +119,10 @@ def _references(schema: Any) -> Iterator[str]:
 
 @cache
 def _registry() -> Registry[Any]:
-    resource = Resource.from_contents(document(), default_specification=DRAFT202012)
+    """The schemas, with `anyOf` for `oneOf`: the description means it.
+
+    It admits an integer or a number as a bound, and 95 is both.
+    """
+    contents = json.loads(json.dumps(document()).replace('"oneOf"', '"anyOf"'))
+    resource = Resource.from_contents(contents, default_specification=DRAFT202012)
     return Registry().with_resource(URI, resource)

@@ -1,14 +1,17 @@
 """What researchers do about participants: money moves once, and refusals say why."""
 
 from decimal import Decimal
+from io import StringIO
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Participation, Rating
 from annotation.services.exclusion import exclude_work
 from annotation.services.participations import finish_participation
+from recruitment.costs import spending
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment, Submission
 from recruitment.services.participants import (
@@ -137,6 +140,15 @@ def test_what_cannot_be_approved_is_paid_as_a_bonus_beside_the_others(fake):
     kinds = Payment.objects.order_by("participation").values_list("kind", "status")
     assert list(kinds) == [("reward", "paid"), ("owed", "paid")]
     assert fake.submissions[bob.submission_id]["bonus_payments"] == [150]
+
+
+def test_a_bonus_is_not_taken_for_the_reward(fake):
+    channel, (ann,) = submitted(fake)
+    pay_bonus(participation=ann, **BONUS)
+    pay_awaiting(study=channel.study, total=Decimal("1.50"))
+    assert approvals(fake) == [[ann.submission_id]]
+    spent = spending(channel.study)
+    assert (spent.paid, spent.committed) == (Decimal("2.00"), Decimal("7.50"))
 
 
 def test_a_refused_approval_keeps_nobody_else_from_being_paid(fake):
@@ -284,3 +296,29 @@ def test_the_pages_of_money_check_the_csrf_token(owner_client, django_user_model
     ]
     statuses = {strict.post(path, {"list": "all"}).status_code for path in (pay_many(study), *acts)}
     assert statuses == {403}
+
+
+def run(study, *arguments: str) -> str:
+    out = StringIO()
+    call_command("participants", study.pk, *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_the_command_does_what_the_page_does():
+    study, (ann, bob) = two_who_completed()
+    name = ann.rater.pseudonym
+    assert bob.rater.pseudonym in run(study, "list")
+    with pytest.raises(CommandError, match="total_differs"):
+        run(study, "pay", "--total", "1")
+    run(study, "pay", name, "--total", "2")
+    assert [payment.participation for payment in Payment.objects.all()] == [ann]
+    run(study, "exclude", name, "--reason", "Failed the checks.")
+    assert study.events.get(verb="exclude").details["reason"] == "Failed the checks."
+    run(study, "reinstate", name)
+    assert Rating.objects.counted().count() == 2
+    with pytest.raises(CommandError, match="no_platform"):
+        run(study, "bonus", name, "--amount", "1", "--reason", "Thanks.", "--key", "k")
+    with pytest.raises(CommandError, match="no_platform"):
+        run(study, "reject", name, "--message", LONG)
+    with pytest.raises(CommandError):
+        run(study, "exclude", "nobody")

@@ -1,0 +1,69 @@
+"""Tables of shares, in which larger shares are darker."""
+
+from collections.abc import Sequence
+
+from django.utils.safestring import SafeString
+
+from metrics.charts.svg import COLOURS, NOTHING, Kind, name_text, shortened, svg, tag, text
+
+CELL_WIDTH, CELL_HEIGHT, TOP, MARGIN = 72, 40, 72, 20
+# Text on the darkest cell is still easy to read.
+DARKEST = 0.45
+
+
+def matrix_chart(
+    names: Sequence[str],
+    shares: Sequence[Sequence[float | None]],
+    *,
+    finding: str,
+    labels: tuple[str, str],
+    kind: Kind = "human",
+) -> SafeString:
+    """Draw a row and a column per name; ``labels`` name the rows and the columns.
+
+    A row without known shares is left empty.
+    """
+    known = [share for row in shares for share in row if share is not None]
+    if not known:
+        return NOTHING
+    left = 16 + 6.4 * max(len(shortened(name)) for name in names)
+    body = [
+        text(2, 16, f"rows: {labels[0]}", "start"),
+        text(2, 34, f"columns: {labels[1]}", "start"),
+    ]
+    for column, name in enumerate(names):
+        body.append(name_text(left + CELL_WIDTH * (column + 0.5), TOP - 14, name, "middle"))
+    for row, name in enumerate(names):
+        top = TOP + CELL_HEIGHT * row
+        body.append(name_text(left - 8, top + CELL_HEIGHT / 2 + 4, name))
+        for column, share in enumerate(shares[row]):
+            body.append(_cell(left + CELL_WIDTH * column, top, share, kind))
+    height = TOP + CELL_HEIGHT * len(names) + MARGIN
+    words = "; ".join(
+        _row_in_words(names, name, row) for name, row in zip(names, shares, strict=True)
+    )
+    width = max(left + CELL_WIDTH * len(names), 6.4 * max(map(len, labels)) + 60) + MARGIN
+    return svg(width, height, f"{finding}. {labels[0]}, {labels[1]}: {words}", body)
+
+
+def _cell(left: float, top: float, share: float | None, kind: Kind) -> str:
+    name = kind.partition("-")[0]
+    cell = tag(
+        "rect",
+        x=left,
+        y=top,
+        width=CELL_WIDTH - 2,
+        height=CELL_HEIGHT - 2,
+        class_=name,
+        fill=COLOURS[name],
+        fill_opacity=0.04 + (DARKEST - 0.04) * (share or 0.0),
+    )
+    words = "–" if share is None else f"{share:.0%}"
+    return cell + text(left + CELL_WIDTH / 2, top + CELL_HEIGHT / 2 + 4, words, css_class="name")
+
+
+def _row_in_words(names: Sequence[str], name: str, row: Sequence[float | None]) -> str:
+    cells = [
+        f"{other} {share:.0%}" for other, share in zip(names, row, strict=True) if share is not None
+    ]
+    return f"{name}: {', '.join(cells) or 'no units'}"

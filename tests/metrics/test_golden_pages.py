@@ -1,0 +1,222 @@
+"""The pages show the published studies' golden values, and the figures' files have their digits."""
+
+import csv
+import io
+from functools import partial
+from typing import Any
+
+import lxml.html
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from annotation.importing import import_study
+from metrics import services
+from metrics.services import refresh_report
+from studies.instance_selection.scoring import score_separability
+from studies.models import Study
+from tests.metrics.test_golden_report import SEPARABILITY
+from tests.paths import GOLDEN
+from tests.tiebreak.stats.published import golden
+from tiebreak.report import build_report
+
+pytestmark = pytest.mark.django_db
+
+PANDALM, JUDGE = "PandaLM-test", "pandalm-7b"
+STRATA = {
+    "PA=1": "all give the same label",
+    "0.60<=PA<1": "60% to under 80% give the majority label",
+    "PA<0.60": "under 60% give the majority label",
+}
+COEFFICIENTS = {
+    "krippendorff_alpha": "kalpha_nominal_HH",
+    "percentage_agreement": "pct_agreement_HH",
+    "randolph_kappa": "randolph_HH",
+    "fleiss_kappa": "fleiss_HH",
+    "leave_one_out": "LOO_expected_HH",
+}
+
+
+class Pages:
+    """The pages of one study and its figures' files, as a researcher gets them."""
+
+    def __init__(self, client: Client, study: Study, criterion: str = "preference") -> None:
+        self.client, self.study, self.criterion = client, study, criterion
+
+    def overview(self) -> Any:
+        return self._page(reverse("metrics:dashboard", args=[self.study.pk]))
+
+    def results(self, slug: str) -> Any:
+        return self._page(reverse("metrics:results-tab", args=[self.study.pk, slug]))
+
+    def _page(self, address: str) -> Any:
+        answer = self.client.get(f"{address}?criterion={self.criterion}")
+        assert answer.status_code == 200
+        return lxml.html.fromstring(answer.content.decode())
+
+    def data(self, figure: str) -> list[dict[str, str]]:
+        address = reverse("metrics:figure", args=[self.study.pk, self.criterion, figure, "csv"])
+        answer = self.client.get(address)
+        assert answer.status_code == 200, figure
+        return list(csv.DictReader(io.StringIO(answer.content.decode())))
+
+
+@pytest.fixture
+def pages(tmp_path, admin_client, monkeypatch):
+    """Import a published study; its values need no long bootstrap."""
+    monkeypatch.setattr(services, "build_report", partial(build_report, replicates=20))
+
+    def imported(reader: str, *parts: str, criterion: str = "preference", score: str = "") -> Pages:
+        path, bundle = GOLDEN.joinpath(*parts), tmp_path / "bundle"
+        call_command("convert", reader, str(path), "--out", str(bundle), verbosity=0)
+        study = import_study(path=bundle).study
+        if score:
+            Study.objects.filter(pk=study.pk).update(similarity=score)
+            study.refresh_from_db()
+            score_separability(study=study)
+        refresh_report(study=study)
+        return Pages(admin_client, study, criterion)
+
+    return imported
+
+
+def leading(page: Any, title: str) -> str:
+    """Return one of the five numbers as it is shown."""
+    (number,) = (
+        entry.xpath("string(dd/span[@class='value'])")
+        for entry in page.xpath("//dl[@class='leading']/div")
+        if entry.xpath("string(dt)").strip() == title
+    )
+    return number
+
+
+def shown(page: Any, row: str, column: int = 0, table: str = "") -> str:
+    """Return a value of a table by its row, and the position among the row's values."""
+    within = f"//table[caption='{table}']" if table else "//table"
+    (values,) = (
+        line.xpath(".//td[@class='number']")
+        for line in page.xpath(f"{within}//tr")
+        if line.xpath("string(th)").strip() == row
+    )
+    return values[column].xpath("string(span[@class='value'])")
+
+
+def value(dataset: str, statistic: str, stratum: str) -> float:
+    return float(golden()[dataset, statistic, stratum])
+
+
+def check(text: str, expected: float, decimals: int = 2) -> None:
+    """Compare what is shown with a golden value, which has four digits itself."""
+    assert float(text) == pytest.approx(expected, abs=0.5 * 10**-decimals + 0.5e-4)
+    assert len(text.partition(".")[2]) == decimals
+
+
+def digits(text: str) -> str:
+    return f"{float(text):.4f}"
+
+
+def row_of(rows: list[dict[str, str]], **cells: str) -> dict[str, str]:
+    (row,) = (row for row in rows if cells.items() <= row.items())
+    return row
+
+
+@pytest.mark.parametrize("dataset", SEPARABILITY)
+def test_the_separability_configurations(dataset, pages):
+    study = pages("mturk", "separability", SEPARABILITY[dataset], score="rouge1")
+    of_pairs, of_sets = "250 pairs x3 raters", "150 sets"
+    alpha = value(dataset, "kalpha_nominal per pair", of_pairs)
+    consistency = value(dataset, "mean_consistency", of_sets)
+    zero = value(dataset, "rating_sets inconsistent (c=0)", of_sets)
+    perfect = value(dataset, "rating_sets perfectly consistent (c=1)", of_sets)
+    strength = value(dataset, "mean preference strength (Eq.7)", of_sets)
+    a, tie, b = (int(n) for n in golden()[dataset, "votes A/tie/B", "750 votes"].split("/"))
+    best = max(a + tie / 2, b + tie / 2) / (a + tie + b)
+
+    overview = study.overview()
+    check(leading(overview, "Agreement"), alpha)
+    check(leading(overview, "Consistency"), consistency)
+    check(leading(overview, "Win rate"), best)
+    agreement = study.results("agreement")
+    check(shown(agreement, "all units"), alpha)
+    check(shown(agreement, "all units", 4), value(dataset, "LOO_expected_HH", of_pairs))
+    sets = study.results("consistency")
+    check(shown(sets, "Inconsistent (consistency 0)"), zero)
+    check(shown(sets, "Perfectly consistent (consistency 1)"), perfect)
+    check(shown(sets, "Preference strength (negative: A, positive: B)"), strength)
+
+    rates = study.data("win-rates")
+    assert digits(rates[0]["value"]) == f"{best:.4f}"
+    assert digits(row_of(study.data("agreement"), stratum="All units")["value"]) == f"{alpha:.4f}"
+    overall = row_of(study.data("consistency"), separability="all sets")
+    assert digits(overall["value"]) == f"{consistency:.4f}"
+    shares = study.data("set-shares")
+    for end, expected in (("0", zero), ("1", perfect)):
+        row = row_of(shares, separability="all sets", series=f"annotators, consistency {end}")
+        assert digits(row["value"]) == f"{expected:.4f}"
+    overall = row_of(study.data("preference-strength"), separability="all sets")
+    assert digits(overall["value"]) == f"{strength:.4f}"
+
+
+@pytest.mark.parametrize("dataset", SEPARABILITY)
+def test_the_distribution_of_separability(dataset, pages):
+    study = pages("mturk", "separability", SEPARABILITY[dataset], score="rouge1")
+    low, high = golden()[dataset, "rouge1_separability_raw_min/max", "25 pairs"].split("/")
+    mean = row_of(study.data("separability"), statistic="mean")
+    assert digits(mean["value"]) == golden()[dataset, "rouge1_separability_raw_mean", "25 pairs"]
+    assert (digits(mean["from"]), digits(mean["to"])) == (low, high)
+    page = study.results("separability")
+    table = page.xpath("//section[contains(@class, 'figure')]//tbody/tr")
+    (cells,) = (row.xpath("td/text()") for row in table if row.xpath("string(td[3])") == "mean")
+    check(cells[-1], float(mean["value"]))
+
+
+def test_pandalm_humans(pages):
+    study = pages("pandalm", "pandalm")
+    check(leading(study.overview(), "Agreement"), value(PANDALM, "kalpha_nominal_HH", "All"))
+    page, rows = study.results("agreement"), study.data("agreement")
+    for column, statistic in enumerate(COEFFICIENTS.values()):
+        check(shown(page, "all units", column), value(PANDALM, statistic, "All"))
+    for stratum, name in STRATA.items():
+        n, alpha = (golden()[PANDALM, s, stratum] for s in ("n_items", "kalpha_nominal_HH"))
+        units = page.xpath(f"//tr[th[normalize-space()='{name}']]/td[1]/text()")
+        assert units == [f"{float(n):.0f}"]
+        if alpha:
+            check(shown(page, name), float(alpha))
+            (row,) = (row for row in rows if row["stratum"].startswith(name))
+            assert digits(row["value"]) == alpha
+
+
+def test_pandalms_machine_rater(pages):
+    study = pages("pandalm", "pandalm")
+    page, rows = study.results("machines"), study.data("machine-2")
+    assert JUDGE in "".join(page.xpath("//h2/text()"))
+    names = {
+        "Krippendorff's α": "kalpha_HwMw",
+        "Leave-one-out agreement": "LOO_expected_HM",
+        "Binned JS distance": "binned_JS_distance_base_e",
+    }
+    (details,) = page.xpath(f"//details[summary[contains(., 'coefficients of {JUDGE}')]]")
+    table = lxml.html.fromstring(lxml.html.tostring(details))
+    listed = table.xpath("//th[@scope='row']/text()")
+    for name, statistic in names.items():
+        assert name in listed, listed
+        check(shown(table, name), value(PANDALM, statistic, f"judge {JUDGE} All"))
+    alpha = golden()[PANDALM, "kalpha_HwMw", f"judge {JUDGE} All"]
+    row = row_of(rows, stratum="All units", series="majority and machine")
+    assert digits(row["value"]) == alpha
+
+
+@pytest.mark.parametrize("criterion", ["coherence", "relevance"])
+def test_summeval_experts(criterion, pages):
+    path = ("summeval", "experts_coherence_relevance.jsonl")
+    study, dataset = pages("summeval", *path, criterion=criterion), f"SummEval-expert-{criterion}"
+    alpha = golden()[dataset, "kalpha_ordinal_HH", "All"]
+    check(leading(study.overview(), "Agreement"), float(alpha))
+    page, rows = study.results("agreement"), study.data("agreement")
+    assert digits(row_of(rows, stratum="All units")["value"]) == alpha
+    for stratum, name in STRATA.items():
+        expected = golden()[dataset, "kalpha_ordinal_HH", stratum]
+        check(shown(page, name), float(expected))
+        (row,) = (row for row in rows if row["stratum"].startswith(name))
+        assert digits(row["value"]) == expected
