@@ -29,6 +29,7 @@ from metrics.services import store_report, watermark  # noqa: E402
 from metrics.tabs import TABS  # noqa: E402
 from recruitment.models import Submission  # noqa: E402
 from studies.models import Membership, Study  # noqa: E402
+from studies.steps import study_frame  # noqa: E402
 from tiebreak.formats import RatingTable  # noqa: E402
 from tiebreak.report import build_report  # noqa: E402
 from tiebreak.report.reading import Source  # noqa: E402
@@ -170,19 +171,20 @@ def store_some_report(study: Study) -> None:
     store_report(study=study, state=watermark(study), source=source, report=report)
 
 
-def addresses(study: Study) -> dict[str, str]:
+def addresses(study: Study, user: User) -> dict[str, str]:
+    """Return the pages that surround a study, those of its results, and those of all studies."""
+    frame = study_frame(study, user)
     return {
-        "overview": reverse("metrics:dashboard", args=[study.pk]),
+        **{page.title: page.url for page in frame.pages},
         **{
-            f"results: {tab.slug}": reverse("metrics:results-tab", args=[study.pk, tab.slug])
+            f"Results: {tab.title}": reverse("metrics:results-tab", args=[study.pk, tab.slug])
             for tab in TABS
         },
-        "generate and select": reverse("metrics:generate-select", args=[study.pk]),
-        "participants and payments": reverse("recruitment:ledger", args=[study.pk]),
-        "recruitment": reverse("recruitment:channels", args=[study.pk]),
-        "jobs": reverse("metrics:jobs", args=[study.pk]),
-        "design": reverse("admin:studies_study_change", args=[study.pk]),
-        "studies": reverse("admin:studies_study_changelist"),
+        **{f"Step: {shown.step.title}": shown.url for shown in frame.steps},
+        "What needs a person": reverse("metrics:attention", args=[study.pk]),
+        "Import": reverse("annotation:new-study"),
+        "Studies": reverse("admin:index"),
+        "List of studies": reverse("admin:studies_study_changelist"),
     }
 
 
@@ -215,7 +217,7 @@ def main() -> int:
     Membership.objects.create(study=study, user=user)
     client = Client()
     client.force_login(user)
-    return publish([visit(client, name, path) for name, path in addresses(study).items()])
+    return publish([visit(client, name, path) for name, path in addresses(study, user).items()])
 
 
 def publish(pages: list[Page]) -> int:

@@ -5,7 +5,7 @@ from dataclasses import asdict, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import FilteredRelation, OuterRef, Q, Subquery
+from django.db.models import CharField, FilteredRelation, OuterRef, Q, Subquery, Value
 
 from annotation.counts import count_plan, count_ratings, progress_of
 from annotation.filter_choices import FilterChoices, filter_choices
@@ -77,9 +77,14 @@ def _count_ratings(study: Study, key: int, rows: int, newest: int) -> int:
 
 def _design(study: Study) -> str:
     """Return a digest of the names and scales that the report uses."""
-    criteria = study.criteria.values_list("pk", "name", "scale", "position")
-    systems = study.study_systems.values_list("system", "system__name", "position")
-    design = repr(([*criteria], [*systems]))
+    kind = {name: Value(name, output_field=CharField()) for name in ("criterion", "system", "")}
+    criteria = study.criteria.order_by().values_list(
+        kind["criterion"], "pk", "name", "scale", "position"
+    )
+    systems = study.study_systems.order_by().values_list(
+        kind["system"], "system", "system__name", kind[""], "position"
+    )
+    design = repr(sorted(criteria.union(systems, all=True)))
     return hashlib.sha256(design.encode()).hexdigest()[:12]
 
 

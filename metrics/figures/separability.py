@@ -61,16 +61,16 @@ def requested_separability(
     study: Study, query: Mapping[str, str], user: User | AnonymousUser
 ) -> Figure:
     """Return the figure that an address asks for; another study only if the user sees it."""
-    similarity = requested_similarity(study, query)
-    others = comparable_studies(study, similarity, studies_of(user))
-    other = next((other for other in others if other.pk == query.get("with")), None)
+    similarity, beside = requested_similarity(study, query), query.get("with", "")
+    others = studies_of(user).filter(pk=beside) if beside else Study.objects.none()
+    other = comparable_studies(study, similarity, others).first()
     return separability_figure(study, similarity, other)
 
 
 def requested_similarity(study: Study, query: Mapping[str, str]) -> str:
     """Return the similarity in the address if texts are scored by it, or else the study's."""
     asked = query.get("similarity", "")
-    return asked if asked in scored_similarities(study) else study.similarity
+    return asked if asked and asked in scored_similarities(study) else study.similarity
 
 
 def _ridges(rows: Iterable[ScoreDistribution]) -> Iterator[Ridge]:
