@@ -56,12 +56,10 @@ def ridges_chart(
     ends = [end for ridge in drawn for low, high, _ in ridge.bins for end in (low, high)]
     axis = Axis(*padded(ends, include=reference), LEFT, RIGHT)
     bottom = TOP + sum(ridge.height for ridge in ridges)
-    line_at = axis.at(reference)
     body = [
         x_grid(axis, TOP, bottom),
         text((LEFT + RIGHT) / 2, bottom + 38, label),
-        line((line_at, TOP), (line_at, bottom), "reference", LINE),
-        *_ridges(ridges, axis, max(share for ridge in drawn for *_, share in ridge.bins)),
+        *_ridges(ridges, axis, reference, max(s for ridge in drawn for *_, s in ridge.bins)),
     ]
     words = "; ".join(
         f"{ridge.name}: mean {ridge.mean:.2f}, from {ridge.bins[0][0]:.2f} to"
@@ -71,14 +69,15 @@ def ridges_chart(
     return svg(WIDTH, bottom + 48, f"{finding}. {words}", body)
 
 
-def _ridges(ridges: Sequence[Ridge], axis: Axis, highest: float) -> Iterator[str]:
-    base = float(TOP)
+def _ridges(ridges: Sequence[Ridge], axis: Axis, reference: float, highest: float) -> Iterator[str]:
+    base, at = float(TOP), axis.at(reference)
     for ridge in ridges:
         base += ridge.height
         if not ridge.bins:
             yield text(LEFT, base - 4, ridge.name, "start", "group")
             continue
         yield name_text(LEFT, base - TALLEST - 4, ridge.name, "start")
+        yield line((at, base - TALLEST), (at, base), "reference", LINE)
         for low, high, share in ridge.bins:
             yield _bar(axis.at(low), axis.at(high), base, TALLEST * share / highest, f"{share:.0%}")
         yield mark(axis.at(ridge.mean), base, ridge.kind, f"mean {ridge.mean:.3f}")

@@ -13,7 +13,7 @@ from metrics.charts.svg import Kind
 from metrics.figures.figure import Cell, Figure, empty_figure, legend_of, table_of
 from metrics.figures.perception import label_names
 from metrics.findings import scope_sentence
-from tiebreak.report.model import CriterionSection, Matrix, RaterSection
+from tiebreak.report.model import CriterionSection, DawidSkeneRater, Matrix, RaterSection
 from tiebreak.report.raters import MAX_LABELS, NOBODY_ELSE
 from tiebreak.stats import Estimate, undefined
 
@@ -46,6 +46,7 @@ REPEATS_READING = (
     " person. The intervals of single annotators hold only for them and these units."
 )
 MATRIX_COLUMNS = ("rater", "row", "label", "units", "share")
+ACCURACY_COLUMNS = ("rater", "accuracy", "agreement_with_others", "ratings")
 REPEATS_TITLE = "Planned repeats"
 
 
@@ -142,10 +143,21 @@ def _accuracy_figure(section: CriterionSection, title: str) -> Figure:
         title,
         sentence,
         chart,
-        *table_of(rows, "rater"),
+        ACCURACY_COLUMNS,
+        tuple(_accuracies(section, by_accuracy)),
         MODEL_ROWS_READING,
         legend_of(rows),
     )
+
+
+def _accuracies(
+    section: CriterionSection, fitted: Iterable[tuple[str, DawidSkeneRater]]
+) -> Iterator[tuple[Cell, ...]]:
+    for name, one in fitted:
+        rater = section.raters[name]
+        agreement = rater.leave_one_out
+        known = agreement.value if agreement and agreement.is_defined else None
+        yield (name, one.accuracy, known, rater.n_ratings)
 
 
 def self_consistency_figure(section: CriterionSection) -> Figure:

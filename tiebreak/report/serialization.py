@@ -57,6 +57,8 @@ def _dict_reader(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def _tuple_reader(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
     if read is _same:
         return tuple
+    if read is _number:
+        return _numbers
     return lambda data: tuple(read(part) for part in data)
 
 
@@ -69,6 +71,10 @@ def _dataclass_reader(kind: type[Any]) -> Callable[[Any], Any]:
 
 def _number(data: float | None) -> float:
     return math.nan if data is None else data
+
+
+def _numbers(data: list[float | None]) -> tuple[float, ...]:
+    return tuple(map(_number, data)) if None in data else tuple(data)  # type: ignore[arg-type]
 
 
 def _same(data: Any) -> Any:

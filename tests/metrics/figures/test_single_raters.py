@@ -73,10 +73,14 @@ def test_nobody_to_compare_with_is_said():
 
 def test_the_model_of_dawid_and_skene_of_all_and_of_one(section):
     everybody = dawid_skene_figure(section)
-    assert next(row[0] for row in everybody.rows if row[1] == "model") == "r2"
+    fit = section.dawid_skene.raters
+    assert [row[:2] for row in everybody.rows] == sorted(
+        ((name, rater.accuracy) for name, rater in fit.items()), key=lambda row: (row[1], row[0])
+    )
+    assert everybody.rows[0][0] == "r2"
+    assert everybody.chart.count("<circle") == 2 * len(fit)
     one = dawid_skene_figure(section, "r2")
-    fit = section.dawid_skene.raters["r2"]
-    assert [row[4] for row in one.rows] == [share for row in fit.confusion for share in row]
+    assert [row[4] for row in one.rows] == [n for row in fit["r2"].confusion for n in row]
     assert not dawid_skene_figure(of(preferences([[1, 1]] * 3))).chart
 
 
