@@ -1,7 +1,7 @@
 """Keeping a study's report up to date. Pages request a report, and a worker builds it."""
 
 import hashlib
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -34,8 +34,6 @@ UNSETTLED = 5_000
 STRIDE = 2 * UNSETTLED
 # Reports of so many parts of a study are kept, those that were requested last.
 MAX_PARTS = 20
-# The optional parts of a criterion's report that do not say which system is preferred.
-SHOWN_WITHOUT_OUTCOME = {"bias"}
 
 
 def watermark(study: Study) -> str:
