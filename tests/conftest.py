@@ -4,12 +4,16 @@ import os
 import random
 import secrets
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from django.conf import settings
 from pytest_socket import socket_allow_hosts
+
+from tests.recruitment.platforms.fake_prolific import FakeProlific
 
 # Sync Playwright runs inside an event loop; Django would refuse the database there.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
@@ -63,3 +67,12 @@ def _draws_come_again(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
         token_hex=lambda n: draws.randbytes(n).hex(), randbelow=secrets.randbelow
     )
     monkeypatch.setattr("tiebreak.identifiers.secrets", drawn)
+
+
+@pytest.fixture
+def fake_prolific(settings: Any) -> Iterator[FakeProlific]:
+    """A server that answers as Prolific does, to which all requests go."""
+    with FakeProlific() as running:
+        settings.TIEBREAK_PROLIFIC_URL = running.base_url
+        settings.TIEBREAK_PROLIFIC_KEYS_URL = running.jwks_url
+        yield running

@@ -7,21 +7,12 @@ from annotation.services.participations import finish_participation
 from recruitment.models import Payment
 from studies.models import Membership
 from tests.api.clients import at, problem_of, program
-from tests.recruitment.platforms.fake_prolific import FakeProlific
 from tests.recruitment.platforms.test_prolific import LONG
 from tests.recruitment.services.test_participants import submitted
 from tests.recruitment.views.test_ledger import complete, paying_study
 from tests.studies.factories import make_participation
 
 pytestmark = [pytest.mark.django_db, pytest.mark.enable_socket]
-
-
-@pytest.fixture
-def fake(settings):
-    with FakeProlific() as running:
-        settings.TIEBREAK_PROLIFIC_URL = running.base_url
-        settings.TIEBREAK_PROLIFIC_KEYS_URL = running.jwks_url
-        yield running
 
 
 @pytest.fixture
@@ -35,8 +26,8 @@ def study(ruth):
     return study
 
 
-def on_prolific(fake, ruth) -> Participation:
-    channel, (ann,) = submitted(fake)
+def on_prolific(fake_prolific, ruth) -> Participation:
+    channel, (ann,) = submitted(fake_prolific)
     Membership.objects.create(study=channel.study, user=ruth)
     return ann
 
@@ -81,23 +72,23 @@ def test_one_is_paid_once(ruth, study):
     assert problem_of(one(client, "pay-participant", ann)) == (409, "paid_already")
 
 
-def test_a_repeated_request_pays_no_second_bonus(ruth, fake):
-    ann, client = on_prolific(fake, ruth), program(ruth)
+def test_a_repeated_request_pays_no_second_bonus(ruth, fake_prolific):
+    ann, client = on_prolific(fake_prolific, ruth), program(ruth)
     bonus = {"amount": "0.50", "reason": "Thank you.", "request_key": "bonus-1"}
     assert one(client, "pay-bonus", ann, **bonus).status_code == 200
     assert problem_of(one(client, "pay-bonus", ann, **bonus)) == (409, "paid_already")
-    assert fake.submissions[ann.submission_id]["bonus_payments"] == [50]
+    assert fake_prolific.submissions[ann.submission_id]["bonus_payments"] == [50]
     detail = client.get(at("participant", ann.study_id, ann.public_id)).json()
     assert [(row["kind"], row["amount"]) for row in detail["payments"]] == [("bonus", "0.50")]
 
 
-def test_a_submission_is_rejected_with_a_reason(ruth, fake):
-    ann, client = on_prolific(fake, ruth), program(ruth)
+def test_a_submission_is_rejected_with_a_reason(ruth, fake_prolific):
+    ann, client = on_prolific(fake_prolific, ruth), program(ruth)
     short = one(client, "reject", ann, category="OTHER", message="No.")
     assert problem_of(short) == (400, "message_length")
     answer = one(client, "reject", ann, category="LOW_EFFORT", message=LONG)
     assert answer.json()["status"] == "rejected"
-    assert fake.messages == [(ann.submission_id, LONG)]
+    assert fake_prolific.messages == [(ann.submission_id, LONG)]
 
 
 @pytest.mark.parametrize(

@@ -39,14 +39,6 @@ BONUS = {"amount": Decimal("0.50"), "reason": "For the time it took.", "request_
 
 
 @pytest.fixture
-def fake(settings):
-    with FakeProlific() as running:
-        settings.TIEBREAK_PROLIFIC_URL = running.base_url
-        settings.TIEBREAK_PROLIFIC_KEYS_URL = running.jwks_url
-        yield running
-
-
-@pytest.fixture
 def owner_client(client, django_user_model):
     client.researcher = django_user_model.objects.create_user("ada", is_staff=True)
     client.force_login(client.researcher)
@@ -62,19 +54,21 @@ def two_who_completed(**design):
     return study, people
 
 
-def submitted(fake: FakeProlific, names=("p1",), **design) -> tuple[Channel, list[Participation]]:
+def submitted(
+    fake_prolific: FakeProlific, names=("p1",), **design
+) -> tuple[Channel, list[Participation]]:
     """A study on Prolific whose participants completed everything and submitted."""
-    channel = on_prolific(fake, **design)
+    channel = on_prolific(fake_prolific, **design)
     for name in names:
-        browser, submission, _ = participant(fake, channel, name)
+        browser, submission, _ = participant(fake_prolific, channel, name)
         work(browser)
-        fake.complete(submission, channel.settings["codes"]["completed"])
+        fake_prolific.complete(submission, channel.settings["codes"]["completed"])
     sync_channel(channel=channel)
     return channel, list(Participation.objects.order_by("pk"))
 
 
-def approvals(fake: FakeProlific) -> list[list[str]]:
-    requests = [one for one in fake.requests if one.path.endswith("/bulk-approve/")]
+def approvals(fake_prolific: FakeProlific) -> list[list[str]]:
+    requests = [one for one in fake_prolific.requests if one.path.endswith("/bulk-approve/")]
     for request in requests:
         check_request(request.method, request.path, request.body)
     return [request.body["submission_ids"] for request in requests]
@@ -112,64 +106,64 @@ def test_a_payment_that_was_recorded_meanwhile_keeps_nobody_else_from_being_paid
     assert Payment.objects.count() == 2
 
 
-def test_the_platform_approves_all_in_one_request(fake):
-    channel, people = submitted(fake, ("p1", "p2"))
+def test_the_platform_approves_all_in_one_request(fake_prolific):
+    channel, people = submitted(fake_prolific, ("p1", "p2"))
     assert pay_awaiting(study=channel.study, total=Decimal("3.00")).requested == 2
-    assert approvals(fake) == [[one.submission_id for one in people]]
-    assert {one["status"] for one in fake.submissions.values()} == {"APPROVED"}
+    assert approvals(fake_prolific) == [[one.submission_id for one in people]]
+    assert {one["status"] for one in fake_prolific.submissions.values()} == {"APPROVED"}
     assert [payment.status for payment in Payment.objects.all()] == ["paid", "paid"]
     with refused("nobody_awaits_payment"):
         pay_awaiting(study=channel.study, total=Decimal("3.00"))
-    assert len(approvals(fake)) == 1
+    assert len(approvals(fake_prolific)) == 1
 
 
-def test_a_second_press_while_the_first_is_under_way_pays_nobody(fake):
-    channel, _ = submitted(fake)
+def test_a_second_press_while_the_first_is_under_way_pays_nobody(fake_prolific):
+    channel, _ = submitted(fake_prolific)
     Channel.objects.filter(pk=channel.pk).update(pending="pay-many", pending_at="2999-01-01T00:00Z")
     with refused("action_pending"):
         pay_awaiting(study=channel.study, total=Decimal("1.50"))
-    assert approvals(fake) == []
+    assert approvals(fake_prolific) == []
     assert not channel.study.events.filter(verb=StudyEvent.Verb.PAY).exists()
 
 
-def test_what_cannot_be_approved_is_paid_as_a_bonus_beside_the_others(fake):
-    channel, (ann, bob) = submitted(fake, ("p1", "p2"))
+def test_what_cannot_be_approved_is_paid_as_a_bonus_beside_the_others(fake_prolific):
+    channel, (ann, bob) = submitted(fake_prolific, ("p1", "p2"))
     Participation.objects.filter(pk=bob.pk).update(status="timed_out")
     pay_awaiting(study=channel.study, total=Decimal("3.00"))
-    assert approvals(fake) == [[ann.submission_id]]
+    assert approvals(fake_prolific) == [[ann.submission_id]]
     kinds = Payment.objects.order_by("participation").values_list("kind", "status")
     assert list(kinds) == [("reward", "paid"), ("owed", "paid")]
-    assert fake.submissions[bob.submission_id]["bonus_payments"] == [150]
+    assert fake_prolific.submissions[bob.submission_id]["bonus_payments"] == [150]
 
 
-def test_a_bonus_is_not_taken_for_the_reward(fake):
-    channel, (ann,) = submitted(fake)
+def test_a_bonus_is_not_taken_for_the_reward(fake_prolific):
+    channel, (ann,) = submitted(fake_prolific)
     pay_bonus(participation=ann, **BONUS)
     pay_awaiting(study=channel.study, total=Decimal("1.50"))
-    assert approvals(fake) == [[ann.submission_id]]
+    assert approvals(fake_prolific) == [[ann.submission_id]]
     spent = spending(channel.study)
     assert (spent.paid, spent.committed) == (Decimal("2.00"), Decimal("7.50"))
 
 
-def test_a_refused_approval_keeps_nobody_else_from_being_paid(fake):
-    channel, (_, bob) = submitted(fake, ("p1", "p2"))
+def test_a_refused_approval_keeps_nobody_else_from_being_paid(fake_prolific):
+    channel, (_, bob) = submitted(fake_prolific, ("p1", "p2"))
     Participation.objects.filter(pk=bob.pk).update(status="timed_out")
-    fake.fail_next(400)
+    fake_prolific.fail_next(400)
     pay_awaiting(study=channel.study, total=Decimal("3.00"))
     channel.refresh_from_db()
     assert channel.problem
     assert [payment.kind for payment in Payment.objects.all()] == ["owed"]
 
 
-def test_an_amount_that_the_platform_would_not_pay_is_refused(fake):
-    _, (ann,) = submitted(fake)
+def test_an_amount_that_the_platform_would_not_pay_is_refused(fake_prolific):
+    _, (ann,) = submitted(fake_prolific)
     with refused("amount_is_fixed"):
         pay_participant(participation=ann, amount=Decimal("9.00"))
-    assert approvals(fake) == []
+    assert approvals(fake_prolific) == []
 
 
-def test_a_bonus_is_paid_once_for_each_key(fake):
-    channel, (ann,) = submitted(fake)
+def test_a_bonus_is_paid_once_for_each_key(fake_prolific):
+    channel, (ann,) = submitted(fake_prolific)
     pay_bonus(participation=ann, **BONUS)
     with refused("paid_already"):
         pay_bonus(participation=ann, **BONUS)
@@ -178,9 +172,9 @@ def test_a_bonus_is_paid_once_for_each_key(fake):
     enqueue_action(
         channel=channel, action="pay", participation=ann.public_id, kind="bonus", **arguments
     )
-    assert fake.submissions[ann.submission_id]["bonus_payments"] == [50]
+    assert fake_prolific.submissions[ann.submission_id]["bonus_payments"] == [50]
     pay_bonus(participation=ann, **{**BONUS, "request_key": "k2"})
-    assert fake.submissions[ann.submission_id]["bonus_payments"] == [50, 50]
+    assert fake_prolific.submissions[ann.submission_id]["bonus_payments"] == [50, 50]
     assert Payment.objects.filter(kind="bonus", reason=BONUS["reason"]).count() == 2
     assert study_log(channel, "bonus")[0]["reason"] == BONUS["reason"]
 
@@ -200,11 +194,11 @@ def study_log(channel: Channel, verb: str) -> list[dict]:
         ({"request_key": "x" * 65}, "no_request_key"),
     ],
 )
-def test_a_bad_bonus_is_refused(fake, change, code):
-    _, (ann,) = submitted(fake)
+def test_a_bad_bonus_is_refused(fake_prolific, change, code):
+    _, (ann,) = submitted(fake_prolific)
     with refused(code):
         pay_bonus(participation=ann, **{**BONUS, **change})
-    assert not fake.bonuses
+    assert not fake_prolific.bonuses
 
 
 def test_where_no_platform_pays_nothing_is_rejected_and_no_bonus_paid():
@@ -219,18 +213,18 @@ def test_where_no_platform_pays_nothing_is_rejected_and_no_bonus_paid():
             reject_submission(participation=participation, category="OTHER", message=LONG)
 
 
-def test_a_rejection_is_asked_of_the_platform_and_takes_the_ratings_out(fake):
-    channel, (ann,) = submitted(fake)
+def test_a_rejection_is_asked_of_the_platform_and_takes_the_ratings_out(fake_prolific):
+    channel, (ann,) = submitted(fake_prolific)
     reject_submission(participation=ann, category="FAILED_CHECK", message=LONG)
-    assert fake.submissions[ann.submission_id]["status"] == "REJECTED"
-    assert fake.messages == [(ann.submission_id, LONG)]
+    assert fake_prolific.submissions[ann.submission_id]["status"] == "REJECTED"
+    assert fake_prolific.messages == [(ann.submission_id, LONG)]
     assert not Rating.objects.counted().exists()
     assert study_log(channel, "reject")[0]["category"] == "FAILED_CHECK"
 
 
-def test_what_was_paid_or_not_submitted_is_not_rejected(fake):
-    channel = on_prolific(fake)
-    participant(fake, channel)
+def test_what_was_paid_or_not_submitted_is_not_rejected(fake_prolific):
+    channel = on_prolific(fake_prolific)
+    participant(fake_prolific, channel)
     sync_channel(channel=channel)
     ann = Participation.objects.get()
     with refused("not_submitted"):
@@ -244,7 +238,7 @@ def test_what_was_paid_or_not_submitted_is_not_rejected(fake):
     )
     with refused("paid_not_rejected"):
         reject_submission(participation=ann, category="OTHER", message=LONG)
-    assert not fake.messages
+    assert not fake_prolific.messages
 
 
 def test_reinstating_is_logged_as_excluding_is(django_user_model):

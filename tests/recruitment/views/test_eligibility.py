@@ -22,14 +22,6 @@ APPROVED = {"filter_id": "approval_rate", "selected_range": {"lower": 95, "upper
 
 
 @pytest.fixture
-def fake(settings):
-    with FakeProlific() as running:
-        settings.TIEBREAK_PROLIFIC_URL = running.base_url
-        settings.TIEBREAK_PROLIFIC_KEYS_URL = running.jwks_url
-        yield running
-
-
-@pytest.fixture
 def editor(client, django_user_model):
     client.researcher = django_user_model.objects.create_user("ada", is_staff=True)
     client.force_login(client.researcher)
@@ -45,12 +37,13 @@ DESIGN = {
 }
 
 
-def on_page(editor, fake, *, make=make_open_study, **values: str) -> Channel:
+def on_page(editor, fake_prolific, *, make=make_open_study, **values: str) -> Channel:
     """Set the channel up on the page, with a token that is tested."""
     study = make(member=editor.researcher, **DESIGN)
     address = reverse("recruitment:save-channel", args=[study.pk, "prolific"])
     editor.post(
-        address, {"description": "Compare.", "is_secure": "on", "token": fake.token, **values}
+        address,
+        {"description": "Compare.", "is_secure": "on", "token": fake_prolific.token, **values},
     )
     return Channel.objects.get(study=study)
 
@@ -66,18 +59,18 @@ def press(editor, channel: Channel, action: str, **values: str):
     return response
 
 
-def check_all(fake: FakeProlific) -> None:
-    for request in fake.requests:
+def check_all(fake_prolific: FakeProlific) -> None:
+    for request in fake_prolific.requests:
         if request.path.startswith("/api/"):
             check_request(request.method, request.path, request.body)
 
 
-def test_it_works(editor, fake):
-    channel = on_page(editor, fake, devices="desktop", content_warning="sensitive")
+def test_it_works(editor, fake_prolific):
+    channel = on_page(editor, fake_prolific, devices="desktop", content_warning="sensitive")
     assert not editor.get(eligibility(channel)).context["is_loaded"]
     editor.post(eligibility(channel), {"load": "1"})
     page = editor.get(eligibility(channel))
-    assert page.context["people"] == fake.pool
+    assert page.context["people"] == fake_prolific.pool
     assert [one.id for one in page.context["others"]] == ["date-of-birth"]
     form = {
         "filter": ["fluent-languages", "approval_rate"],
@@ -86,27 +79,27 @@ def test_it_works(editor, fake):
         "upper:approval_rate": "100",
     }
     editor.post(eligibility(channel), form)
-    assert editor.get(eligibility(channel)).context["people"] == fake.pool // 4
+    assert editor.get(eligibility(channel)).context["people"] == fake_prolific.pool // 4
     press(editor, channel, "publish", participants="3")
-    (study,) = fake.studies.values()
+    (study,) = fake_prolific.studies.values()
     assert study["filters"] == [ENGLISH, APPROVED]
     assert (study["device_compatibility"], study["content_warnings"]) == (
         ["desktop"],
         ["sensitive"],
     )
-    check_all(fake)
+    check_all(fake_prolific)
 
 
-def test_the_count_is_unknown_once_the_filters_have_changed(fake, editor):
-    channel = on_page(editor, fake)
+def test_the_count_is_unknown_once_the_filters_have_changed(fake_prolific, editor):
+    channel = on_page(editor, fake_prolific)
     enqueue_action(channel=channel, action="check-eligibility")
-    assert eligible_people(channel) == fake.pool
+    assert eligible_people(channel) == fake_prolific.pool
     choose_filters(channel=channel, chosen=[ENGLISH])
     assert eligible_people(channel) is None
 
 
-def test_adding_a_filter_keeps_what_was_selected(fake, editor):
-    channel = on_page(editor, fake)
+def test_adding_a_filter_keeps_what_was_selected(fake_prolific, editor):
+    channel = on_page(editor, fake_prolific)
     editor.post(eligibility(channel), {"load": "1"})
     form = {"filter": "fluent-languages", "values:fluent-languages": "58", "add": "approval_rate"}
     page = editor.post(eligibility(channel), form, follow=True)
@@ -139,8 +132,8 @@ def test_adding_a_filter_keeps_what_was_selected(fake, editor):
         ({"filter_id": "date-of-birth", "selected_range": {"upper": "2020-01-01"}}, "bad_range"),
     ],
 )
-def test_what_the_platform_does_not_offer_is_refused(fake, editor, chosen, code):
-    channel = on_page(editor, fake)
+def test_what_the_platform_does_not_offer_is_refused(fake_prolific, editor, chosen, code):
+    channel = on_page(editor, fake_prolific)
     enqueue_action(channel=channel, action="check-eligibility")
     with refused(code):
         choose_filters(channel=channel, chosen=[chosen])
@@ -148,8 +141,8 @@ def test_what_the_platform_does_not_offer_is_refused(fake, editor, chosen, code)
     assert "filters" not in channel.settings
 
 
-def test_a_refused_range_stays_on_the_page_with_the_rest(fake, editor):
-    channel = on_page(editor, fake)
+def test_a_refused_range_stays_on_the_page_with_the_rest(fake_prolific, editor):
+    channel = on_page(editor, fake_prolific)
     editor.post(eligibility(channel), {"load": "1"})
     form = {
         "filter": ["fluent-languages", "approval_rate"],
@@ -164,22 +157,22 @@ def test_a_refused_range_stays_on_the_page_with_the_rest(fake, editor):
     assert rate["lower"] == "400"
 
 
-def test_a_platform_that_fails_leaves_the_last_count_and_says_so(fake, editor):
-    channel = on_page(editor, fake)
+def test_a_platform_that_fails_leaves_the_last_count_and_says_so(fake_prolific, editor):
+    channel = on_page(editor, fake_prolific)
     editor.post(eligibility(channel), {"load": "1"})
-    fake.fail_next(400)
+    fake_prolific.fail_next(400)
     editor.post(eligibility(channel), {"load": "1"})
-    assert Eligibility.objects.get().people == fake.pool
+    assert Eligibility.objects.get().people == fake_prolific.pool
     assert editor.get(eligibility(channel)).context["channel"].problem
 
 
-def test_a_draft_is_updated_and_a_published_study_is_not(fake, editor):
-    channel = on_page(editor, fake)
+def test_a_draft_is_updated_and_a_published_study_is_not(fake_prolific, editor):
+    channel = on_page(editor, fake_prolific)
     editor.post(eligibility(channel), {"load": "1"})
     press(editor, channel, "publish", participants="3")
     choose_filters(channel=channel, chosen=[ENGLISH])
     press(editor, channel, "update-draft")
-    (study,) = fake.studies.values()
+    (study,) = fake_prolific.studies.values()
     assert (study["filters"], study["total_available_places"]) == ([ENGLISH], 3)
     assert channel.problem == ""
     press(editor, channel, "start")
@@ -187,7 +180,7 @@ def test_a_draft_is_updated_and_a_published_study_is_not(fake, editor):
     press(editor, channel, "update-draft")
     assert channel.problem
     assert study["filters"] == [ENGLISH]
-    check_all(fake)
+    check_all(fake_prolific)
 
 
 def test_everything_that_is_missing_is_listed_at_once(editor):
@@ -206,8 +199,8 @@ def test_everything_that_is_missing_is_listed_at_once(editor):
     }
 
 
-def test_the_cost_of_the_suggested_participants_is_shown_with_the_fee(editor, fake):
-    channel = on_page(editor, fake, fee_percent="25")
+def test_the_cost_of_the_suggested_participants_is_shown_with_the_fee(editor, fake_prolific):
+    channel = on_page(editor, fake_prolific, fee_percent="25")
     page = editor.get(reverse("recruitment:channels", args=[channel.study_id]))
     (prolific,) = [one for one in page.context["channels"] if one["platform"].name == "prolific"]
     cost, people = prolific["cost"], page.context["people_needed"]
@@ -217,19 +210,19 @@ def test_the_cost_of_the_suggested_participants_is_shown_with_the_fee(editor, fa
 
 
 class TestRehearsal:
-    def drafted(self, editor, fake) -> Channel:
-        channel = on_page(editor, fake)
+    def drafted(self, editor, fake_prolific) -> Channel:
+        channel = on_page(editor, fake_prolific)
         press(editor, channel, "publish", participants="3")
         return channel
 
-    def test_it_works(self, editor, fake):
-        channel = self.drafted(editor, fake)
+    def test_it_works(self, editor, fake_prolific):
+        channel = self.drafted(editor, fake_prolific)
         press(editor, channel, "rehearse", email="test@example.org")
         assert channel.problem == ""
         rehearsal = channel.settings["rehearsal"]
-        submission = fake.reserve(rehearsal["study"], rehearsal["participant"])
+        submission = fake_prolific.reserve(rehearsal["study"], rehearsal["participant"])
         browser = Participant(channel.study)
-        browser.follow(fake.start(submission))
+        browser.follow(fake_prolific.start(submission))
         browser.agree()
         assert f"cc={channel.settings['codes']['completed']}" in work(browser, 1).content.decode()
         assert Rating.objects.counted().count() == 1
@@ -240,35 +233,35 @@ class TestRehearsal:
             "excluded",
             False,
         )
-        check_all(fake)
+        check_all(fake_prolific)
 
-    def test_the_second_time_needs_no_other_participant(self, editor, fake):
-        channel = self.drafted(editor, fake)
+    def test_the_second_time_needs_no_other_participant(self, editor, fake_prolific):
+        channel = self.drafted(editor, fake_prolific)
         press(editor, channel, "rehearse", email="test@example.org")
         press(editor, channel, "rehearse")
-        assert (channel.problem, len(fake.test_participants)) == ("", 1)
+        assert (channel.problem, len(fake_prolific.test_participants)) == ("", 1)
 
-    def test_a_workspace_without_it_is_told(self, editor, fake):
-        channel = self.drafted(editor, fake)
-        fake.has_test_mode = False
+    def test_a_workspace_without_it_is_told(self, editor, fake_prolific):
+        channel = self.drafted(editor, fake_prolific)
+        fake_prolific.has_test_mode = False
         press(editor, channel, "rehearse", email="test@example.org")
         assert channel.problem
         assert "rehearsal" not in channel.settings
 
-    def test_nobody_else_enters_by_the_id_of_another_study(self, editor, fake):
-        channel = self.drafted(editor, fake)
+    def test_nobody_else_enters_by_the_id_of_another_study(self, editor, fake_prolific):
+        channel = self.drafted(editor, fake_prolific)
         press(editor, channel, "rehearse", email="test@example.org")
         address = reverse("recruitment:arrive", args=[channel.study_id, "prolific"])
         query = {"PROLIFIC_PID": "p", "STUDY_ID": "other", "SESSION_ID": "s"}
         assert editor.get(address, query).status_code == 403
 
-    def test_real_participants_stay(self, editor, fake):
-        channel = self.drafted(editor, fake)
+    def test_real_participants_stay(self, editor, fake_prolific):
+        channel = self.drafted(editor, fake_prolific)
         assert end_rehearsal(channel=channel) == 0
 
-    def test_a_study_that_is_not_open_is_not_rehearsed(self, editor, fake):
-        channel = self.drafted(editor, fake)
+    def test_a_study_that_is_not_open_is_not_rehearsed(self, editor, fake_prolific):
+        channel = self.drafted(editor, fake_prolific)
         type(channel.study).objects.update(status="paused")
         press(editor, channel, "rehearse", email="test@example.org")
         assert channel.problem
-        assert not fake.test_participants
+        assert not fake_prolific.test_participants

@@ -11,19 +11,10 @@ from recruitment.services.platform_actions import enqueue_action
 from recruitment.services.platform_sync import sync_channel, transition_platform_study
 from tests.confirming import post_confirmed
 from tests.pages import codes_on
-from tests.recruitment.platforms.fake_prolific import FakeProlific
 from tests.recruitment.platforms.openapi import check_request
 from tests.studies.factories import make_open_study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.enable_socket]
-
-
-@pytest.fixture
-def fake(settings):
-    with FakeProlific() as running:
-        settings.TIEBREAK_PROLIFIC_URL = running.base_url
-        settings.TIEBREAK_PROLIFIC_KEYS_URL = running.jwks_url
-        yield running
 
 
 @pytest.fixture
@@ -61,19 +52,23 @@ def buttons(researcher_client, study) -> str:
     return page[page.index('id="channel-prolific"') :]
 
 
-def test_a_study_that_is_unpublished_there_is_not_said_to_be_open(fake, researcher_client):
+def test_a_study_that_is_unpublished_there_is_not_said_to_be_open(fake_prolific, researcher_client):
     study = a_study(researcher_client)
-    save(researcher_client, study, token=fake.token)
+    save(researcher_client, study, token=fake_prolific.token)
     assert state(researcher_client, study) == ChannelState.NOT_READY
     channel = Channel.objects.get()
     address = reverse("recruitment:platform-action", args=[study.pk, "prolific", "publish"])
     post_confirmed(researcher_client, address, {"participants": "3"})
     channel.refresh_from_db()
-    assert channel.external_status == fake.studies[channel.external_id]["status"] == "UNPUBLISHED"
+    assert (
+        channel.external_status
+        == fake_prolific.studies[channel.external_id]["status"]
+        == "UNPUBLISHED"
+    )
     assert state(researcher_client, study) == ChannelState.NOT_SENDING
     assert '/start/" data-first class="primary">' in buttons(researcher_client, study)
     enqueue_action(channel=channel, action="start")
-    assert fake.studies[channel.external_id]["status"] == "ACTIVE"
+    assert fake_prolific.studies[channel.external_id]["status"] == "ACTIVE"
     sync_channel(channel=Channel.objects.get())
     assert state(researcher_client, study) == ChannelState.OPEN
     assert '/start/">' in buttons(researcher_client, study)
@@ -81,9 +76,11 @@ def test_a_study_that_is_unpublished_there_is_not_said_to_be_open(fake, research
     assert state(researcher_client, study) == ChannelState.NOT_SENDING
 
 
-def test_what_was_done_on_the_platform_itself_is_said_after_the_next_round(fake, researcher_client):
+def test_what_was_done_on_the_platform_itself_is_said_after_the_next_round(
+    fake_prolific, researcher_client
+):
     study = a_study(researcher_client)
-    save(researcher_client, study, token=fake.token)
+    save(researcher_client, study, token=fake_prolific.token)
     post_confirmed(
         researcher_client,
         reverse("recruitment:platform-action", args=[study.pk, "prolific", "publish"]),
@@ -96,16 +93,16 @@ def test_what_was_done_on_the_platform_itself_is_said_after_the_next_round(fake,
         ("ACTIVE", ChannelState.OPEN),
         ("NEW WORD", ChannelState.OPEN),
     ):
-        fake.studies[channel.external_id]["status"] = there
+        fake_prolific.studies[channel.external_id]["status"] = there
         sync_channel(channel=Channel.objects.get())
         assert state(researcher_client, study) == shown
 
 
-def test_a_token_is_tried_when_it_is_saved(fake, researcher_client):
+def test_a_token_is_tried_when_it_is_saved(fake_prolific, researcher_client):
     study = a_study(researcher_client)
-    assert save(researcher_client, study, token=fake.token).status_code == 200
-    assert decrypted(Channel.objects.get().secret) == fake.token
-    (request,) = fake.requests
+    assert save(researcher_client, study, token=fake_prolific.token).status_code == 200
+    assert decrypted(Channel.objects.get().secret) == fake_prolific.token
+    (request,) = fake_prolific.requests
     check_request(request.method, request.path, request.body)
 
 
@@ -114,7 +111,7 @@ def test_a_token_is_tried_when_it_is_saved(fake, researcher_client):
     [("wrong", "platform_token_refused"), ("not\u00a0a\u00a0token", "bad_token")],
 )
 def test_a_refused_token_is_an_error_at_its_field_and_keeps_the_rest(
-    fake, researcher_client, token, code
+    fake_prolific, researcher_client, token, code
 ):
     study = a_study(researcher_client)
     answer = save(researcher_client, study, token=token, description="My words.", workspace="w7")
@@ -129,11 +126,11 @@ def test_a_refused_token_is_an_error_at_its_field_and_keeps_the_rest(
     assert not Channel.objects.exists()
 
 
-def test_a_refused_token_leaves_the_stored_one(fake, researcher_client):
+def test_a_refused_token_leaves_the_stored_one(fake_prolific, researcher_client):
     study = a_study(researcher_client)
-    save(researcher_client, study, token=fake.token)
+    save(researcher_client, study, token=fake_prolific.token)
     assert save(researcher_client, study, token="wrong").status_code == 400
-    assert decrypted(Channel.objects.get().secret) == fake.token
+    assert decrypted(Channel.objects.get().secret) == fake_prolific.token
 
 
 def test_a_token_that_cannot_be_tried_is_saved_and_that_is_said(researcher_client, settings):
@@ -143,8 +140,12 @@ def test_a_token_that_cannot_be_tried_is_saved_and_that_is_said(researcher_clien
     assert decrypted(Channel.objects.get().secret) == "anything"
 
 
-def test_a_platform_with_a_fault_of_its_own_keeps_nobody_from_saving(fake, researcher_client):
+def test_a_platform_with_a_fault_of_its_own_keeps_nobody_from_saving(
+    fake_prolific, researcher_client
+):
     study = a_study(researcher_client)
-    fake.fail_next(500)
-    assert codes_on(save(researcher_client, study, token=fake.token)) == {"platform_broken"}
-    assert len(fake.requests) == 1  # and the page did not wait for more
+    fake_prolific.fail_next(500)
+    assert codes_on(save(researcher_client, study, token=fake_prolific.token)) == {
+        "platform_broken"
+    }
+    assert len(fake_prolific.requests) == 1  # and the page did not wait for more
