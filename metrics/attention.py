@@ -66,9 +66,8 @@ def _of_collecting(study: Study) -> Iterator[Need]:
 def _of_people(study: Study, entries: Ledger) -> Iterator[Need]:
     url = reverse("recruitment:ledger", args=[study.pk])
     for name, sentence in SENTENCES.items():
-        rows = getattr(entries, name)
-        if rows:
-            yield Need(name, sentence.format(counted(len(rows), "participant")), url)
+        if people := entries.totals.listed[name]:
+            yield Need(name, sentence.format(counted(people, "participant")), url)
 
 
 def _of_answers(study: Study) -> Iterator[Need]:

@@ -2,14 +2,15 @@
 
 from typing import Any, ClassVar
 
-from django.db.models import Count, Q
+from django.db.models import F, OuterRef
 from django.http import HttpRequest
 
 from studies.access import Right
 from studies.admin import CriterionInline, MembershipInline, SystemInline
-from studies.models import Membership, Study
+from studies.models import Generation, Membership, Study
 from studies.scale_cards import ScaleCards
 from studies.step_admin import AddableRows, StepAdmin, step_page
+from studies.steps import count_of
 
 # The pages of the preview that show what this step changes.
 LABELS = ("source_label", "left_label", "right_label")
@@ -30,13 +31,13 @@ class DataStep(StepAdmin):
     def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:  # noqa: ARG002
         if study.dataset is None:
             return {}
-        texts = Count("generations", filter=Q(generations__is_dummy=False))
-        dummies = Count("generations", filter=Q(generations__is_dummy=True))
-        systems = study.dataset.systems.competing().order_by("name")
-        return {
-            "instances": study.dataset.instances.count(),
-            "systems": systems.annotate(texts=texts, dummies=dummies),
+        texts = Generation.objects.filter(system=OuterRef("pk"))
+        counts = {
+            "dummies": count_of(texts.filter(is_dummy=True), "system"),
+            "texts": count_of(texts, "system") - F("dummies"),
         }
+        systems = study.dataset.systems.competing().order_by("name").annotate(**counts)
+        return {"instances": study.dataset.instances.count(), "systems": list(systems)}
 
 
 class CriterionRows(AddableRows, CriterionInline):

@@ -112,7 +112,7 @@ def guide_of(here: str, url_name: str) -> str:
 
 def count_of(rows: QuerySet[Any], study: str = "study") -> Coalesce:
     """Return the expression for the number of rows of a study, without a join."""
-    counted = rows.order_by().values(study).annotate(n=Count("pk")).values("n")
+    counted = rows.order_by().values(study).annotate(n=Count("*")).values("n")
     return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
 
 

@@ -397,3 +397,21 @@ def test_one_refusal_keeps_nobody_else_from_being_paid(monkeypatch):
         approve(participations=list(Participation.objects.order_by("pk")))
     assert len(asked) == 3
     assert Payment.objects.filter(status="paid").count() == 2
+
+
+def test_participants_are_searched_and_listed_page_by_page(researcher_client, monkeypatch):
+    monkeypatch.setattr("recruitment.views.ledger.PER_PAGE", 2)
+    study = paying_study(member=researcher_client.researcher)
+    people = [make_participation(study, name) for name in ("ann", "bob", "eve")]
+    address = reverse("recruitment:ledger", args=[study.pk])
+
+    def listed(**query):
+        rows = researcher_client.get(address, query).context["participants"]
+        return [row["participation"] for row in rows]
+
+    assert listed() == people[:2]
+    assert listed(page_number=2) == people[2:]
+    assert listed(search=people[2].rater.pseudonym) == people[2:]
+    assert listed(search=people[1].submission.completion_code) == [people[1]]
+    assert listed(status="excluded") == []
+    assert listed(status="active", page_number=2) == people[2:]
