@@ -383,6 +383,7 @@ def test_the_command_writes_the_report_of_a_part(study, tmp_path):
     report = json.loads(out.read_text())
     assert report["source"]["part"] == {"category": "new", "until": "2026-03-09"}
     assert report["source"]["n_used"] == INSTANCES * 4
+    study.units.create(key="gold", role="gold")  # so that there is a filter by gold checks
     wrong = ("category=old", "kategorie=new", f"raters={NO_FAILED_CHECK}")
     for query in wrong:
         with pytest.raises(CommandError):
