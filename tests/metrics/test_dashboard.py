@@ -165,7 +165,8 @@ def test_simulated_ratings_are_marked_on_every_page_that_shows_them(client, memb
     study = make_open_study(instances=4)
     Membership.objects.create(study=study, user=member)
     assert simulate_raters(study=study, bots=[Bot("a"), Bot("b")]) == 40
-    for page in (pages(study)[0], reverse("admin:studies_study_change", args=[study.pk])):
+    tabs = [reverse("metrics:results-tab", args=[study.pk, tab.slug]) for tab in TABS]
+    for page in (pages(study)[0], *tabs):
         assert "simulated" in client.get(page).content.decode().lower(), page
     assert ReportSnapshot.objects.get().report["simulated"]
 
