@@ -169,7 +169,7 @@ def test_a_channel_names_everything_that_it_lacks(client, study):
     html = client.get(page_of("recruitment:channels", study)).content.decode()
     prolific = html[html.index('id="channel-prolific"') :]
     needs = set(re.findall(r'data-need="(\w+)"', prolific))
-    assert {"no_reward", "no_minutes", "no_limit", "not_ready", "address_not_public"} <= needs
+    assert {"no_reward", "no_minutes", "no_limit", "no_token", "address_not_public"} <= needs
     assert page_of("recruitment:size", study) in prolific
 
 
