@@ -20,6 +20,7 @@ from django.test import Client
 from django.urls import get_resolver
 
 from annotation.export_jobs import finished_export, start_export
+from annotation.exporting import StudyExport
 from annotation.importing import import_study
 from annotation.services.dummies import remove_dummy_generations
 from annotation.services.items import remove_item
@@ -190,6 +191,8 @@ DOORS: dict[str, tuple[Door, ...]] = {
     "metrics:report-files": door("post start-report-files", start_report_files)
     + door("manage.py write_report"),
     "metrics:download-export": door("get download-export", finished_export),
+    "metrics:report-pdf": door("get download-export", finished_export),
+    "metrics:ratings-csv": door("manage.py export_study", StudyExport),
     "metrics:report": door("get report", stored_report) + door("manage.py analyze"),
     "metrics:figure": door("get figure", figure_response),
     # Programs.
