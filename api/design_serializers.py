@@ -18,7 +18,7 @@ class CriterionRow(serializers.ModelSerializer[Criterion]):
 
 
 class ScreeningSerializer(serializers.ModelSerializer[Screening]):
-    """The steps before an annotator's first HIT, and gold checks."""
+    """The steps before an annotator's first task, and gold checks."""
 
     accepts_from = serializers.CharField(
         source="accepts_from_id",
@@ -181,7 +181,7 @@ class DegradedCopies(serializers.Serializer[Any]):
 class ReferenceRows(serializers.Serializer[Any]):
     role = serializers.ChoiceField(ROLE_CHOICES)
     rows = serializers.FileField(
-        help_text="JSON Lines with the columns of a reference unit, as docs/collecting.md says."
+        help_text="JSON Lines with the columns of a reference item, as docs/collecting.md says."
     )
 
 
@@ -193,7 +193,7 @@ class ExpectedLabels(serializers.Serializer[Any]):
 
 
 class UnitQuery(serializers.Serializer[Any]):
-    unit = serializers.CharField(max_length=255, help_text="The reference unit's name.")
+    unit = serializers.CharField(max_length=255, help_text="The reference item's name.")
 
 
 class CreatedUnits(serializers.Serializer[Any]):

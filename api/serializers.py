@@ -124,7 +124,7 @@ class StudyDetail(StudySummary):
 class ChangedStudy(serializers.Serializer[Any]):
     study = StudyDetail()
     added_places = serializers.IntegerField(
-        allow_null=True, help_text="Responses that more ratings per HIT added to the plan."
+        allow_null=True, help_text="Responses that more ratings per task added to the plan."
     )
 
 
@@ -289,9 +289,9 @@ class PartQuery(serializers.Serializer[Any]):
     metadata = _filtered(
         "Only instances with this value in a field of their metadata, such as `year:2020`."
     )
-    pair = _filtered("Only units that compare these two systems, such as `old vs new`.")
+    pair = _filtered("Only items that compare these two systems, such as `old vs new`.")
     stratum = _filtered(
-        "Only units in this stratum of agreement among annotators, named as in the report, such as"
+        "Only items in this stratum of agreement among annotators, named as in the report, such as"
         " `PA=1`."
     )
     raters = _filtered(
@@ -422,7 +422,7 @@ class ParticipantRow(serializers.Serializer[LedgerRow]):
     settled_at = serializers.DateTimeField(
         source="participation.submission.settled_at", allow_null=True
     )
-    hits = serializers.IntegerField(help_text="Completed HITs.")
+    hits = serializers.IntegerField(help_text="Completed tasks.")
     ratings = serializers.IntegerField(source="counted", help_text="Ratings in the statistics.")
     minutes = serializers.FloatField(allow_null=True)
     paid = serializers.DecimalField(max_digits=10, decimal_places=2)
@@ -435,7 +435,7 @@ class ParticipantRow(serializers.Serializer[LedgerRow]):
 
 
 class SignSerializer(serializers.Serializer[Sign]):
-    """One number about an annotator, and the same number about others on the same units."""
+    """One number about an annotator, and the same number about others on the same items."""
 
     name = serializers.CharField()
     value = serializers.FloatField(allow_null=True)

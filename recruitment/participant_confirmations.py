@@ -38,7 +38,7 @@ def excluding(participation: Participation) -> Question:
 
 
 def _counted_work(participation: Participation) -> tuple[int, int]:
-    """Return the numbers of ratings that count and of completed HITs."""
+    """Return the numbers of ratings that count and of completed tasks."""
     ratings = Rating.objects.counted().filter(assignment__participation=participation)
     n = ratings.filter(assignment__hit__kind=HIT.Kind.MAIN).count()
     done = participation.assignments.filter(hit__kind=HIT.Kind.MAIN, status="completed")
@@ -52,7 +52,7 @@ def _is_over(participation: Participation) -> bool:
 def _work_lost(participation: Participation) -> tuple[str, str]:
     n, hits = _counted_work(participation)
     return (
-        f"{counted(n, 'rating')} in {counted(hits, 'completed HIT')} will no longer count.",
+        f"{counted(n, 'rating')} in {counted(hits, 'completed task')} will no longer count.",
         "The study is closed, so nobody will repeat this work."
         if _is_over(participation)
         else "The places will be offered to other annotators again.",
@@ -66,12 +66,12 @@ def quality_of(evidence: Evidence) -> Iterator[str]:
         yield f"Gold checks passed: {checks.right} of {checks.of}."
     agreement, time = evidence.sign("agreement"), evidence.sign("seconds")
     if agreement.value is None:
-        yield "Their agreement is unknown, because nobody else has rated the same units yet."
+        yield "Their agreement is unknown, because nobody else has rated the same items yet."
     else:
         usual = "" if agreement.others is None else f" (among the others: {agreement.others:.0%})"
-        yield f"They agree with others on the same units in {agreement.value:.0%} of cases{usual}."
+        yield f"They agree with others on the same items in {agreement.value:.0%} of cases{usual}."
     if time.value is not None:
-        usual = "" if time.others is None else f" (others on the same units: {time.others:.0f})"
+        usual = "" if time.others is None else f" (others on the same items: {time.others:.0f})"
         yield f"Their median time per answer is {time.value:.0f} seconds{usual}."
 
 
@@ -81,7 +81,7 @@ def releasing(participation: Participation) -> Question:
     return Question(
         title=f"Free the place of {participation.rater.pseudonym}?",
         sentences=(
-            f"Their participation will end. {counted(n, 'answer')} in their unfinished HIT will be"
+            f"Their participation will end. {counted(n, 'answer')} in their unfinished task will be"
             " kept as a partial set that does not count, and the place will be offered to"
             " others.",
         ),

@@ -1,4 +1,4 @@
-"""The data of a study: its items, reference units and dummy texts."""
+"""The data of a study: its items, reference items and dummy texts."""
 
 from django.core.paginator import Paginator
 from rest_framework.parsers import MultiPartParser
@@ -97,7 +97,7 @@ class Items(APIView):
     @described(
         "Remove an item from a draft",
         tag=TAG,
-        description="Deletes it with its texts, and the plan of the HITs.",
+        description="Deletes it with its texts, and the plan of the tasks.",
         query=ItemQuery,
         responses=NOTHING,
         refusals={
@@ -113,7 +113,7 @@ class Items(APIView):
 
 class ReferenceUnits(APIView):
     @described(
-        "List a study's reference units",
+        "List a study's reference items",
         tag=TAG,
         responses={200: ReferenceUnitSerializer(many=True)},
     )
@@ -123,7 +123,7 @@ class ReferenceUnits(APIView):
         return Response(ReferenceUnitSerializer(rows, many=True).data)
 
     @described(
-        "Make reference units from degraded copies",
+        "Make reference items from degraded copies",
         tag=TAG,
         description="Each compares a text with a copy of it that was degraded on purpose.",
         request=DegradedCopies,
@@ -138,7 +138,7 @@ class ReferenceUnits(APIView):
         return Response(CreatedUnits({"created": n}).data, status=201)
 
     @described(
-        "Change the expected labels of a reference unit",
+        "Change the expected labels of a reference item",
         tag=TAG,
         request=ExpectedLabels,
         responses={200: ReferenceUnitSerializer},
@@ -154,7 +154,7 @@ class ReferenceUnits(APIView):
         return Response(ReferenceUnitSerializer(study.units.get(key=values["unit"])).data)
 
     @described(
-        "Remove a reference unit of a draft",
+        "Remove a reference item of a draft",
         tag=TAG,
         query=UnitQuery,
         responses=NOTHING,
@@ -170,7 +170,7 @@ class ReferenceUnitsFile(APIView):
     parser_classes = [MultiPartParser]
 
     @described(
-        "Add reference units from a file",
+        "Add reference items from a file",
         tag=TAG,
         description="All rows are stored, or none; `problems` of a refusal lists the lines.",
         request={"multipart/form-data": ReferenceRows},

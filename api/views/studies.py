@@ -140,7 +140,7 @@ class SelectInstances(APIView):
         return Response(DrawnPlan({"drawn": drawn, "plan": plan}).data)
 
     @described(
-        "Take all instances and plan their HITs",
+        "Take all instances and plan their tasks",
         tag=TAG,
         description="Deletes the draw and the plan of a draft.",
         responses={200: PlanSerializer},

@@ -66,4 +66,4 @@ def _row_in_words(names: Sequence[str], name: str, row: Sequence[float | None]) 
     cells = [
         f"{other} {share:.0%}" for other, share in zip(names, row, strict=True) if share is not None
     ]
-    return f"{name}: {', '.join(cells) or 'no units'}"
+    return f"{name}: {', '.join(cells) or 'no items'}"

@@ -16,7 +16,7 @@ FEW_LABELS = 3
 
 @dataclass(frozen=True)
 class Band:
-    """The bins of one group of units; without a name they need no heading."""
+    """The bins of one group of items; without a name they need no heading."""
 
     name: str
     bins: Sequence[PerceptionBin]
@@ -120,7 +120,7 @@ def _in_words(
     parts = []
     for band in bands:
         shares = "; ".join(
-            f"{names.get(row.label, row.label)} in {row.share:.0%} of units" for row in band.bins
+            f"{names.get(row.label, row.label)} in {row.share:.0%} of items" for row in band.bins
         )
         parts.append(f"{band.name}: {shares}" if band.name else shares)
     return f"Labels of {raters} by {central} label of annotators. {'. '.join(parts)}"

@@ -15,18 +15,18 @@ from tiebreak.scales import Scale
 
 MAX_PAIRS = 12
 READING = (
-    "Each group of bars has the units with one majority label of annotators (on ordered scales, one"
-    " median), and its heading says how many units these are. The bars show how often annotators, and a machine rater, gave each label"
-    " to these units. Bars of equal height mean that the machine perceives these units as annotators"
+    "Each group of bars has the items with one majority label of annotators (on ordered scales, one"
+    " median), and its heading says how many items these are. The bars show how often annotators, and a machine rater, gave each label"
+    " to these items. Bars of equal height mean that the machine perceives these items as annotators"
     " do; a machine that never gives a tie has no bar there."
 )
 PAIRS_READING = (
     f"{READING} Bars of one pair of systems stand beside those of the others, because a machine may"
-    " perceive one pair as annotators do and another not. Shares of units add to 1 within a pair."
+    " perceive one pair as annotators do and another not. Shares of items add to 1 within a pair."
 )
 COLUMNS = ("units", "majority_label", "share_of_units", "rater", "label", "share")
 TOO_MANY_LABELS = f"Bars are not drawn for more than {MAX_LABELS} labels."
-ALL_UNITS = "all units"
+ALL_UNITS = "all items"
 
 
 def perception_figures(section: CriterionSection) -> list[Figure]:
@@ -61,7 +61,7 @@ def _pairs_figure(section: CriterionSection, machine: str | None, name: str) -> 
     bands = [Band(pair, bins) for pair, bins in section.perception_by_systems.items() if bins]
     chart = _chart(section, bands[:MAX_PAIRS], machine)
     if not chart:
-        return empty_figure(name, title, "No unit has human ratings yet.")
+        return empty_figure(name, title, "No item has human ratings yet.")
     left_out = len(bands) - MAX_PAIRS
     sentence = f"{left_out} more pairs are in the CSV file." if left_out > 0 else ""
     rows = tuple(row for band in bands for row in _rows(band.name, band.bins, machine))

@@ -23,13 +23,13 @@ NOT_A_VERDICT = (
     " wrong, and where they disagree among themselves, both answers may be right."
 )
 CONFUSION_READING = (
-    "A row has the units to which the other annotators most often gave one label, and its cells say"
+    "A row has the items to which the other annotators most often gave one label, and its cells say"
     " which share of them got each label here. Full agreement is 100% on the diagonal. Where the"
-    " others are divided, a unit counts in equal parts for each of their most frequent labels."
+    " others are divided, an item counts in equal parts for each of their most frequent labels."
     f"{NOT_A_VERDICT}"
 )
 MODEL_READING = (
-    "The model assumes that each unit has one true label, that annotators err independently of each"
+    "The model assumes that each item has one true label, that annotators err independently of each"
     " other, and that each has typical errors; truth and errors are estimated together (Dawid and"
     " Skene 1979). Where texts are equally good there is no true label, and annotators who err alike"
     f" look right.{NOT_A_VERDICT}"
@@ -40,10 +40,10 @@ MODEL_ROWS_READING = (
     f"{MODEL_READING}"
 )
 REPEATS_READING = (
-    "Planned repeats show an annotator a unit a second time with the sides swapped. A point is the"
+    "Planned repeats show an annotator an item a second time with the sides swapped. A point is the"
     " share answered as the first time, and the line its 95% interval. Where a text is hardly better"
     " than the other, careful people may answer differently, so few repeats show little about one"
-    " person. The intervals of single annotators hold only for them and these units."
+    " person. The intervals of single annotators hold only for them and these items."
 )
 MATRIX_COLUMNS = ("rater", "row", "label", "units", "share")
 ACCURACY_COLUMNS = ("rater", "accuracy", "agreement_with_others", "ratings")
@@ -206,7 +206,7 @@ def _why_no_confusion(section: CriterionSection, rater: RaterSection | None) -> 
         return (
             f"Answers are not compared label by label on a scale of more than {MAX_LABELS} labels."
         )
-    return NOBODY_ELSE if rater else "No unit has answers of two annotators yet."
+    return NOBODY_ELSE if rater else "No item has answers of two annotators yet."
 
 
 def _summed(raters: Iterable[RaterSection]) -> Matrix | None:

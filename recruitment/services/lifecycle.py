@@ -27,8 +27,9 @@ def open_study(
 ) -> Study:
     """Let annotators in, and record the version that they will see.
 
-    With `plan_first`, a missing or outdated plan is made before. The study must be a draft or paused. Raises `LaunchRefused` if a launch check finds an error, or
-    a warning whose code is not in `confirmed_warnings`. Locks the study.
+    With `plan_first`, a missing or outdated plan is made before. The study must be a draft or
+    paused. Raises `LaunchRefused` if a launch check finds an error, or a warning whose code is not
+    in `confirmed_warnings`. Locks the study.
     """
     study = _locked(study, {Status.DRAFT, Status.PAUSED}, "opened")
     if plan_first:

@@ -22,7 +22,7 @@ from tiebreak.identifiers import new_public_id
 SIGNS = {
     "seconds": ("Median seconds per answer", "answers"),
     "fast": (f"Answers given faster than {FAST_WORDS_PER_MINUTE} words a minute", "answers"),
-    "agreement": ("Agreement with others on the same units", "pairs of answers"),
+    "agreement": ("Agreement with others on the same items", "pairs of answers"),
     "repeats": ("Repeated items answered the same way", "repeats"),
     "first-text": ("Preferences for the text shown first", "preferences"),
     "run": ("Longest run of one choice", "answers"),

@@ -115,19 +115,19 @@ def _settle(participation: Participation, _: HttpRequest) -> str:
 
 def _release(participation: Participation, _: HttpRequest) -> str:
     release_participant(participation=participation)
-    return "The place is free again. The answers in the unfinished HIT are kept as a partial set."
+    return "The place is free again. The answers in the unfinished task are kept as a partial set."
 
 
 def _exclude(participation: Participation, request: HttpRequest) -> str:
     reason = request.POST.get("reason", "")
     n = exclude_participant(participation=participation, reason=reason, by=_researcher(request))
-    return f"The annotator was excluded. HITs that no longer count: {n}."
+    return f"The annotator was excluded. Tasks that no longer count: {n}."
 
 
 def _reinstate(participation: Participation, request: HttpRequest) -> str:
     n = reinstate_participant(participation=participation, by=_researcher(request))
     return (
-        "The annotator was reinstated. HITs that count again, or are surplus because their place"
+        "The annotator was reinstated. Tasks that count again, or are surplus because their place"
         f" was taken: {n}."
     )
 

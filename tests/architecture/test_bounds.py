@@ -31,6 +31,7 @@ SET_BY_THE_SERVER = {
     },
     "studies.ReportChanges": {"n"},
     "metrics.ReportSnapshot": {"settled_key", "settled_rows"},
+    "recruitment.Eligibility": {"people"},
     "api.Webhook": {"after_event"},
     "api.WebhookDelivery": {"attempts"},
     "annotation.HIT": {"number"},

@@ -12,7 +12,7 @@ from tests.studies.factories import make_open_study
 
 pytestmark = pytest.mark.django_db
 
-MOST = 12
+LIMIT = 12
 # Forms and checks that read each part of the design by itself.
 MORE = {"settings": 22, "generate-select": 18, "launch": 21, "data": 13}
 
@@ -36,13 +36,13 @@ def visit(client, study, django_assert_max_num_queries):
 
 @pytest.mark.parametrize("shown", [*steps(), *pages()], ids=lambda shown: shown.slug)
 def test_a_page_takes_few_statements(visit, study, shown):
-    visit(reverse(shown.url_name, args=[study.pk]), MORE.get(shown.slug, MOST))
+    visit(reverse(shown.url_name, args=[study.pk]), MORE.get(shown.slug, LIMIT))
 
 
 @pytest.mark.parametrize("tab", TABS, ids=lambda tab: tab.slug)
 def test_a_page_of_results_takes_few_statements(visit, study, tab):
-    visit(reverse("metrics:results-tab", args=[study.pk, tab.slug]), MOST)
+    visit(reverse("metrics:results-tab", args=[study.pk, tab.slug]), LIMIT)
 
 
 def test_the_part_that_needs_a_person_takes_few_statements(visit, study):
-    visit(reverse("metrics:attention", args=[study.pk]), MOST + 1)
+    visit(reverse("metrics:attention", args=[study.pk]), LIMIT + 1)

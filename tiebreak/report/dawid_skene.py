@@ -12,7 +12,7 @@ from tiebreak.stats import dawid_skene
 # Each step reads all ratings. Where annotators agree little, about 1,000 steps are needed.
 MAX_RATINGS, MAX_STEPS = 50_000, 2_000
 MIN_RATERS = 3
-TOO_FEW_RATERS = "The model needs at least three raters who rated units that others rated too."
+TOO_FEW_RATERS = "The model needs at least three raters who rated items that others rated too."
 TOO_MANY_LABELS = f"The model is not estimated for more than {MAX_LABELS} labels."
 TOO_MANY_RATINGS = f"The model is not estimated for more than {MAX_RATINGS:,} ratings."
 

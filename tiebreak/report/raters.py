@@ -12,7 +12,7 @@ from tiebreak.stats.results import Estimate, undefined
 
 # Nobody could read a larger table of labels.
 MAX_LABELS = 12
-NOBODY_ELSE = "Nobody else rated this rater's units."
+NOBODY_ELSE = "Nobody else rated this rater's items."
 NO_INTERVAL = "Intervals are not computed for single raters."
 
 Floats = NDArray[np.float64]

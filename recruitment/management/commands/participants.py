@@ -95,12 +95,12 @@ def _reject(participation: Participation, options: dict[str, Any]) -> str:
 
 def _exclude(participation: Participation, options: dict[str, Any]) -> str:
     n = exclude_participant(participation=participation, reason=options["reason"])
-    return f"HITs that no longer count: {n}."
+    return f"Tasks that no longer count: {n}."
 
 
 def _reinstate(participation: Participation, _: dict[str, Any]) -> str:
     n = reinstate_participant(participation=participation)
-    return f"HITs that count again or are surplus: {n}."
+    return f"Tasks that count again or are surplus: {n}."
 
 
 def _listed(study: Study) -> str:

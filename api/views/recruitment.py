@@ -163,7 +163,7 @@ class ActOnChannel(APIView):
         "Ask a platform for something",
         tag=TAG,
         description="A worker asks the platform once; follow `pending` and `problem` of the channel."
-        " `start` costs money, and `approve-all` pays everybody who awaits payment, without another"
+        " `start` costs money, and `approve-all` pays all who awaits payment, without another"
         " question.",
         request=ChannelAction,
         responses={200: ChannelSerializer},

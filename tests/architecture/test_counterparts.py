@@ -87,7 +87,7 @@ PACKAGES = ("api", "metrics", "recruitment", "annotation", "studies", "jobs")
 
 
 @dataclass(frozen=True)
-class Door:
+class Counterpart:
     """An endpoint, as its method and the name of its address, or a command; and the function.
 
     Without a function, the page is a form of Django's admin that saves a row itself.
@@ -97,112 +97,116 @@ class Door:
     function: Callable[..., Any] | None
 
 
-def door(name: str, *functions: Callable[..., Any]) -> tuple[Door, ...]:
-    return tuple(Door(name, function) for function in functions or (None,))
+def counterpart(name: str, *functions: Callable[..., Any]) -> tuple[Counterpart, ...]:
+    return tuple(Counterpart(name, function) for function in functions or (None,))
 
 
-DOORS: dict[str, tuple[Door, ...]] = {
+COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     # Creating studies.
-    "annotation:new-study": door("post studies", import_study),
-    "annotation:import-columns": door("post tables", import_table),
-    "annotation:repeat-import": door("post tables", import_table)
-    + door("post studies", import_study),
-    "annotation:column-problems": door("post tables", import_table),
-    "annotation:import-problems": door("post tables", import_table),
-    "studies:from-template": door("post templates", create_from_protocol),
-    "metrics:try-demo": door("post demo", start_demo),
-    "admin:studies_study_add": door("post draft", create_study),
-    "admin:studies_study_clone": door("post clone", clone_study),
+    "annotation:new-study": counterpart("post studies", import_study),
+    "annotation:import-columns": counterpart("post tables", import_table),
+    "annotation:repeat-import": counterpart("post tables", import_table)
+    + counterpart("post studies", import_study),
+    "annotation:column-problems": counterpart("post tables", import_table),
+    "annotation:import-problems": counterpart("post tables", import_table),
+    "studies:from-template": counterpart("post templates", create_from_protocol),
+    "metrics:try-demo": counterpart("post demo", start_demo),
+    "admin:studies_study_add": counterpart("post draft", create_study),
+    "admin:studies_study_clone": counterpart("post clone", clone_study),
     # The design.
-    "studies:use-template": door("post use-template", fill_in),
-    "studies:data": door("patch study", save_design, use_dataset_systems),
-    "studies:task": door("patch study", save_design),
-    "recruitment:size": door("patch study", save_settings),
-    "recruitment:quality": door("patch study", save_settings)
-    + door("post reference-units", degrade_copies)
-    + door("post reference-units-file", import_reference_units)
-    + door("patch reference-units", expect_labels)
-    + door("delete reference-units", remove_reference_unit),
-    "admin:studies_study_change": door("patch study", save_settings, use_dataset_systems),
-    "admin:studies_study_delete": door("delete study", delete_draft),
-    "admin:studies_study_reference_units": door("post reference-units", degrade_copies)
-    + door("post reference-units-file", import_reference_units),
-    "admin:studies_dataset_change": door("patch dataset") + door("patch systems"),
-    "admin:studies_dataset_delete": door("delete dataset", delete_dataset),
-    "annotation:remove-item": door("delete items", remove_item),
-    "studies:members": door("put members", has_owner) + door("delete members", has_owner),
+    "studies:use-template": counterpart("post use-template", fill_in),
+    "studies:data": counterpart("patch study", save_design, use_dataset_systems),
+    "studies:task": counterpart("patch study", save_design),
+    "recruitment:size": counterpart("patch study", save_settings),
+    "recruitment:quality": counterpart("patch study", save_settings)
+    + counterpart("post reference-units", degrade_copies)
+    + counterpart("post reference-units-file", import_reference_units)
+    + counterpart("patch reference-units", expect_labels)
+    + counterpart("delete reference-units", remove_reference_unit),
+    "admin:studies_study_change": counterpart("patch study", save_settings, use_dataset_systems),
+    "admin:studies_study_delete": counterpart("delete study", delete_draft),
+    "admin:studies_study_reference_units": counterpart("post reference-units", degrade_copies)
+    + counterpart("post reference-units-file", import_reference_units),
+    "admin:studies_dataset_change": counterpart("patch dataset") + counterpart("patch systems"),
+    "admin:studies_dataset_delete": counterpart("delete dataset", delete_dataset),
+    "annotation:remove-item": counterpart("delete items", remove_item),
+    "studies:members": counterpart("put members", has_owner)
+    + counterpart("delete members", has_owner),
     # Generating and selecting.
-    "metrics:selection-action sample": door("post start-sampling", start_sampling),
-    "metrics:selection-action score": door("post start-scoring", start_dataset_job)
-    + door("manage.py score_separability"),
-    "metrics:selection-action draw": door("post selection", draw_and_plan),
-    "metrics:selection-action take-all": door("delete selection", take_all_and_plan),
-    "metrics:selection-action pause": door("post pause-job", pause_job),
-    "metrics:selection-action resume": door("post resume-job", resume_job),
-    "metrics:selection-action stop": door("post stop-job", stop_job),
-    "metrics:selection-action remove-dummies": door("delete dummy-texts", remove_dummy_generations),
+    "metrics:selection-action sample": counterpart("post start-sampling", start_sampling),
+    "metrics:selection-action score": counterpart("post start-scoring", start_dataset_job)
+    + counterpart("manage.py score_separability"),
+    "metrics:selection-action draw": counterpart("post selection", draw_and_plan),
+    "metrics:selection-action take-all": counterpart("delete selection", take_all_and_plan),
+    "metrics:selection-action pause": counterpart("post pause-job", pause_job),
+    "metrics:selection-action resume": counterpart("post resume-job", resume_job),
+    "metrics:selection-action stop": counterpart("post stop-job", stop_job),
+    "metrics:selection-action remove-dummies": counterpart(
+        "delete dummy-texts", remove_dummy_generations
+    ),
     # Running.
     **{
-        f"{page} {action}": doors
+        f"{page} {action}": counterparts
         for page in ("recruitment:launch-action", "admin:studies_study_do")
-        for action, doors in {
-            "plan": door("post plan", plan_hits),
-            "open": door("post open", open_study),
-            "pause": door("post pause", pause_study),
-            "close": door("post close", close_study),
-            "reopen": door("post reopen", reopen_study),
-            "accept-late": door("post late-answers", accept_late_answers),
-            "decline-late": door("post late-answers", decline_late_answers),
+        for action, counterparts in {
+            "plan": counterpart("post plan", plan_hits),
+            "open": counterpart("post open", open_study),
+            "pause": counterpart("post pause", pause_study),
+            "close": counterpart("post close", close_study),
+            "reopen": counterpart("post reopen", reopen_study),
+            "accept-late": counterpart("post late-answers", accept_late_answers),
+            "decline-late": counterpart("post late-answers", decline_late_answers),
         }.items()
     },
-    "admin:studies_study_changelist": door("post plan", plan_hits)
-    + door("post open", open_study)
-    + door("post pause", pause_study)
-    + door("post close", close_study)
-    + door("post reopen", reopen_study),
-    "recruitment:dry-runs": door("post start-dry-run", start_dry_run)
-    + door("manage.py simulate_raters"),
-    "recruitment:stop-dry-run": door("post stop-job", end_dry_run),
-    "recruitment:remove-dry-run": door("delete job", remove_dry_run),
-    "metrics:pause-job": door("post pause-job", pause_job),
-    "metrics:resume-job": door("post resume-job", resume_job),
-    "metrics:stop-job": door("post stop-job", stop_job),
+    "admin:studies_study_changelist": counterpart("post plan", plan_hits)
+    + counterpart("post open", open_study)
+    + counterpart("post pause", pause_study)
+    + counterpart("post close", close_study)
+    + counterpart("post reopen", reopen_study),
+    "recruitment:dry-runs": counterpart("post start-dry-run", start_dry_run)
+    + counterpart("manage.py simulate_raters"),
+    "recruitment:stop-dry-run": counterpart("post stop-job", end_dry_run),
+    "recruitment:remove-dry-run": counterpart("delete job", remove_dry_run),
+    "metrics:pause-job": counterpart("post pause-job", pause_job),
+    "metrics:resume-job": counterpart("post resume-job", resume_job),
+    "metrics:stop-job": counterpart("post stop-job", stop_job),
     # Recruiting.
-    "recruitment:save-channel": door("put channel", set_up_channel),
-    "recruitment:change-channel-state close": door("post close-channel", close_channel),
-    "recruitment:change-channel-state reopen": door("post reopen-channel", reopen_channel),
-    "recruitment:change-channel-state remove": door("delete channel", remove_channel),
-    "recruitment:change-channel-state new-key": door("post renew-key", renew_signing_key),
-    "recruitment:platform-action": door("post act-on-channel", act_on_channel),
-    "recruitment:eligibility": door("put eligibility", choose_filters),
+    "recruitment:save-channel": counterpart("put channel", set_up_channel),
+    "recruitment:change-channel-state close": counterpart("post close-channel", close_channel),
+    "recruitment:change-channel-state reopen": counterpart("post reopen-channel", reopen_channel),
+    "recruitment:change-channel-state remove": counterpart("delete channel", remove_channel),
+    "recruitment:change-channel-state new-key": counterpart("post renew-key", renew_signing_key),
+    "recruitment:platform-action": counterpart("post act-on-channel", act_on_channel),
+    "recruitment:eligibility": counterpart("put eligibility", choose_filters),
     # Participants and payments.
-    "recruitment:pay-many": door("post pay-many", pay_awaiting),
-    "recruitment:settle-payment": door("post payment-outcome", settle_payment),
-    "recruitment:ledger-action settle": door("post settle", settle),
-    "recruitment:ledger-action release": door("post release", release_participant),
-    "recruitment:ledger-action exclude": door("post exclude", exclude_participant),
-    "recruitment:ledger-action reinstate": door("post reinstate", reinstate_participant),
-    "recruitment:ledger-action approve": door("post pay-participant", pay_participant),
-    "recruitment:ledger-action ask-to-return": door("post request-return", request_return),
-    "recruitment:ledger-action bonus": door("post pay-bonus", pay_bonus),
-    "recruitment:ledger-action reject": door("post reject", reject_submission),
+    "recruitment:pay-many": counterpart("post pay-many", pay_awaiting),
+    "recruitment:settle-payment": counterpart("post payment-outcome", settle_payment),
+    "recruitment:ledger-action settle": counterpart("post settle", settle),
+    "recruitment:ledger-action release": counterpart("post release", release_participant),
+    "recruitment:ledger-action exclude": counterpart("post exclude", exclude_participant),
+    "recruitment:ledger-action reinstate": counterpart("post reinstate", reinstate_participant),
+    "recruitment:ledger-action approve": counterpart("post pay-participant", pay_participant),
+    "recruitment:ledger-action ask-to-return": counterpart("post request-return", request_return),
+    "recruitment:ledger-action bonus": counterpart("post pay-bonus", pay_bonus),
+    "recruitment:ledger-action reject": counterpart("post reject", reject_submission),
     # Results.
-    "metrics:export": door("post start-export", start_export) + door("manage.py export_study"),
-    "metrics:report-files": door("post start-report-files", start_report_files)
-    + door("manage.py write_report"),
-    "metrics:download-export": door("get download-export", finished_export),
-    "metrics:report-pdf": door("get download-export", finished_export),
-    "metrics:ratings-csv": door("manage.py export_study", StudyExport),
-    "metrics:report": door("get report", stored_report) + door("manage.py analyze"),
-    "metrics:figure": door("get figure", figure_response),
+    "metrics:export": counterpart("post start-export", start_export)
+    + counterpart("manage.py export_study"),
+    "metrics:report-files": counterpart("post start-report-files", start_report_files)
+    + counterpart("manage.py write_report"),
+    "metrics:download-export": counterpart("get download-export", finished_export),
+    "metrics:report-pdf": counterpart("get download-export", finished_export),
+    "metrics:ratings-csv": counterpart("manage.py export_study", StudyExport),
+    "metrics:report": counterpart("get report", stored_report) + counterpart("manage.py analyze"),
+    "metrics:figure": counterpart("get figure", figure_response),
     # Programs.
-    "api:tokens": door("manage.py create_token", create_token),
-    "api:revoke-token": door("manage.py revoke_token", revoke_token),
-    "api:webhooks": door("post study-webhooks", create_webhook),
-    "api:delete-webhook": door("delete webhook", delete_webhook),
-    "api:resend": door("post send-again", send_again),
+    "api:tokens": counterpart("manage.py create_token", create_token),
+    "api:revoke-token": counterpart("manage.py revoke_token", revoke_token),
+    "api:webhooks": counterpart("post study-webhooks", create_webhook),
+    "api:delete-webhook": counterpart("delete webhook", delete_webhook),
+    "api:resend": counterpart("post send-again", send_again),
 }
-# What programs need no door to, and why.
+# What programs need no counterpart to, and why.
 WITHOUT = {
     "home": "leads to the list of studies",
     "favicon": "is an icon",
@@ -218,7 +222,7 @@ ACCOUNTS = (
     *("admin:studies_dataset_changelist", "admin:studies_dataset_add"),
     *("admin:studies_dataset_history", "admin:studies_study_history"),
 )
-# Pages with several actions, which have a door each.
+# Pages with several actions, which have a counterpart each.
 ACTIONS: dict[str, Any] = {
     "metrics:selection-action": {**generate_select.STEPS, **generate_select.ACTIONS},
     "recruitment:launch-action": study_actions.ACTIONS,
@@ -253,20 +257,21 @@ def sends_a_file(route: str) -> bool:
     return "." in route.rpartition("/")[2] or "/samples/" in route
 
 
-def without_door(name: str) -> bool:
+def without_counterpart(name: str) -> bool:
     return name in WITHOUT or name.startswith(ACCOUNTS)
 
 
-def test_every_page_that_does_something_has_a_door():
+def test_every_page_that_does_something_has_a_counterpart():
     study = make_open_study(instances=1)
     client = member(study, "owner")
     needed = {
         f"{name} {action}".strip()
         for name, (route, _) in pages().items()
-        if not without_door(name) and (takes_a_form(client, route, study.pk) or sends_a_file(route))
+        if not without_counterpart(name)
+        and (takes_a_form(client, route, study.pk) or sends_a_file(route))
         for action in ACTIONS.get(name, [""])
     }
-    assert needed == DOORS.keys()
+    assert needed == COUNTERPARTS.keys()
 
 
 def endpoints() -> dict[str, type]:
@@ -308,18 +313,18 @@ def uses(module: ModuleType, function: Callable[..., Any]) -> bool:
     ("page", "entrance"),
     [
         pytest.param(page, entrance, id=f"{page} – {entrance.name}")
-        for page, doors in DOORS.items()
-        for entrance in doors
+        for page, counterparts in COUNTERPARTS.items()
+        for entrance in counterparts
     ],
 )
-def test_a_page_and_its_door_call_the_same_function(page, entrance):
+def test_a_page_and_its_counterpart_call_the_same_function(page, entrance):
     name = page.partition(" ")[0]
     own = pages()[name][1].__module__
     behind = MODULES.get(name, own if own.startswith(PACKAGES) else "recruitment.admin")
-    at_the_door = module_behind(entrance.name)
+    at_the_counterpart = module_behind(entrance.name)
     if entrance.function is not None:
         assert uses(import_module(behind), entrance.function), behind
-        assert uses(at_the_door, entrance.function)
+        assert uses(at_the_counterpart, entrance.function)
 
 
 def test_the_exceptions_are_pages():
