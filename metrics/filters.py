@@ -164,6 +164,6 @@ def size_of(about: CriterionSection, annotators: int) -> str:
     machines = counted(about.n_machine_ratings, "rating")
     more = f", and {machines} of machine raters" if about.n_machine_ratings else ""
     return (
-        f"This part has {counted(about.n_units, 'unit')},"
+        f"This part has {counted(about.n_units, 'item')},"
         f" {counted(about.n_ratings, 'rating')} of {counted(annotators, 'annotator')}{more}."
     )

@@ -319,8 +319,8 @@ def uses(module: ModuleType, function: Callable[..., Any]) -> bool:
 )
 def test_a_page_and_its_counterpart_call_the_same_function(page, entrance):
     name = page.partition(" ")[0]
-    own = pages()[name][1].__module__
-    behind = MODULES.get(name, own if own.startswith(PACKAGES) else "recruitment.admin")
+    default = pages()[name][1].__module__
+    behind = MODULES.get(name, default if default.startswith(PACKAGES) else "recruitment.admin")
     at_the_counterpart = module_behind(entrance.name)
     if entrance.function is not None:
         assert uses(import_module(behind), entrance.function), behind

@@ -95,7 +95,7 @@ def test_each_page_of_a_part_has_its_numbers_and_says_so(client, study, slug):
     text = text_of(page)
     assert OF_A_PART in text
     assert (
-        "Only category new. This part has 24 units, 72 ratings of 3 annotators, and 24 ratings of machine raters."
+        "Only category new. This part has 24 items, 72 ratings of 3 annotators, and 24 ratings of machine raters."
         in text
     )
     whole = client.get(address)

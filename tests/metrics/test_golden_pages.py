@@ -138,8 +138,8 @@ def test_the_separability_configurations(dataset, pages):
     check(leading(overview, "Consistency"), consistency)
     check(leading(overview, "Win rate"), best)
     agreement = study.results("agreement")
-    check(shown(agreement, "all units"), alpha)
-    check(shown(agreement, "all units", 4), value(dataset, "LOO_expected_HH", of_pairs))
+    check(shown(agreement, "all items"), alpha)
+    check(shown(agreement, "all items", 4), value(dataset, "LOO_expected_HH", of_pairs))
     sets = study.results("consistency")
     check(shown(sets, "Inconsistent (consistency 0)"), zero)
     check(shown(sets, "Perfectly consistent (consistency 1)"), perfect)
@@ -147,7 +147,7 @@ def test_the_separability_configurations(dataset, pages):
 
     rates = study.data("win-rates")
     assert digits(rates[0]["value"]) == f"{best:.4f}"
-    assert digits(row_of(study.data("agreement"), stratum="All units")["value"]) == f"{alpha:.4f}"
+    assert digits(row_of(study.data("agreement"), stratum="All items")["value"]) == f"{alpha:.4f}"
     overall = row_of(study.data("consistency"), separability="all sets")
     assert digits(overall["value"]) == f"{consistency:.4f}"
     shares = study.data("set-shares")
@@ -176,7 +176,7 @@ def test_pandalm_humans(pages):
     check(leading(study.overview(), "Agreement"), value(PANDALM, "kalpha_nominal_HH", "All"))
     page, rows = study.results("agreement"), study.data("agreement")
     for column, statistic in enumerate(COEFFICIENTS.values()):
-        check(shown(page, "all units", column), value(PANDALM, statistic, "All"))
+        check(shown(page, "all items", column), value(PANDALM, statistic, "All"))
     for stratum, name in STRATA.items():
         n, alpha = (golden()[PANDALM, s, stratum] for s in ("n_items", "kalpha_nominal_HH"))
         units = page.xpath(f"//tr[th[normalize-space()='{name}']]/td[1]/text()")
@@ -203,7 +203,7 @@ def test_pandalms_machine_rater(pages):
         assert name in listed, listed
         check(shown(table, name), value(PANDALM, statistic, f"judge {JUDGE} All"))
     alpha = golden()[PANDALM, "kalpha_HwMw", f"judge {JUDGE} All"]
-    row = row_of(rows, stratum="All units", series="majority and machine")
+    row = row_of(rows, stratum="All items", series="majority and machine")
     assert digits(row["value"]) == alpha
 
 
@@ -214,7 +214,7 @@ def test_summeval_experts(criterion, pages):
     alpha = golden()[dataset, "kalpha_ordinal_HH", "All"]
     check(leading(study.overview(), "Agreement"), float(alpha))
     page, rows = study.results("agreement"), study.data("agreement")
-    assert digits(row_of(rows, stratum="All units")["value"]) == alpha
+    assert digits(row_of(rows, stratum="All items")["value"]) == alpha
     for stratum, name in STRATA.items():
         expected = golden()[dataset, "kalpha_ordinal_HH", stratum]
         check(shown(page, name), float(expected))
