@@ -118,7 +118,7 @@ def test_perception_by_pair_of_systems_is_a_figure_of_its_own():
     by_pair = figures[1]
     assert {row[0] for row in by_pair.rows} == {"a vs b00", "a vs b01"}
     assert ("a vs b00", "1", 0.5, "judge", "1", 1.0) in by_pair.rows
-    assert "a vs b01: A in 50% of units" in alternative(by_pair)
+    assert "a vs b01: A in 50% of items" in alternative(by_pair)
 
 
 def test_one_pair_of_systems_has_one_figure():
