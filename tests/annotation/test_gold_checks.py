@@ -192,7 +192,7 @@ def test_no_page_of_a_task_says_what_a_unit_is_for(word):
 def counters(page: Annotator) -> list[tuple[str, ...]]:
     """Return the numbers that each page gives as the total of units: one number, or two."""
     lines = (
-        re.search(r'id="unit-heading">\D*\d+ (.*?)</h2>', html, re.S)[1]
+        re.search(r'id="unit-heading">.*?> \d+ (.*?)</span></h2>', html, re.S)[1]
         for html, _, _ in walk(page).values()
     )
     return [tuple(sorted(numbers_in(line))) for line in lines]
