@@ -33,7 +33,7 @@ from tiebreak.stats import Estimate
 NOTES = {"agreement": STRATA_BY_AGREEMENT, "unique_labels": STRATA_BY_AGREEMENT}
 NAMES = {
     "krippendorff_alpha": "Krippendorff's α",
-    "percentage_agreement": "Percentage agreement",
+    "percentage_agreement": "Share of the most frequent label (percentage agreement)",
     "randolph_kappa": "Randolph's κ",
     "fleiss_kappa": "Fleiss' κ",
     "cohen_kappa": "Cohen's κ",

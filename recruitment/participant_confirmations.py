@@ -100,7 +100,7 @@ def paying(participation: Participation, amount: Decimal | None) -> Question:
         problems = {"no_reward": NO_REWARD}
     n = Rating.objects.counted().filter(assignment__participation=participation).count()
     return Question(
-        title=f"Pay {participation.rater.pseudonym}?",
+        title=f"{'Pay' if is_platforms else 'Mark as paid:'} {participation.rater.pseudonym}?",
         sentences=(
             _payment_by(title if is_platforms else "", amount, participation.study.currency),
             f"Ratings by this annotator in the statistics: {n}.",
@@ -122,13 +122,16 @@ def paying_awaiting(study: Study, awaiting: Sequence[Participation]) -> Question
     amounts = {participation: amount_for(participation) for participation in awaiting}
     total = sum(amounts.values(), Decimal(0))
     people = counted(len(awaiting), "participant")
+    # Where no platform pays, nothing is transferred.
+    is_paid_here = any(pays_by_platform(one.submission.channel) for one in awaiting)
+    verb = f"Pay {people}" if is_paid_here else f"Mark {people} as paid"
     return Question(
-        title=f"Pay {people} {total} {study.currency}?",
+        title=f"{verb} {total} {study.currency}?",
         sentences=(
             *_payments_by_platform(amounts, study.currency),
             "Each payment is made once, also if you confirm twice.",
         ),
-        button=f"Pay {people}",
+        button=verb,
         facts=tuple(sorted((one.public_id, str(amount)) for one, amount in amounts.items())),
     )
 

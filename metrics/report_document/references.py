@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from metrics.findings import consistency_sets
 from tiebreak.report import Report
 from tiebreak.report.model import CriterionSection
 
@@ -183,7 +184,7 @@ def _used(section: CriterionSection) -> list[Reference]:
         used.append(BRADLEY_TERRY)
     if section.systems and section.systems.elo:
         used.append(ELO)
-    if section.rating_sets and section.rating_sets.n:
+    if (sets := consistency_sets(section)) and sets.n:
         used.append(SEPARABILITY)
     if section.systems and section.systems.prediction_powered:
         used.append(PREDICTION_POWERED)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from metrics.dashboard import NAMES, section_of
 from metrics.figures.of_report import figures_of
-from metrics.findings import stratum_name
+from metrics.findings import consistency_sets, stratum_name
 from metrics.report_document.content import (
     Block,
     DataTable,
@@ -72,9 +72,11 @@ def _tables(about: CriterionSection) -> Iterator[Block]:
         compared = _named(agreement.human_machine.estimates())
         yield estimate_table(f"{machine} and the annotators' majority label", compared)
     yield from _strata(about)
-    if about.rating_sets is not None and about.rating_sets.n:
-        yield _sets_table("Rating sets of annotators", about.rating_sets)
-        for machine, sets in sorted(about.rating_sets.machines.items()):
+    # As on the pages: sets of one rating cannot contradict themselves, so they are left out.
+    of_people = consistency_sets(about)
+    if of_people is not None and of_people.n:
+        yield _sets_table("Rating sets of annotators", of_people)
+        for machine, sets in sorted(of_people.machines.items()):
             yield _sets_table(f"Rating sets of {machine}", sets)
     if about.bias is not None:
         estimates = {"Position: first shown preferred, − ½": about.bias.position}

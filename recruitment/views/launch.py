@@ -1,7 +1,7 @@
 """The step *Launch*: every check in one list, the numbers, and planning and opening."""
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -13,7 +13,8 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.counts import progress_of
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import LaunchCheck
-from recruitment.services.channels import channel_statuses
+from recruitment.public_address import public_url
+from recruitment.services.channels import channel_statuses, has_open_link
 from recruitment.services.launch_checks import launch_checks
 from recruitment.step_pages import cost_context
 from recruitment.study_actions import ACTIONS
@@ -46,14 +47,14 @@ def launch(request: HttpRequest, study_id: str) -> HttpResponse:
     checks = [_shown(check, study) for check in current]
     plans_first = any(check.code in PLANNING for check in current)
     statuses = channel_statuses(study)
-    context = {
+    context: dict[str, Any] = {
         "study": study,
         "here": "launch",
         "must": [shown for shown in checks if shown.check.is_error],
         "should": [shown for shown in checks if not shown.check.is_error],
         "notes": _notes(request, study),
         "progress": progress_of(study),
-        "hits": study.hits.main().count(),
+        "n_planned": study.hits.main().count(),
         "channels": [s.platform.title for s in statuses if s.is_open],
         "drafts": [s.platform.title for s in statuses if s.is_draft_there],
         "actions": [
@@ -64,6 +65,8 @@ def launch(request: HttpRequest, study_id: str) -> HttpResponse:
         "is_ready": not any(check.is_error for check in current if check.code not in PLANNING),
         **cost_context(study),
     }
+    if study.status == Study.Status.OPEN and has_open_link(study):
+        context["link"] = public_url(request, reverse("recruitment:welcome", args=[study.pk]))
     return render(request, "recruitment/launch.html", context)
 
 

@@ -4,6 +4,7 @@ from metrics.dashboard import Section
 from metrics.figures.consistency import consistency_figure, set_shares_figure
 from metrics.leading import leading_numbers
 from metrics.messages import SINGLE_SETS
+from metrics.report_document.results import result_sections
 from tests.metrics.studies import preferences, report_of, sections
 
 LABELS: list[list[object]] = [[1, -1, 1], [1, 1, 1], [-1, 0, 1]]
@@ -40,3 +41,16 @@ def test_sets_of_which_only_some_are_single_are_shown():
     rows = preferences(LABELS)
     rows += [row | {"unit": "more"} for row in rows if row["instance"] == "i0"]
     assert len(section_of_report(rows).set_rows) == 6
+
+
+def test_the_report_as_a_document_leaves_sets_of_one_rating_out_as_the_pages_do():
+    rows = preferences(LABELS)
+    assert not has_sets(rows)
+    rows += [row | {"unit": f"{row['unit']}-second"} for row in rows]
+    assert has_sets(rows)
+
+
+def has_sets(rows: list[dict]) -> bool:
+    (section,) = result_sections(report_of(rows))
+    captions = [getattr(block, "caption", "") for block in section.blocks]
+    return any(caption.startswith("Rating sets of annotators") for caption in captions)

@@ -195,7 +195,8 @@ def platform(ruth, monkeypatch) -> Channel:
     )
     asked = []
     monkeypatch.setattr(
-        "recruitment.services.platform_actions.enqueue_action", lambda **arguments: asked.append(arguments)
+        "recruitment.services.platform_actions.enqueue_action",
+        lambda **arguments: asked.append(arguments),
     )
     channel = study.channels.create(
         provider="prolific",

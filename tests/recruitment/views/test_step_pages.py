@@ -215,12 +215,15 @@ def test_a_study_is_planned_and_opened_on_the_page_after_a_confirmation(client, 
     study.refresh_from_db()
     assert study.status == "open"
     assert page.redirect_chain[-1][0] == page_of("recruitment:launch", study)
+    assert page.context["link"].endswith(reverse("recruitment:welcome", args=[study.pk]))
 
 
 def test_one_button_plans_and_asks_to_open(client, study):
     open_ = reverse("recruitment:launch-action", args=[study.pk, "open"])
     page = client.get(page_of("recruitment:launch", study))
     assert "Plan and open…" in page.content.decode()
+    # The costs are of the tasks as they would be planned.
+    assert (page.context["n_planned"], page.context["hits"]) == (0, 4)
     question = client.post(open_)
     assert study.hits.count() == 4
     (asked,) = question.context["questions"]
