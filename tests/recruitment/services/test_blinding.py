@@ -1,6 +1,5 @@
 """What gives a system away before a study opens: names, phrases, formats and lengths."""
 
-
 import pytest
 
 from recruitment.launch.blinding import blinding
