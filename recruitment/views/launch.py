@@ -14,7 +14,7 @@ from annotation.counts import progress_of
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import LaunchCheck
 from recruitment.public_address import public_url
-from recruitment.services.channels import channel_statuses, has_open_link
+from recruitment.services.channels import OPEN_LINK, channel_statuses
 from recruitment.services.launch_checks import launch_checks
 from recruitment.step_pages import cost_context
 from recruitment.study_actions import ACTIONS
@@ -65,7 +65,7 @@ def launch(request: HttpRequest, study_id: str) -> HttpResponse:
         "is_ready": not any(check.is_error for check in current if check.code not in PLANNING),
         **cost_context(study),
     }
-    if study.status == Study.Status.OPEN and has_open_link(study):
+    if any(status.is_open and status.platform.name == OPEN_LINK for status in statuses):
         context["link"] = public_url(request, reverse("recruitment:welcome", args=[study.pk]))
     return render(request, "recruitment/launch.html", context)
 
