@@ -8,6 +8,7 @@ import yaml
 from django.core.management import call_command
 
 from tests.api.clients import at, program
+from tests.conftest import is_postgresql
 from tests.paths import ROOT
 
 STORED = ROOT / "docs" / "reference" / "openapi.yaml"
@@ -26,6 +27,7 @@ def test_the_stored_description_is_what_the_code_says():
     assert made.getvalue() == STORED.read_text(encoding="utf-8")
 
 
+@pytest.mark.skipif(is_postgresql(), reason="Its integer columns have other ends than SQLite's.")
 def test_the_served_description_is_the_stored_one(ruth):
     answer = program(ruth).get(at("schema"))
     assert yaml.safe_load(answer.content) == SCHEMA

@@ -5,8 +5,8 @@ from typing import Any
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-# Switched off unless asked for: the one rule that version 2.2 of the guidelines added.
-RULES = {"rules": {"target-size": {"enabled": True}}}
+# The one rule that version 2.2 of the guidelines added, which is off unless it is asked for.
+TARGETS = {"runOnly": {"type": "rule", "values": ["target-size"]}}
 # The width of A4 within margins of two centimetres, in the browser's pixels.
 SHEET = 642
 CLIPPED = """() => [...document.querySelectorAll("body *")].filter(element => {
@@ -18,7 +18,12 @@ CLIPPED = """() => [...document.querySelectorAll("body *")].filter(element => {
 
 
 def check_accessible(page: Page) -> None:
-    _check_rules(page, RULES)
+    _check_rules(page, {})
+
+
+def check_targets(page: Page) -> None:
+    """Check that what can be pressed is large enough, on a page that was not scrolled."""
+    _check_rules(page, TARGETS)
 
 
 def check_contrast(page: Page) -> None:

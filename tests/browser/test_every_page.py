@@ -19,6 +19,7 @@ from tests.browser.accessibility import (
     check_ids,
     check_legible,
     check_prints,
+    check_targets,
 )
 from tests.browser.test_researcher_pages import log_in, with_everything
 from tests.studies.factories import make_open_study, make_study
@@ -84,7 +85,7 @@ def faults_of(page: Page, url: str) -> list[str]:
     faults = []
     for width in (1440, 360):
         page.set_viewport_size({"width": width, "height": 900})
-        for check in (check_accessible, check_fits, check_ids, check_legible):
+        for check in (check_accessible, check_targets, check_fits, check_ids, check_legible):
             faults += faults_by(check, page, f"{url} at {width}")
     page.emulate_media(color_scheme="dark")
     page.wait_for_timeout(400)  # Django's links fade from one scheme to the other
