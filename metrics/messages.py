@@ -65,7 +65,7 @@ EMPTY_PART = (
     "No rating that counts is in this part. Remove one of the filters, or wait for more ratings."
 )
 OUTCOME_HIDDEN = (
-    "Not shown for annotators chosen by their checks: whoever leaves people out must not see first"
+    "Not shown for annotators chosen by their checks: if you leave people out, you must not see first"
     " what that does to the outcome, because that would be a selection on the outcome."
 )
 FORECAST_OF_WHOLE = "The forecast is made for the whole study only."

@@ -24,7 +24,7 @@ class PayClaim(StrEnum):
 
 CHOICES = {
     PayClaim.SEND: "They send their code to the address below",
-    PayClaim.SHOW: "They show their code to whoever invited them",
+    PayClaim.SHOW: "They show their code to the person who invited them",
     PayClaim.UNASKED: "You pay all invited people; nobody has to ask",
 }
 AT_THE_END = {
