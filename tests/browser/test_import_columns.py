@@ -30,6 +30,8 @@ def columns(page: Page, live_server: Any) -> Page:
         {"name": "table.csv", "mimeType": "text/csv", "buffer": TABLE}
     )
     page.get_by_role("button", name="Continue").click()
+    page.wait_for_url("**/studies/new/*/")
+    page.wait_for_load_state()  # a choice made before the scripts run waits for the button
     return page
 
 

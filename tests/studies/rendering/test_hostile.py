@@ -10,8 +10,9 @@ from studies.rendering.highlighting import LANGUAGES, MAX_CODE, highlighted
 from studies.rendering.sanitizing import ATTRIBUTES, CLASSES, TAGS, VALUES
 from tests.studies.rendering.hostile import hostile_texts
 
-# About five times what the slowest text takes on a slow machine.
-MAX_SECONDS = 8
+# A guard against a text that never ends (backtracking grows exponentially), not a measure of speed:
+# the slowest text takes under 2 seconds, and ten times as long while coverage is measured.
+MAX_SECONDS = 90
 
 
 class Checker(HTMLParser):
@@ -51,7 +52,9 @@ def test_there_are_500_hostile_texts():
     assert len(set(hostile_texts())) == 500
 
 
-@pytest.mark.parametrize("start", range(10))
+@pytest.mark.parametrize(
+    "start", [8, *(pytest.param(start, marks=pytest.mark.slow) for start in (*range(8), 9))]
+)
 def test_nothing_outside_the_allow_list_and_nothing_takes_long(start):
     problems = []
     for text in hostile_texts()[start::10]:
