@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 from django.db.models import Aggregate, Count, Max, Min, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Now
 
 from annotation.models import HIT, HITUnit, Place, Rating
 from annotation.models.rating import IN_STATISTICS, MAIN_FIRST, RatingQuerySet
-from jobs.clock import database_now
 from studies.models import Study, Unit
 
 # A rating with several flags is counted under the first one.
@@ -169,17 +169,18 @@ def count_ratings(study: Study) -> CountedRatings:
 
 def progress_of(study: Study, now: datetime | None = None) -> Progress:
     """Count a study's places in one statement."""
-    return Progress(**study.places.aggregate(**_places(now or database_now())))
+    return Progress(**study.places.aggregate(**_places(now)))
 
 
 def progress_by_study(studies: Iterable[str], now: datetime | None = None) -> dict[str, Progress]:
     """Count the places of several studies in one statement; studies without places are left out."""
     places = Place.objects.filter(study__in=studies).order_by().values("study")
-    rows = places.annotate(**_places(now or database_now()))
+    rows = places.annotate(**_places(now))
     return {row.pop("study"): Progress(**row) for row in cast(Iterable[dict[str, Any]], rows)}
 
 
-def _places(now: datetime) -> dict[str, Aggregate]:
+def _places(at: datetime | None) -> dict[str, Aggregate]:
+    now = at or Now()
     return {
         "places": Count("pk"),
         "completed": Count("completed_at"),

@@ -284,6 +284,13 @@ CACHES = {
         "TIMEOUT": None,
         "OPTIONS": {"MAX_ENTRIES": 1500},
     },
+    # What pages show of the annotators of a report: about 1 MB for 5,000 of them.
+    "annotators": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "annotators",
+        "TIMEOUT": 3600,
+        "OPTIONS": {"MAX_ENTRIES": 20},
+    },
 }
 
 AUTH_PASSWORD_VALIDATORS = [

@@ -24,9 +24,12 @@ class StuckJob:
 
 def stuck_jobs(jobs: Iterable[Job] | None = None, now: datetime | None = None) -> list[StuckJob]:
     """Return those of ``jobs``, or of all unfinished jobs, that make no progress."""
-    now = now or database_now()
     if jobs is None:
         jobs = Job.objects.filter(status__in=[Job.Status.QUEUED, Job.Status.RUNNING])
+    jobs = list(jobs)
+    if not jobs:
+        return []
+    now = now or database_now()
     since = {job: moment for job in jobs if (moment := _silent_since(job, now)) is not None}
     if not since:
         return []

@@ -20,7 +20,7 @@ from metrics.messages import (
 from studies.dataset_jobs import jobs_of
 from studies.instance_selection.sampling import FAKE, SamplingJob
 from studies.instance_selection.scoring import what_is_missing
-from studies.models import InstanceSelection, Study
+from studies.models import Instance, InstanceSelection, Study
 from tiebreak.similarity import SIMILARITIES
 
 MAX_TEMPERATURE, MAX_TEMPERATURES = 2, 8
@@ -155,6 +155,6 @@ def scoring_form(study: Study, data: Any = None) -> ScoringForm:
 def design_form(study: Study, data: Any = None) -> DesignForm:
     """Return the form with the last draw's design, or else with a quarter of the instances."""
     stored = InstanceSelection.objects.filter(study=study).first()
-    count = study.dataset.instances.count() if study.dataset else 0
+    count = Instance.objects.filter(dataset=study.dataset_id).count()
     design = stored or InstanceSelection(study=study, instances=max(1, count // 4))
     return DesignForm(data, instance=design)

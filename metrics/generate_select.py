@@ -65,6 +65,8 @@ MAX_JOBS = 6
 MAX_POINTS = 2_000
 # Differences are marked in this many words and spaces, as the time to compare is quadratic.
 MAX_MARKED = 1_000
+# A page whose address says which results to show has them at once; others load them afterwards.
+OF_RESULTS = {"pair", "similarity", "robustness"}
 
 
 @require_safe
@@ -160,7 +162,7 @@ def _page(request: HttpRequest, study: Study, refused: Json | None = None) -> Js
         "sampling_form": page_forms["sample"],
         "scoring_form": page_forms["score"],
         **_jobs(study),
-        **_results(request, study),
+        **(_results(request, study) if OF_RESULTS & request.GET.keys() else {"study": study}),
         **_selection(study, cast(DesignForm, page_forms["draw"])),
     }
 
@@ -184,28 +186,45 @@ def _jobs_part(
 
 
 def _results(request: HttpRequest, study: Study) -> Json:
-    """Return the texts and scores to show, for the similarity in the query string."""
+    """Return the texts and scores to show, for the pair and the similarity in the query string."""
     similarities = sorted({study.similarity, *scored_similarities(study)})
     requested = request.GET.get("similarity", "")
     shown = requested if requested in similarities else study.similarity
     is_robustness = "robustness" in request.GET and shown == study.similarity
     pairs = study.system_pairs()
+    number = _pair_number(request, len(pairs))
+    query = {"similarity": shown, "pair": number} | ({"robustness": 1} if is_robustness else {})
     return {
         "study": study,
         "dummies": dummy_texts(study.dataset) if study.dataset else None,
         "figure": separability_figure(study, shown),
         "criterion": _first_criterion(study),
-        "pairs": [_pair(study, pair, shown, with_variants=is_robustness) for pair in pairs],
+        "pair": _pair(study, pairs[number - 1], shown, with_variants=is_robustness)
+        if pairs
+        else None,
+        "pair_number": number,
+        "pair_names": [_name(pair) for pair in pairs],
+        "similarity": shown,
         "shown": similarity_title(shown),
         "study_similarity": similarity_title(study.similarity),
         "is_study_similarity": shown == study.similarity,
-        "query": urlencode({"similarity": shown} | ({"robustness": 1} if is_robustness else {})),
+        "query": urlencode(query),
         "other_similarities": [
             (name, similarity_title(name)) for name in similarities if name != shown
         ],
         "is_robustness": is_robustness,
         "parts_similarity": similarity_title(similarity_of_parts(study)),
     }
+
+
+def _pair_number(request: HttpRequest, pairs: int) -> int:
+    """Return the number of the pair of systems in the query string, or else the first."""
+    number = request.GET.get("pair", "")
+    return int(number) if number.isdecimal() and 1 <= int(number[:9]) <= pairs else 1
+
+
+def _name(pair: tuple[System, System]) -> str:
+    return f"{pair[0].name} – {pair[1].name}"
 
 
 def _first_criterion(study: Study) -> str:
@@ -265,7 +284,7 @@ def _pair(
     counted = rows.aggregate(n=Count("pk"), truncated=Coalesce(Sum("truncated"), 0))
     return {
         "variants": variants(study, pair) if with_variants else None,
-        "name": f"{pair[0].name} – {pair[1].name}",
+        "name": _name(pair),
         **counted,
         "scenarios": scenarios_chart(
             [cross or 0.0 for cross, *_ in points],

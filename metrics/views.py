@@ -1,10 +1,12 @@
 """A study's overview and results, its report as JSON, and its figures as files."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
 
+from django.core.cache import caches
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -187,8 +189,7 @@ def _context(
     with_sections: bool = True,
 ) -> dict[str, Any]:
     freshness = asked.freshness
-    with_raters = tab is not None and tab.shows_raters
-    report = stored_report(freshness.snapshot, with_raters=with_raters) if with_sections else None
+    report = stored_report(freshness.snapshot, with_raters=False) if with_sections else None
     criterion = _criterion(request.GET.get("criterion", ""), report, asked)
     context: dict[str, Any] = {
         "study": study,
@@ -208,12 +209,13 @@ def _context(
     if report is None or not criterion:
         return context
     about, query = report.criteria[criterion], request.GET.dict()
-    rows = stored_rows(freshness.snapshot, with_raters=with_raters)
+    rows = stored_rows(freshness.snapshot, with_raters=False)
     shown = Shown(study, criterion, about, asked.chosen, rows, query, request.user)
     context["size"] = size_of(about, shown.rows.annotators)
     if tab is None:
         return context | _overview(shown, context["progress"], asked.whole)
-    return context | _results(shown, tab)
+    parts = _parts_with_raters if tab.shows_raters else _parts
+    return context | {"section": section_of(criterion, about), **parts(shown, tab, freshness)}
 
 
 def _filter_context(asked: Asked, criterion: str) -> dict[str, Any]:
@@ -261,12 +263,27 @@ def _overview(shown: Shown, counts: StudyCounts, whole: Freshness) -> dict[str, 
     }
 
 
-def _results(shown: Shown, tab: Tab) -> dict[str, Any]:
-    return {
-        "figures": _as_shown(tab.figures(shown), shown),
-        "section": section_of(shown.criterion, shown.about),
-        **tab.more(shown),
-    }
+def _parts(shown: Shown, tab: Tab, _: Freshness) -> dict[str, Any]:
+    return {"figures": _as_shown(tab.figures(shown), shown), **tab.more(shown)}
+
+
+def _parts_with_raters(shown: Shown, tab: Tab, freshness: Freshness) -> dict[str, Any]:
+    """Return the parts of a page about single raters, from the cache if it has them of this report.
+
+    Reading what a report has of thousands of annotators takes most of a second.
+    """
+    snapshot, kept = freshness.snapshot, caches["annotators"]
+    made_at = snapshot.made_at.isoformat() if snapshot.made_at else ""
+    asked = f"{tab.slug} {shown.criterion} {shown.query.get('rater', '')}"
+    key = sha256(f"{snapshot.pk} {made_at} {asked}".encode()).hexdigest()
+    parts: dict[str, Any] | None = kept.get(key)
+    if parts is None:
+        report = stored_report(snapshot)
+        assert report is not None
+        about, rows = report.criteria[shown.criterion], stored_rows(snapshot)
+        parts = _parts(replace(shown, about=about, stored_rows=rows), tab, freshness)
+        kept.set(key, parts)
+    return parts
 
 
 def _as_shown(figures: list[Figure], shown: Shown) -> list[Figure]:

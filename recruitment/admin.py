@@ -22,10 +22,9 @@ from annotation.uploads import stored_upload, upload_limits
 from recruitment.confirmations import quality
 from recruitment.launch.check import counted
 from recruitment.reference_unit_forms import ReferenceUnitsForm
-from recruitment.services.channels import has_open_link
 from recruitment.services.cloning import clone_study
 from recruitment.services.launch_checks import launch_checks
-from recruitment.study_actions import ACTIONS
+from recruitment.study_actions import ACTIONS, offered_actions
 from studies.access import Right, check_right, right_for, studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
 from studies.confirming import Question, ask, is_confirmed
@@ -45,9 +44,6 @@ CLONED = (
     "This is the clone: a separate draft with the same design, screening, reference items, selected"
     " instances and channels. Plan its tasks and connect its platforms again."
 )
-
-
-MAX_EVENTS = 50
 
 
 class ScreeningInline(FrozenInline, ScreeningStacked):
@@ -264,30 +260,27 @@ class CollectingStudyAdmin(StudyAdmin):
             sentence = f"R is now {study.ratings_per_hit}. Responses that were added to the plan:"
             self.message_user(request, f"{sentence} {added}.")
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
     ) -> HttpResponse:
-        study = self.get_object(request, object_id)
-        context = dict(extra_context or {})
-        if study is not None:
-            context["progress"] = progress_of(study)
-            context["reference_units"] = _reference_units(study)
-            context["planned"] = study.hits.main().count()
-            context["has_open_link"] = has_open_link(study)
-            late = late_answers(study)
-            context["verbs"] = [
-                (name, action.label)
-                for name, action in ACTIONS.items()
-                if action.is_offered(study, has_late=late is not None)
-            ]
-            context["checks"] = launch_checks(study) if study.status == "draft" else []
-            context["late"] = quality(late) if late is not None else ()
-            context["events"] = study.events.select_related("by")[:MAX_EVENTS]
-        return super().change_view(request, object_id, form_url, context)
+        study = options.get("obj")
+        if study is not None and "here" not in context:  # a step shows no more than its part
+            # A refused form has changed its object, but not the stored study.
+            stored = study if request.method == "GET" else Study.objects.get(pk=study.pk)
+            context |= _state(stored)
+        return super().render_change_form(request, context, *args, **options)
+
+
+def _state(study: Study) -> dict[str, Any]:
+    """Return what the page says about a study above its settings."""
+    is_draft = study.status == Study.Status.DRAFT
+    late = None if is_draft else late_answers(study)
+    return {
+        "progress": progress_of(study),
+        "verbs": offered_actions(study, has_late=late is not None),
+        "checks": launch_checks(study) if is_draft else [],
+        "late": () if late is None else quality(late),
+    }
 
 
 def _selected(request: HttpRequest) -> list[tuple[str, str]]:

@@ -144,22 +144,21 @@ class SizeStep(StepAdmin, CollectingStudyAdmin):
 
 def cost_context(study: Study) -> dict[str, Any]:
     """Return what the study costs with its settings, or why that is not known."""
+    planned = study.hits.main().count()
     try:
-        hits, is_planned = _hits(study)
+        hits = _hits(study, planned)
     except (DomainError, InvalidInput) as refusal:
-        return {"why_unknown": refusal.message}
+        return {"n_planned": planned, "why_unknown": refusal.message}
     responses = hits * study.ratings_per_hit
     cost = forecast(study, responses=responses, fee_percent=highest_fee(study.channels.all()))
-    return {"hits": hits, "is_planned": is_planned, "cost": cost}
+    return {"n_planned": planned, "hits": hits, "is_planned": hits == planned, "cost": cost}
 
 
-def _hits(study: Study) -> tuple[int, bool]:
+def _hits(study: Study, planned: int) -> int:
     """Return the number of HITs, planned or as they would be planned now."""
-    planned = study.hits.main().count()
     if is_frozen(study):
-        return planned, True
-    plan = forecast_plan(study=study, selected=study.selected.all())
-    return plan.hits, plan.hits == planned
+        return planned
+    return forecast_plan(study=study, selected=study.selected.all()).hits
 
 
 @require_safe

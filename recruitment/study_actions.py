@@ -96,3 +96,17 @@ ACTIONS: dict[str, StudyAction] = {
         "Decline late answers…", _ON_LATE, _decline, confirmations.declining_late, is_on_late=True
     ),
 }
+
+
+def offered_actions(study: Study, *, has_late: bool | None = None) -> list[tuple[str, str]]:
+    """Return the name and the label of each action that is possible now.
+
+    ``has_late`` says whether answers came late, if that is known.
+    """
+    if has_late is None:
+        has_late = study.status in _ON_LATE and pending(study).exists()
+    return [
+        (name, action.label)
+        for name, action in ACTIONS.items()
+        if action.is_offered(study, has_late=has_late)
+    ]

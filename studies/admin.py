@@ -294,7 +294,8 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
-        return studies_of(request.user).annotate(role=held_role(request.user))
+        studies = studies_of(request.user).select_related("dataset")
+        return studies.annotate(role=held_role(request.user))
 
     def get_fieldsets(self, request: HttpRequest, obj: Study | None = None) -> Any:
         """Ask little of a new study; add a fieldset for settings that have no place elsewhere."""

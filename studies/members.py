@@ -67,17 +67,9 @@ def has_owner(roles: Iterable[str]) -> bool:
 
 
 class PersonField(forms.CharField):
-    """A field for a researcher's exact user name or e-mail address, which shows the user name."""
+    """A field for a researcher's exact user name or e-mail address, whose value is the user."""
 
     default_error_messages = {"nobody": NOBODY}
-
-    def prepare_value(self, value: Any) -> Any:
-        if not isinstance(value, int):
-            return value
-        return User.objects.values_list("username", flat=True).filter(pk=value).first()
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return super().has_changed(self.prepare_value(initial), data)
 
     def clean(self, value: Any) -> Any:
         entered = super().clean(value)
@@ -102,6 +94,11 @@ class MembershipForm(MembershipModelForm):
     class Meta:
         model = Membership
         fields = ("user", "role")
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if self.instance.user_id:
+            self.initial["user"] = self.instance.user.username
 
 
 class Members(MembershipFormSet):

@@ -123,7 +123,8 @@ def gold_checks_expected(study: Study) -> int:
 
 
 def screening_of(study: Study) -> Screening | None:
-    return Screening.objects.filter(study=study).first()
+    screening: Screening | None = getattr(study, "screening", None)
+    return screening
 
 
 def is_qualified(participation: Participation, screening: Screening, now: datetime) -> bool:

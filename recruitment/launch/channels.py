@@ -36,7 +36,7 @@ def somebody_can_enter(study: Study) -> Iterator[LaunchCheck]:
 def nobody_else_can_enter(study: Study) -> Iterator[LaunchCheck]:
     """While another channel is being set up, the open link still works."""
     not_ready = [platform.title for _, platform in _known_channels(study)]
-    is_set_up = study.channels.filter(provider=OPEN_LINK).exists()
+    is_set_up = any(channel.provider == OPEN_LINK for channel in study.channels.all())
     if not_ready and not is_set_up and has_open_link(study):
         yield warning(
             "open_to_all",
@@ -89,7 +89,9 @@ def public_address(study: Study) -> Iterator[LaunchCheck]:
 def _known_channels(study: Study) -> list[tuple[Channel, Platform]]:
     """Return open channels except the open link, if their platforms are installed here."""
     known = []
-    for channel in study.channels.filter(closed_at__isnull=True).exclude(provider=OPEN_LINK):
+    for channel in study.channels.all():
+        if channel.closed_at is not None or channel.provider == OPEN_LINK:
+            continue
         try:
             known.append((channel, get_platform(channel.provider)))
         except DomainError:

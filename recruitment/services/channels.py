@@ -104,8 +104,8 @@ def is_open_to_all(study: Study) -> bool:
 
 def has_open_link(study: Study) -> bool:
     """Whether anyone who has the study's own address can enter."""
-    stored = study.channels.filter(provider=OPEN_LINK)
-    return stored.filter(closed_at__isnull=True).exists() or is_open_to_all(study)
+    stored = [channel for channel in study.channels.all() if channel.provider == OPEN_LINK]
+    return any(channel.closed_at is None for channel in stored) or is_open_to_all(study)
 
 
 def check_accepts_newcomers(channel: Channel) -> None:

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,11 +18,11 @@ from recruitment.public_address import public_url
 from recruitment.services.channels import OPEN_LINK, channel_statuses
 from recruitment.services.launch_checks import launch_checks
 from recruitment.step_pages import cost_context
-from recruitment.study_actions import ACTIONS
+from recruitment.study_actions import ACTIONS, offered_actions
 from studies.access import Right, researchers_only, study_for
 from studies.confirming import ask, is_confirmed
 from studies.models import Study
-from studies.steps import ShownStep, StepState, steps, study_frame
+from studies.steps import ShownStep, StepState, StudyFrame, steps, study_frame
 from tiebreak.errors import DomainError
 
 # Opening a study plans its tasks, so these do not keep it from opening.
@@ -41,25 +42,25 @@ class ShownCheck:
 @researchers_only
 def launch(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id, Right.READ)
+    prefetch_related_objects([study], "channels")  # which several checks look at
     current = launch_checks(study)
     if study.status == Study.Status.OPEN:
         current += somebody_can_enter(study)
     checks = [_shown(check, study) for check in current]
     plans_first = any(check.code in PLANNING for check in current)
     statuses = channel_statuses(study)
+    frame = study_frame(study, request.user, "launch")
     context: dict[str, Any] = {
         "study": study,
+        "frame": frame,
         "here": "launch",
         "must": [shown for shown in checks if shown.check.is_error],
         "should": [shown for shown in checks if not shown.check.is_error],
-        "notes": _notes(request, study),
+        "notes": _notes(frame),
         "progress": progress_of(study),
-        "n_planned": study.hits.main().count(),
         "channels": [s.platform.title for s in statuses if s.is_open],
         "drafts": [s.platform.title for s in statuses if s.is_draft_there],
-        "actions": [
-            (name, action.label) for name, action in ACTIONS.items() if action.is_offered(study)
-        ],
+        "actions": offered_actions(study),
         "plans_first": plans_first,
         "planning": PLANNING,
         "is_ready": not any(check.is_error for check in current if check.code not in PLANNING),
@@ -76,10 +77,9 @@ def _shown(check: LaunchCheck, study: Study) -> ShownCheck:
     return ShownCheck(check, titles.get(check.where, ""), url)
 
 
-def _notes(request: HttpRequest, study: Study) -> list[ShownStep]:
+def _notes(frame: StudyFrame) -> list[ShownStep]:
     """Return the steps that were left out on purpose, which nothing else on the page mentions."""
-    shown = study_frame(study, request.user).steps
-    return [step for step in shown if step.status.state == StepState.NOT_NEEDED]
+    return [step for step in frame.steps if step.status.state == StepState.NOT_NEEDED]
 
 
 @require_POST

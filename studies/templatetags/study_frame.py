@@ -12,7 +12,10 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def study_frame(context: dict[str, Any]) -> steps.StudyFrame:
-    """Return the frame of the page's study, for the user who looks at it."""
+    """Return the frame of the page's study for the user who looks at it, or that of the view."""
+    if "frame" in context:
+        frame: steps.StudyFrame = context["frame"]
+        return frame
     study = context.get("study") or context["original"]
     return steps.study_frame(study, context["request"].user, context.get("here", ""))
 

@@ -36,11 +36,11 @@ def at(study, action: str = "") -> str:
 
 def test_it_works(researcher_client):
     study = make_study(instances=8, member=researcher_client.researcher)
-    assert [pair["n"] for pair in researcher_client.get(at(study)).context["pairs"]] == [0]
+    assert researcher_client.get(at(study) + "?pair=1").context["pair"]["n"] == 0
     score_separability(study=study)
     design = "?design=uniform&instances=4&control_share=0.5&weights=floored&floor=0.1&seed=1"
+    assert researcher_client.get(at(study) + "?pair=1").context["pair"]["n"] == 8
     page = researcher_client.get(at(study) + design)
-    assert [pair["n"] for pair in page.context["pairs"]] == [8]
     ((_, drawn, _),) = page.context["previews"]["rows"]
     assert (drawn.instances, drawn.of) == (4, 8)
     assert not study.selected.exists()  # a preview draws nothing
@@ -206,12 +206,12 @@ def test_results_are_reloaded_with_the_similarity_of_the_page(researcher_client)
     study = make_study(instances=3, member=researcher_client.researcher)
     score_separability(study=study)
     score_separability(study=study, similarity_name="bleu")
-    address = f"{part(study, 'generate-select-results')}?similarity=bleu"
+    address = f"{part(study, 'generate-select-results')}?similarity=bleu&amp;pair=1"
     assert (
         f'hx-get="{address}"'
         in researcher_client.get(at(study) + "?similarity=bleu").content.decode()
     )
-    page = researcher_client.get(address)
+    page = researcher_client.get(address.replace("&amp;", "&"))
     assert page.context["shown"] == "BLEU"
     assert "<form" not in page.content.decode()
 
@@ -357,7 +357,7 @@ def test_other_temperatures_are_sampled_on_some_instances_and_compared(researche
     researcher_client.post(at(study, "sample"), form)
     assert Generation.objects.exclude(system__variant_of=None).count() == 2 * 2 * 4 * 3
     researcher_client.post(at(study, "score"), {"similarity": study.similarity})
-    (pair,) = researcher_client.get(at(study) + "?robustness=1").context["pairs"]
+    pair = researcher_client.get(at(study) + "?robustness=1").context["pair"]
     assert {"τ = 0.3", "τ = 1"} <= {variant.name for variant in pair["variants"]}
     for odd in ("hot", "0", "-1", "3", " ".join(f"0.{n}" for n in range(1, 10))):
         page = researcher_client.post(
@@ -369,10 +369,10 @@ def test_other_temperatures_are_sampled_on_some_instances_and_compared(researche
 def test_scores_by_another_similarity_are_linked(researcher_client):
     study = make_study(instances=3, member=researcher_client.researcher)
     score_separability(study=study)
-    assert researcher_client.get(at(study)).context["other_similarities"] == []
+    assert researcher_client.get(at(study) + "?pair=1").context["other_similarities"] == []
     score_separability(study=study, similarity_name="bleu")
-    html = researcher_client.get(at(study)).content.decode()
-    assert f'<a href="{at(study)}?similarity=bleu#pair-1">' in html
+    html = researcher_client.get(at(study) + "?pair=1").content.decode()
+    assert f'<a href="{at(study)}?pair=1&amp;similarity=bleu#pair-1">' in html
     page = researcher_client.get(at(study) + "?similarity=bleu").context
     assert (page["shown"], page["study_similarity"], page["is_study_similarity"]) == (
         "BLEU",
@@ -452,7 +452,7 @@ def test_dummy_texts_are_marked_wherever_they_are_shown(researcher_client):
     Dataset.objects.update(created_by=researcher_client.researcher)
     score_separability(study=study)
     addresses = [
-        at(study),
+        at(study) + "?pair=1",
         reverse("admin:studies_dataset_change", args=[study.dataset_id]),
         reverse("recruitment:preview", args=[study.pk]) + "?page=unit",
     ]
@@ -469,7 +469,7 @@ def test_dummy_texts_are_marked_wherever_they_are_shown(researcher_client):
 def test_dummy_texts_are_removed_once_their_number_is_confirmed(researcher_client):
     study = make_study(instances=2, member=researcher_client.researcher)
     Generation.objects.update(is_dummy=True)
-    html = researcher_client.get(at(study)).content.decode()
+    html = researcher_client.get(at(study) + "?pair=1").content.decode()
     assert '<input type="hidden" name="number" value="20">' in html
     for number in ("", "19", "x" * 9, "٢٠"):
         page = researcher_client.post(at(study, "remove-dummies"), {"number": number}, follow=True)
@@ -477,16 +477,16 @@ def test_dummy_texts_are_removed_once_their_number_is_confirmed(researcher_clien
     assert Generation.objects.count() == 20
     researcher_client.post(at(study, "remove-dummies"), {"number": "20"})
     assert not Generation.objects.exists()
-    assert "dummies-heading" not in researcher_client.get(at(study)).content.decode()
+    assert "dummies-heading" not in researcher_client.get(at(study) + "?pair=1").content.decode()
 
 
 def test_dummy_texts_are_counted_and_the_prompt_is_kept_for_the_next_job(researcher_client):
     study = make_study(instances=1, member=researcher_client.researcher)
-    assert "dummies-heading" not in researcher_client.get(at(study)).content.decode()
+    assert "dummies-heading" not in researcher_client.get(at(study) + "?pair=1").content.decode()
     Generation.objects.all().delete()
     form = {"server": "fake", "samples": 4, "seed": 0, "instances": 4, "prompt": "Sum up: {source}"}
     researcher_client.post(at(study, "sample"), form)
-    page = researcher_client.get(at(study))
+    page = researcher_client.get(at(study) + "?pair=1")
     assert page.context["dummies"].texts == 8
     assert "dummies-heading" in page.content.decode()
     assert "Sum up: {source}</textarea>" in page.content.decode()
@@ -495,7 +495,7 @@ def test_dummy_texts_are_counted_and_the_prompt_is_kept_for_the_next_job(researc
 def test_texts_side_by_side_have_their_systems_names_over_them(researcher_client):
     study = make_study(instances=1, member=researcher_client.researcher)
     score_separability(study=study)
-    html = researcher_client.get(at(study)).content.decode()
+    html = researcher_client.get(at(study) + "?pair=1").content.decode()
     headings_and_texts = re.findall(r"<h4>(.*?)</h4><p class=\"text\".*?>(Text.*?)</p>", html)
     shown = [(name, re.sub(r"<[^>]+>", "", text)) for name, text in headings_and_texts]
     assert shown == [("system-0", "Text 0 0 0."), ("system-1", "Text 0 1 0.")] * 2

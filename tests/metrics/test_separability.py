@@ -130,7 +130,7 @@ def test_only_studies_of_other_datasets_with_these_scores_can_be_compared(resear
 def test_the_figure_is_on_generate_and_select_before_there_are_ratings(researcher, client):
     study = scored(researcher, [0.1, 0.2])
     client.force_login(researcher)
-    page = client.get(reverse("metrics:generate-select", args=[study.pk]))
+    page = client.get(reverse("metrics:generate-select-results", args=[study.pk]))
     address = reverse("metrics:figure", args=[study.pk, "preference", "separability", "svg"])
     assert f'href="{address}?similarity=rouge1"' in page.content.decode()
     answer = client.get(f"{address}?similarity=rouge1")
