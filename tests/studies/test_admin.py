@@ -99,7 +99,6 @@ def test_it_works(client, researcher):
     assert set(levels_on(do(client, study, "open"))) == {"success"}
     page = client.get(change(study))
     assert page.context["progress"].places == 6
-    assert reverse("recruitment:welcome", args=[study.pk]) in page.content.decode()
     for verb, status in (("pause", "paused"), ("close", "closed")):
         assert set(levels_on(do(client, study, verb))) == {"success"}
         study.refresh_from_db()

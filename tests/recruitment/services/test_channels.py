@@ -333,10 +333,10 @@ def test_every_platform_says_who_can_enter():
         assert platform.audience(Channel(study=study, provider=name))
 
 
-def test_the_admin_offers_the_annotator_link_only_where_it_leads_in(researcher_client):
+def test_the_link_for_annotators_is_shown_only_where_it_leads_in(researcher_client):
     study = a_study(researcher_client)
-    address = reverse("admin:studies_study_change", args=[study.pk])
-    link = f'href="{reverse("recruitment:welcome", args=[study.pk])}"'
+    address = reverse("recruitment:launch", args=[study.pk])
+    link = f'{reverse("recruitment:welcome", args=[study.pk])}"'
     assert link in researcher_client.get(address).content.decode()
     channel = panel(study)
     assert link not in researcher_client.get(address).content.decode()
