@@ -25,7 +25,7 @@ def test_a_message_has_its_name_only_when_it_is_complete(tmp_path, monkeypatch):
         (message,) = tmp_path.glob("*.works.msg")
         assert readable == [[]]
         assert message.stat().st_size
-        assert queue.get(timeout=1).payload == {"job": 7}
+        assert queue.get(timeout=30).payload == {"job": 7}
         assert not list(tmp_path.glob("*.works.msg"))
 
 
