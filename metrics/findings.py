@@ -13,6 +13,7 @@ from metrics.messages import (
     NO_SETS,
     NO_WINNER,
     ON_SELECTED,
+    OTHERS_OPEN,
     OVER_DATASET,
     RATING_SET,
     SAVED,
@@ -212,11 +213,22 @@ def win_rate_finding(
         return f"{ahead[0]} wins more often than it loses", explanation
     if ahead:
         return f"{', '.join(ahead)} win more often than they lose", explanation
+    here = [name for name, rate in sorted(rates.items()) if _is_above_half_here(rate)]
+    if here:
+        verb = (
+            "wins more often than it loses" if len(here) == 1 else "win more often than they lose"
+        )
+        return f"With these annotators, {', '.join(here)} {verb}", f"{OTHERS_OPEN} {explanation}"
     return NO_WINNER, f"{explanation}{_reasons_without_intervals(rates)}"
 
 
 def _is_above_half(rate: Estimate) -> bool:
     return rate.has_interval and rate.low > 0.5
+
+
+def _is_above_half_here(rate: Estimate) -> bool:
+    """Return whether the rate of these raters, on new instances, is above one half."""
+    return any(inner.low > 0.5 and inner.scope.instances != "these" for inner in rate.narrower)
 
 
 def _reasons_without_intervals(rates: Estimates) -> str:

@@ -16,6 +16,7 @@ from metrics.messages import (
     NO_MACHINES,
     NO_SYSTEMS,
     RATINGS_NEEDED,
+    REST_OF_THESE_RATERS,
     TOO_CLOSE,
 )
 from tiebreak.report.model import CriterionSection
@@ -130,4 +131,7 @@ def scope_of(section: CriterionSection) -> str:
     """Return the sentence that says whom the leading numbers speak of."""
     _, rate = leader(section)
     estimate = rate if rate.is_defined else section.all_units.human_human.krippendorff_alpha
-    return "" if not estimate.is_defined or is_of_selected(estimate) else scope_sentence(estimate)
+    if not estimate.is_defined or is_of_selected(estimate):
+        return ""
+    sentence = scope_sentence(estimate)
+    return f"{sentence} {REST_OF_THESE_RATERS}" if estimate.scope.raters == "new" else sentence

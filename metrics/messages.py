@@ -96,6 +96,12 @@ SINGLE_SETS = (
     " comparisons of an instance by the same annotator."
 )
 NO_SETS = "This criterion has no rating sets, because it does not compare two systems."
+THICK = "The thick part of a line, if it has one, is the interval for these raters alone."
+OTHERS_OPEN = (
+    "Whether new annotators would prefer it too is not shown: the annotators differ, and there are"
+    " too few of them."
+)
+REST_OF_THESE_RATERS = "Agreement and consistency do not generalize to other raters."
 ENOUGH_RATINGS = "The interval of the highest win rate excludes ½."
 RATINGS_NEEDED = (
     "Rough forecast until the interval of the highest win rate excludes ½, if the rate stays as it"

@@ -116,13 +116,21 @@ def _drawn(axis: Axis, y: float, drawn: Mark) -> str:
     whole = mark(axis.at(estimate.value), y, drawn.kind, name)
     if not estimate.has_interval:
         return whole
-    return whisker((axis.at(estimate.low), y), (axis.at(estimate.high), y), drawn.kind) + whole
+    ends = [(estimate.low, estimate.high, 2.0)]
+    ends += [(inner.low, inner.high, 5.0) for inner in estimate.narrower[:1]]
+    lines = (
+        whisker((axis.at(low), y), (axis.at(high), y), drawn.kind, width=width)
+        for low, high, width in ends
+    )
+    return "".join(lines) + whole
 
 
 def _in_words(estimate: Estimate) -> str:
     words = f"{estimate.value:.2f}"
     if estimate.has_interval:
         words += f", interval {estimate.low:.2f} to {estimate.high:.2f}"
+    for inner in estimate.narrower[:1]:
+        words += f", these raters alone {inner.low:.2f} to {inner.high:.2f}"
     return words
 
 

@@ -71,9 +71,9 @@ def grid_line(start: Point, end: Point) -> str:
     return line(start, end, "grid", LINE)
 
 
-def whisker(start: Point, end: Point, kind: Kind) -> str:
+def whisker(start: Point, end: Point, kind: Kind, *, width: float = 2) -> str:
     name = kind.partition("-")[0]
-    return line(start, end, f"{name}-line", COLOURS[name], width=2)
+    return line(start, end, f"{name}-line", COLOURS[name], width=width)
 
 
 def mark(x: float, y: float, kind: Kind, title: str = "") -> str:

@@ -4,6 +4,7 @@ from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.charts.svg import Kind
 from metrics.figures.figure import Figure, empty_figure, table_of
 from metrics.findings import scope_sentence
+from metrics.messages import THICK
 from tiebreak.report.model import Bias, CriterionSection
 
 TITLE = "Position and length bias"
@@ -12,7 +13,7 @@ READING = (
     " first, minus one half. Length: the share that prefers the longer text, minus the share that"
     " prefers the shorter one. A preference for longer texts does not show that length is its cause,"
     " because longer texts may be better. As sides are balanced, position bias adds noise to win rates"
-    " but does not favour a system."
+    f" but does not favour a system. {THICK}"
 )
 
 

@@ -12,7 +12,11 @@ from tiebreak.stats import Estimate
 
 Cell = str | int | float | None
 MAX_ROWS = 200
-ESTIMATE_COLUMNS = ("value", "low", "high", "n", "method", "instances", "raters", "reason")
+ESTIMATE_COLUMNS = (
+    *("value", "low", "high", "n", "method", "instances", "raters", "reason"),
+    *("low_these_raters", "high_these_raters"),
+)
+NO_ENDS = (None, None)
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,7 @@ def estimate_cells(estimate: Estimate) -> tuple[Cell, ...]:
         scope.instances,
         scope.raters,
         estimate.reason or "",
+        *next(((inner.low, inner.high) for inner in estimate.narrower), NO_ENDS),
     )
 
 

@@ -5,13 +5,14 @@ from collections.abc import Iterable
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.figure import Figure, empty_figure, legend_of, table_of
 from metrics.findings import win_rate_finding
+from metrics.messages import THICK
 from tiebreak.report.model import CriterionSection, Estimates
 from tiebreak.stats import Estimate
 
 WIN_RATES_READING = (
     "A point is a system's win rate: the share of its comparisons that it wins, where a tie counts"
     " half. The line through it is the 95% interval. A system whose interval lies to the right of ½"
-    " wins more often than it loses. Where the intervals of two systems overlap, do not conclude that"
+    f" wins more often than it loses. {THICK} Where the intervals of two systems overlap, do not conclude that"
     " they are equally good."
 )
 PAIRS_READING = (

@@ -18,7 +18,7 @@ from tiebreak.report import Report
 from tiebreak.report.model import PairSelection
 from tiebreak.report.systems import DRAWN
 from tiebreak.stats.hajek import OF_SELECTED
-from tiebreak.stats.results import Scope
+from tiebreak.stats.results import Estimate, Scope
 
 CLAIMS = (WEIGHTED_TO_DATASET, OVER_DATASET, INSTANCES["dataset"])
 
@@ -31,9 +31,25 @@ def test_every_estimate_has_a_scope():
     by_path = dict(estimates(report_of(preferences([[-1, 0, 1], [1, 1, 1]] * 10)).criteria))
     assert len(by_path) > 50
     for path, estimate in by_path.items():
-        assert estimate.scope.raters == "these", path
-        is_of_new = estimate.has_interval and "bias" not in path
-        assert estimate.scope.instances == ("new" if is_of_new else "these"), path
+        holds_for_new_raters = "/systems/win_rate" in path or "/systems/pairs" in path
+        assert estimate.scope.raters == ("new" if holds_for_new_raters else "these"), path
+        assert estimate.scope.instances == ("new" if estimate.has_interval else "these"), path
+
+
+def test_an_interval_for_new_raters_has_the_one_for_these_raters_beside_it():
+    report = report_of(preferences([[-1, 0, 1], [1, 1, -1]] * 10))
+    rates = report.criteria["preference"].systems
+    for rate in (*rates.win_rate.values(), *rates.pairs.values()):
+        (inner,) = rate.narrower
+        assert (inner.scope.instances, inner.scope.raters) == ("new", "these")
+        assert rate.low <= inner.low < rate.value < inner.high <= rate.high
+        assert Estimate.from_json(rate.as_json()) == rate
+
+
+def test_two_raters_speak_of_themselves():
+    report = report_of(preferences([[-1, 0], [1, 1]] * 10))
+    rate = report.criteria["preference"].systems.win_rate["a"]
+    assert (rate.has_interval, rate.scope.raters) == (True, "these")
 
 
 @pytest.mark.parametrize("design", ["top", "proportional", "strata"])
@@ -79,7 +95,7 @@ def test_no_heading_after_a_draw_is_made_from_unweighted_rates():
     """The first system wins most rated instances, which are separable, but not the dataset."""
     rows = drawn_study("top", seed=3, n=150, control_share=0.3)
     report = report_of(rows)
-    assert report.criteria["preference"].systems.win_rate["first"].low > 0.5
+    assert report.criteria["preference"].systems.win_rate["first"].narrower[0].low > 0.5
     assert not sections(report)[0].wins[0].startswith("first")
 
 
@@ -89,7 +105,7 @@ def test_without_weighted_rates_a_draw_names_no_winner(monkeypatch):
 
     monkeypatch.setattr("tiebreak.report.build.selection_section", fail)
     report = report_of(drawn_study("top", seed=3, n=150))
-    assert report.criteria["preference"].systems.win_rate["first"].low > 0.5
+    assert report.criteria["preference"].systems.win_rate["first"].narrower[0].low > 0.5
     assert sections(report)[0].wins[0] == NO_WINNER
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tiebreak.formats import RatingTable
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import Bias, BiasSection
-from tiebreak.stats import Estimate
+from tiebreak.stats import Estimate, two_way_mean
 from tiebreak.stats.bias import length_bias, position_bias
 from tiebreak.stats.independence import drop_unreliable_interval
 
@@ -36,9 +36,10 @@ def _biases(criterion: Criterion, mask: NDArray[np.bool_]) -> Bias:
     )
     longer = np.nan_to_num(longer)
     instances = criterion.clusters[criterion.unit[labelled]]
+    _, raters = np.unique(rows["rater"].astype(str), return_inverse=True)
     return Bias(
-        position=_bias(position_bias, signs * first, instances),
-        length=_bias(length_bias, signs * longer, instances),
+        position=_bias(position_bias, signs * first / 2, instances, raters),
+        length=_bias(length_bias, signs * longer, instances, raters),
     )
 
 
@@ -56,12 +57,22 @@ def first_shown(rows: RatingTable) -> NDArray[np.int64]:
 
 def _bias(
     statistic: Callable[[int, int], Estimate],
-    products: NDArray[np.float64],
+    values: NDArray[np.float64],
     instances: NDArray[np.int64],
+    raters: NDArray[np.int64],
 ) -> Estimate:
-    """Return the bias, given products that are positive for ratings in the bias's direction."""
-    estimate = statistic(int((products > 0).sum()), int((products < 0).sum()))
-    return drop_unreliable_interval(estimate, len(np.unique(instances[products != 0])))
+    """Return the bias, the mean of values that are positive for ratings in the bias's direction.
+
+    Ratings with the value 0 do not enter.
+    """
+    entered = values != 0
+    values, instances, raters = values[entered], instances[entered], raters[entered]
+    estimate = statistic(int((values > 0).sum()), int((values < 0).sum()))
+    estimate = drop_unreliable_interval(estimate, len(np.unique(instances)))
+    if not estimate.has_interval:
+        return estimate
+    most = float(np.abs(values).max())
+    return two_way_mean(values, instances, raters, narrow=estimate, bounds=(-most, most))
 
 
 def _characters(column: NDArray[Any], texts: NDArray[Any]) -> NDArray[np.float64]:

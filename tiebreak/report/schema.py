@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from tiebreak.report.model import Report
 from tiebreak.scales import Label
 from tiebreak.stats import Estimate
-from tiebreak.stats.results import Scope
+from tiebreak.stats.results import NarrowerInterval, Scope
 
 Schema = dict[str, Any]
 NumberOrNull = Annotated[float, {"type": ["number", "null"]}]
@@ -50,6 +50,8 @@ class EstimateKeys:
         How the interval was computed.
     scope : Scope
         Population that the estimate generalises to.
+    narrower : tuple of NarrowerInterval
+        Shorter intervals of the same value that generalise to less, such as to these raters only.
     """
 
     value: NumberOrNull
@@ -60,6 +62,7 @@ class EstimateKeys:
     standard_error: NumberOrNull
     method: str
     scope: Scope
+    narrower: tuple[NarrowerInterval, ...] = ()
 
 
 UNDEFINED_HAS_REASON: Schema = {

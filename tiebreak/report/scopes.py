@@ -12,7 +12,13 @@ def limit_to_selected(section: Any) -> Any:
     The section's ratings are not weighted, so they say nothing about instances that were not drawn.
     """
     if isinstance(section, Estimate):
-        return replace(section, stated_scope=replace(section.scope, instances="selected"))
+        narrower = tuple(
+            replace(one, scope=replace(one.scope, instances="selected"))
+            for one in section.narrower
+            if one.scope.instances != "these"
+        )
+        scope = replace(section.scope, instances="selected")
+        return replace(section, stated_scope=scope, narrower=narrower)
     if isinstance(section, tuple):
         return tuple(limit_to_selected(part) for part in section)
     if isinstance(section, dict):

@@ -18,12 +18,15 @@ from tiebreak.stats import (
     outcome_counts,
     prediction_powered_win_rate,
     ranks,
+    two_way_mean,
     undefined,
     win_rates,
 )
 from tiebreak.stats.games import DisconnectedError, Games
 from tiebreak.stats.independence import drop_unreliable_interval
 from tiebreak.stats.rankings import NO_RATING
+
+Mask = NDArray[np.bool_]
 
 RANKING_REPLICATES = 1_000
 MAX_GAMES = 20_000_000  # limit for an Elo rating, over all random orders
@@ -57,6 +60,7 @@ class _Comparisons:
     clusters: NDArray[np.int64]
     separability: NDArray[np.float64]
     is_drawn: bool
+    scores: "_Scores"
 
     @classmethod
     def of(cls, criterion: Criterion) -> Self:
@@ -74,6 +78,7 @@ class _Comparisons:
             criterion.clusters[compared],
             criterion.of_units("separability").astype(float)[compared],
             bool(drawn_units(criterion)[compared].any()),
+            _Scores.of(criterion, compared),
         )
 
     @property
@@ -86,8 +91,43 @@ class _Comparisons:
 
     def outcomes_of(self, system: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the wins, ties and losses of a system per unit; all are 0 if it is not compared."""
-        first, second = (np.array(side) == system for side in (self.system_a, self.system_b))
+        first, second = self.sides_of(system)
         return np.asarray(counts * first[:, None] + counts[:, ::-1] * second[:, None])
+
+    def sides_of(self, system: str, other: str | None = None) -> tuple[Mask, Mask]:
+        """Return in which units a system is A, and in which it is B, against one other or all."""
+        a, b = np.array(self.system_a), np.array(self.system_b)
+        first, second = a == system, b == system
+        if other is not None:
+            first, second = first & (b == other), second & (a == other)
+        return first, second
+
+    def widened(self, rate: Estimate, system: str, other: str | None = None) -> Estimate:
+        """Return a win rate with an interval for new raters, if there are enough raters."""
+        first, second = self.sides_of(system, other)
+        scores = self.scores
+        chosen = (first | second)[scores.unit]
+        unit, score = scores.unit[chosen], scores.of_a[chosen]
+        values = np.where(first[unit], score, 1 - score)
+        return two_way_mean(values, self.clusters[unit], scores.rater[chosen], narrow=rate)
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Human ratings one by one: the unit, the rater, and 1, ½ or 0 if A wins, ties or loses."""
+
+    unit: NDArray[np.int64]
+    rater: NDArray[np.int64]
+    of_a: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, criterion: Criterion, compared: Mask) -> Self:
+        """Return the ratings of the compared units, which are numbered among these."""
+        sign = np.sign(criterion.strength)
+        kept = criterion.is_human & ~np.isnan(sign) & compared[criterion.unit]
+        _, rater = np.unique(criterion.rows["rater"][kept].astype(str), return_inverse=True)
+        number = np.cumsum(compared) - 1
+        return cls(number[criterion.unit[kept]], rater, (1 - sign[kept]) / 2)
 
 
 def systems_section(criterion: Criterion, seeds: Seeds, replicates: int) -> SystemsSection:
@@ -105,8 +145,11 @@ def systems_section(criterion: Criterion, seeds: Seeds, replicates: int) -> Syst
     rng = seeds.generator("bradley_terry")
     strengths, strength_ranks = _strengths(compared, rng, ranking_replicates)
     return SystemsSection(
-        win_rate=dict(rates.systems),
-        pairs={f"{first} vs {second}": rate for (first, second), rate in rates.pairs.items()},
+        win_rate={name: compared.widened(rate, name) for name, rate in rates.systems.items()},
+        pairs={
+            f"{first} vs {second}": compared.widened(rate, first, second)
+            for (first, second), rate in rates.pairs.items()
+        },
         bradley_terry=strengths,
         bradley_terry_rank=strength_ranks,
         elo=_elo(compared, seeds.generator("elo"), ranking_replicates),

@@ -115,6 +115,7 @@ permutation_test     two-sided sign-flip test of a mean difference of 0
 p_value_curve        p-values by number of instances
 PValueCurve          what `p_value_curve` returns
 two_way              an interval that allows for other instances and other raters
+two_way_mean         the same for a mean over ratings, such as a win rate
 confidence_sequence  intervals of a mean that stay valid however often one looks
 ConfidenceSequence   what `confidence_sequence` returns
 StopDecision         whether collection may stop
@@ -244,7 +245,7 @@ from tiebreak.stats.strata import (
     separability_strata,
     unique_label_strata,
 )
-from tiebreak.stats.two_way import two_way
+from tiebreak.stats.two_way import two_way, two_way_mean
 
 # Sorted by topic, like the list in the docstring, and not alphabetically.
 __all__ = [  # noqa: RUF022
@@ -334,6 +335,7 @@ __all__ = [  # noqa: RUF022
     "p_value_curve",
     "PValueCurve",
     "two_way",
+    "two_way_mean",
     "confidence_sequence",
     "ConfidenceSequence",
     "StopDecision",

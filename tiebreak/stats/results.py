@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-JsonValue = float | int | str | dict[str, str] | None
+JsonValue = float | int | str | dict[str, str] | list[dict[str, Any]] | None
 Instances = Literal["new", "dataset", "selected", "these"]
 Raters = Literal["new", "these"]
 NAN = math.nan
@@ -42,6 +42,54 @@ class Scope:
 
 THESE = Scope()
 NEW_INSTANCES = Scope("new")
+NEW_RATERS = Scope("new", "new")
+
+
+@dataclass(frozen=True)
+class NarrowerInterval:
+    """Interval of the same value that generalises to less than the interval of the estimate.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of the interval.
+    scope : Scope
+        Population that the interval generalises to.
+    method : str
+        How the interval was computed.
+    """
+
+    low: float
+    high: float
+    scope: Scope
+    method: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the interval as a dictionary that can be written as JSON.
+
+        Returns
+        -------
+        dict of str to object
+            The fields by name.
+        """
+        scope = self.scope.as_json()
+        return {"low": self.low, "high": self.high, "scope": scope, "method": self.method}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return an interval that was written as JSON.
+
+        Parameters
+        ----------
+        data : mapping of str to object
+            What `as_json` returned.
+
+        Returns
+        -------
+        NarrowerInterval
+            The interval.
+        """
+        return cls(data["low"], data["high"], Scope(**data["scope"]), data["method"])
 
 
 @dataclass(frozen=True)
@@ -64,6 +112,8 @@ class Estimate:
         Why the value is undefined or, if the value is defined, why it has no interval.
     stated_scope : Scope or None
         Scope, if it differs from the default.
+    narrower : tuple of NarrowerInterval
+        Shorter intervals of the same value that generalise to less, such as to these raters only.
     is_defined : bool
         Whether there is a value.
     has_interval : bool
@@ -92,6 +142,7 @@ class Estimate:
     method: str = "none"
     reason: str | None = None
     stated_scope: Scope | None = None
+    narrower: tuple[NarrowerInterval, ...] = ()
 
     @property
     def is_defined(self) -> bool:
@@ -125,6 +176,7 @@ class Estimate:
             "standard_error": _nullable(self.standard_error),
             "method": self.method,
             "scope": self.scope.as_json(),
+            "narrower": [interval.as_json() for interval in self.narrower],
         }
 
     @classmethod
@@ -146,9 +198,9 @@ class Estimate:
             for name in ("value", "low", "high", "standard_error")
         )
         scope = Scope(**data["scope"])
-        return cls(
-            value, low, high, standard_error, data["n"], data["method"], data["reason"], scope
-        )
+        narrower = tuple(map(NarrowerInterval.from_json, data.get("narrower", ())))
+        how = data["n"], data["method"], data["reason"]
+        return cls(value, low, high, standard_error, *how, scope, narrower)
 
 
 def undefined(reason: str, n: int = 0) -> Estimate:

@@ -5,7 +5,15 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tiebreak.stats import generator_for, krippendorff_alpha, two_way, win_rate
+from tiebreak.errors import InvalidInput
+from tiebreak.stats import (
+    Estimate,
+    generator_for,
+    krippendorff_alpha,
+    two_way,
+    two_way_mean,
+    win_rate,
+)
 from tiebreak.stats.two_way import ONE_RATER, UNDEFINED_WITHOUT
 
 
@@ -115,3 +123,77 @@ def test_it_covers_where_raters_differ_and_instances_alone_do_not():
         held["instances"] += alone.low <= truth <= alone.high
     assert held["both"] / 400 >= 0.92
     assert held["instances"] / 400 < 0.8
+
+
+VALUES = [1, 0, 0.5, 1, 1, 0, 1, 0.5, 0, 1, 1, 1]
+INSTANCES = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
+RATERS = [0, 1, 2, 0, 1, 3, 2, 0, 1, 3, 2, 0]
+NARROW = Estimate(float(np.mean(VALUES)), 0.6, 0.7, 0.02, 4, "bootstrap")
+
+
+def left_out(groups) -> float:
+    """Return the delete-one jackknife variance of the mean, by leaving out each group in turn."""
+    kept = [[v for v, g in zip(VALUES, groups, strict=True) if g != out] for out in set(groups)]
+    means = np.array([np.mean(values) for values in kept])
+    return (len(means) - 1) / len(means) * ((means - np.mean(VALUES)) ** 2).sum()
+
+
+def test_the_variance_of_a_mean_is_that_of_leaving_out_instances_and_raters():
+    cells = list(zip(INSTANCES, RATERS, strict=True))
+    expected = left_out(INSTANCES) + max(0.0, left_out(RATERS) - left_out(cells))
+    wide = two_way_mean(VALUES, INSTANCES, RATERS, narrow=NARROW)
+    assert wide.standard_error**2 == pytest.approx(expected, rel=1e-12)
+    assert (wide.value, wide.n, wide.scope.raters) == (NARROW.value, NARROW.n, "new")
+    assert [(one.low, one.high, one.scope.raters) for one in wide.narrower] == [(0.6, 0.7, "these")]
+    assert "4 instances and 4 raters" in wide.method
+
+
+def test_the_interval_of_a_mean_stays_in_its_bounds_and_is_mirrored_with_its_values():
+    wide = two_way_mean(VALUES, INSTANCES, RATERS, narrow=NARROW)
+    assert 0 < wide.low < NARROW.low < NARROW.high < wide.high < 1
+    values, narrow = 1 - 2 * np.array(VALUES), Estimate(1 - 2 * NARROW.value, -0.4, -0.2)
+    other = two_way_mean(values, INSTANCES, RATERS, narrow=narrow, bounds=(-1, 1))
+    assert (other.low, other.high) == pytest.approx((1 - 2 * wide.high, 1 - 2 * wide.low))
+    assert other.standard_error == pytest.approx(2 * wide.standard_error)
+
+
+@pytest.mark.parametrize("raters", [[0, 1] * 6, [0] * 12, [-1, *RATERS[1:]]])
+def test_few_or_unknown_raters_speak_of_themselves(raters):
+    wide = two_way_mean(VALUES, INSTANCES, raters, narrow=NARROW)
+    assert (wide.scope.instances, wide.scope.raters) == ("new", "these")
+    assert wide.standard_error**2 == pytest.approx(left_out(INSTANCES))
+
+
+def test_a_shorter_interval_for_new_raters_is_not_believed():
+    narrow = Estimate(NARROW.value, 0.01, 0.99)
+    wide = two_way_mean(VALUES, INSTANCES, RATERS, narrow=narrow)
+    assert (wide.low, wide.high) == (0.01, 0.99)
+
+
+@pytest.mark.parametrize(
+    ("values", "instances", "narrow"),
+    [
+        (VALUES, INSTANCES, Estimate(0.6, reason="There are too few instances.")),
+        ([1] * 12, INSTANCES, Estimate(1.0, 0.9, 1.0)),
+        (VALUES, [0] * 12, NARROW),
+        ([], [], Estimate(float("nan"), reason="Nobody rated.")),
+    ],
+)
+def test_without_spread_between_instances_nothing_wider_is_said(values, instances, narrow):
+    wide = two_way_mean(values, instances, RATERS[: len(values)], narrow=narrow)
+    assert wide.as_json() == narrow.as_json()
+
+
+def test_each_rater_with_one_rating_is_as_many_raters_as_ratings():
+    rng = np.random.default_rng(0)
+    values, instances = rng.integers(2, size=100_000), np.arange(100_000) // 5
+    narrow = Estimate(float(values.mean()), 0.4999, 0.5001)
+    wide = two_way_mean(values, instances, np.arange(100_000), narrow=narrow)
+    assert wide.scope.raters == "new"
+    assert wide.high - wide.low == pytest.approx(2 * 1.96 * np.sqrt(0.25 / 100_000), rel=0.02)
+
+
+def test_values_out_of_bounds_are_refused():
+    with pytest.raises(InvalidInput) as refused:
+        two_way_mean([2, *VALUES[1:]], INSTANCES, RATERS, narrow=NARROW)
+    assert refused.value.code == "out_of_range"
