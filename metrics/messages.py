@@ -4,6 +4,8 @@
 ON_SELECTED, OVER_DATASET = ", on the selected instances", ", over the dataset"
 WEIGHTED_TO_DATASET = "Weighted back to the whole dataset"
 NO_WINNER = "No system is shown to win more often than it loses"
+TOO_FEW = "{n} {verb} too few to say which system is better"
+TOO_FEW_OF_PAIRS = "There are too few {noun}s to say which system is better"
 SAVED = "Selecting instances saved about {n} ratings for {pair}"
 COST = "Selecting instances cost about {n} additional ratings for {pair}"
 SAVING_UNKNOWN = "Selected instances of {pair}"
