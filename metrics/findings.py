@@ -221,11 +221,19 @@ def win_rate_finding(section: CriterionSection) -> tuple[str, str]:
 
 def _no_winner(section: CriterionSection) -> str:
     """Return the heading without a winner, which says so if there are too few instances for one."""
-    counts, rates = counts_of(section), section.systems.win_rate if section.systems else {}
-    most = max((pair.instances for pair in counts), default=MIN_CLUSTERS)
-    if most >= MIN_CLUSTERS or any(r.has_interval or not r.is_defined for r in rates.values()):
+    systems, counts = section.systems, counts_of(section)
+    if systems is None or not counts:
         return NO_WINNER
-    noun = "item" if section.resampling == "unit" else "instance"
+    if any(rate.has_interval or not rate.is_defined for rate in systems.win_rate.values()):
+        return NO_WINNER
+    # Items that all annotators called bad on both sides do not enter a rate.
+    entered = [
+        min(pair.instances, rate.n)
+        for pair, rate in zip(counts, systems.pairs.values(), strict=True)
+    ]
+    most, noun = max(entered), "item" if section.resampling == "unit" else "instance"
+    if most >= MIN_CLUSTERS:
+        return NO_WINNER
     if len(counts) > 1:
         return TOO_FEW_OF_PAIRS.format(noun=noun)
     return TOO_FEW.format(n=counted(most, noun), verb="is" if most == 1 else "are")

@@ -32,6 +32,20 @@ def _line(pair: PairCounts, *, has_ties: bool) -> str:
     return f"{', '.join(parts)} (of {_basis(pair)})"
 
 
+def counts_sentence(pair: PairCounts, *, has_ties: bool) -> str:
+    """Return the counts of a pair as a sentence of a text."""
+    first, second = pair.systems
+    parts = [f"{first} was preferred in {pair.first:,}", f"{second} in {pair.second:,}"]
+    if has_ties:
+        parts.append(f"neither in {pair.ties:,} (ties)")
+    if pair.bad:
+        parts.append(f"both were called bad in {pair.bad:,}")
+    return (
+        f"{counted(pair.raters, 'annotator')} gave {counted(pair.ratings, 'rating')} of"
+        f" {counted(pair.units, 'comparison')}: {', '.join(parts[:-1])}, and {parts[-1]}."
+    )
+
+
 def _basis(pair: PairCounts) -> str:
     people, items = counted(pair.raters, "annotator"), counted(pair.units, "item")
     return f"{counted(pair.ratings, 'rating')} by {people} on {items}"
