@@ -54,7 +54,6 @@ TOO_MANY_FOR_DIRECT = (
     "This study has more than {:,} ratings, so a worker writes the file. Choose the format CSV below and"
     " press Export."
 )
-REPORT_STARTED = "The report is being written. Its download link appears under Exports."
 JOBS_ENDED = "No job is running any more. The results are shown below."
 
 # Parts of a study.
