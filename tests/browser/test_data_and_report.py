@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from jobs.models import Job
-from metrics.report_files import write_report_files
+from metrics.report_files import ReportFilesJob, write_report_files
 from tests.annotation.test_exporting import rated
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.browser.test_dashboard import CLIPPED, SHEET
@@ -72,6 +72,20 @@ def test_one_press_gives_the_pdf_beside_the_button(
     expect(state).to_be_in_viewport()
     for check in (check_accessible, check_fits, check_ids, check_legible):
         check(page)
+
+
+def test_the_file_of_a_slow_report_comes_by_itself(live_server, chromium_page: Page, tmp_path):
+    page, study = chromium_page, rated(tmp_path / "b")
+    key = f"report-files:{study.pk}"
+    job = make_job(study, kind="report-files", status="running", exclusive_key=key)
+    log_in(page, live_server.url, study)
+    page.goto(f"{live_server.url}/studies/{study.pk}/")
+    page.get_by_role("button", name="Report as PDF").click()
+    expect(page.get_by_role("progressbar", name="Writing the report")).to_be_visible()
+    list(ReportFilesJob().run(job, {}))
+    with page.expect_download() as report:
+        Job.objects.update(status="done")
+    assert report.value.suggested_filename.endswith(".pdf")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
