@@ -37,7 +37,7 @@ class Reference:
     @property
     def text(self) -> str:
         """The entry of a list of references: authors, year, title, and where it appeared."""
-        names = [f"{family}, {_initials(given)}" for family, given in self._authors]
+        names = [f"{family}, {_initials(first)}" for family, first in self._authors]
         authors = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
         values = {name: _plain(value) for name, value in self.fields}
         return f"{authors} ({values['year']}). {values['title']}. {_venue(values)}."
@@ -49,13 +49,13 @@ class Reference:
 
     @property
     def _authors(self) -> list[tuple[str, str]]:
-        """Family and given names."""
+        """Family and first names."""
         names = _plain(dict(self.fields)["author"]).split(" and ")
-        return [(family, given) for family, _, given in (name.partition(", ") for name in names)]
+        return [(family, first) for family, _, first in (name.partition(", ") for name in names)]
 
 
-def _initials(given: str) -> str:
-    return " ".join("-".join(f"{part[0]}." for part in name.split("-")) for name in given.split())
+def _initials(first: str) -> str:
+    return " ".join("-".join(f"{part[0]}." for part in name.split("-")) for name in first.split())
 
 
 def _plain(bibtex: str) -> str:

@@ -23,11 +23,11 @@ MANY_PAIRS = "The table of counts has how often each system of the {n} pairs was
 
 def summary(study: Study, report: Report) -> tuple[Paragraph, ...]:
     """Return a paragraph of findings for each criterion, and one on how the study was made."""
-    found = tuple(
+    findings = tuple(
         Paragraph(" ".join(_findings(name, report.criteria[name])))
         for name in report.criteria_order
     )
-    return (*found, Paragraph(_methods(study, report)))
+    return (*findings, Paragraph(_methods(study, report)))
 
 
 def _findings(name: str, about: CriterionSection) -> Iterator[str]:

@@ -72,8 +72,8 @@ def document_of(study: Study, report: Report | None = None) -> ReportDocument:
 
 
 def section(document: ReportDocument, title: str) -> DocumentSection:
-    (found,) = (part for part in document.sections if part.title == title)
-    return found
+    (part,) = (part for part in document.sections if part.title == title)
+    return part
 
 
 def cells_of(document: ReportDocument) -> set[str]:
@@ -232,15 +232,15 @@ def test_a_report_is_of_the_ratings_of_now(study, tmp_path):
 
 def texts(document: ReportDocument) -> list[str]:
     """Return everything that a reader sees of a document but its charts and BibTeX."""
-    found = [document.title, document.subtitle, document.dates]
+    shown = [document.title, document.subtitle, document.dates]
     for block in document.blocks:
         if isinstance(block, Paragraph):
-            found.append(block.text)
+            shown.append(block.text)
         elif isinstance(block, DataTable):
-            found += [block.caption, block.note, *block.columns, *chain(*block.rows)]
+            shown += [block.caption, block.note, *block.columns, *chain(*block.rows)]
         elif isinstance(block, ReferenceList):
-            found += [entry.text for entry in block.entries]
-    return found
+            shown += [entry.text for entry in block.entries]
+    return shown
 
 
 def of_votes(labels: list[list[object]]) -> Report:
@@ -272,10 +272,10 @@ def test_a_report_of_few_items_speaks_of_no_intervals(study):
 def test_internal_names_are_on_no_page_of_a_report(study):
     Study.objects.update(similarity="rouge1")
     study.refresh_from_db()
-    found = " ".join(texts(document_of(study)))
+    shown = " ".join(texts(document_of(study)))
     for name in ("preference:", "nominal:", "rouge1", "role ", "flagged", "inclusion_probability"):
-        assert name not in found, name
-    assert "which is better, with ties, or both are bad" in found
+        assert name not in shown, name
+    assert "which is better, with ties, or both are bad" in shown
 
 
 def test_a_reason_stands_once_below_its_table():
@@ -341,6 +341,7 @@ def test_only_methods_of_numbers_in_the_report_are_cited():
     few, enough = of_votes([[-1, 1], [-1, 0]]), of_votes([[-1, 1, 0]] * 12)
     assert not {"wilson1927", "efron1993", "cohen1960", "sarndal1992"} & keys_of(few)
     assert "efron1993" in keys_of(enough)
+    assert "angelopoulos2023b" not in keys_of(enough)  # nothing is tuned without a machine
     # Each instance rated once: the interval of position bias is Wilson's.
     assert "wilson1927" in keys_of(of_votes([[-1], [1]] * 12))
     one_rating = of_votes([[-1]])
