@@ -16,6 +16,7 @@ from tiebreak.formats.export_columns import (
     SEPARABILITY,
     Columns,
 )
+from tiebreak.similarity import similarity_title
 
 _TABLES = {
     "the ratings": RATINGS,
@@ -91,16 +92,25 @@ def criteria_lines(study: Study) -> list[str]:
 
 
 def selection_sentence(study: Study) -> str:
-    """Say how the instances were drawn, with what is needed to draw them again."""
+    """Say how the instances were drawn, with what is needed to draw them again and to use them."""
+    if not study.selected.exists():
+        return draw_sentence(study)
+    return (
+        f"{draw_sentence(study)} The column inclusion_probability has each instance's probability;"
+        " weight estimates for the whole dataset by its inverse."
+    )
+
+
+def draw_sentence(study: Study) -> str:
+    """Say how the instances were drawn, if they were."""
     design = InstanceSelection.objects.filter(study=study).first()
     if design is None or not study.selected.exists():
         return "No instances were selected: all with texts of the systems were used."
     return (
         f"{design.instances} instances for each pair of systems were drawn"
         f" {design.get_design_display()}, {design.control_share:.0%} of them as a uniform control"
-        f" sample, by separability ({study.similarity}), with the seed {design.seed}. The column"
-        " inclusion_probability has each instance's probability; weight estimates for the whole"
-        " dataset by its inverse."
+        f" sample, by separability ({similarity_title(study.similarity)}), with the seed"
+        f" {design.seed}."
     )
 
 

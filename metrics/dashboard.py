@@ -18,6 +18,7 @@ from metrics.findings import (
     win_rate_finding,
 )
 from metrics.messages import INSTANCES_WERE_SELECTED, NO_UNITS, STRATA_BY_AGREEMENT
+from metrics.words import in_digits
 from tiebreak.report.model import (
     Bias,
     BiasSection,
@@ -105,7 +106,7 @@ class Section:
 def section_of(name: str, section: CriterionSection) -> Section:
     agreement = section.all_units.human_human
     columns = [name for name in NAMES if name in agreement.estimates()]
-    sets, systems, selection = consistency_sets(section), section.systems, section.selection or {}
+    sets, systems = consistency_sets(section), section.systems
     return Section(
         name=name,
         about=section,
@@ -117,9 +118,11 @@ def section_of(name: str, section: CriterionSection) -> Section:
         sets=sets_finding(sets) if sets else None,
         separability=separability_finding(sets) if sets else None,
         set_rows=_set_rows(sets) if sets and sets.n else [],
-        wins=win_rate_finding(systems.win_rate, selection) if systems else None,
+        wins=win_rate_finding(section) if systems else None,
         ranking=_ranking(systems) if systems else None,
-        selection=[selection_finding(name, pair) for name, pair in selection.items()],
+        selection=[
+            selection_finding(name, pair) for name, pair in (section.selection or {}).items()
+        ],
         bias_rows=_bias_rows(section.bias) if section.bias else [],
         note=INSTANCES_WERE_SELECTED if is_of_selected(agreement.krippendorff_alpha) else "",
         problems=[(PARTS.get(part, part), why) for part, why in section.problems.items()],
@@ -273,6 +276,6 @@ def number(estimate: Estimate, *, low: float = -1.0, high: float = 1.0) -> Numbe
         return Number("–", "", SafeString(""), f"Undefined. {estimate.reason}")
     interval = ""
     if estimate.has_interval:
-        interval = f"{estimate.low:.2f} to {estimate.high:.2f}"
+        interval = f"{in_digits(estimate.low)} to {in_digits(estimate.high)}"
     glyph = interval_glyph(estimate, low=low, high=high)
-    return Number(f"{estimate.value:.2f}", interval, glyph, estimate.reason or "")
+    return Number(in_digits(estimate.value), interval, glyph, estimate.reason or "")

@@ -2,6 +2,7 @@
 
 import tempfile
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, cast
 from zipfile import ZipFile
@@ -9,22 +10,27 @@ from zipfile import ZipFile
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.html import escape
 from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import trigger_client_event
 
 from annotation.export_jobs import ExportJob, export_file, finished_export, start_export
 from annotation.exporting import StudyExport
 from jobs.models import Job
 from jobs.rows import JobRow, job_rows, newest_and_unfinished
-from metrics.messages import EXPORT_STARTED, REPORT_STARTED, TOO_MANY_FOR_DIRECT
+from metrics.messages import EXPORT_STARTED, TOO_MANY_FOR_DIRECT
 from metrics.report_files import ReportFilesJob, start_report_files
 from studies.access import Right, researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
 
 MAX_EXPORTS = 20
+WANTED = ("pdf", "zip")  # which file of a report a page waits for
+EXPORTS_CHANGED = "exports-changed"  # the event at which the list of exports asks for itself
 # Ratings that a page writes at once, within about two seconds.
 MAX_DIRECT = 20_000
 
@@ -185,21 +191,77 @@ def report_pdf(request: HttpRequest, public_id: str, job_id: str) -> HttpRespons
 @require_POST
 @researchers_only
 def report_files(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Start to write the files of the report."""
+    """Start to write the files of the report, or follow the job that does so already."""
     study = study_for(request.user, public_id, Right.READ)
     try:
-        start_report_files(study=study, by=cast(User, request.user))
+        job = start_report_files(study=study, by=cast(User, request.user))
+        job.refresh_from_db()  # a fast worker may have written it already
     except DomainError as refusal:
-        messages.error(request, refusal.message, extra_tags=refusal.code)
-    else:
-        messages.success(request, REPORT_STARTED)
-    return redirect(f"{reverse('metrics:data-and-report', args=[study.pk])}#exports-heading")
+        running = _reports(study).filter(finished_at=None).first()
+        if running is None:
+            return _refused(request, study, refusal)
+        job = running
+    return _report_state(request, study, job) if _is_part(request) else _to_report(study)
+
+
+@require_safe
+@researchers_only
+def report_state(request: HttpRequest, public_id: str, job_id: str) -> HttpResponse:
+    """Return how far a report is, or nothing if that is what the page shows already."""
+    study = study_for(request.user, public_id, Right.READ)
+    return _report_state(request, study, get_object_or_404(_reports(study), public_id=job_id))
+
+
+def _is_part(request: HttpRequest) -> bool:
+    return request.headers.get("HX-Request") == "true"
+
+
+def _to_report(study: Study) -> HttpResponse:
+    return redirect(f"{reverse('metrics:data-and-report', args=[study.pk])}#report-heading")
+
+
+def _refused(request: HttpRequest, study: Study, refusal: DomainError) -> HttpResponse:
+    if _is_part(request):
+        return HttpResponse(escape(refusal.message))
+    messages.error(request, refusal.message, extra_tags=refusal.code)
+    return _to_report(study)
+
+
+def _report_state(request: HttpRequest, study: Study, job: Job) -> HttpResponse:
+    asked = request.POST if request.method == "POST" else request.GET
+    state = _state_of(study, job)
+    # A live region would be read out again, although nothing has changed.
+    if asked.get("shown") == state["shown"]:
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+    wanted = asked.get("wanted") if asked.get("wanted") in WANTED else ""
+    response = render(request, "metrics/report_state.html", state | {"wanted": wanted})
+    return trigger_client_event(response, EXPORTS_CHANGED)
+
+
+def _state_of(study: Study, job: Job | None) -> dict[str, Any]:
+    """Return what a page says about a report that is written, or was."""
+    if job is None:
+        return {}
+    (row,) = job_rows([job])
+    shown = f"{job.status} {row.stuck.code if row.stuck else ''}".strip()
+    return {"study": study, "row": row, "job": job, "is_there": _is_there(row), "shown": shown}
+
+
+def _reports(study: Study) -> QuerySet[Job]:
+    return Job.objects.filter(owner=study.pk, kind=ReportFilesJob.name).order_by("-pk")
 
 
 def _page(study: Study, form: ExportForm) -> dict[str, Any]:
     chosen = form["formats"].value() or []
     kinds = [(kind, kind.name in chosen) for kind in KINDS]
-    return {"here": "data-and-report", "form": form, "kinds": kinds, **_exports(study)}
+    state = _state_of(study, _reports(study).first())
+    return {
+        "here": "data-and-report",
+        "form": form,
+        "kinds": kinds,
+        **state,
+        **_exports(study),
+    }
 
 
 def _exports(study: Study) -> dict[str, Any]:

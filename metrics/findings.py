@@ -5,7 +5,6 @@ A finding never claims more than its interval supports.
 
 import math
 import re
-from collections.abc import Mapping
 
 from metrics.messages import (
     COST,
@@ -19,9 +18,12 @@ from metrics.messages import (
     SAVED,
     SAVING_UNKNOWN,
     SINGLE_SETS,
+    TOO_FEW,
+    TOO_FEW_OF_PAIRS,
     WEIGHTED_TO_DATASET,
     WITHOUT_PREFERENCE,
 )
+from metrics.words import counts_of, in_digits
 from recruitment.launch.check import counted
 from tiebreak.report.model import (
     CriterionSection,
@@ -32,6 +34,7 @@ from tiebreak.report.model import (
     StratumSection,
 )
 from tiebreak.stats import Estimate
+from tiebreak.stats.independence import MIN_CLUSTERS
 
 # The report names strata for programs; people see these names.
 STRATA = {
@@ -68,9 +71,9 @@ def _range_name(name: str) -> str:
         return name
     low, high = (float(end) for end in match.groups())
     if low == high:
-        return f"separability {low:.2f}, all alike"
+        return f"separability {in_digits(low)}, all alike"
     decimals = 2 if f"{low:.2f}" != f"{high:.2f}" else 4
-    return f"separability {low:.{decimals}f} to {high:.{decimals}f}"
+    return f"separability {in_digits(low, decimals)} to {in_digits(high, decimals)}"
 
 
 INSTANCES = {
@@ -142,14 +145,14 @@ def separability_finding(sets: RaterSets) -> tuple[str, str]:
             "Consistency by separability",
             f"Spearman's ρ of separability and mean consistency is undefined. {trend.reason}",
         )
-    rho = f"Spearman's ρ of separability and mean consistency is {trend.value:.4f}"
+    rho = f"Spearman's ρ of separability and mean consistency is {in_digits(trend.value, 4)}"
     if not trend.has_interval:
         return (
             "Consistency by separability",
             f"{rho} over {counted(trend.n, 'instance')}. {trend.reason or ''}"
             f" {scope_sentence(trend)}",
         )
-    interval = f"{trend.low:.4f} to {trend.high:.4f}"
+    interval = f"{in_digits(trend.low, 4)} to {in_digits(trend.high, 4)}"
     sentence = f"{rho} ({interval}) over {counted(trend.n, 'instance')}."
     suffix, scope = _scope_suffix(trend), scope_sentence(trend)
     if trend.low <= 0 <= trend.high:
@@ -188,22 +191,23 @@ def sets_finding(sets: RaterSets) -> tuple[str, str]:
     if sets.n_incomplete:
         verb = "is" if sets.n_incomplete == 1 else "are"
         sentence += f" {counted(sets.n_incomplete, 'incomplete set')} {verb} left out."
+    if not sets.zero.has_interval:
+        return "Rating sets", f"{sentence} {sets.zero.reason or ''}".rstrip()
     suffix = _scope_suffix(sets.zero)
     return f"{sets.zero.value:.0%} of rating sets are inconsistent{suffix}", sentence
 
 
-def win_rate_finding(
-    rates: Estimates, selection: Mapping[str, PairSelection] | None = None
-) -> tuple[str, str]:
-    """Return which systems are ahead.
+def win_rate_finding(section: CriterionSection) -> tuple[str, str]:
+    """Return which systems are ahead, if intervals show it.
 
     After a draw of instances, only the weighted rates decide this.
     """
+    rates = section.systems.win_rate if section.systems else {}
     if not rates:
         return "Win rates", "The ratings do not name systems, so there are no win rates."
     first = next(iter(rates.values()))
-    if selection or is_of_selected(first):
-        return _weighted_finding(selection or {})
+    if section.selection or is_of_selected(first):
+        return _weighted_finding(section)
     ahead = [name for name, rate in sorted(rates.items()) if _is_above_half(rate)]
     explanation = (
         "The win rate of a system is P(win) + ½ P(tie) over all its comparisons."
@@ -219,7 +223,27 @@ def win_rate_finding(
             "wins more often than it loses" if len(here) == 1 else "win more often than they lose"
         )
         return f"With these annotators, {', '.join(here)} {verb}", f"{OTHERS_OPEN} {explanation}"
-    return NO_WINNER, f"{explanation}{_reasons_without_intervals(rates)}"
+    return _no_winner(section), f"{explanation}{_reasons_without_intervals(rates)}"
+
+
+def _no_winner(section: CriterionSection) -> str:
+    """Return the heading without a winner, which says so if there are too few instances for one."""
+    systems, counts = section.systems, counts_of(section)
+    if systems is None or not counts:
+        return NO_WINNER
+    if any(rate.has_interval or not rate.is_defined for rate in systems.win_rate.values()):
+        return NO_WINNER
+    # Items that all annotators called bad on both sides do not enter a rate.
+    entered = [
+        min(pair.instances, rate.n)
+        for pair, rate in zip(counts, systems.pairs.values(), strict=True)
+    ]
+    most, noun = max(entered), "item" if section.resampling == "unit" else "instance"
+    if most >= MIN_CLUSTERS:
+        return NO_WINNER
+    if len(counts) > 1:
+        return TOO_FEW_OF_PAIRS.format(noun=noun)
+    return TOO_FEW.format(n=counted(most, noun), verb="is" if most == 1 else "are")
 
 
 def _is_above_half(rate: Estimate) -> bool:
@@ -239,8 +263,9 @@ def _reasons_without_intervals(rates: Estimates) -> str:
     return "".join(f" {reason}" for reason in reasons)
 
 
-def _weighted_finding(selection: Mapping[str, PairSelection]) -> tuple[str, str]:
+def _weighted_finding(section: CriterionSection) -> tuple[str, str]:
     """Return the pairs of systems whose weighted win rate shows which system is ahead."""
+    selection = section.selection or {}
     ahead = [heading for pair in selection.values() if (heading := _pair_heading(pair))]
     scopes = " ".join(
         f"{name}: {scope_sentence(pair.win_rate)}" for name, pair in selection.items()
@@ -250,7 +275,7 @@ def _weighted_finding(selection: Mapping[str, PairSelection]) -> tuple[str, str]
         f" by the inverse of its inclusion probability. {scopes} The table is unweighted and"
         " describes only the selected instances, so do not generalize it to the dataset."
     )
-    return ("; ".join(ahead) if ahead else NO_WINNER), explanation
+    return "; ".join(ahead) or _no_winner(section), explanation
 
 
 def _pair_heading(pair: PairSelection) -> str:
@@ -314,7 +339,8 @@ def _unknown_saving(saved: Estimate) -> str:
 
 
 def _count_interval(saved: Estimate) -> str:
-    return f"{saved.value:.0f} ({saved.low:.0f} to {saved.high:.0f})".replace("-", "−")
+    value, low, high = (in_digits(number, 0) for number in (saved.value, saved.low, saved.high))
+    return f"{value} ({low} to {high})"
 
 
 LABELS_SHOWN = "For each {central} label of annotators, the figure shows all labels of its items."

@@ -70,7 +70,10 @@ def leader(section: CriterionSection) -> tuple[str, Estimate]:
 
 def _win_rate(section: CriterionSection) -> LeadingNumber:
     name, rate = leader(section)
-    sentence = f"{name}, the highest of all" if name else ""
+    # Without an interval it is not shown that this system leads.
+    sentence = (
+        (f"{name}, the highest of all" if rate.has_interval else f"of {name}") if name else ""
+    )
     return LeadingNumber("Win rate", number(rate, low=0), sentence, "systems")
 
 

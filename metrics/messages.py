@@ -4,6 +4,8 @@
 ON_SELECTED, OVER_DATASET = ", on the selected instances", ", over the dataset"
 WEIGHTED_TO_DATASET = "Weighted back to the whole dataset"
 NO_WINNER = "No system is shown to win more often than it loses"
+TOO_FEW = "{n} {verb} too few to say which system is better"
+TOO_FEW_OF_PAIRS = "There are too few {noun}s to say which system is better"
 SAVED = "Selecting instances saved about {n} ratings for {pair}"
 COST = "Selecting instances cost about {n} additional ratings for {pair}"
 SAVING_UNKNOWN = "Selected instances of {pair}"
@@ -52,7 +54,6 @@ TOO_MANY_FOR_DIRECT = (
     "This study has more than {:,} ratings, so a worker writes the file. Choose the format CSV below and"
     " press Export."
 )
-REPORT_STARTED = "The report is being written. Its download link appears under Exports."
 JOBS_ENDED = "No job is running any more. The results are shown below."
 
 # Parts of a study.

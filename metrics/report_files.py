@@ -3,6 +3,7 @@
 import json
 import tempfile
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.export_jobs import export_file, pack
+from jobs.clock import database_now
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from jobs.services import start_job
@@ -36,8 +38,10 @@ def write_report_files(*, study: Study, out: Path) -> tuple[str, ...]:
             "out_exists",
             f"{out} already exists and is not an empty folder. Please name another folder.",
         )
-    report = _current_report(study)
-    document = build_document(study=study, report=report)
+    report, made_at = _current_report(study)
+    document = build_document(
+        study=study, report=report, made_at=made_at, written_at=database_now()
+    )
     files = {
         "report.html": as_html(document).encode(),
         "report.pdf": as_pdf(document),
@@ -53,14 +57,21 @@ def write_report_files(*, study: Study, out: Path) -> tuple[str, ...]:
     return tuple(files)
 
 
-def _current_report(study: Study) -> Report:
-    """Return the report of the ratings as they are now; it is built if the stored one is older."""
+def _current_report(study: Study) -> tuple[Report, datetime]:
+    """Return the report of the ratings as they are now, and when it was made.
+
+    It is built if the stored one is older.
+    """
     snapshot = ReportSnapshot.objects.filter(study=study, digest="").first()
     if snapshot is None or snapshot.watermark != watermark(study):
         snapshot = refresh_report(study=study)
-    report = stored_report(snapshot) or stored_report(refresh_report(study=study))
+    report = stored_report(snapshot)
+    if report is None:
+        snapshot = refresh_report(study=study)
+        report = stored_report(snapshot)
     assert report is not None
-    return report
+    assert snapshot.made_at is not None
+    return report, snapshot.made_at
 
 
 class ReportFilesJob(JobKind):

@@ -55,6 +55,11 @@ urlpatterns = [
         name="report-files",
     ),
     path(
+        "studies/<public_id:public_id>/data-and-report/report/<public_id:job_id>/",
+        export_views.report_state,
+        name="report-state",
+    ),
+    path(
         "studies/<public_id:public_id>/exports/<public_id:job_id>.zip",
         export_views.download_export,
         name="download-export",

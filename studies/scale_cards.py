@@ -79,6 +79,21 @@ def _parts(code: str) -> dict[str, Any]:
     }
 
 
+def scale_in_words(code: str) -> str:
+    """Return what annotators could answer on a scale, for people who do not know its code."""
+    base, _, extra = code.strip().partition("+")
+    if base in PREFERENCES:
+        return _card(base, "").title.lower() + (", or both are bad" if extra == BAD else "")
+    kind, _, rest = code.partition(":")
+    low, _, high = rest.partition("..")
+    if kind == "nominal":
+        return f"one of the labels {', '.join(rest.split(','))}"
+    if kind == "ordinal":
+        return f"a score from {low} to {high}"
+    numbers = f"a number from {low} to {high}" if high else "any number"
+    return numbers if kind == "interval" else "a number from 0 up"
+
+
 def _card(name: str, chosen: str) -> Card:
     scale = Scale.parse(name)
     labels = scale.labels or ()

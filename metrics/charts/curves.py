@@ -20,6 +20,7 @@ from metrics.charts.svg import (
     x_grid,
     y_grid,
 )
+from metrics.words import in_digits
 from tiebreak.stats import Estimate
 
 LEFT, RIGHT, TOP, BOTTOM, WIDTH, HEIGHT = 56, 480, 24, 230, 500, 290
@@ -56,14 +57,16 @@ def range_chart(
     x, y = Axis(edges[0], edges[-1], LEFT, RIGHT), Axis(*y_bounds, BOTTOM, TOP)
     body = [y_grid(y, LEFT, RIGHT), text((LEFT + RIGHT) / 2, BOTTOM + 46, x_label)]
     if len(edges) > 2:
-        body += [text(x.at(edge), BOTTOM + 18, f"{edge:.2f}") for edge in edges]
+        body += [text(x.at(edge), BOTTOM + 18, in_digits(edge)) for edge in edges]
     else:
         body.append(x_grid(x, BOTTOM, BOTTOM))
     words = []
     for position, one in enumerate(series):
         shift = (position - (len(series) - 1) / 2) * OFFSET
         body += _points(one, x, y, shift)
-        values = ", ".join(f"{at:.2f}: {estimate.value:.2f}" for at, estimate in one.drawn)
+        values = ", ".join(
+            f"{in_digits(at)}: {in_digits(estimate.value)}" for at, estimate in one.drawn
+        )
         words.append(f"{one.name} at {values}")
     return svg(WIDTH, HEIGHT, f"{finding}. {'; '.join(words)}", body)
 
@@ -73,7 +76,7 @@ def _points(series: Series, x: Axis, y: Axis, shift: float) -> Iterator[str]:
         at = x.at(value) + shift
         if estimate.has_interval:
             yield whisker((at, y.at(estimate.low)), (at, y.at(estimate.high)), series.kind)
-        title = f"{series.name}: {estimate.value:.2f}, n = {estimate.n}"
+        title = f"{series.name}: {in_digits(estimate.value)}, n = {estimate.n}"
         yield mark(at, y.at(estimate.value), series.kind, title)
 
 

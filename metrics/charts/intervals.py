@@ -18,6 +18,7 @@ from metrics.charts.svg import (
     whisker,
     x_grid,
 )
+from metrics.words import in_digits
 from tiebreak.stats import Estimate
 
 PLOT, STEP, TOP, RIGHT = 380, 16, 14, 20
@@ -126,11 +127,11 @@ def _drawn(axis: Axis, y: float, drawn: Mark) -> str:
 
 
 def _in_words(estimate: Estimate) -> str:
-    words = f"{estimate.value:.2f}"
+    words = in_digits(estimate.value)
     if estimate.has_interval:
-        words += f", interval {estimate.low:.2f} to {estimate.high:.2f}"
+        words += f", interval {in_digits(estimate.low)} to {in_digits(estimate.high)}"
     for inner in estimate.narrower[:1]:
-        words += f", these raters alone {inner.low:.2f} to {inner.high:.2f}"
+        words += f", these raters alone {in_digits(inner.low)} to {in_digits(inner.high)}"
     return words
 
 

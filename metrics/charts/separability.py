@@ -21,6 +21,7 @@ from metrics.charts.svg import (
     x_grid,
     y_grid,
 )
+from metrics.words import in_digits
 
 LEFT, RIGHT, WIDTH, TOP = 12, 408, 420, 6
 HEADING, NAME, TALLEST = 28, 22, 32
@@ -62,8 +63,8 @@ def ridges_chart(
         *_ridges(ridges, axis, reference, max(s for ridge in drawn for *_, s in ridge.bins)),
     ]
     words = "; ".join(
-        f"{ridge.name}: mean {ridge.mean:.2f}, from {ridge.bins[0][0]:.2f} to"
-        f" {ridge.bins[-1][1]:.2f}"
+        f"{ridge.name}: mean {in_digits(ridge.mean)}, from {in_digits(ridge.bins[0][0])} to"
+        f" {in_digits(ridge.bins[-1][1])}"
         for ridge in drawn
     )
     return svg(WIDTH, bottom + 48, f"{finding}. {words}", body)
@@ -80,7 +81,7 @@ def _ridges(ridges: Sequence[Ridge], axis: Axis, reference: float, highest: floa
         yield line((at, base - TALLEST), (at, base), "reference", LINE)
         for low, high, share in ridge.bins:
             yield _bar(axis.at(low), axis.at(high), base, TALLEST * share / highest, f"{share:.0%}")
-        yield mark(axis.at(ridge.mean), base, ridge.kind, f"mean {ridge.mean:.3f}")
+        yield mark(axis.at(ridge.mean), base, ridge.kind, f"mean {in_digits(ridge.mean, 3)}")
 
 
 def _bar(left: float, right: float, base: float, height: float, title: str) -> str:

@@ -21,6 +21,7 @@ from metrics.findings import (
     why_no_consistency,
 )
 from metrics.messages import RATING_SET
+from metrics.words import in_digits
 from tiebreak.report.model import CriterionSection, RaterSets
 from tiebreak.stats import Estimate
 from tiebreak.stats.rating_sets import SeparabilityRange
@@ -109,7 +110,7 @@ def strength_figure(section: CriterionSection) -> Figure:
     return Figure(
         "preference-strength",
         STRENGTH_TITLE,
-        f"The mean of all sets is {strength.value:.2f}." if strength.is_defined else "",
+        f"The mean of all sets is {in_digits(strength.value)}." if strength.is_defined else "",
         _drawn(series, sets, STRENGTH_TITLE, y_bounds=(-1.0, 1.0)),
         COLUMNS,
         tuple(_cells(series)),

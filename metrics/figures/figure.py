@@ -8,6 +8,7 @@ from django.utils.safestring import SafeString
 
 from metrics.charts.intervals import IntervalRow
 from metrics.charts.svg import NOTHING, Kind
+from metrics.words import in_digits
 from tiebreak.stats import Estimate
 
 Cell = str | int | float | None
@@ -26,7 +27,8 @@ class Figure:
     `chart` is empty if there is nothing to draw; `sentence` then says why. `title` says what a
     figure shows whose heading states a finding, and is empty where the heading states none. `query`
     is what the addresses of its files need besides, if the address of the page chose something.
-    A part of the ratings changes only what `is_of_ratings`.
+    A part of the ratings changes only what `is_of_ratings`. `counts` says in plain numbers what rates
+    are of.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Figure:
     title: str = ""
     query: str = ""
     is_of_ratings: bool = True
+    counts: tuple[str, ...] = ()
 
     @property
     def headings(self) -> list[str]:
@@ -60,7 +63,7 @@ class Figure:
 def _in_words(cell: Cell) -> str:
     if cell is None:
         return "–"
-    return f"{cell:.2f}" if isinstance(cell, float) else str(cell)
+    return in_digits(cell) if isinstance(cell, float) else str(cell)
 
 
 def estimate_cells(estimate: Estimate) -> tuple[Cell, ...]:

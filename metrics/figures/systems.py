@@ -6,9 +6,11 @@ from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.figure import Figure, empty_figure, legend_of, table_of
 from metrics.findings import win_rate_finding
 from metrics.messages import THICK
+from metrics.words import counts_lines
 from tiebreak.report.model import CriterionSection, Estimates
 from tiebreak.stats import Estimate
 
+MAX_DESCRIBED = 6  # pairs whose counts the text alternative has; all are beside the figure
 WIN_RATES_READING = (
     "A point is a system's win rate: the share of its comparisons that it wins, where a tie counts"
     " half. The line through it is the 95% interval. A system whose interval lies to the right of ½"
@@ -42,7 +44,7 @@ def win_rates_figure(section: CriterionSection) -> Figure:
     if systems is None:
         reason = section.problems.get("systems", "This criterion compares no systems.")
         return empty_figure("win-rates", "Win rates", reason)
-    finding, sentence = win_rate_finding(systems.win_rate, section.selection)
+    finding, sentence = win_rate_finding(section)
     if section.selection:
         names = {name: " against ".join(p.systems) for name, p in section.selection.items()}
         rates = {names[name]: pair.win_rate for name, pair in section.selection.items()}
@@ -51,7 +53,11 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         powered = systems.prediction_powered or {}
         rows = _rows(_best_first(systems.win_rate), powered)
         reading = WIN_RATES_READING + (POWERED_READING if powered else "")
-    chart = interval_chart(rows, finding=finding, label="win rate", reference=0.5, bounds=(0, 1))
+    counts = counts_lines(section)
+    description = ". ".join([finding, *counts[:MAX_DESCRIBED]])
+    chart = interval_chart(
+        rows, finding=description, label="win rate", reference=0.5, bounds=(0, 1)
+    )
     return Figure(
         "win-rates",
         finding,
@@ -61,6 +67,7 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         reading,
         legend_of(rows),
         title="Win rates",
+        counts=counts,
     )
 
 

@@ -1,15 +1,20 @@
 """Builds a report document from a study and its stored report."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
 import tiebreak
 from annotation.counts import StudyCounts, study_counts
 from metrics.report_document.content import (
     Block,
+    Citation,
     DocumentSection,
     Paragraph,
+    ReferenceList,
     ReportDocument,
     Verbatim,
 )
-from metrics.report_document.references import Reference, references_of
+from metrics.report_document.references import SEPARABILITY, Reference, references_of
 from metrics.report_document.results import result_sections
 from metrics.report_document.study_facts import (
     criteria_table,
@@ -17,9 +22,11 @@ from metrics.report_document.study_facts import (
     deviation_table,
     exclusion_table,
     flow_table,
+    has_separability,
     limitations,
     ratings_table,
 )
+from metrics.report_document.summary import summary
 from studies.models import Study
 from tiebreak.report import Report
 
@@ -31,6 +38,10 @@ NO_DEVIATION = (
     "The log has no pause, closing, reopening, exclusion or decision about late answers. It records"
     " nothing that happened outside of this server."
 )
+GENERAL = (
+    "Statistics use first answers to main items without a flag that takes them out. A value that is"
+    " undefined is reported as such, with the reason, and never as 0."
+)
 RECOMPUTE = (
     "Every number is in report.json beside this document. To compute it again, export the ratings and"
     " run tiebreak analyze on the export with the seed and number of replicates above: the same rows"
@@ -38,55 +49,46 @@ RECOMPUTE = (
 )
 
 
-def build_document(*, study: Study, report: Report) -> ReportDocument:
-    """Return the document of a study's report. All statistics are those of ``report``."""
-    counts, references = study_counts(study), references_of(report)
+def build_document(
+    *, study: Study, report: Report, made_at: datetime, written_at: datetime
+) -> ReportDocument:
+    """Return the document of a study's report, all statistics of which are those of ``report``.
+
+    ``made_at`` is when the report was computed, and ``written_at`` when the document is written.
+    """
+    counts = study_counts(study)
+    references = references_of(report, *([SEPARABILITY] if has_separability(study) else []))
+    bibtex = "\n\n".join(reference.bibtex for reference in references) + "\n"
     return ReportDocument(
         title=study.title,
         subtitle=f"Report of a preference study with {report.source.n_used} ratings",
+        dates=_dates(made_at, written_at),
+        written_at=written_at,
         sections=(
-            DocumentSection("In the words of a paper", (Paragraph(_paragraph(study, report)),)),
+            DocumentSection("Summary", summary(study, report)),
             DocumentSection("Design", (design_table(study, counts), criteria_table(study))),
             DocumentSection("Participants and ratings", _participants(study, counts)),
             *result_sections(report),
-            _methods(references),
+            DocumentSection("Methods", (Paragraph(GENERAL), *_sources(references))),
             DocumentSection("Limitations", tuple(map(Paragraph, limitations(study, counts)))),
             DocumentSection("Deviations", _deviations(study)),
-            _reproduction(report),
+            _reproduction(report, made_at),
+            *_references(references, bibtex),
         ),
-        bibtex="\n\n".join(reference.bibtex for reference in references) + "\n",
+        bibtex=bibtex,
     )
 
 
-def _paragraph(study: Study, report: Report) -> str:
-    systems = [system.name for system in study.ordered_systems()]
-    first = report.criteria[report.criteria_order[0]] if report.criteria_order else None
-    text = f"We compared {len(systems)} systems ({', '.join(systems)}) in a study of preferences."
-    if first is not None:
-        people = sum(rater.kind == "human" for rater in first.raters.values())
-        text += (
-            f" {people} annotators gave {first.n_ratings} ratings of {first.n_units} items on the"
-            f" criterion “{report.criteria_order[0]}” ({first.scale})."
-        )
-        alpha = first.all_units.human_human.krippendorff_alpha
-        if alpha.is_defined:
-            text += f" Agreement among annotators was α = {alpha.value:.2f}"
-            text += (
-                f" (95% interval {alpha.low:.2f} to {alpha.high:.2f})."
-                if alpha.has_interval
-                else "."
-            )
-    if report.replicates:
-        text += (
-            f" Intervals are 95% percentile intervals from {report.replicates:,} bootstrap replicates"
-            f"{_clusters(report)}."
-        )
-    return f"{text} Statistics were computed with Tiebreak {tiebreak.__version__}."
+def _dates(made_at: datetime, written_at: datetime) -> str:
+    return (
+        f"Ratings as of {in_utc(made_at)}. Written {in_utc(written_at)} with Tiebreak"
+        f" {tiebreak.__version__}."
+    )
 
 
-def _clusters(report: Report) -> str:
-    kinds = {section.resampling for section in report.criteria.values()}
-    return f" over {kinds.pop()}s" if len(kinds) == 1 else ""
+def in_utc(moment: datetime) -> str:
+    moment = moment.astimezone(UTC)
+    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
 
 
 def _participants(study: Study, counts: StudyCounts) -> tuple[Block, ...]:
@@ -96,21 +98,12 @@ def _participants(study: Study, counts: StudyCounts) -> tuple[Block, ...]:
     return (*blocks, ratings_table(counts))
 
 
-def _methods(references: list[Reference]) -> DocumentSection:
-    cited = (
-        Paragraph(f"{_sentence(reference.used_for)}: {reference.short}.")
-        for reference in references
-    )
-    general = Paragraph(
-        "Statistics use first answers to main items without a flag that takes them out. A value that"
-        " is undefined is reported as such, with the reason, and never as 0."
-    )
-    bibtex = Verbatim("\n\n".join(reference.bibtex for reference in references))
-    return DocumentSection("Methods and references", (general, *cited, bibtex))
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _sources(references: Sequence[Reference]) -> tuple[Paragraph, ...]:
+    """Return a sentence on where the methods come from, unless none needs a source."""
+    if not references:
+        return ()
+    cited = "; ".join(f"{reference.used_for}: {reference.short}" for reference in references)
+    return (Paragraph(f"{cited[:1].upper()}{cited[1:]}."),)
 
 
 def _deviations(study: Study) -> tuple[Block, ...]:
@@ -118,11 +111,23 @@ def _deviations(study: Study) -> tuple[Block, ...]:
     return (table,) if table is not None else (Paragraph(NO_DEVIATION),)
 
 
-def _reproduction(report: Report) -> DocumentSection:
+def _reproduction(report: Report, made_at: datetime) -> DocumentSection:
     facts = (
         f"Tiebreak {tiebreak.__version__}, report format {report.report_version}, seed"
-        f" {report.seed}, {report.replicates:,} replicates. {report.source.n_rows} rows, of which"
-        f" {report.source.n_used} are in the statistics. SHA-256 of the rows:"
-        f" {report.source.rows_sha256}."
+        f" {report.seed}, {report.replicates:,} replicates. Computed {in_utc(made_at)}."
+        f" {report.source.n_rows} rows, of which {report.source.n_used} are in the statistics."
+        f" SHA-256 of the rows: {report.source.rows_sha256}."
     )
     return DocumentSection("Reproduction", (Paragraph(facts), Paragraph(RECOMPUTE)))
+
+
+def _references(references: Sequence[Reference], bibtex: str) -> tuple[DocumentSection, ...]:
+    if not references:
+        return ()
+    cited = tuple(
+        Citation(r.key, r.used_for, r.text, r.url) for r in sorted(references, key=lambda r: r.text)
+    )
+    return (
+        DocumentSection("References", (ReferenceList(cited),)),
+        DocumentSection("References as BibTeX", (Verbatim(bibtex),)),
+    )

@@ -6,10 +6,16 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils.safestring import mark_safe
 
-from metrics.report_document.content import DataTable, Figure, Paragraph, ReportDocument
+from metrics.report_document.content import (
+    DataTable,
+    Figure,
+    Paragraph,
+    ReferenceList,
+    ReportDocument,
+)
 
 STYLE = Path(settings.BASE_DIR) / "static" / "css" / "report.css"
-_KINDS = {Paragraph: "paragraph", DataTable: "table", Figure: "figure"}
+_KINDS = {Paragraph: "paragraph", DataTable: "table", Figure: "figure", ReferenceList: "references"}
 
 
 def as_html(document: ReportDocument) -> str:

@@ -3,14 +3,17 @@
 import tempfile
 import unicodedata
 from collections.abc import Iterator
+from datetime import UTC
 from pathlib import Path
 from typing import cast
 
 from metrics.report_document.content import (
     Block,
+    Citation,
     DataTable,
     Figure,
     Paragraph,
+    ReferenceList,
     ReportDocument,
 )
 from tiebreak import optional
@@ -41,9 +44,13 @@ def as_pdf(document: ReportDocument) -> bytes:
 
 def _source(document: ReportDocument) -> Iterator[str]:
     title = typst_string(document.title)
-    yield f"#set document(title: {title})"
+    day = document.written_at.astimezone(UTC)
+    date = f"datetime(year: {day.year}, month: {day.month}, day: {day.day})"
+    yield f"#set document(title: {title}, date: {date})"
     yield _SETTINGS
-    yield f"#text(size: 18pt, weight: 600, {title})\n\n#text(fill: luma(90), {typst_string(document.subtitle)})\n"
+    yield f"#text(size: 18pt, weight: 600, {title})\n"
+    for line in (document.subtitle, document.dates):
+        yield f"#text(fill: luma(90), {typst_string(line)})\n"
     figures = iter(range(len(document.figures)))
     for section in document.sections:
         yield f"#heading({typst_string(section.title)})"
@@ -60,7 +67,15 @@ def _block(block: Block, figures: Iterator[int]) -> str:
         caption = typst_string(block.caption)
         image = f'image("{next(figures)}.svg", alt: {caption}, width: 70%)'
         return f"#figure({image}, caption: {caption}, kind: image)"
+    if isinstance(block, ReferenceList):
+        return "\n\n".join(map(_reference, block.entries))
     return f"#text(size: 8pt, raw({typst_string(block.text)}, block: true))"
+
+
+def _reference(entry: Citation) -> str:
+    text = typst_string(entry.text)
+    link = f" #link({typst_string(entry.url)})" if entry.url else ""
+    return f"#block[#set par(hanging-indent: 1.5em)\n#text({text}){link}]"
 
 
 def _table(table: DataTable) -> str:
@@ -73,7 +88,10 @@ def _table(table: DataTable) -> str:
         f"table(columns: ({widths}), table.hline(), table.header({header}), table.hline(stroke: 0.5pt),"
         f" {cells}{',' if cells else ''} table.hline())"
     )
-    return f"#figure({{ set text(size: 8.5pt); {body} }}, caption: {typst_string(table.caption)}, kind: table)"
+    caption = typst_string(table.caption)
+    figure = f"#figure({{ set text(size: 8.5pt); {body} }}, caption: {caption}, kind: table)"
+    note = f"\n#text(size: 8pt, fill: luma(90), {typst_string(table.note)})" if table.note else ""
+    return figure + note
 
 
 def typst_string(text: str) -> str:

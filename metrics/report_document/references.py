@@ -1,10 +1,17 @@
-"""The publications behind the methods, and which of them a report used."""
+"""The publications behind the methods, and which of them a report used.
 
+Their facts were compared with the publishers' or indexes' pages in November 2026.
+"""
+
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from metrics.dashboard import NAMES
 from metrics.findings import consistency_sets
 from tiebreak.report import Report
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model import CriterionSection, Estimates, RaterSets, SystemsSection
+from tiebreak.stats import Estimate
 
 
 @dataclass(frozen=True)
@@ -23,11 +30,49 @@ class Reference:
 
     @property
     def short(self) -> str:
+        names = [family for family, _ in self._authors]
+        authors = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
+        return f"{authors} ({dict(self.fields)['year']})"
+
+    @property
+    def text(self) -> str:
+        """The entry of a list of references: authors, year, title, and where it appeared."""
+        names = [f"{family}, {_initials(first)}" for family, first in self._authors]
+        authors = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+        values = {name: _plain(value) for name, value in self.fields}
+        return f"{authors} ({values['year']}). {values['title']}. {_venue(values)}."
+
+    @property
+    def url(self) -> str:
         values = dict(self.fields)
-        names = [name.partition(",")[0] for name in values["author"].split(" and ")]
-        is_pair = len(names) == 2 and names[1] != "others"
-        authors = " and ".join(names) if is_pair or len(names) == 1 else f"{names[0]} et al."
-        return f"{authors} ({values['year']})".replace('{\\"a}', "ä")
+        return f"https://doi.org/{values['doi']}" if "doi" in values else values.get("url", "")
+
+    @property
+    def _authors(self) -> list[tuple[str, str]]:
+        """Family and first names."""
+        names = _plain(dict(self.fields)["author"]).split(" and ")
+        return [(family, first) for family, _, first in (name.partition(", ") for name in names)]
+
+
+def _initials(first: str) -> str:
+    return " ".join("-".join(f"{part[0]}." for part in name.split("-")) for name in first.split())
+
+
+def _plain(bibtex: str) -> str:
+    """Return the text of a BibTeX field without its markup."""
+    text = bibtex.replace('{\\"a}', "ä").replace("$\\kappa_{free}$", "κfree").replace("--", "–")
+    return re.sub(r"[{}]", "", text)
+
+
+def _venue(values: dict[str, str]) -> str:
+    """Return where a publication appeared."""
+    for name in ("booktitle", "publisher", "institution", "howpublished"):
+        if name in values:
+            venue = values[name] if name != "booktitle" else f"In: {values[name]}"
+            break
+    else:
+        venue = f"{values['journal']} {values['volume']}({values['number']})"
+    return f"{venue}, {values['pages']}" if "pages" in values else venue
 
 
 def _reference(key: str, used_for: str, kind: str, **fields: str) -> Reference:
@@ -42,6 +87,7 @@ KRIPPENDORFF = _reference(
     title="Computing {Krippendorff}'s Alpha-Reliability",
     institution="University of Pennsylvania, Annenberg School for Communication",
     year="2011",
+    url="https://repository.upenn.edu/asc_papers/43",
 )
 RANDOLPH = _reference(
     "randolph2005",
@@ -52,6 +98,7 @@ RANDOLPH = _reference(
     " Fixed-Marginal Multirater Kappa",
     booktitle="Joensuu Learning and Instruction Symposium",
     year="2005",
+    url="https://eric.ed.gov/?id=ED490661",
 )
 FLEISS = _reference(
     "fleiss1971",
@@ -64,6 +111,7 @@ FLEISS = _reference(
     number="5",
     pages="378--382",
     year="1971",
+    doi="10.1037/h0031619",
 )
 COHEN = _reference(
     "cohen1960",
@@ -76,6 +124,7 @@ COHEN = _reference(
     number="1",
     pages="37--46",
     year="1960",
+    doi="10.1177/001316446002000104",
 )
 BRADLEY_TERRY = _reference(
     "bradley1952",
@@ -88,6 +137,7 @@ BRADLEY_TERRY = _reference(
     number="3/4",
     pages="324--345",
     year="1952",
+    doi="10.1093/biomet/39.3-4.324",
 )
 ELO = _reference(
     "elo1978",
@@ -106,16 +156,20 @@ SEPARABILITY = _reference(
     title="Compare without Despair: Reliable Preference Evaluation with Generation Separability",
     booktitle="Findings of the Association for Computational Linguistics: EMNLP 2024",
     year="2024",
+    pages="12787--12805",
+    doi="10.18653/v1/2024.findings-emnlp.747",
 )
 HUMAN_MACHINE = _reference(
     "elangovan2025",
     "agreement of machine raters by how much annotators agree, and the binned JS distance",
     "inproceedings",
-    author="Elangovan, Aparna and others",
+    author="Elangovan, Aparna and Xu, Lei and Ko, Jongwoo and Elyasi, Mahsa and Liu, Ling"
+    " and Bodapati, Sravan and Roth, Dan",
     title="Beyond Correlation: The Impact of Human Uncertainty in Measuring the Effectiveness of"
     " Automatic Evaluation and {LLM}-as-a-Judge",
     booktitle="International Conference on Learning Representations",
     year="2025",
+    url="https://openreview.net/forum?id=E8gYIrbP00",
 )
 PREDICTION_POWERED = _reference(
     "angelopoulos2023",
@@ -129,6 +183,7 @@ PREDICTION_POWERED = _reference(
     number="6671",
     pages="669--674",
     year="2023",
+    doi="10.1126/science.adi6000",
 )
 HAJEK = _reference(
     "sarndal1992",
@@ -138,6 +193,7 @@ HAJEK = _reference(
     title="Model Assisted Survey Sampling",
     publisher="Springer",
     year="1992",
+    doi="10.1007/978-1-4612-4378-6",
 )
 BOOTSTRAP = _reference(
     "efron1993",
@@ -147,6 +203,7 @@ BOOTSTRAP = _reference(
     title="An Introduction to the Bootstrap",
     publisher="Chapman and Hall",
     year="1993",
+    doi="10.1201/9780429246593",
 )
 WILSON = _reference(
     "wilson1927",
@@ -159,37 +216,100 @@ WILSON = _reference(
     number="158",
     pages="209--212",
     year="1927",
+    doi="10.1080/01621459.1927.10502953",
 )
+LEAVE_ONE_OUT = _reference(
+    "lyu2024",
+    "leave-one-out agreement",
+    "misc",
+    author="Lyu, Xinxi and Wang, Yizhong and Hajishirzi, Hannaneh and Dasigi, Pradeep",
+    title="{HREF}: Human Response-Guided Evaluation of Instruction Following in Language Models",
+    howpublished="arXiv:2412.15524",
+    year="2024",
+    url="https://arxiv.org/abs/2412.15524",
+)
+POWER_TUNED = _reference(
+    "angelopoulos2023b",
+    "power tuning of prediction-powered win rates",
+    "misc",
+    author="Angelopoulos, Anastasios N. and Duchi, John C. and Zrnic, Tijana",
+    title="{PPI++}: Efficient Prediction-Powered Inference",
+    howpublished="arXiv:2311.01453",
+    year="2023",
+    url="https://arxiv.org/abs/2311.01453",
+)
+BY_STATISTIC = {
+    "krippendorff_alpha": KRIPPENDORFF,
+    "randolph_kappa": RANDOLPH,
+    "fleiss_kappa": FLEISS,
+    "cohen_kappa": COHEN,
+    "leave_one_out": LEAVE_ONE_OUT,
+    "binned_js": HUMAN_MACHINE,
+}
+# How the estimate's `method` begins, if it has an interval or is a tuned estimate.
+BY_METHOD = {
+    "bootstrap": BOOTSTRAP,
+    "Wilson score interval": WILSON,
+    "z, power-tuned": POWER_TUNED,
+}
+
+# An estimate that a document shows, and the publication of its statistic if it needs one.
+Shown = tuple[Reference | None, Estimate]
 
 
-def references_of(report: Report) -> list[Reference]:
-    """Return the publications of the methods whose results are in a report, each once."""
-    used = [reference for section in report.criteria.values() for reference in _used(section)]
-    if report.replicates:
-        used.append(BOOTSTRAP)
-    return list(dict.fromkeys(used))
+def references_of(report: Report, *others: Reference) -> list[Reference]:
+    """Return the publications of the methods whose results a document shows, and ``others``."""
+    shown = [pair for section in report.criteria.values() for pair in _shown(section)]
+    of_statistics = [reference for reference, e in shown if reference and e.is_defined]
+    of_intervals = [
+        reference
+        for _, e in shown
+        for method, reference in BY_METHOD.items()
+        if e.has_interval and e.method.startswith(method)
+    ]
+    return list(dict.fromkeys([*of_statistics, *others, *of_intervals]))
 
 
-def _used(section: CriterionSection) -> list[Reference]:
-    agreement = section.all_units.human_human.estimates()
-    by_statistic = {
-        "krippendorff_alpha": KRIPPENDORFF,
-        "randolph_kappa": RANDOLPH,
-        "fleiss_kappa": FLEISS,
-    }
-    used = [reference for name, reference in by_statistic.items() if name in agreement]
-    if section.all_units.machines:
-        used += [COHEN, HUMAN_MACHINE]
-    if section.systems and section.systems.bradley_terry:
-        used.append(BRADLEY_TERRY)
-    if section.systems and section.systems.elo:
-        used.append(ELO)
-    if (sets := consistency_sets(section)) and sets.n:
-        used.append(SEPARABILITY)
-    if section.systems and section.systems.prediction_powered:
-        used.append(PREDICTION_POWERED)
-    if section.selection:
-        used.append(HAJEK)
-    if section.bias:
-        used.append(WILSON)
-    return used
+def has_bootstrap_intervals(report: Report) -> bool:
+    return BOOTSTRAP in references_of(report)
+
+
+def _shown(section: CriterionSection) -> Iterator[Shown]:
+    """Yield the estimates in the tables of a criterion."""
+    yield from _of_agreement(section.all_units.human_human.estimates())
+    yield from ((KRIPPENDORFF, s.human_human.krippendorff_alpha) for s in section.strata)
+    for machine in section.all_units.machines.values():
+        compared = machine.human_machine.estimates()
+        yield from _of_agreement(compared)
+        yield from ((HUMAN_MACHINE, estimate) for estimate in compared.values())
+    if section.systems is not None:
+        yield from _of_systems(section.systems)
+    sets = consistency_sets(section)
+    if sets is not None and sets.n:
+        yield from (pair for s in (sets, *sets.machines.values()) for pair in _of_sets(s))
+    for drawn in (section.selection or {}).values():
+        yield from ((HAJEK, rate) for rate in (drawn.win_rate, drawn.win_rate_control))
+    if section.bias is not None:
+        biases = (section.bias, *section.bias.machines.values())
+        yield from ((None, e) for bias in biases for e in (bias.position, bias.length))
+
+
+def _of_agreement(estimates: Estimates) -> Iterator[Shown]:
+    return ((BY_STATISTIC.get(name), estimates[name]) for name in NAMES if name in estimates)
+
+
+def _of_systems(systems: SystemsSection) -> Iterator[Shown]:
+    named: list[tuple[Reference | None, Estimates]] = [
+        (None, systems.win_rate),
+        (None, systems.pairs),
+        (BRADLEY_TERRY, systems.bradley_terry or {}),
+        (ELO, systems.elo or {}),
+        (SEPARABILITY, systems.sep_elo or {}),
+        *((PREDICTION_POWERED, rates) for rates in (systems.prediction_powered or {}).values()),
+    ]
+    return ((reference, e) for reference, estimates in named for e in estimates.values())
+
+
+def _of_sets(sets: RaterSets) -> Iterator[Shown]:
+    shown = (sets.consistency, sets.zero, sets.perfect, sets.preference_strength)
+    return ((SEPARABILITY, estimate) for estimate in (*shown, sets.spearman_separability))

@@ -1,6 +1,6 @@
 """The results of a stored report as sections of a document. Nothing is computed anew here."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from metrics.dashboard import NAMES, section_of
 from metrics.figures.of_report import figures_of
@@ -12,11 +12,13 @@ from metrics.report_document.content import (
     Figure,
     Paragraph,
 )
+from metrics.words import counts_of, in_digits
+from recruitment.launch.check import counted
+from studies.scale_cards import scale_in_words
 from tiebreak.report import Report
-from tiebreak.report.model import CriterionSection, RaterSets, SystemsSection
+from tiebreak.report.model import CriterionSection, PairCounts, RaterSets, SystemsSection
 from tiebreak.stats import Estimate
 
-COLUMNS = ("Statistic", "Estimate", "95% interval", "n", "Holds for")
 INSTANCES = {
     "new": "similar instances",
     "dataset": "the whole dataset",
@@ -25,6 +27,7 @@ INSTANCES = {
 }
 # Shapes differ, because reports are printed without colours, too.
 MARKS = {"human": "●", "human-open": "○", "machine": "■", "machine-open": "□"}
+COUNTS_CAPTION = "How often the first or the second system of each pair was preferred"
 RATERS = {"new": "similar raters", "these": "these raters"}
 
 
@@ -38,11 +41,7 @@ def result_sections(report: Report) -> list[DocumentSection]:
 
 def _blocks(name: str, about: CriterionSection) -> Iterator[Block]:
     shown = section_of(name, about)
-    yield Paragraph(
-        f"{about.n_units} items, {about.n_ratings} ratings by annotators, {about.n_machine_ratings} by"
-        f" machine raters ({about.n_unparsed} unparsed). Scale: {about.scale}"
-        f"{', inferred from the labels' if about.scale_inferred else ''}; level: {about.level}."
-    )
+    yield Paragraph(_size(about))
     findings = [shown.wins, *shown.selection, shown.agreement, shown.sets, shown.separability]
     for finding in findings:
         if finding is not None:
@@ -53,8 +52,20 @@ def _blocks(name: str, about: CriterionSection) -> Iterator[Block]:
         yield Paragraph(f"{part}: not computed. {why}")
 
 
+def _size(about: CriterionSection) -> str:
+    """Return how many ratings of which kind a criterion has, and on which scale."""
+    items, ratings = counted(about.n_units, "item"), counted(about.n_ratings, "rating")
+    machines = counted(about.n_machine_ratings, "rating") if about.n_machine_ratings else ""
+    text = f"{items}, {ratings} by annotators{f', {machines} by machine raters' * bool(machines)}"
+    if about.n_unparsed:
+        text += f", {counted(about.n_unparsed, 'answer')} of machine raters that could not be read"
+    inferred = ", inferred from the labels" if about.scale_inferred else ""
+    return f"{text}. Scale: {scale_in_words(about.scale)}{inferred}; treated as {about.level}."
+
+
 def _tables(about: CriterionSection) -> Iterator[Block]:
     if about.systems is not None and about.systems.win_rate:
+        yield from _counts_table(about)
         yield from _system_tables(about.systems)
     for pair in (about.selection or {}).values():
         caption = f"{pair.systems[0]} against {pair.systems[1]}, on drawn instances"
@@ -88,6 +99,28 @@ def _tables(about: CriterionSection) -> Iterator[Block]:
 
 def _named(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
     return {NAMES[name]: estimate for name, estimate in estimates.items() if name in NAMES}
+
+
+def _counts_table(about: CriterionSection) -> Iterator[DataTable]:
+    """Yield how often each system of each pair was preferred."""
+    columns: dict[str, Callable[[PairCounts], str]] = {
+        "Pair": lambda pair: " and ".join(pair.systems),
+        "First": lambda pair: f"{pair.first:,}",
+        "Tied": lambda pair: f"{pair.ties:,}",
+        "Second": lambda pair: f"{pair.second:,}",
+        "Both bad": lambda pair: f"{pair.bad:,}",
+        "Ratings": lambda pair: f"{pair.ratings:,}",
+        "Annotators": lambda pair: f"{pair.raters:,}",
+        "Items": lambda pair: f"{pair.units:,}",
+    }
+    pairs = counts_of(about)
+    if 0 not in about.labels:
+        del columns["Tied"]
+    if not any(pair.bad for pair in pairs):
+        del columns["Both bad"]
+    rows = tuple(tuple(cell(pair) for cell in columns.values()) for pair in pairs)
+    if rows:
+        yield DataTable(COUNTS_CAPTION, tuple(columns), rows)
 
 
 def _system_tables(systems: SystemsSection) -> Iterator[DataTable]:
@@ -144,20 +177,54 @@ def _figures(about: CriterionSection) -> Iterator[Figure]:
 
 
 def estimate_table(caption: str, estimates: Mapping[str, Estimate]) -> DataTable:
-    """Return estimates as a table; what is undefined has its reason in the last column."""
-    return DataTable(caption, COLUMNS, tuple(_row(*item) for item in estimates.items()))
+    """Return estimates as a table.
+
+    What the estimates hold for, or why they are undefined or have no interval, stands once: in the
+    table's note, to which a column refers if rows differ.
+    """
+    notes = list(dict.fromkeys(_note(estimate) for estimate in estimates.values()))
+    with_intervals = any(estimate.has_interval for estimate in estimates.values())
+    columns = ["Statistic", "Estimate", "95% interval", "n", "Note"]
+    rows = [
+        [name, *_cells(estimate), _mark(notes.index(_note(estimate)))]
+        for name, estimate in estimates.items()
+    ]
+    left_out = [] if with_intervals else [2]
+    left_out += [] if len(notes) > 1 else [4]
+    kept = [number for number in range(len(columns)) if number not in left_out]
+    return DataTable(
+        caption,
+        tuple(columns[number] for number in kept),
+        tuple(tuple(row[number] for number in kept) for row in rows),
+        " ".join(f"{_mark(n)}: {note}" for n, note in enumerate(notes))
+        if len(notes) > 1
+        else "".join(notes),
+    )
 
 
-def _row(name: str, estimate: Estimate) -> tuple[str, ...]:
+def _mark(number: int) -> str:
+    return chr(ord("a") + number) if number < 26 else str(number)
+
+
+def _note(estimate: Estimate) -> str:
+    """Return why an estimate is undefined or has no interval, or else whom it holds for."""
+    if estimate.reason and not (estimate.is_defined and estimate.has_interval):
+        return estimate.reason
+    scope = estimate.scope
+    return f"Holds for {INSTANCES[scope.instances]} and {RATERS[scope.raters]}."
+
+
+def _cells(estimate: Estimate) -> tuple[str, str, str]:
     if not estimate.is_defined:
-        return (name, "undefined", "", str(estimate.n), estimate.reason or "")
-    scope = f"{INSTANCES[estimate.scope.instances]}, {RATERS[estimate.scope.raters]}"
-    if not estimate.has_interval:
-        return (name, _digits(estimate.value), "none", str(estimate.n), estimate.reason or scope)
+        return "undefined", "", str(estimate.n)
     interval = f"{_digits(estimate.low)} to {_digits(estimate.high)}"
-    return (name, _digits(estimate.value), interval, str(estimate.n), scope)
+    return (
+        _digits(estimate.value),
+        interval if estimate.has_interval else "none",
+        str(estimate.n),
+    )
 
 
 def _digits(number: float) -> str:
     # Elo ratings and numbers of instances need no decimals beyond the first.
-    return (f"{number:.3f}" if abs(number) < 10 else f"{number:.1f}").replace("-", "−")
+    return in_digits(number, 3 if abs(number) < 10 else 1)

@@ -4,11 +4,28 @@ from collections.abc import Iterator
 
 from django.db.models import Count, QuerySet
 
-from annotation.codebook import KINDS, selection_sentence
+from annotation.codebook import draw_sentence
 from annotation.counts import StudyCounts
 from annotation.models import HIT, Assignment, Participation, Rating
 from metrics.report_document.content import DataTable
+from metrics.score_distributions import scored_similarities
 from studies.models import Screening, Study, StudyEvent
+from studies.scale_cards import scale_in_words
+from tiebreak.similarity import similarity_title
+
+# The groups of the codebook's counts; each rating is in exactly one of them.
+GROUPS = {
+    "counted": "In the statistics: first answers to main items",
+    "repeats": "Planned repeats of main items",
+    "training": "Training",
+    "test": "Test before the first task",
+    "gold": "Gold checks",
+    "superseded": "Left out: changed by the annotator later",
+    "excluded": "Left out: excluded",
+    "late": "Left out: arrived after the study was closed",
+    "partial": "Left out: part of a task that was left unfinished",
+    "surplus": "Left out: the task already had all its responses",
+}
 
 # Events that change which answers count, or how many there are.
 DEVIATIONS = (
@@ -34,11 +51,17 @@ def design_table(study: Study, counts: StudyCounts) -> DataTable:
         ("Items per task (N)", str(study.comparisons_per_hit)),
         ("Responses per task (R)", str(study.ratings_per_hit)),
         ("Planned repeats", str(counts.repeats)),
-        ("Instances drawn", selection_sentence(study)),
-        ("Similarity behind separability (δ)", study.similarity),
+        ("Instances drawn", draw_sentence(study)),
         ("Before the first task", _screening(study)),
     ]
+    if has_separability(study):
+        similarity = similarity_title(study.similarity)
+        rows.append(("Similarity behind separability (δ)", similarity))
     return DataTable("Design of the study", ("Part", "Value"), tuple(rows))
+
+
+def has_separability(study: Study) -> bool:
+    return study.similarity in scored_similarities(study)
 
 
 def _screening(study: Study) -> str:
@@ -55,7 +78,7 @@ def _screening(study: Study) -> str:
 
 
 def criteria_table(study: Study) -> DataTable:
-    rows = tuple((c.name, c.scale, c.question) for c in study.criteria.all())
+    rows = tuple((c.name, scale_in_words(c.scale), c.question) for c in study.criteria.all())
     return DataTable("Criteria", ("Criterion", "Scale", "Question"), rows)
 
 
@@ -91,17 +114,18 @@ def exclusion_table(study: Study) -> DataTable | None:
     groups = excluded.values_list("excluded_reason").annotate(
         people=Count("rater", distinct=True), n=Count("pk")
     )
-    rows = tuple((reason or "not stated", str(people), str(n)) for reason, people, n in groups)
+    names = {str(value): str(label) for value, label in Participation.Status.choices}
+    rows = tuple(
+        (names.get(reason, reason) or "not stated", str(people), str(n))
+        for reason, people, n in groups
+    )
     if not rows:
         return None
     return DataTable("Exclusions by reason", ("Reason", "Raters", "Ratings"), rows)
 
 
 def ratings_table(counts: StudyCounts) -> DataTable:
-    rows = tuple(
-        (meaning[0].upper() + meaning[1:], str(getattr(counts.rows, kind)))
-        for kind, meaning in KINDS.items()
-    )
+    rows = tuple((group, str(getattr(counts.rows, kind))) for kind, group in GROUPS.items())
     rows += (("All rows of the export", str(counts.rows.rows)),)
     return DataTable("Ratings; each is in exactly one group", ("Group", "Ratings"), rows)
 
@@ -122,7 +146,7 @@ def limitations(study: Study, counts: StudyCounts) -> Iterator[str]:
     """Yield the limits that follow from the stored study, as sentences."""
     yield (
         "Annotators are no random sample of a population, and their demographics are unknown to"
-        " Tiebreak. Where the column “Holds for” says “these raters”, the interval does not allow for"
+        " Tiebreak. Where a table says that its numbers hold for these raters, they say nothing about"
         " other raters."
     )
     if counts.simulated:

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from jobs.models import Job
-from metrics.report_files import write_report_files
+from metrics.report_files import ReportFilesJob, write_report_files
 from tests.annotation.test_exporting import rated
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.browser.test_dashboard import CLIPPED, SHEET
@@ -48,11 +48,44 @@ def test_a_researcher_exports_and_writes_the_report(
             page.get_by_role("link", name="Download the export").click()
         export.value.save_as(tmp_path / "export.zip")
         assert {"ratings.jsonl", "preference.jsonl"} <= names_in(tmp_path / "export.zip")
-        page.get_by_role("button", name="Write the report").click()
         with page.expect_download() as report:
-            page.get_by_role("link", name="Download the report").click()
+            page.get_by_role("button", name="Write the report").click()
+            if not has_script:
+                page.get_by_role("link", name="all files").click()
         report.value.save_as(tmp_path / "report.zip")
         assert {"report.html", "report.pdf", "tables.tex"} <= names_in(tmp_path / "report.zip")
+
+
+@pytest.mark.parametrize("path", ["", "results/", "data-and-report/"])
+def test_one_press_gives_the_pdf_beside_the_button(
+    live_server, chromium_page: Page, tmp_path, path
+):
+    page, study = chromium_page, rated(tmp_path / "b")
+    log_in(page, live_server.url, study)
+    page.goto(f"{live_server.url}/studies/{study.pk}/{path}")
+    with page.expect_download() as report:
+        page.get_by_role("button", name="Report as PDF").click()
+    assert report.value.suggested_filename == f"report-{study.pk}.pdf"
+    state = page.locator("#report-state")
+    expect(state).to_have_attribute("role", "status")
+    expect(state).to_contain_text("The report is ready")
+    expect(state).to_be_in_viewport()
+    for check in (check_accessible, check_fits, check_ids, check_legible):
+        check(page)
+
+
+def test_the_file_of_a_slow_report_comes_by_itself(live_server, chromium_page: Page, tmp_path):
+    page, study = chromium_page, rated(tmp_path / "b")
+    key = f"report-files:{study.pk}"
+    job = make_job(study, kind="report-files", status="running", exclusive_key=key)
+    log_in(page, live_server.url, study)
+    page.goto(f"{live_server.url}/studies/{study.pk}/")
+    page.get_by_role("button", name="Report as PDF").click()
+    expect(page.get_by_role("progressbar", name="Writing the report")).to_be_visible()
+    list(ReportFilesJob().run(job, {}))
+    with page.expect_download() as report:
+        Job.objects.update(status="done")
+    assert report.value.suggested_filename.endswith(".pdf")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

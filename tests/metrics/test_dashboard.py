@@ -204,7 +204,7 @@ def test_the_page_takes_few_queries(client, study, django_assert_max_num_queries
         ("category", "PA=1", "PA=1"),
         ("category", "undefined", "no category"),
         ("separability", "0.0000<=separability<0.2500", "separability 0.00 to 0.25"),
-        ("separability", "-0.7500<=separability<=1.0000", "separability -0.75 to 1.00"),
+        ("separability", "-0.7500<=separability<=1.0000", "separability −0.75 to 1.00"),
         ("separability", "0.1010<=separability<0.1020", "separability 0.1010 to 0.1020"),
         ("separability", "0.5000<=separability<=0.5000", "separability 0.50, all alike"),
         ("systems", "old vs new", "old vs new"),

@@ -1,6 +1,7 @@
 """The page Data & report: its formats, its exports, and the progress of one that is written."""
 
 import csv
+import html
 import io
 import re
 
@@ -18,6 +19,7 @@ from tests.annotation.test_exporting import rated
 from tests.jobs.factories import make_job
 from tests.pages import codes_on
 from tests.studies.factories import make_open_study
+from tiebreak.errors import DomainError
 
 pytestmark = pytest.mark.django_db
 
@@ -89,10 +91,10 @@ def test_an_unfinished_export_is_polled_and_a_finished_one_is_not(client, ruth):
     study = make_open_study(instances=1, member=ruth)
     job = make_job(study, kind="export", status="running", done=3, total=12)
     page = client.get(at("exports-part", study.pk)).content.decode()
-    assert "hx-get" in page
+    assert "every 2s" in page
     assert 'max="12" value="3"' in page
     Job.objects.filter(pk=job.pk).update(status="failed")
-    assert "hx-get" not in client.get(at("exports-part", study.pk)).content.decode()
+    assert "every 2s" not in client.get(at("exports-part", study.pk)).content.decode()
 
 
 def test_refusals_are_shown_on_the_page(client, ruth):
@@ -130,9 +132,9 @@ def csv_of(answer) -> list[dict[str, str]]:
 
 def test_the_overview_and_the_results_lead_to_the_files(client, study):
     for page in (at("dashboard", study.pk), at("results", study.pk)):
-        html = client.get(page).content.decode()
-        assert at("ratings-csv", study.pk) in html
-        assert at("report-files", study.pk) in html
+        shown = client.get(page).content.decode()
+        assert at("ratings-csv", study.pk) in shown
+        assert at("report-files", study.pk) in shown
 
 
 def test_a_viewer_is_offered_no_files_with_raters(client, ruth, study):
@@ -174,3 +176,67 @@ def test_the_pdf_of_another_study_is_not_sent(client, ruth, study):
     other = make_open_study(instances=1, member=ruth)
     job = Job.objects.get()
     assert client.get(at("report-pdf", other.pk, job.public_id)).status_code == 404
+
+
+# The report, from one press to its file.
+
+PART = {"HX-Request": "true"}
+
+
+def reports(study) -> Job:
+    key = f"report-files:{study.pk}"
+    return make_job(study, kind="report-files", status="running", exclusive_key=key)
+
+
+def test_a_press_gives_the_file_that_it_asked_for(client, study):
+    for wanted, name in (("pdf", "report-pdf"), ("zip", "download-export")):
+        answer = client.post(at("report-files", study.pk), {"wanted": wanted}, headers=PART)
+        job = Job.objects.latest("pk")
+        (link,) = re.findall(r'<a href="([^"]*)" download data-download>', answer.content.decode())
+        assert link == at(name, study.pk, job.public_id)
+        assert "exports-changed" in answer["HX-Trigger"]
+
+
+def test_the_progress_is_told_once_where_the_button_is(client, study):
+    job = reports(study)
+    answer = client.post(at("report-files", study.pk), {"wanted": "pdf"}, headers=PART)
+    assert Job.objects.get() == job  # the one that is being written is followed
+    (address,) = re.findall(r'hx-get="([^"]*)"', answer.content.decode())
+    address = html.unescape(address)
+    assert client.get(address).status_code == 204
+    Job.objects.update(status="failed", problem="The disk is full.")
+    failed = client.get(address).content.decode()
+    assert "The disk is full." in failed
+    assert "hx-get" not in failed
+
+
+def test_a_report_that_nobody_waits_for_does_not_download_itself(client, study):
+    client.post(at("report-files", study.pk), {"wanted": "pdf"}, headers=PART)
+    job = Job.objects.get()
+    page = client.get(at("data-and-report", study.pk)).content.decode()
+    assert at("report-pdf", study.pk, job.public_id) in page
+    assert "data-download" not in page
+
+
+def test_without_a_script_the_link_is_beside_the_button(client, study):
+    answer = client.post(at("report-files", study.pk), {"wanted": "pdf"}, follow=True)
+    assert answer.redirect_chain[-1][0].endswith("#report-heading")
+    (state,) = re.findall(r'<p id="report-state" role="status">(.*?)</p>', answer.text, re.S)
+    assert at("report-pdf", study.pk, Job.objects.get().public_id) in state
+
+
+def test_a_refusal_stands_beside_the_button(client, study, monkeypatch):
+    def refuse(**_: object) -> None:
+        raise DomainError("unreachable", "The queue <cannot> be reached.")
+
+    monkeypatch.setattr("metrics.export_views.start_report_files", refuse)
+    answer = client.post(at("report-files", study.pk), {"wanted": "pdf"}, headers=PART)
+    assert answer.content.decode() == "The queue &lt;cannot&gt; be reached."
+    assert "unreachable" in codes_on(client.post(at("report-files", study.pk), follow=True))
+
+
+def test_the_state_of_another_studys_report_is_not_told(client, ruth, study):
+    other = make_open_study(instances=1, member=ruth)
+    job = reports(study)
+    assert client.get(at("report-state", other.pk, job.public_id)).status_code == 404
+    assert client.get(at("report-state", study.pk, job.public_id)).status_code == 200

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from metrics.messages import NO_WINNER
+from metrics.leading import leading_numbers
+from metrics.messages import NO_WINNER, TOO_FEW, TOO_FEW_OF_PAIRS
 from tests.metrics.studies import estimates, preferences, report_of, sections
 from tiebreak.stats.bootstrap import NO_WIDTH
 from tiebreak.stats.independence import too_few_clusters
@@ -33,7 +34,8 @@ def test_from_ten_instances_on_there_are_intervals():
 @pytest.mark.parametrize("instances", [2, 3, 5, 9])
 def test_few_instances_that_all_favour_one_system_name_no_winner(instances):
     report = report_of(preferences([[-1, -1, -1]] * instances))
-    assert sections(report)[0].wins[0] == NO_WINNER
+    heading = TOO_FEW.format(n=f"{instances} items", verb="are")
+    assert sections(report)[0].wins[0] == heading
     assert too_few_clusters(instances, "unit") in sections(report)[0].wins[1]
     assert report.criteria["preference"].systems.win_rate["a"].value == 1
 
@@ -97,5 +99,32 @@ def test_few_instances_of_equal_systems_never_name_a_winner():
     for seed in range(15):
         for instances in (2, 3, 5):
             report = report_of(study(instances, seed=seed, raters=1), replicates=50)
-            named += sections(report)[0].wins[0] != NO_WINNER
+            heading = TOO_FEW.format(n=f"{instances} items", verb="are")
+            named += sections(report)[0].wins[0] != heading
     assert named == 0
+
+
+def test_one_item_is_too_few_and_twelve_may_have_a_finding():
+    one = report_of(preferences([[-1, -1]]))
+    assert sections(one)[0].wins[0] == "1 item is too few to say which system is better"
+    twelve = report_of(preferences([[-1, -1, 1]] * 11 + [[-1, 1, 1]]))
+    assert sections(twelve)[0].wins[0] == "a wins more often than it loses"
+
+
+def test_few_instances_of_several_systems_or_units_are_too_few():
+    rows = study(4) + [
+        row | {"unit": f"c-{row['unit']}", "system_b": "c"} for row in study(4, seed=2)
+    ]
+    assert sections(report_of(rows))[0].wins[0] == TOO_FEW_OF_PAIRS.format(noun="instance")
+    many = [row | {"unit": f"{row['unit']}-{k}"} for row in study(5) for k in range(20)]
+    heading = TOO_FEW.format(n="5 instances", verb="are")
+    assert sections(report_of(many))[0].wins[0] == heading
+
+
+def test_few_instances_have_no_highest_win_rate_and_no_share_as_heading():
+    (section,) = report_of(study(5)).criteria.values()
+    win_rate = leading_numbers(section)[0]
+    assert "highest" not in win_rate.sentence
+    assert win_rate.number.reason
+    rows = [row | {"unit": f"{row['unit']}-{k}"} for row in study(5) for k in range(2)]
+    assert sections(report_of(rows))[0].sets[0] == "Rating sets"

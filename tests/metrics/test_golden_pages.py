@@ -108,6 +108,7 @@ def value(dataset: str, statistic: str, stratum: str) -> float:
 
 def check(text: str, expected: float, decimals: int = 2) -> None:
     """Compare what is shown with a golden value, which has four digits itself."""
+    text = text.replace("−", "-")
     assert float(text) == pytest.approx(expected, abs=0.5 * 10**-decimals + 0.5e-4)
     assert len(text.partition(".")[2]) == decimals
 

@@ -266,6 +266,43 @@ class RatingSetsSection(RaterSets):
 
 
 @dataclass(frozen=True)
+class PairCounts:
+    """Human ratings of one pair of systems, by what they prefer.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        The two systems, in alphabetical order.
+    units : int
+        Number of rated units that compare them.
+    instances : int
+        Number of instances that these units belong to.
+    raters : int
+        Number of people who rated them.
+    ratings : int
+        Number of ratings.
+    first : int
+        Number of ratings that prefer the first system, however strongly.
+    ties : int
+        Number of ratings without a preference.
+    second : int
+        Number of ratings that prefer the second system, however strongly.
+    bad : int
+        Number of ratings by which both texts are bad.
+    """
+
+    systems: tuple[str, ...]
+    units: int
+    instances: int
+    raters: int
+    ratings: int
+    first: int
+    ties: int
+    second: int
+    bad: int
+
+
+@dataclass(frozen=True)
 class SystemsSection:
     """Rankings of the systems by human ratings; without systems, there are only empty win rates.
 
@@ -285,6 +322,8 @@ class SystemsSection:
         Elo ratings weighted by separability.
     prediction_powered : dict of str to dict, optional
         Prediction-powered win rates for each machine that also rated units without human ratings.
+    counts : dict of str to PairCounts, optional
+        How often each system of a pair was preferred, by the names of `pairs`.
     """
 
     win_rate: Estimates
@@ -294,6 +333,7 @@ class SystemsSection:
     elo: Estimates | None = None
     sep_elo: Estimates | None = None
     prediction_powered: dict[str, Estimates] | None = None
+    counts: dict[str, PairCounts] | None = None
 
 
 @dataclass(frozen=True)

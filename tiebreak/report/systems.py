@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import Estimates, SystemsSection
+from tiebreak.report.pair_counts import pair_counts
 from tiebreak.report.selection import drawn_units
 from tiebreak.stats import (
     Estimate,
@@ -155,6 +156,7 @@ def systems_section(criterion: Criterion, seeds: Seeds, replicates: int) -> Syst
         elo=_elo(compared, seeds.generator("elo"), ranking_replicates),
         sep_elo=_separability_elo(compared, seeds.generator("sep_elo"), ranking_replicates),
         prediction_powered=_prediction_powered(compared),
+        counts=pair_counts(criterion),
     )
 
 

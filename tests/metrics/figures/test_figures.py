@@ -11,8 +11,9 @@ from metrics.figures.agreement import agreement_figure, machine_figures
 from metrics.figures.figure import ESTIMATE_COLUMNS, Figure
 from metrics.figures.of_report import figures_of
 from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figure
-from metrics.findings import NO_WINNER
 from metrics.leading import leading_numbers
+from metrics.messages import TOO_FEW
+from metrics.words import in_digits
 from tests.metrics.studies import drawn_study, preferences, report_of
 from tiebreak.report.model import CriterionSection
 from tiebreak.stats import Estimate
@@ -143,4 +144,18 @@ def test_leading_numbers_say_why_they_are_undefined():
     section = of(preferences([[1, -1]] * 2))
     for number in leading_numbers(section):
         assert number.number.text != "–" or number.number.reason.endswith(".")
-    assert win_rates_figure(section).finding == NO_WINNER
+    assert win_rates_figure(section).finding == TOO_FEW.format(n="2 items", verb="are")
+
+
+def test_rates_stand_beside_plain_counts():
+    section = of(preferences([[-1, 0]] * 3 + [[-1, 1]]))
+    counts = "a preferred 4, tied 3, b preferred 1 (of 8 ratings by 2 annotators on 4 items)"
+    figure = win_rates_figure(section)
+    assert figure.counts == (counts,)
+    assert counts in alternative(figure)
+
+
+def test_a_minus_is_no_hyphen():
+    assert [in_digits(number) for number in (-0.5, -0.001, 0.25)] == ["−0.50", "0.00", "0.25"]
+    section = of(preferences([[-1, -1, 1]] * 12, side_a="left"))
+    assert not re.search(r"-\d", alternative(strengths_figure(section)))

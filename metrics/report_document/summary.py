@@ -1,0 +1,93 @@
+"""The first section of a report document: what was found, in plain counts, and how."""
+
+from collections.abc import Iterator
+
+import tiebreak
+from metrics.findings import (
+    NO_ALPHA_HEADING,
+    agreement_finding,
+    scope_sentence,
+    win_rate_finding,
+)
+from metrics.report_document.content import Paragraph
+from metrics.report_document.references import has_bootstrap_intervals
+from metrics.words import counts_of, counts_sentence, in_digits
+from recruitment.launch.check import counted
+from studies.models import Study
+from tiebreak.report import Report
+from tiebreak.report.model import CriterionSection
+
+MAX_PAIRS = 3
+MANY_PAIRS = "The table of counts has how often each system of the {n} pairs was preferred."
+
+
+def summary(study: Study, report: Report) -> tuple[Paragraph, ...]:
+    """Return a paragraph of findings for each criterion, and one on how the study was made."""
+    findings = tuple(
+        Paragraph(" ".join(_findings(name, report.criteria[name])))
+        for name in report.criteria_order
+    )
+    return (*findings, Paragraph(_methods(study, report)))
+
+
+def _findings(name: str, about: CriterionSection) -> Iterator[str]:
+    heading, scope = _headline(about)
+    yield f"{heading} (criterion “{name}”)."
+    yield from _counts(about)
+    yield from _agreement(about)
+    if scope:
+        yield scope
+
+
+def _headline(about: CriterionSection) -> tuple[str, str]:
+    """Return the heading that the pages show, and whom it speaks of."""
+    systems, alpha = about.systems, about.all_units.human_human.krippendorff_alpha
+    if systems is None or not systems.win_rate:
+        heading = agreement_finding(about)[0]
+        heading = "No finding" if heading == NO_ALPHA_HEADING else heading
+        return heading, scope_sentence(alpha) if alpha.is_defined else ""
+    weighted = [pair.win_rate for pair in (about.selection or {}).values()]
+    first = (weighted or list(systems.win_rate.values()))[0]
+    return win_rate_finding(about)[0], scope_sentence(first) if first.is_defined else ""
+
+
+def _counts(about: CriterionSection) -> Iterator[str]:
+    pairs, has_ties = counts_of(about), 0 in about.labels
+    if pairs and len(pairs) <= MAX_PAIRS:
+        yield from (counts_sentence(pair, has_ties=has_ties) for pair in pairs)
+        return
+    people = sum(rater.kind == "human" for rater in about.raters.values())
+    yield (
+        f"{counted(people, 'annotator')} gave {counted(about.n_ratings, 'rating')} of"
+        f" {counted(about.n_units, 'item')}."
+    )
+    if pairs:
+        yield MANY_PAIRS.format(n=len(pairs))
+
+
+def _agreement(about: CriterionSection) -> Iterator[str]:
+    alpha = about.all_units.human_human.krippendorff_alpha
+    if alpha.is_defined:
+        interval = f" (95% interval {in_digits(alpha.low)} to {in_digits(alpha.high)})"
+        yield (
+            f"Agreement among annotators was Krippendorff's α = {in_digits(alpha.value)}"
+            f"{interval if alpha.has_interval else ''}."
+        )
+
+
+def _methods(study: Study, report: Report) -> str:
+    systems = [system.name for system in study.ordered_systems()]
+    text = f"We compared {counted(len(systems), 'system')} ({', '.join(systems)})."
+    if has_bootstrap_intervals(report):
+        text += (
+            f" Intervals are 95% intervals from up to {report.replicates:,} bootstrap replicates"
+            f"{_resampled(report)}."
+        )
+    return f"{text} Statistics were computed with Tiebreak {tiebreak.__version__}."
+
+
+def _resampled(report: Report) -> str:
+    kinds = {section.resampling for section in report.criteria.values()}
+    if len(kinds) > 1:
+        return ""
+    return " over items" if kinds == {"unit"} else " over instances"
