@@ -10,7 +10,7 @@ from tiebreak.formats.writing import Batch, rows_of, write_batches, write_in_bat
 
 ENDINGS = ["jsonl", "csv", "parquet"]
 # Longer than any machine needs to read a batch of one row.
-PATIENCE_SECONDS = 30
+LONGEST_WAIT_SECONDS = 30
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -38,7 +38,7 @@ def test_the_next_batch_is_read_while_one_is_written():
         yield {"unit": ["u1"]}
 
     def write(_: Batch) -> None:
-        waited.append(second_is_asked_for.wait(PATIENCE_SECONDS))
+        waited.append(second_is_asked_for.wait(LONGEST_WAIT_SECONDS))
 
     assert list(writing._written(batches(), write)) == [1, 1]
     assert waited == [True, True]
