@@ -7,7 +7,7 @@ from pathlib import Path
 from annotation.codebook import codebook
 from annotation.counts import RatingCounts, rating_counts
 from annotation.exported_dataset import write_dataset
-from annotation.exported_ratings import rating_rows
+from annotation.exported_ratings import rating_batches
 from annotation.exported_tables import (
     comparisons,
     control_systems,
@@ -26,7 +26,7 @@ from tiebreak.formats import StudySpec, atomic_folder, write_rows
 from tiebreak.formats.bundle import CriterionSpec, write_design
 from tiebreak.formats.export_columns import PREFERENCE, RATINGS, RATINGS_WITH_TEXTS
 from tiebreak.formats.preferences import TIES, Ties, preference_rows
-from tiebreak.formats.writing import write_in_batches
+from tiebreak.formats.writing import write_batches
 
 # The formats of the ratings and of the tables beside them.
 TABULAR = ("jsonl", "csv", "parquet")
@@ -139,8 +139,8 @@ class StudyExport:
 
     def write_ratings(self, path: Path) -> Iterator[int]:
         """Write the ratings alone, and yield how many have been written so far."""
-        rows = rating_rows(self.study, self.ratings, with_texts=self.with_texts)
-        yield from write_in_batches(path, rows, self.columns)
+        batches = rating_batches(self.study, self.ratings, with_texts=self.with_texts)
+        yield from write_batches(path, batches, self.columns)
 
 
 def _ratings_so_far(study: Study) -> RatingQuerySet:

@@ -153,13 +153,11 @@ def _write(path: Path, rows: list[dict[str, object]]) -> None:
 
 def _export(folder: Path, url: str, kind: str) -> Callable[[], object]:
     _use_database(folder, url)
-    from annotation.exported_ratings import rating_rows  # noqa: PLC0415  after the set-up
+    from annotation.exporting import StudyExport  # noqa: PLC0415  after the set-up
     from studies.models import Study  # noqa: PLC0415
-    from tiebreak.formats import write_rows  # noqa: PLC0415
-    from tiebreak.formats.export_columns import RATINGS  # noqa: PLC0415
 
-    study, out = Study.objects.get(), folder / f"out.{kind}"
-    return lambda: write_rows(out, rating_rows(study), tuple(RATINGS))
+    export = StudyExport(Study.objects.get(), [kind])
+    return lambda: list(export.write_ratings(folder / f"out.{kind}"))
 
 
 def _load_all(folder: Path, url: str) -> Callable[[], object]:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -331,3 +332,22 @@ def test_only_the_asked_ratings_come_in_batches_of_any_density(max_gaps, tmp_pat
     keys = list(Rating.objects.order_by("pk").values_list("pk", flat=True))
     some = Rating.objects.filter(pk__in=keys[::2])
     assert list(exported_ratings.rating_rows(study, some)) == everything[::2]
+
+
+@pytest.mark.parametrize("microsecond", [0, 120_000, 123_456])
+def test_times_are_exported_with_the_digits_they_have(microsecond, tmp_path):
+    folder, time = tmp_path / "b", datetime(2026, 3, 1, 14, 5, 9, microsecond, UTC)
+    rated(folder)
+    path = folder / "ratings.jsonl"
+    rows = [{**row, "created_at": time.isoformat()} for row in lines(path)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    study = import_study(path=folder).study
+    exported = {row["created_at"] for row in exported_ratings.rating_rows(study)}
+    assert exported == {time.isoformat()}
+
+
+def test_ratings_that_are_deleted_meanwhile_are_left_out(tmp_path, monkeypatch):
+    study = rated(tmp_path / "b")
+    nothing = (set(), Rating.objects.none())
+    monkeypatch.setattr(exported_ratings, "_batches", lambda _: iter([nothing]))
+    assert list(exported_ratings.rating_rows(study)) == []

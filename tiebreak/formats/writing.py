@@ -5,8 +5,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,11 @@ from tiebreak.formats.export_columns import ARROW_TYPES, LABELS, MESSAGES
 from tiebreak.formats.rows import FORMULA_STARTS, Row, escape_formula
 
 BATCH = 2000
+
+# Some rows as the values of each column.
+Batch = dict[str, Sequence[Any]]
+WriteBatch = Callable[[Batch], None]
+Types = Mapping[str, str]
 
 
 @contextmanager
@@ -160,35 +166,70 @@ def write_in_batches(
     ...     list(write_in_batches(Path(folder) / "r.jsonl", [{"unit": "u"}], ["unit"]))
     [1]
     """
-    remaining, count, open_writer = iter(rows), 0, _WRITERS[path.suffix]
+    columns = tuple(columns)
+    yield from write_batches(path, _in_batches(rows, columns), columns, types=types)
+
+
+def write_batches(
+    path: Path,
+    batches: Iterable[Batch],
+    columns: Iterable[str],
+    *,
+    types: Mapping[str, str] = ARROW_TYPES,
+) -> Iterator[int]:
+    """Write batches of columns, and yield the number of rows so far after each, like `write_in_batches`.
+
+    A thread writes a batch while the next one is read here, so that a database works meanwhile.
+    """
+    open_writer = _WRITERS[path.suffix]
     with atomic_path(path) as temporary, open_writer(temporary, tuple(columns), types) as write:
-        while batch := list(islice(remaining, BATCH)):
-            write(batch)
-            count += len(batch)
-            yield count
+        yield from accumulate(_written(batches, write))
 
 
-WriteBatch = Callable[[list[Row]], None]
-Types = Mapping[str, str]
+def _written(batches: Iterable[Batch], write: WriteBatch) -> Iterator[int]:
+    """Write each batch while the next one is read, and yield the number of rows of each."""
+    with ThreadPoolExecutor(1) as thread:
+        writing: Future[int] | None = None
+        for batch in batches:
+            if writing is not None:
+                yield writing.result()
+            writing = thread.submit(_counted, write, batch)
+        if writing is not None:
+            yield writing.result()
+
+
+def _counted(write: WriteBatch, batch: Batch) -> int:
+    write(batch)
+    return len(next(iter(batch.values())))
+
+
+def rows_of(batch: Batch) -> Iterator[Row]:
+    """Yield the rows of a batch of columns."""
+    for values in zip(*batch.values(), strict=True):
+        yield dict(zip(batch, values, strict=True))
+
+
+def _in_batches(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[Batch]:
+    remaining = iter(rows)
+    while some := list(islice(remaining, BATCH)):
+        yield {name: [row.get(name) for row in some] for name in columns}
 
 
 @contextmanager
 def _jsonl_writer(path: Path, columns: Sequence[str], _: Types) -> Iterator[WriteBatch]:
     has_label = "label" in columns
 
-    def line(row: Row) -> bytes:
-        get = row.get
-        present = {name: value for name in columns if (value := get(name)) is not None}
+    def line(values: Sequence[Any]) -> bytes:
+        cells = zip(columns, values, strict=True)
+        present = {name: value for name, value in cells if value is not None}
         if has_label:  # that of an unparsed answer is null
             present.setdefault("label", None)
-        return _json_line(present)
+        return orjson.dumps(present, option=orjson.OPT_APPEND_NEWLINE)
 
     with path.open("wb") as file:
-        yield lambda batch: file.writelines(map(line, batch))
-
-
-def _json_line(row: Row) -> bytes:
-    return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+        yield lambda batch: file.writelines(
+            map(line, zip(*(batch[n] for n in columns), strict=True))
+        )
 
 
 @contextmanager
@@ -197,11 +238,11 @@ def _csv_writer(path: Path, columns: Sequence[str], _: Types) -> Iterator[WriteB
         writer = csv.writer(file)
         writer.writerow(columns)
         yield lambda batch: writer.writerows(
-            zip(*(_cells([row.get(name) for row in batch]) for name in columns), strict=True)
+            zip(*(_cells(batch[name]) for name in columns), strict=True)
         )
 
 
-def _cells(column: list[Any]) -> list[Any]:
+def _cells(column: Sequence[Any]) -> Sequence[Any]:
     """Return the cells of a column. Numbers keep all their digits, and None is an empty cell."""
     types = set(map(type, column))
     if bool in types:
@@ -223,10 +264,9 @@ def _parquet_writer(path: Path, columns: Sequence[str], types: Types) -> Iterato
     pa, pq = optional.load("pyarrow"), optional.load("pyarrow.parquet")
     schema = pa.schema([(name, _arrow_type(pa, name, types)) for name in columns])
 
-    def write(batch: list[Row]) -> None:
+    def write(batch: Batch) -> None:
         arrays = [
-            pa.array(_arrow_values([row.get(name) for row in batch], name), schema.field(name).type)
-            for name in columns
+            pa.array(_arrow_values(batch[name], name), schema.field(name).type) for name in columns
         ]
         writer.write_batch(pa.record_batch(arrays, schema=schema))
 
@@ -241,7 +281,7 @@ def _arrow_type(pa: Any, name: str, types: Mapping[str, str]) -> Any:
     return pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
 
 
-def _arrow_values(column: list[Any], name: str) -> list[Any]:
+def _arrow_values(column: Sequence[Any], name: str) -> Sequence[Any]:
     # Labels become text, because they are numbers for some criteria and words for others.
     if name not in LABELS:
         return column
