@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 from math import ceil
 from typing import Any
 
@@ -101,6 +101,28 @@ def per_response(study: Study) -> Decimal | None:
     if study.reward is None or not study.hits_per_annotator:
         return None
     return study.reward / study.hits_per_annotator
+
+
+def share_of_reward(reward: Decimal, completed: int, total: int) -> Decimal:
+    """Return the pay of somebody who stops after some of their tasks, rounded up to a cent."""
+    return (reward * completed / total).quantize(CENT, ROUND_UP)
+
+
+@dataclass(frozen=True)
+class TaskPay:
+    """What somebody who stops early is paid for each completed task."""
+
+    amount: Decimal
+    is_rounded: bool
+
+
+def pay_per_task(study: Study, tasks: int) -> TaskPay | None:
+    """Return the share of the reward for one task; None if nobody can complete only some tasks."""
+    total = min(study.hits_per_annotator or 0, tasks)
+    if not study.reward or total < 2:
+        return None
+    amount = share_of_reward(study.reward, 1, total)
+    return TaskPay(amount, is_rounded=amount * total != study.reward)
 
 
 def highest_fee(channels: Collection[Channel]) -> Decimal:

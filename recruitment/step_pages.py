@@ -17,6 +17,7 @@ from recruitment.admin import (
     make_reference_units,
 )
 from recruitment.costs import forecast, highest_fee
+from recruitment.early_stops import early_stop_rules
 from recruitment.reference_unit_forms import (
     ReferenceUnitsForm,
     labels_forms,
@@ -150,7 +151,8 @@ def cost_context(study: Study) -> dict[str, Any]:
         return {"why_unknown": refusal.message}
     responses = hits * study.ratings_per_hit
     cost = forecast(study, responses=responses, fee_percent=highest_fee(study.channels.all()))
-    return {"hits": hits, "is_planned": is_planned, "cost": cost}
+    rules = early_stop_rules(study, hits)
+    return {"hits": hits, "is_planned": is_planned, "cost": cost, "early_stop_rules": rules}
 
 
 def _hits(study: Study) -> tuple[int, bool]:
