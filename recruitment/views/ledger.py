@@ -11,15 +11,14 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.models import Participation
 from annotation.services.screening import check_records
-from recruitment.costs import spending
+from recruitment.costs import accounts
 from recruitment.ledger import (
     FirstRows,
     Ledger,
     LedgerRow,
-    ledger,
-    matching,
     pays_by_platform,
     platform_title,
+    search_for,
 )
 from recruitment.models import Payment
 from recruitment.services.payments import settle_payment
@@ -79,19 +78,18 @@ LABELS = {
 @researchers_only
 def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id, Right.READ)
-    entries, search, status = ledger(study), *_wanted(request)
-    people = matching(entries.people, search, status)
-    paginator = Paginator(people, PER_PAGE)
-    if not search and not status:
-        paginator.count = entries.totals.participants
+    search, status = _wanted(request)
+    books = accounts(study, search_for(search, status))
+    entries = books.ledger
+    paginator = Paginator(entries.found, PER_PAGE)
+    paginator.count = entries.totals.found
     page = paginator.get_page(request.GET.get("page_number"))
     rows = entries.first_rows(cast(QuerySet[Participation], page.object_list))
     unknown = Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED)
     context = {
         "study": study,
         "money": entries.money,
-        "spending": spending(study) if study.reward is not None else None,
-        "payable": _payable(entries),
+        "costs": books.costs,
         "lists": _lists(entries, rows),
         "unknown": unknown.select_related("participation__rater"),
         "participants": _participants(study, rows.page),
@@ -100,7 +98,6 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
         "status": status,
         "statuses": Participation.Status.choices,
         "is_unverified": bool(entries.totals.unverified),
-        "has_reward": study.reward is not None,
         "is_owner": held_right(request.user, study) >= Right.OWN,
     }
     return render(request, "recruitment/ledger.html", context)
@@ -130,13 +127,6 @@ def _lists(entries: Ledger, rows: FirstRows) -> list[tuple[str, str, str, int, l
 def _participants(study: Study, rows: list[LedgerRow]) -> list[dict[str, Any]]:
     records = check_records(study.pk, raters=[row.participation.rater_id for row in rows])
     return [_row(row) | {"checks": records.get(row.participation.rater_id)} for row in rows]
-
-
-def _payable(entries: Ledger) -> dict[str, Any]:
-    """Return how many participants await payment, and what they are owed together."""
-    listed = entries.totals.listed
-    people = listed["awaiting_payment"] + listed["screened_out"]
-    return {"people": people, "owed": entries.owed}
 
 
 def _row_action(row: LedgerRow, action: str, currency: str) -> dict[str, str]:
