@@ -9,16 +9,18 @@ from recruitment.platforms import Platform, get_platform
 from studies.models import Study
 
 PaidPer = Participation.PaidPer
-PER_TASK = "Who stops early is paid {} for each completed task, their share of the reward."
+PER_TASK = (
+    "Annotators who stop early are paid {} for each completed task, their share of the reward."
+)
 WHOLE = (
-    "Who stops early, after one task or more, is paid the whole reward, because no number of tasks"
-    " per annotator is set."
+    "Annotators who stop early, after one task or more, are paid the whole reward, because no number"
+    " of tasks per annotator is set."
 )
 NOT_AT_ALL = "Nobody can stop early and be paid for a part, because one payment covers all tasks."
 
 
 def early_stop_rules(study: Study, tasks: int) -> list[str]:
-    """Return in sentences what who stops early is paid, by channel where the channels differ.
+    """Return in sentences the pay of those who stop early, by channel where the channels differ.
 
     ``tasks`` is the number of tasks in the study.
     """

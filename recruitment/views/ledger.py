@@ -67,6 +67,15 @@ LISTS = (
         "release",
     ),
 )
+# What is told in one line of the lists that are empty.
+NOBODY = {
+    "paid_without_data": "nobody was paid without data",
+    "awaiting_payment": "nobody waits to be paid",
+    "surplus": "no work is surplus",
+    "late": "no answers came late",
+    "screened_out": "nobody is owed pay for a failed test",
+    "stuck": "nobody is stuck in a task",
+}
 LABELS = {
     "settle": "Mark as settled",
     "release": "Free the place",
@@ -91,6 +100,7 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
         "money": entries.money,
         "costs": books.costs,
         "lists": _lists(entries, rows),
+        "nothing_waits": _nothing_waits(entries),
         "unknown": unknown.select_related("participation__rater"),
         "participants": _participants(study, rows.page),
         "page": page,
@@ -110,7 +120,7 @@ def _wanted(request: HttpRequest) -> tuple[str, str]:
 
 
 def _lists(entries: Ledger, rows: FirstRows) -> list[tuple[str, str, str, int, list[Any]]]:
-    """Return each list with its number of rows, of which the page shows the first."""
+    """Return each list that has rows, with their number; the page shows the first of them."""
     currency = entries.study.currency
     return [
         (
@@ -121,7 +131,13 @@ def _lists(entries: Ledger, rows: FirstRows) -> list[tuple[str, str, str, int, l
             [_row(row) | _row_action(row, action, currency) for row in rows.lists.get(name, ())],
         )
         for name, title, sentence, action in LISTS
+        if entries.totals.listed[name]
     ]
+
+
+def _nothing_waits(entries: Ledger) -> str:
+    """Return the lists that are empty in words, each of which has a sentence of its own if not."""
+    return ", ".join(NOBODY[name] for name, n in entries.totals.listed.items() if not n)
 
 
 def _participants(study: Study, rows: list[LedgerRow]) -> list[dict[str, Any]]:
