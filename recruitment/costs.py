@@ -262,7 +262,7 @@ def _paid(studies: list[str]) -> dict[str, _Paid]:
     totals: dict[str, _Paid] = {}
     for study, stated, kind, summed in rows:
         amount = Decimal(str(summed))
-        fees = amount * Decimal(stated or 0) / 100
+        fees = amount * Decimal(str(stated or 0)) / 100
         earlier = totals.get(study, _Paid())
         for_plan = Decimal(0) if kind == Payment.Kind.BONUS else amount + fees
         totals[study] = _Paid(

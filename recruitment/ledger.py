@@ -94,7 +94,7 @@ class PaidWork:
 
     @property
     def fee_share(self) -> Decimal:
-        return Decimal(self.fee_percent or 0) / 100
+        return Decimal(str(self.fee_percent or 0)) / 100
 
     @property
     def hourly_rate(self) -> Decimal | None:
@@ -387,7 +387,7 @@ def _owed_to(people: QuerySet[Participation], reward: Decimal) -> Owed:
         whole = reward if on_leaving is None else on_leaving
         sum_of_group = n * (Decimal(stated or 0) if status == Status.SCREENED_OUT else whole)
         amount += sum_of_group
-        fees += sum_of_group * Decimal(fee_percent or 0) / 100
+        fees += sum_of_group * Decimal(str(fee_percent or 0)) / 100
     return Owed(amount, fees)
 
 
