@@ -310,7 +310,7 @@ def _completed_main(participation: Participation) -> QuerySet[Assignment]:
 
 
 @dataclass(frozen=True)
-class Standing:
+class TaskPosition:
     """A task among those of one annotator.
 
     `previous` is the public id of the task to which *Previous* leads from the first unit, or "".
@@ -321,14 +321,14 @@ class Standing:
     previous: str = ""
 
 
-def standing_of(assignment: Assignment) -> Standing:
+def task_position_of(assignment: Assignment) -> TaskPosition:
     participation = assignment.participation
     assert participation is not None
     study, earlier = participation.study, Q(status=Assignment.Status.COMPLETED)
     if assignment.completed_at is not None:
         earlier &= Q(completed_at__lt=assignment.completed_at)
     rated = Assignment.objects.filter(rater=participation.rater_id, hit__in=study.hits.main())
-    return Standing(
+    return TaskPosition(
         number=rated.filter(earlier).count() + 1,
         total=progress_of(participation).total,
         previous=_task_before(assignment, participation),

@@ -26,7 +26,7 @@ SENTENCES = {
 
 
 # The verbs of these sentences for one participant and for several.
-VERBS = (
+VERB_FORMS = (
     {"waits": "waits", "was": "was", "has": "has", "is": "is"},
     {"waits": "wait", "was": "were", "has": "have", "is": "are"},
 )
@@ -50,14 +50,14 @@ class Attention:
 
 def attention_of(study: Study) -> Attention:
     """Return what needs a person now. It reads every submission, so pages ask for it by itself."""
-    books = accounts(study)
+    accounting = accounts(study)
     needs = [
-        *_of_collecting(study, books.ledger.now),
-        *_of_people(study, books.ledger),
+        *_of_collecting(study, accounting.ledger.now),
+        *_of_people(study, accounting.ledger),
         *_of_answers(study),
         *_of_jobs(study),
     ]
-    return Attention(needs, books.costs, books.ledger.money if books.costs else None)
+    return Attention(needs, accounting.costs, accounting.ledger.money if accounting.costs else None)
 
 
 def _of_collecting(study: Study, moment: datetime) -> Iterator[Need]:
@@ -77,8 +77,8 @@ def _of_people(study: Study, entries: Ledger) -> Iterator[Need]:
     url = reverse("recruitment:ledger", args=[study.pk])
     for name, sentence in SENTENCES.items():
         if people := entries.totals.listed[name]:
-            said = sentence.format(counted(people, "participant"), **VERBS[people > 1])
-            yield Need(name, said, url)
+            text = sentence.format(counted(people, "participant"), **VERB_FORMS[people > 1])
+            yield Need(name, text, url)
 
 
 def _of_answers(study: Study) -> Iterator[Need]:

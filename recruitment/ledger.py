@@ -137,7 +137,7 @@ class Totals:
     """How many participants a study has, how many of them a search found, and what they are."""
 
     participants: int
-    found: int
+    matching: int
     unverified: int
     listed: Mapping[str, int]
 
@@ -169,7 +169,7 @@ class Ledger:
         return Participation.objects.filter(study=self.study).alias(**conditions).order_by("pk")
 
     @property
-    def found(self) -> QuerySet[Participation]:
+    def matches(self) -> QuerySet[Participation]:
         """The participations that the search wants."""
         return self._matching(self.wanted)
 
@@ -187,12 +187,12 @@ class Ledger:
             f"on_{name}": Count("pk", filter=which) for name, which in _lists(self.study).items()
         }
         unverified = Count("pk", filter=~Q(address=""))
-        found = Count("pk", filter=self.wanted) if self.wanted else Count("pk")
+        matching = Count("pk", filter=self.wanted) if self.wanted else Count("pk")
         row = self.people.order_by().aggregate(
-            n=Count("pk"), found=found, unverified=unverified, **on_list
+            n=Count("pk"), matching=matching, unverified=unverified, **on_list
         )
         listed = {name: row.get(f"on_{name}", 0) for name in LISTS}
-        return Totals(row["n"], row["found"], row["unverified"], listed)
+        return Totals(row["n"], row["matching"], row["unverified"], listed)
 
     def rows_of(self, people: QuerySet[Participation]) -> list[LedgerRow]:
         """Return one row per submission, with a fixed number of statements."""

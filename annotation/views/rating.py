@@ -14,13 +14,13 @@ from annotation.hot_path_sql import unit_with_texts
 from annotation.messages import CHECKS_MISSED, DAMAGED_ANSWER, PLACE_LOST, Note
 from annotation.models import Assignment, Participation, ScreeningAttempt
 from annotation.selectors import (
-    Standing,
+    TaskPosition,
     Worksheet,
     is_a_first,
     lost_previous_place,
     may_stop,
     mixes_in_checks,
-    standing_of,
+    task_position_of,
     task_to_correct,
     worksheet,
     worksheet_of,
@@ -57,7 +57,7 @@ def rate(request: HttpRequest, study_id: str) -> HttpResponse:
         request,
         sheet,
         sheet.first_open or max(sheet.hit_units),
-        standing=Standing(work.progress.completed + 1, work.progress.total, work.previous),
+        task_position=TaskPosition(work.progress.completed + 1, work.progress.total, work.previous),
         notice=PLACE_LOST if may_have_lost and lost_previous_place(work.assignment) else None,
     )
 
@@ -81,7 +81,7 @@ def _step(request: HttpRequest, participation: Participation) -> HttpResponse:
         return page
     sheet = worksheet(page)
     position = sheet.first_open or max(sheet.hit_units)
-    return _page(request, sheet, position, standing=Standing(number=1, total=1))
+    return _page(request, sheet, position, task_position=TaskPosition(number=1, total=1))
 
 
 @require_safe
@@ -105,7 +105,7 @@ def look_back(
     position = max(sheet.answered, default=0) if position is None else position
     if position not in sheet.answered:
         return redirect("annotation:rate", study_id)
-    return _page(request, sheet, position, standing=standing_of(assignment))
+    return _page(request, sheet, position, task_position=task_position_of(assignment))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -163,7 +163,7 @@ def _refused(
         request,
         worksheet(assignment),
         position,
-        standing=standing_of(assignment),
+        task_position=task_position_of(assignment),
         submitted={criterion.pk: answer.shown_label for criterion, answer in answers.items()},
         refusal=refusal,
     )
@@ -174,7 +174,7 @@ def _page(
     sheet: Worksheet,
     position: int,
     *,
-    standing: Standing,
+    task_position: TaskPosition,
     submitted: Mapping[int, str] | None = None,
     refusal: DomainError | None = None,
     notice: Note | None = None,
@@ -190,13 +190,13 @@ def _page(
         "assignment": assignment.public_id,
         "position": position,
         "client_key": uuid4(),
-        "hit": standing.number,
-        "hits": standing.total,
-        "previous_task": standing.previous,
+        "hit": task_position.number,
+        "hits": task_position.total,
+        "previous_task": task_position.previous,
         "stays": not assignment.stage and mixes_in_checks(study),
         "needed": _pass_mark(assignment),
         "feedback": [feedback_on(*verdict) for verdict in training_feedback(sheet, position)],
-        "may_stop": may_stop(sheet, standing.number - 1),
+        "may_stop": may_stop(sheet, task_position.number - 1),
         "notice": CHECKS_MISSED if is_warned else notice,
         "refusal": refusal,
     }

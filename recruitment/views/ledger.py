@@ -88,17 +88,17 @@ LABELS = {
 def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id, Right.READ)
     search, status = _wanted(request)
-    books = accounts(study, search_for(search, status))
-    entries = books.ledger
-    paginator = Paginator(entries.found, PER_PAGE)
-    paginator.count = entries.totals.found
+    accounting = accounts(study, search_for(search, status))
+    entries = accounting.ledger
+    paginator = Paginator(entries.matches, PER_PAGE)
+    paginator.count = entries.totals.matching
     page = paginator.get_page(request.GET.get("page_number"))
     rows = entries.first_rows(cast(QuerySet[Participation], page.object_list))
     unknown = Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED)
     context = {
         "study": study,
         "money": entries.money,
-        "costs": books.costs,
+        "costs": accounting.costs,
         "lists": _lists(entries, rows),
         "nothing_waits": _nothing_waits(entries),
         "unknown": unknown.select_related("participation__rater"),

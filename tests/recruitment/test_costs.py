@@ -45,9 +45,9 @@ def complete(ann) -> None:
 
 
 def costs(study: Study) -> list[Decimal | None]:
-    found = accounts(study).costs
-    assert found is not None
-    return [found.spent, found.owed, found.to_come, found.total]
+    sums = accounts(study).costs
+    assert sums is not None
+    return [sums.spent, sums.owed, sums.to_come, sums.total]
 
 
 def amounts(*written: str) -> list[Decimal]:
@@ -109,9 +109,9 @@ def test_two_pages_show_the_same_sums_in_the_same_words(client, study):
         assert amount in shown[0][0]
 
 
-@pytest.mark.parametrize(("people", "said"), [(1, "waits to be paid"), (2, "wait to be paid")])
-def test_one_waits_and_two_wait(study, people, said):
+@pytest.mark.parametrize(("people", "words"), [(1, "waits to be paid"), (2, "wait to be paid")])
+def test_one_waits_and_two_wait(study, people, words):
     if people == 2:
         study.participations.first().payments.update(status="refused")
     (need,) = [need for need in attention_of(study).needs if need.code == "awaiting_payment"]
-    assert said in need.sentence
+    assert words in need.sentence

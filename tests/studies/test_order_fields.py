@@ -48,8 +48,8 @@ def test_what_is_typed_is_stored_from_0_on(client, ruth):
     sent = {"dataset": study.dataset_id, "unit_kind": study.unit_kind}
     sent |= rows("study_systems", *swapped, stored=2)
     assert client.post(reverse("studies:data", args=[study.pk]), sent).status_code == 302
-    found = study.study_systems.values_list("system", "position")
-    assert set(found) == {(stored[0].system_id, 3), (stored[1].system_id, 2)}
+    positions = study.study_systems.values_list("system", "position")
+    assert set(positions) == {(stored[0].system_id, 3), (stored[1].system_id, 2)}
 
 
 @pytest.mark.parametrize(("initial", "data", "has"), [(0, "1", False), (0, "2", True)])

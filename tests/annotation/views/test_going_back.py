@@ -29,8 +29,8 @@ def single(**design) -> Study:
 
 def previous(page: Page) -> str | None:
     """Return the address to which *Previous* leads, or None if there is nothing to go back to."""
-    found = re.search(r'<a id="previous" href="([^"]+)"', page.content.decode())
-    return found[1] if found else None
+    link = re.search(r'<a id="previous" href="([^"]+)"', page.content.decode())
+    return link[1] if link else None
 
 
 def back(ann: Annotator, page: Page) -> Page:
@@ -102,7 +102,7 @@ def test_within_an_earlier_task_the_links_stay_in_it():
     assert f'href="{ann.at("task", task, 2)}"' in answer.content.decode()
 
 
-def test_the_first_task_offers_no_way_back():
+def test_the_first_task_offers_nothing_to_go_back_to():
     page = annotator(single()).here()
     assert previous(page) is None
     assert "<kbd>U</kbd>" not in page.content.decode()
