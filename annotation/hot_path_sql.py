@@ -51,7 +51,8 @@ class Person:
     `held` is the assignment that holds a place, even if its lease has run out. `hits_started` and
     `hits_completed` count the rater's HITs in this study, `hits_total` the study's HITs.
     `held_unconfirmed` counts the unverified annotators who hold a place now; it is 0 for an
-    annotator who has already worked in this study.
+    annotator who has already worked in this study. `last_task` is the public id of the HIT's
+    assignment that was completed last in this participation.
     """
 
     participation: Participation
@@ -67,6 +68,7 @@ class Person:
     hits_started: int
     hits_total: int
     version_id: int | None
+    last_task: str | None
 
 
 def lock_person(public_id: str, now: datetime | None = None) -> Person:
@@ -156,17 +158,25 @@ def lock_places_of(hit_id: int, now: datetime | None = None) -> LockedHIT:
     return LockedHIT(places, _study(study, opened), locked_at)
 
 
-def ratings_of(assignment: Assignment) -> list[Rating]:
+@dataclass(frozen=True)
+class OwnRatings:
+    """All ratings of an assignment. `is_earlier` says whether a later one was opened since."""
+
+    rows: list[Rating]
+    is_earlier: bool
+
+
+def ratings_of(assignment: Assignment) -> OwnRatings:
     """Return all ratings of an assignment, and refresh the assignment's status."""
-    ratings = []
+    ratings, is_earlier = [], False
     for row in _all(_RATINGS, [assignment.pk]):
-        values, (status,) = _split(row, RATING)
+        values, (status, is_earlier) = _split(row, RATING)
         assignment.status = status
         rating = _instance(Rating, RATING, values)
         rating.assignment, rating.rater = assignment, assignment.rater
         if rating.pk is not None:
             ratings.append(rating)
-    return ratings
+    return OwnRatings(ratings, bool(is_earlier))
 
 
 def units_of_hit(hit: HIT) -> list[HITUnit]:
@@ -251,7 +261,10 @@ SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s
     (SELECT coalesce(max(h.number), 0) FROM annotation_hit h
         WHERE h.study_id = s.public_id AND h.kind = 'main'),
     (SELECT v.id FROM studies_studyversion v WHERE v.study_id = s.public_id
-        ORDER BY v.number DESC LIMIT 1)
+        ORDER BY v.number DESC LIMIT 1),
+    (SELECT d.public_id FROM annotation_assignment d
+        WHERE d.participation_id = p.id AND d.status = 'completed' AND d.run = ''
+        ORDER BY d.completed_at DESC, d.id DESC LIMIT 1)
 FROM annotation_participation p
 JOIN studies_study s ON s.public_id = p.study_id
 LEFT JOIN annotation_assignment a ON a.participation_id = p.id AND a.status = 'active'
@@ -285,7 +298,10 @@ FROM annotation_place p JOIN studies_study s ON s.public_id = p.study_id
 WHERE p.hit_id = %s ORDER BY p.number {{lock}}
 """  # noqa: S608
 _RATINGS = f"""
-SELECT {_columns("r", RATING)}, a.status
+SELECT {_columns("r", RATING)}, a.status, a.status = 'completed' AND EXISTS (
+    SELECT 1 FROM annotation_assignment d
+    WHERE d.participation_id = a.participation_id AND d.id <> a.id
+        AND (d.status = 'active' OR d.completed_at > a.completed_at))
 FROM annotation_assignment a LEFT JOIN annotation_rating r ON r.assignment_id = a.id
 WHERE a.id = %s ORDER BY r.id
 """  # noqa: S608

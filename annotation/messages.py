@@ -85,6 +85,9 @@ NOT_A_LABEL = "Please choose one of the answers shown. ({})"
 DAMAGED_ANSWER = (
     "Your answer was damaged in transit and was not saved. Please reload the page and answer again."
 )
+TASK_STAYS = (
+    "Your new answer was not saved, because the answers of a task stay once the next task is open."
+)
 PLACE_LOST = Note(
     "place_lost",
     "The time for your last task ran out before you completed it, so the task was given to another"

@@ -127,7 +127,11 @@ SAMPLE_FILES = (
     SampleFile(
         "pairs.csv", "one row per pair, with both systems' names", lambda: _delimited(_pair_rows())
     ),
-    SampleFile("long.tsv", "the same with tabs", lambda: _delimited(_long_rows(), "\t")),
+    SampleFile(
+        "long.tsv",
+        "one row per text, with tabs instead of commas",
+        lambda: _delimited(_long_rows(), "\t"),
+    ),
     SampleFile(
         "wide.json",
         "a list of objects",

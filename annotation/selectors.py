@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property, lru_cache
 from math import inf
 
-from django.db.models import F
+from django.db.models import F, Q, QuerySet
 
 from annotation.balancing import spaced
 from annotation.gold_checks import draw_gold_check, placed_check, with_check
@@ -192,6 +192,8 @@ class UnitProgress:
     is_hit_done: bool = False
     previous: int | None = None
     following: int | None = None
+    # The public id of the assignment.
+    task: str = ""
 
     @property
     def of(self) -> str:
@@ -249,6 +251,7 @@ class Worksheet:
             is_hit_done=self.first_open is None,
             previous=positions[index - 1] if index else None,
             following=next((n for n in positions[index + 1 :] if n in self.answered), None),
+            task=self.assignment.public_id,
         )
 
     def _announced_size(self) -> tuple[int, int]:
@@ -277,6 +280,67 @@ def as_shown(label: str, *, criterion: Criterion, a_first: bool) -> str:
     """Return a stored label as the annotator saw it. A preference refers to the sides shown."""
     is_sided = criterion.parsed_scale.kind == "preference" and label != BAD
     return str(-int(label)) if is_sided and not a_first else label
+
+
+def task_to_correct(participation: Participation, task: str | None) -> Assignment | None:
+    """Return one of the annotator's tasks whose answers can be corrected; by default, the latest.
+
+    Tasks before the latest stay as they are once the study is closed, and in studies with gold
+    checks, which are graded when a task is complete.
+    """
+    if participation.status != Participation.Status.ACTIVE:
+        return None
+    latest = latest_assignment(participation)
+    if latest is None or task in (None, latest.public_id):
+        return latest
+    return _completed_main(participation).filter(public_id=task).first()
+
+
+def may_go_back(study: Study) -> bool:
+    """Whether annotators may correct tasks before their latest."""
+    return study.status != Study.Status.CLOSED and not mixes_in_checks(study)
+
+
+def _completed_main(participation: Participation) -> QuerySet[Assignment]:
+    """Return the completed HITs of this visit that can be corrected, the earliest first."""
+    if not may_go_back(participation.study):
+        return Assignment.objects.none()
+    completed = participation.assignments.filter(status=Assignment.Status.COMPLETED, run="")
+    return completed.select_related("hit", "study_version").order_by("completed_at", "pk")
+
+
+@dataclass(frozen=True)
+class TaskPosition:
+    """A task among those of one annotator.
+
+    `previous` is the public id of the task to which *Previous* leads from the first unit, or "".
+    """
+
+    number: int
+    total: int
+    previous: str = ""
+
+
+def task_position_of(assignment: Assignment) -> TaskPosition:
+    participation = assignment.participation
+    assert participation is not None
+    study, earlier = participation.study, Q(status=Assignment.Status.COMPLETED)
+    if assignment.completed_at is not None:
+        earlier &= Q(completed_at__lt=assignment.completed_at)
+    rated = Assignment.objects.filter(rater=participation.rater_id, hit__in=study.hits.main())
+    return TaskPosition(
+        number=rated.filter(earlier).count() + 1,
+        total=progress_of(participation).total,
+        previous=_task_before(assignment, participation),
+    )
+
+
+def _task_before(assignment: Assignment, participation: Participation) -> str:
+    if assignment.stage:
+        return ""
+    tasks = list(_completed_main(participation).values_list("public_id", flat=True))
+    at = tasks.index(assignment.public_id) if assignment.public_id in tasks else len(tasks)
+    return str(tasks[at - 1]) if at else ""
 
 
 def latest_assignment(participation: Participation) -> Assignment | None:

@@ -10,6 +10,12 @@ app_name = "annotation"
 urlpatterns = [
     path("rate/<public_id:study_id>/", rating.rate, name="rate"),
     path("rate/<public_id:study_id>/<int:position>/", rating.look_back, name="rate-position"),
+    path("rate/<public_id:study_id>/task/<public_id:task>/", rating.look_back, name="rate-task"),
+    path(
+        "rate/<public_id:study_id>/task/<public_id:task>/<int:position>/",
+        rating.look_back,
+        name="rate-task-position",
+    ),
     path("rate/<public_id:study_id>/answer/", rating.answer, name="answer"),
     path("rate/<public_id:study_id>/guidelines/", reading.guidelines, name="guidelines"),
     path("rate/<public_id:study_id>/questions/", steps.comprehension, name="comprehension"),

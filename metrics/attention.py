@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db.models import Count
 from django.urls import reverse
@@ -9,18 +10,26 @@ from django.urls import reverse
 from annotation.counts import progress_of
 from annotation.services.late_answers import pending
 from jobs.models import Job
+from recruitment.costs import StudyCosts, accounts
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import counted
-from recruitment.ledger import Ledger, Money, ledger
+from recruitment.ledger import Ledger, Money
 from studies.models import Study
 
 SENTENCES = {
-    "awaiting_payment": "{} finished work and waits to be paid.",
+    "awaiting_payment": "{} finished work and {waits} to be paid.",
     "stuck": "{} stopped in the middle of a task, which others cannot take.",
-    "paid_without_data": "{} was paid and has no completed task.",
-    "screened_out": "{} did not pass the test and is owed for it.",
+    "paid_without_data": "{} {was} paid and {has} no completed task.",
+    "screened_out": "{} did not pass the test and {is} owed for it.",
     "surplus": "{} gave ratings that no task needed.",
 }
+
+
+# The verbs of these sentences for one participant and for several.
+VERB_FORMS = (
+    {"waits": "waits", "was": "was", "has": "has", "is": "is"},
+    {"waits": "wait", "was": "were", "has": "have", "is": "are"},
+)
 
 
 @dataclass(frozen=True)
@@ -35,26 +44,27 @@ class Need:
 @dataclass(frozen=True)
 class Attention:
     needs: list[Need]
+    costs: StudyCosts | None
     money: Money | None
 
 
 def attention_of(study: Study) -> Attention:
     """Return what needs a person now. It reads every submission, so pages ask for it by itself."""
-    entries = ledger(study)
+    accounting = accounts(study)
     needs = [
-        *_of_collecting(study),
-        *_of_people(study, entries),
+        *_of_collecting(study, accounting.ledger.now),
+        *_of_people(study, accounting.ledger),
         *_of_answers(study),
         *_of_jobs(study),
     ]
-    return Attention(needs, entries.money if study.reward is not None else None)
+    return Attention(needs, accounting.costs, accounting.ledger.money if accounting.costs else None)
 
 
-def _of_collecting(study: Study) -> Iterator[Need]:
+def _of_collecting(study: Study, moment: datetime) -> Iterator[Need]:
     """Yield why an open study collects nothing: nobody can enter, or nothing is left to do."""
     if study.status != Study.Status.OPEN:
         return
-    now = progress_of(study)
+    now = progress_of(study, moment)
     if now.places and now.completed == now.places:
         sentence = "All responses are completed. Close the study, or raise R to collect more."
         yield Need("all_completed", sentence, reverse("recruitment:launch", args=[study.pk]))
@@ -67,7 +77,8 @@ def _of_people(study: Study, entries: Ledger) -> Iterator[Need]:
     url = reverse("recruitment:ledger", args=[study.pk])
     for name, sentence in SENTENCES.items():
         if people := entries.totals.listed[name]:
-            yield Need(name, sentence.format(counted(people, "participant")), url)
+            text = sentence.format(counted(people, "participant"), **VERB_FORMS[people > 1])
+            yield Need(name, text, url)
 
 
 def _of_answers(study: Study) -> Iterator[Need]:

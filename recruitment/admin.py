@@ -29,6 +29,7 @@ from studies.access import Right, check_right, right_for, studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
+from studies.order_fields import CountsFromOne
 from studies.refusals import form_errors
 from studies.steps import count_of
 from tiebreak.errors import DomainError
@@ -73,7 +74,7 @@ class ScreeningInline(FrozenInline, ScreeningStacked):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
 
-class ComprehensionInline(FrozenInline, ComprehensionStacked):
+class ComprehensionInline(CountsFromOne, FrozenInline, ComprehensionStacked):
     model = ComprehensionQuestion
     extra = 0
     fields = ("position", "text", "choices", "answer", "explanation")

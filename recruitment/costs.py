@@ -2,17 +2,22 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
+from functools import cached_property
 from math import ceil
 from typing import Any
 
-from django.db.models import OuterRef, Sum
+from django.db.models import DecimalField, Max, OuterRef, Q, Subquery, Sum, Value
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Coalesce, Now, NullIf
 
 from annotation.models import Place
-from recruitment.ledger import CENT, PAID
+from recruitment.ledger import CENT, PAID, Ledger, ledger
 from recruitment.models import Channel, Payment
 from studies.models import Study
 from studies.steps import count_of
+
+_PERCENT = DecimalField(max_digits=8, decimal_places=4)
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,28 @@ def per_response(study: Study) -> Decimal | None:
     return study.reward / study.hits_per_annotator
 
 
+def share_of_reward(reward: Decimal, completed: int, total: int) -> Decimal:
+    """Return the pay of somebody who stops after some of their tasks, rounded up to a cent."""
+    return (reward * completed / total).quantize(CENT, ROUND_UP)
+
+
+@dataclass(frozen=True)
+class TaskPay:
+    """What somebody who stops early is paid for each completed task."""
+
+    amount: Decimal
+    is_rounded: bool
+
+
+def pay_per_task(study: Study, tasks: int) -> TaskPay | None:
+    """Return the share of the reward for one task; None if nobody can complete only some tasks."""
+    total = min(study.hits_per_annotator or 0, tasks)
+    if not study.reward or total < 2:
+        return None
+    amount = share_of_reward(study.reward, 1, total)
+    return TaskPay(amount, is_rounded=amount * total != study.reward)
+
+
 def highest_fee(channels: Collection[Channel]) -> Decimal:
     """Return the highest fee of the channels that are not closed, in percent."""
     fees = [
@@ -127,18 +154,74 @@ class Spending:
         """What was paid so far, with fees."""
         return self.paid + self.fees
 
+
+@dataclass(frozen=True)
+class StudyCosts:
+    """What a study has cost and will cost, each with fees.
+
+    `to_come` is for responses of the plan that nobody has to be paid for yet. It is None if the
+    study does not say what a response costs.
+    """
+
+    currency: str
+    spent: Decimal
+    fees: Decimal
+    owed: Decimal
+    owed_to: int
+    to_come: Decimal | None
+
     @property
-    def forecast(self) -> Decimal | None:
-        """What the study will have cost once all responses of the plan are collected and paid."""
-        return None if self.committed is None else self.spent + self.committed
+    def total(self) -> Decimal | None:
+        """The forecast of what the study will have cost once everything is collected and paid."""
+        return None if self.to_come is None else self.spent + self.owed + self.to_come
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """A study's ledger with its costs, which is what pages about money show.
+
+    `plan` is the study as read with `plan_counts`.
+    """
+
+    ledger: Ledger
+    plan: Study
+
+    @cached_property
+    def costs(self) -> StudyCosts | None:
+        """What the study has cost and will cost; None if it states no reward."""
+        if self.plan.reward is None:
+            return None
+        money, owed = self.ledger.money, self.ledger.owed
+        so_far = _spending(self.plan, _Paid(money.rewards, money.fees, money.for_plan))
+        with_fees = (owed.amount + owed.fees).quantize(CENT)
+        committed = so_far.committed
+        return StudyCosts(
+            currency=self.plan.currency,
+            spent=so_far.spent,
+            fees=so_far.fees,
+            owed=with_fees,
+            owed_to=self.ledger.unpaid,
+            to_come=None if committed is None else max(Decimal("0.00"), committed - with_fees),
+        )
+
+
+def accounts(study: Study, wanted: Q | None = None) -> Accounts:
+    """Return the current ledger of a study, in which `wanted` searches, with what it costs."""
+    plans = Study.objects.filter(pk=study.pk).annotate(**plan_counts(), read_at=Now())
+    plan: Any = plans.get()
+    return Accounts(ledger(study, plan.read_at, wanted), plan)
 
 
 def plan_counts() -> dict[str, Any]:
     """Return what `spending_of` needs to know about studies, as expressions of a query."""
     places = Place.objects.filter(study=OuterRef("pk"))
+    open_channels = Channel.objects.filter(study=OuterRef("pk"), closed_at=None).order_by()
+    stated = Cast(NullIf(KeyTextTransform("fee_percent", "settings"), Value("")), _PERCENT)
+    fees = open_channels.values("study").annotate(highest=Max(stated)).values("highest")
     return {
         "places_total": count_of(places),
         "completed": count_of(places.filter(completed_at__isnull=False)),
+        "fee_percent": Coalesce(Subquery(fees), Decimal(0), output_field=_PERCENT),
     }
 
 
@@ -149,16 +232,8 @@ def spending(study: Study) -> Spending:
 
 def spending_of(studies: Collection[Study]) -> dict[str, Spending]:
     """Return the spending of studies that were read with `plan_counts`, by key."""
-    studies = list(studies)
-    channels = Channel.objects.filter(study__in=[study.pk for study in studies])
-    by_study: dict[str, list[Channel]] = {study.pk: [] for study in studies}
-    for channel in channels:
-        by_study[channel.study_id].append(channel)
-    paid = _paid(list(by_study), {channel.pk: channel for channel in channels})
-    return {
-        study.pk: _spending(study, paid.get(study.pk, _Paid()), highest_fee(by_study[study.pk]))
-        for study in studies
-    }
+    paid = _paid([study.pk for study in studies])
+    return {study.pk: _spending(study, paid.get(study.pk, _Paid())) for study in studies}
 
 
 @dataclass(frozen=True)
@@ -170,21 +245,22 @@ class _Paid:
     for_plan: Decimal = Decimal(0)
 
 
-def _spending(study: Study, paid: _Paid, fee_percent: Decimal) -> Spending:
-    committed = _committed(study, paid.for_plan, fee_percent)
+def _spending(study: Any, paid: _Paid) -> Spending:
+    committed = _committed(study, paid.for_plan)
     return Spending(paid.amount.quantize(CENT), paid.fees.quantize(CENT), committed)
 
 
-def _paid(studies: list[str], channels: dict[int, Channel]) -> dict[str, _Paid]:
+def _paid(studies: list[str]) -> dict[str, _Paid]:
+    of_channel = "participation__submission__channel__settings"
     rows = (
         Payment.objects.filter(participation__study__in=studies, status__in=PAID)
         .order_by()
-        .values_list("participation__study", "participation__submission__channel", "kind")
+        .annotate(fee_percent=KeyTextTransform("fee_percent", of_channel))
+        .values_list("participation__study", "fee_percent", "kind")
         .annotate(amount=Sum("amount"))
     )
     totals: dict[str, _Paid] = {}
-    for study, channel, kind, summed in rows:
-        stated = channels[channel].settings.get("fee_percent") if channel in channels else None
+    for study, stated, kind, summed in rows:
         amount = Decimal(str(summed))
         fees = amount * Decimal(str(stated or 0)) / 100
         earlier = totals.get(study, _Paid())
@@ -195,14 +271,14 @@ def _paid(studies: list[str], channels: dict[int, Channel]) -> dict[str, _Paid]:
     return totals
 
 
-def _committed(study: Study, paid: Decimal, fee_percent: Decimal) -> Decimal | None:
+def _committed(study: Any, paid: Decimal) -> Decimal | None:
     """Return the cost of what is still to be paid; a closed study collects nothing more."""
     if study.status == Study.Status.DRAFT:
         return Decimal(0).quantize(CENT)
     reward = per_response(study)
     if reward is None:
         return None
-    total: Decimal = reward * _responses(study) * (1 + fee_percent / 100)
+    total: Decimal = reward * _responses(study) * (1 + study.fee_percent / 100)
     return max(Decimal(0), total - paid).quantize(CENT)
 
 

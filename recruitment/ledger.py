@@ -1,7 +1,7 @@
 """The ledger: the work, the platform status and the payments of every submission."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cached_property, reduce
@@ -30,7 +30,6 @@ from annotation.counts import (
     RatingCounts,
     counts_by_participation,
     first_flag,
-    progress_of,
 )
 from annotation.models import HIT, Assignment, Participation, Place, Rating
 from annotation.models.rating import MAIN_FIRST
@@ -87,14 +86,15 @@ class PaidWork:
     """What was paid for one submission, and for what. The fields are columns of a query."""
 
     paid: Decimal
-    hits: int
+    # The part of it that is no bonus.
+    paid_for_plan: Decimal
     consented_at: datetime | None
     until: datetime | None
     fee_percent: str | None
 
     @property
-    def fee(self) -> Decimal:
-        return self.paid * Decimal(self.fee_percent or 0) / 100
+    def fee_share(self) -> Decimal:
+        return Decimal(str(self.fee_percent or 0)) / 100
 
     @property
     def hourly_rate(self) -> Decimal | None:
@@ -112,12 +112,13 @@ def _per_hour(paid: Decimal, time: timedelta | None) -> Decimal | None:
 
 @dataclass(frozen=True)
 class Money:
-    """The cost so far with fees, the estimated remaining cost, and the hourly pay."""
+    """What was paid, the fees on it, and the hourly pay. `recruitment.costs` has what is to come."""
 
     currency: str
     rewards: Decimal
     fees: Decimal
-    remaining_cost: Decimal | None
+    # What was paid with fees for work of the plan: all but bonuses.
+    for_plan: Decimal
     median_hourly_rate: Decimal | None
     promised_hourly_rate: Decimal | None
 
@@ -133,11 +134,20 @@ class Money:
 
 @dataclass(frozen=True)
 class Totals:
-    """How many participants a study has, how many are on which list, and what cannot be verified."""
+    """How many participants a study has, how many of them a search found, and what they are."""
 
     participants: int
+    matching: int
     unverified: int
     listed: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Owed:
+    """What is owed to participants, and the fees that will be due on it."""
+
+    amount: Decimal = Decimal(0)
+    fees: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True)
@@ -149,12 +159,19 @@ class Ledger:
 
     study: Study
     now: datetime
+    # Which participants a search wants.
+    wanted: Q = field(default_factory=Q)
 
     @cached_property
     def people(self) -> QuerySet[Participation]:
         """All participations, in the order in which they began."""
         conditions = _conditions(self.study, self.now)
         return Participation.objects.filter(study=self.study).alias(**conditions).order_by("pk")
+
+    @property
+    def matches(self) -> QuerySet[Participation]:
+        """The participations that the search wants."""
+        return self._matching(self.wanted)
 
     def listed(self, name: str) -> QuerySet[Participation]:
         """Return the participations that are on a list."""
@@ -170,9 +187,12 @@ class Ledger:
             f"on_{name}": Count("pk", filter=which) for name, which in _lists(self.study).items()
         }
         unverified = Count("pk", filter=~Q(address=""))
-        row = self.people.order_by().aggregate(n=Count("pk"), unverified=unverified, **on_list)
+        matching = Count("pk", filter=self.wanted) if self.wanted else Count("pk")
+        row = self.people.order_by().aggregate(
+            n=Count("pk"), matching=matching, unverified=unverified, **on_list
+        )
         listed = {name: row.get(f"on_{name}", 0) for name in LISTS}
-        return Totals(row["n"], row["unverified"], listed)
+        return Totals(row["n"], row["matching"], row["unverified"], listed)
 
     def rows_of(self, people: QuerySet[Participation]) -> list[LedgerRow]:
         """Return one row per submission, with a fixed number of statements."""
@@ -192,12 +212,16 @@ class Ledger:
             {name: [row for row in rows if row.has(f"on_{name}")][:MAX_LISTED] for name in lists},
         )
 
+    @property
+    def unpaid(self) -> int:
+        """Number of those who await payment."""
+        return self.totals.listed["awaiting_payment"] + self.totals.listed["screened_out"]
+
     @cached_property
-    def owed(self) -> Decimal:
+    def owed(self) -> Owed:
         """What is owed to all who await payment."""
-        listed = self.totals.listed
-        if not listed["awaiting_payment"] and not listed["screened_out"]:
-            return Decimal(0)
+        if not self.unpaid:
+            return Owed()
         lists = _lists(self.study)
         awaits = (lists[name] for name in ("awaiting_payment", "screened_out") if name in lists)
         people = self._matching(reduce(or_, awaits))
@@ -249,9 +273,9 @@ class FirstRows:
     lists: dict[str, list[LedgerRow]]
 
 
-def ledger(study: Study, now: datetime | None = None) -> Ledger:
-    """Return the current ledger of a study."""
-    return Ledger(study, now or database_now())
+def ledger(study: Study, now: datetime | None = None, wanted: Q | None = None) -> Ledger:
+    """Return the current ledger of a study; ``wanted`` is what `search_for` returns."""
+    return Ledger(study, now or database_now(), wanted or Q())
 
 
 def payable(study: Study) -> list[LedgerRow]:
@@ -260,14 +284,13 @@ def payable(study: Study) -> list[LedgerRow]:
     return [*study_ledger.awaiting_payment, *study_ledger.screened_out]
 
 
-def matching(people: QuerySet[Participation], search: str, status: str) -> QuerySet[Participation]:
-    """Return the participations with this status whose pseudonym, code or submission matches."""
-    if status:
-        people = people.filter(status=status)
+def search_for(search: str, status: str) -> Q:
+    """Return the condition of this status, and of a matching pseudonym, code or submission."""
+    wanted = Q(status=status) if status else Q()
     if search:
         codes = Q(submission__completion_code__iexact=search) | Q(submission_id__iexact=search)
-        people = people.filter(codes | Q(rater__pseudonym__icontains=search))
-    return people
+        wanted &= codes | Q(rater__pseudonym__icontains=search)
+    return wanted
 
 
 def _is(condition: Q) -> Case:
@@ -349,16 +372,23 @@ def _with_ratings(study: Study, which: Q) -> QuerySet[Any]:
     )
 
 
-def _owed_to(people: QuerySet[Participation], reward: Decimal) -> Decimal:
+def _owed_to(people: QuerySet[Participation], reward: Decimal) -> Owed:
     """Sum up what `owed` returns for each person."""
-    for_test = KeyTextTransform("screen_out_reward", "submission__channel__settings")
-    grouped = people.order_by().annotate(for_test=for_test)
-    groups = grouped.values_list("status", "for_test", "submission__owed").annotate(n=Count("pk"))
-    total = Decimal(0)
-    for status, stated, on_leaving, n in groups:
+    settings = "submission__channel__settings"
+    grouped = people.order_by().annotate(
+        for_test=KeyTextTransform("screen_out_reward", settings),
+        fee_percent=KeyTextTransform("fee_percent", settings),
+    )
+    keys = ("status", "for_test", "submission__owed", "fee_percent")
+    amount = fees = Decimal(0)
+    for status, stated, on_leaving, fee_percent, n in grouped.values_list(*keys).annotate(
+        n=Count("pk")
+    ):
         whole = reward if on_leaving is None else on_leaving
-        total += n * (Decimal(stated or 0) if status == Status.SCREENED_OUT else whole)
-    return total
+        sum_of_group = n * (Decimal(stated or 0) if status == Status.SCREENED_OUT else whole)
+        amount += sum_of_group
+        fees += sum_of_group * Decimal(str(fee_percent or 0)) / 100
+    return Owed(amount, fees)
 
 
 def _rows(people: QuerySet[Participation]) -> Iterable[LedgerRow]:
@@ -377,20 +407,20 @@ def _rows(people: QuerySet[Participation]) -> Iterable[LedgerRow]:
 
 def _with_sums(people: QuerySet[Participation]) -> QuerySet[Any]:
     """Annotate the number of completed HITs, and what was paid."""
-    paid = (
-        Payment.objects.filter(participation=OuterRef("pk"), status__in=PAID)
-        .order_by()
-        .values("participation")
-        .annotate(sum=Sum("amount"))
-        .values("sum")
-    )
     done = Assignment.objects.filter(_DONE, participation=OuterRef("pk")).order_by()
     return people.annotate(
         hits=Coalesce(
             Subquery(done.values("participation").annotate(n=Count("pk")).values("n")), 0
         ),
-        paid=Coalesce(Subquery(paid), Decimal(0), output_field=DecimalField()),
+        paid=_sum_of(Payment.objects.all()),
     )
+
+
+def _sum_of(payments: QuerySet[Payment]) -> Coalesce:
+    """Return as an expression the sum of those of these payments that were made to a participant."""
+    made = payments.filter(participation=OuterRef("pk"), status__in=PAID).order_by()
+    sums = made.values("participation").annotate(sum=Sum("amount")).values("sum")
+    return Coalesce(Subquery(sums), Decimal(0), output_field=DecimalField())
 
 
 def is_submitted(participation: Participation) -> bool:
@@ -417,38 +447,23 @@ def _money(study: Study, paid_people: QuerySet[Participation]) -> Money:
     """Sum up the payments. The time of somebody's work ends with the last completed HIT."""
     until = Assignment.objects.filter(participation=OuterRef("pk")).order_by("-completed_at")
     paid = _with_sums(paid_people).annotate(
+        paid_for_plan=_sum_of(Payment.objects.exclude(kind=Payment.Kind.BONUS)),
         until=Subquery(until.filter(completed_at__isnull=False).values("completed_at")[:1]),
         fee_percent=KeyTextTransform("fee_percent", "submission__channel__settings"),
     )
     work = [PaidWork(*row) for row in paid.values_list(*(f.name for f in fields(PaidWork)))]
     rewards = sum((one.paid for one in work), Decimal(0))
-    fees = sum((one.fee for one in work), Decimal(0))
+    fees = sum((one.paid * one.fee_share for one in work), Decimal(0))
+    for_plan = sum((one.paid_for_plan * (1 + one.fee_share) for one in work), Decimal(0))
     rates = [one.hourly_rate for one in work if one.hourly_rate is not None]
     return Money(
         currency=study.currency,
         rewards=rewards.quantize(CENT),
         fees=fees.quantize(CENT),
-        remaining_cost=_remaining_cost(study, sum(one.hits for one in work), rewards + fees),
+        for_plan=for_plan,
         median_hourly_rate=median(rates).quantize(CENT) if rates else None,
         promised_hourly_rate=study.promised_hourly_rate,
     )
-
-
-def _remaining_cost(study: Study, paid_hits: int, spent: Decimal) -> Decimal | None:
-    """Estimate the cost of the remaining places from the average paid so far, or the reward."""
-    if study.reward is None:
-        return None
-    places = progress_of(study)
-    remaining = places.remaining
-    if study.most_answers is not None:
-        remaining = min(remaining, max(0, study.most_answers - places.completed))
-    if paid_hits:
-        cost_per_hit = spent / paid_hits
-    elif study.hits_per_annotator:
-        cost_per_hit = study.reward / study.hits_per_annotator
-    else:
-        return None
-    return (remaining * cost_per_hit).quantize(CENT)
 
 
 def fee_share(participation: Participation) -> Decimal:

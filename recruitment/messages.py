@@ -89,8 +89,8 @@ NO_SIGNED_LINKS = (
 )
 NOT_SET_UP = "Nobody can enter through this channel until you set it up."
 OPEN_BY_DEFAULT = (
-    "Anybody who has the link can enter, as long as no other channel is set up. To let people enter by"
-    " the link beside another channel, set it up here, too."
+    "It closes by itself as soon as another channel is ready. To keep it open beside other channels,"
+    " set it up here."
 )
 OPEN_LINK_REPLACED = (
     "The open link is closed because another channel was set up. Set up the open link as well if"

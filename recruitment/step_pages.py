@@ -17,6 +17,7 @@ from recruitment.admin import (
     make_reference_units,
 )
 from recruitment.costs import forecast, highest_fee
+from recruitment.early_stops import early_stop_rules
 from recruitment.reference_unit_forms import (
     ReferenceUnitsForm,
     labels_forms,
@@ -151,7 +152,13 @@ def cost_context(study: Study) -> dict[str, Any]:
         return {"n_planned": planned, "why_unknown": refusal.message}
     responses = hits * study.ratings_per_hit
     cost = forecast(study, responses=responses, fee_percent=highest_fee(study.channels.all()))
-    return {"n_planned": planned, "hits": hits, "is_planned": hits == planned, "cost": cost}
+    return {
+        "n_planned": planned,
+        "hits": hits,
+        "is_planned": hits == planned,
+        "cost": cost,
+        "early_stop_rules": early_stop_rules(study, hits),
+    }
 
 
 def _hits(study: Study, planned: int) -> int:

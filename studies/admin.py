@@ -29,6 +29,7 @@ from studies.admin_lookups import DeclaredLookups
 from studies.members import Members, MembershipForm
 from studies.models import Criterion, Dataset, Generation, Membership, Study, StudySystem, System
 from studies.models.settings import SETTINGS
+from studies.order_fields import CountsFromOne
 from studies.services import (
     FROZEN_FIELDS,
     create_study,
@@ -115,7 +116,7 @@ class FrozenInline(_ForResearchers):
         return self.has_change_permission(request, obj)
 
 
-class CriterionInline(FrozenInline, CriterionStacked):
+class CriterionInline(CountsFromOne, FrozenInline, CriterionStacked):
     model = Criterion
     extra = 0
     min_num = 1
@@ -140,7 +141,7 @@ class SystemsOfDataset(SystemFormSet):
             )
 
 
-class SystemInline(FrozenInline, SystemStacked):
+class SystemInline(CountsFromOne, FrozenInline, SystemStacked):
     model = StudySystem
     formset = SystemsOfDataset
     extra = 0

@@ -31,7 +31,7 @@ from annotation.messages import (
     TOO_MANY_PEOPLE,
 )
 from annotation.models import HIT, Assignment, Participation, Place, Rating
-from annotation.selectors import AnnotatorProgress, gold_check_for, missing_units
+from annotation.selectors import AnnotatorProgress, gold_check_for, may_go_back, missing_units
 from annotation.services.addresses import has_room
 from annotation.services.tallies import set_flags
 from studies.freshness import changes_noted
@@ -52,12 +52,14 @@ class Work:
     """An assignment that holds a place, whether it was just created, and the annotator's progress.
 
     `has_unfinished` is true if the annotator started earlier HITs and did not complete all of them.
+    `previous` is the public id of the task completed before, if its answers can be corrected.
     """
 
     assignment: Assignment
     is_new: bool
     progress: AnnotatorProgress
     has_unfinished: bool = False
+    previous: str = ""
 
 
 def take_place(*, participation: Participation, now: datetime | None = None) -> Assignment:
@@ -97,9 +99,10 @@ def _find_work(participation: Participation, now: datetime | None, *, wait: bool
     progress = AnnotatorProgress(
         person.hits_completed, min(study.hits_per_annotator or person.hits_total, person.hits_total)
     )
+    previous = (person.last_task or "") if may_go_back(study) else ""
     if person.held is not None and study.status != Study.Status.CLOSED:
         _extend(person, person.held)
-        return Work(person.held, is_new=False, progress=progress)
+        return Work(person.held, is_new=False, progress=progress, previous=previous)
     _check_is_open(study)
     _check_limits(person)
     # Skip locked rows on the first attempt, so that annotators do not queue behind one another.
@@ -113,6 +116,7 @@ def _find_work(participation: Participation, now: datetime | None, *, wait: bool
         is_new=free.abandoned_assignment_id is None,
         progress=progress,
         has_unfinished=person.hits_started > person.hits_completed,
+        previous=previous,
     )
 
 

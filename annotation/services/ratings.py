@@ -10,9 +10,24 @@ from typing import NamedTuple
 from django.db.models.functions import Now
 
 from annotation.hot_path_sql import complete_place, insert, ratings_of
-from annotation.messages import EXCLUDED, LATE, LEFT, NO_ANSWER, NOT_A_LABEL, SURPLUS, Note
+from annotation.messages import (
+    EXCLUDED,
+    LATE,
+    LEFT,
+    NO_ANSWER,
+    NOT_A_LABEL,
+    SURPLUS,
+    TASK_STAYS,
+    Note,
+)
 from annotation.models import Assignment, HITUnit, Participation, Place, Rating, ScreeningAttempt
-from annotation.selectors import UnitProgress, Worksheet, is_a_first, may_stop
+from annotation.selectors import (
+    UnitProgress,
+    Worksheet,
+    is_a_first,
+    may_stop,
+    mixes_in_checks,
+)
 from annotation.services.places import (
     close_assignment,
     complete_if_full,
@@ -88,9 +103,11 @@ def submit_ratings(
     is kept and flagged. Of the worksheet, only the units are used. Raises `DomainError` if there
     is no answer, or if a label is not on its scale.
 
-    Locks the HIT's places, as does everything that changes the answers of a HIT. A gold check is
-    graded only when its HIT is complete. Until then an answer can be corrected, and the annotator
-    cannot tell which unit is the check.
+    Locks the HIT's places, as does everything that changes the answers of a HIT. A correction of a
+    completed HIT takes over the earlier answer's place and flags, so nothing else changes: neither
+    R nor pay. A gold check is graded only when its HIT is complete. Until then an answer can be
+    corrected, and the annotator cannot tell which unit is the check. Therefore a study with gold
+    checks refuses corrections of a HIT, with or without a check, once the next one was opened.
     """
     if not answers:
         raise DomainError("no_answer", NO_ANSWER, status=400)
@@ -161,9 +178,11 @@ class _LockedAnswers:
             now = now or locked_at
         self.places = lock_places(assignment=self.assignment, now=now)
         self.now = self.places.now
-        self.ratings = ratings_of(self.assignment)
+        stored = ratings_of(self.assignment)
+        self.ratings = stored.rows
         self.sheet = sheet.with_ratings(self.ratings)
         self.study = self.assignment.hit.study
+        self.stays = stored.is_earlier and mixes_in_checks(self.study)
         self.by_units = self.study.abandoned == Study.Abandoned.UNITS and not self.is_test
         self.is_excluded = self.assignment.status == Assignment.Status.EXCLUDED
         self.stored: dict[Criterion, StoredAnswer] = {}
@@ -176,6 +195,8 @@ class _LockedAnswers:
         if stored is not None:
             self.stored[criterion] = StoredAnswer(stored, Outcome.REPEATED)
             return self._complete_if_held()
+        if self.stays:
+            raise DomainError("task_stays", TASK_STAYS)
         rating = _new_rating(self.assignment, hit_unit, criterion, answer)
         rating.label, rating.created_at = label, self.now
         current = next((row for row in earlier if not row.superseded), None)

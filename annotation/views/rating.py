@@ -14,13 +14,14 @@ from annotation.hot_path_sql import unit_with_texts
 from annotation.messages import CHECKS_MISSED, DAMAGED_ANSWER, PLACE_LOST, Note
 from annotation.models import Assignment, Participation, ScreeningAttempt
 from annotation.selectors import (
-    AnnotatorProgress,
+    TaskPosition,
     Worksheet,
     is_a_first,
-    latest_assignment,
     lost_previous_place,
     may_stop,
-    progress_of,
+    mixes_in_checks,
+    task_position_of,
+    task_to_correct,
     worksheet,
     worksheet_of,
 )
@@ -56,7 +57,7 @@ def rate(request: HttpRequest, study_id: str) -> HttpResponse:
         request,
         sheet,
         sheet.first_open or max(sheet.hit_units),
-        hits=work.progress,
+        task_position=TaskPosition(work.progress.completed + 1, work.progress.total, work.previous),
         notice=PLACE_LOST if may_have_lost and lost_previous_place(work.assignment) else None,
     )
 
@@ -80,25 +81,31 @@ def _step(request: HttpRequest, participation: Participation) -> HttpResponse:
         return page
     sheet = worksheet(page)
     position = sheet.first_open or max(sheet.hit_units)
-    return _page(request, sheet, position, hits=AnnotatorProgress(0, 1))
+    return _page(request, sheet, position, task_position=TaskPosition(number=1, total=1))
 
 
 @require_safe
 @annotator_page
-def look_back(request: HttpRequest, study_id: str, position: int) -> HttpResponse:
-    """Show an answered unit of the current HIT, so that it can be corrected. Takes no place."""
+def look_back(
+    request: HttpRequest, study_id: str, position: int | None = None, task: str | None = None
+) -> HttpResponse:
+    """Show an answered unit, so that it can be corrected. Takes no place.
+
+    By default, it is the last answered unit of the latest HIT.
+    """
     participation = current_participation(request, study_id)
     if participation is None:
         return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
-    assignment = latest_assignment(participation)
-    if assignment is None or participation.status != Participation.Status.ACTIVE:
+    assignment = task_to_correct(participation, task)
+    if assignment is None:
         return redirect("annotation:rate", study_id)
     # The participation and its study are already loaded, so the selectors need not query them.
     assignment.participation, assignment.hit.study = participation, participation.study
     sheet = worksheet(assignment)
+    position = max(sheet.answered, default=0) if position is None else position
     if position not in sheet.answered:
         return redirect("annotation:rate", study_id)
-    return _page(request, sheet, position, hits=progress_of(participation))
+    return _page(request, sheet, position, task_position=task_position_of(assignment))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -152,13 +159,11 @@ def _refused(
     refusal: DomainError,
 ) -> HttpResponse:
     """Return the page again with what was chosen, and why it was refused."""
-    participation = assignment.participation
-    assert participation is not None
     return _page(
         request,
         worksheet(assignment),
         position,
-        hits=progress_of(participation),
+        task_position=task_position_of(assignment),
         submitted={criterion.pk: answer.shown_label for criterion, answer in answers.items()},
         refusal=refusal,
     )
@@ -169,14 +174,13 @@ def _page(
     sheet: Worksheet,
     position: int,
     *,
-    hits: AnnotatorProgress,
+    task_position: TaskPosition,
     submitted: Mapping[int, str] | None = None,
     refusal: DomainError | None = None,
     notice: Note | None = None,
 ) -> HttpResponse:
     assignment, participation = sheet.assignment, sheet.assignment.participation
     study = assignment.hit.study
-    is_completed = assignment.status == Assignment.Status.COMPLETED
     is_warned = participation is not None and participation.warned_at is not None
     context = {
         "study": study,
@@ -186,11 +190,13 @@ def _page(
         "assignment": assignment.public_id,
         "position": position,
         "client_key": uuid4(),
-        "hit": hits.completed if is_completed else hits.completed + 1,
-        "hits": hits.total,
+        "hit": task_position.number,
+        "hits": task_position.total,
+        "previous_task": task_position.previous,
+        "stays": not assignment.stage and mixes_in_checks(study),
         "needed": _pass_mark(assignment),
         "feedback": [feedback_on(*verdict) for verdict in training_feedback(sheet, position)],
-        "may_stop": may_stop(sheet, hits.completed),
+        "may_stop": may_stop(sheet, task_position.number - 1),
         "notice": CHECKS_MISSED if is_warned else notice,
         "refusal": refusal,
     }

@@ -20,22 +20,34 @@ class PayClaim(StrEnum):
     SEND = "send"
     SHOW = "show"
     UNASKED = "unasked"
+    OWN = "own"
 
 
 CHOICES = {
     PayClaim.SEND: "They send their code to the address below",
     PayClaim.SHOW: "They show their code to the person who invited them",
     PayClaim.UNASKED: "You pay all invited people; nobody has to ask",
+    PayClaim.OWN: "In another way, which you describe below",
 }
 AT_THE_END = {
     PayClaim.SEND: "To be paid {amount}, send this code to {contact}.",
     PayClaim.SHOW: "To be paid {amount}, show this code to the person who invited you.",
     PayClaim.UNASKED: "The person who invited you pays you {amount}. You do not have to ask.",
+    PayClaim.OWN: "You are paid {amount}. {instruction}",
 }
 AT_THE_START = {
     PayClaim.SEND: "At the end you get a code. You send it to {contact} to be paid.",
     PayClaim.SHOW: "At the end you get a code. You show it to the person who invited you to be paid.",
     PayClaim.UNASKED: "The person who invited you pays you. You do not have to ask.",
+    PayClaim.OWN: "At the end you get a code. {instruction}",
+}
+MAX_INSTRUCTION = 600
+
+
+# The field that a choice needs, and what to say if it is empty.
+NEEDS = {
+    PayClaim.SEND: ("pay_contact", "Enter the address to which participants send their code."),
+    PayClaim.OWN: ("pay_instruction", "Write what participants do to be paid, and by when."),
 }
 
 
@@ -54,6 +66,14 @@ class PayClaimSettings(forms.Form):
         help_text="An email address, or another address at which you read messages. The last page"
         " shows it.",
     )
+    pay_instruction = forms.CharField(
+        label="What participants do to be paid",
+        required=False,
+        max_length=MAX_INSTRUCTION,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="For payment in another way, such as a bank transfer or vouchers: what they do with"
+        " their code, and by when. They read it before they begin and beside their code at the end.",
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -65,9 +85,9 @@ class PayClaimSettings(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if cleaned.get("pay_claim") == PayClaim.SEND and not cleaned.get("pay_contact"):
-            sentence = "Enter the address to which participants send their code."
-            self.add_error("pay_contact", forms.ValidationError(sentence, code="required"))
+        name, sentence = NEEDS.get(cleaned.get("pay_claim", ""), ("", ""))
+        if name in cleaned and not cleaned[name]:
+            self.add_error(name, forms.ValidationError(sentence, code="required"))
         return cleaned
 
 
@@ -91,9 +111,7 @@ def _at_the_end(channel: Channel, submission: Submission) -> str:
         return ""
     # Somebody who does not know better asks the person from whom the link came.
     claim = pay_claim(channel) or PayClaim.SHOW
-    return AT_THE_END[claim].format(
-        amount=f"{amount} {study.currency}", contact=channel.settings.get("pay_contact", "")
-    )
+    return AT_THE_END[claim].format(amount=f"{amount} {study.currency}", **_stated(channel))
 
 
 def claim_at_the_start(channel: Channel) -> str:
@@ -101,4 +119,11 @@ def claim_at_the_start(channel: Channel) -> str:
     claim = pay_claim(channel)
     if claim is None or not channel.study.reward:
         return ""
-    return AT_THE_START[claim].format(contact=channel.settings.get("pay_contact", ""))
+    return AT_THE_START[claim].format(**_stated(channel))
+
+
+def _stated(channel: Channel) -> dict[str, str]:
+    return {
+        "contact": channel.settings.get("pay_contact", ""),
+        "instruction": channel.settings.get("pay_instruction", ""),
+    }

@@ -1,7 +1,7 @@
 """Leaving a study, at its end or between two HITs, and the amount that is owed then."""
 
 from datetime import datetime
-from decimal import ROUND_UP, Decimal
+from decimal import Decimal
 
 from django.db import transaction
 
@@ -9,6 +9,7 @@ from annotation.models import Participation
 from annotation.selectors import hits_of_visit, progress_of
 from annotation.services.exclusion import stop_work
 from annotation.services.places import has_work
+from recruitment.costs import share_of_reward
 from recruitment.messages import NOTHING_COMPLETED, ONE_PAYMENT_FOR_ALL
 from recruitment.models import Channel, Submission
 from recruitment.platforms import Ending, ReturnInstructions, get_platform
@@ -39,7 +40,7 @@ def owed_on_leaving(participation: Participation) -> Decimal | None:
     is_share = study.hits_per_annotator is not None and completed < progress.total
     if reward is None or not is_share or not has_work(participation):
         return reward
-    return (reward * completed / progress.total).quantize(Decimal("0.01"), ROUND_UP)
+    return share_of_reward(reward, completed, progress.total)
 
 
 def leave_early(*, participation: Participation, now: datetime | None = None) -> None:

@@ -17,10 +17,11 @@ from annotation.views.participation_cookie import (
     remember,
     study_at,
 )
+from recruitment.costs import TaskPay, pay_per_task
 from recruitment.forms import ConsentForm
 from recruitment.messages import CHOOSE, CONSENT_CHANGED, DRY_RUN_ONLY
 from recruitment.models import Channel
-from recruitment.platforms import Ending, PlatformEntry, Reentry, get_platform
+from recruitment.platforms import Ending, Platform, PlatformEntry, Reentry, get_platform
 from recruitment.platforms.open_link import new_entry_token
 from recruitment.services.entry import Entrant, give_consent
 from recruitment.services.platform_sync import enqueue_confirmation
@@ -137,9 +138,16 @@ def about_channel(channel: Channel) -> dict[str, Any]:
     platform = get_platform(channel.provider)
     return {
         "privacy_notice": platform.privacy_notice(channel),
-        "pays_per_task": platform.paid_per == Participation.PaidPer.HIT,
         "pay_claim": platform.claim_at_the_start(channel),
+        "task_pay": _task_pay(channel.study, platform),
     }
+
+
+def _task_pay(study: Study, platform: Platform) -> TaskPay | None:
+    """Return what each task pays to somebody who stops early, if this channel pays per task."""
+    if platform.paid_per != Participation.PaidPer.HIT:
+        return None
+    return pay_per_task(study, study.hits.main().count())
 
 
 def _version_number(study: Study) -> int:

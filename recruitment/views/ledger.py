@@ -11,15 +11,14 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.models import Participation
 from annotation.services.screening import check_records
-from recruitment.costs import spending
+from recruitment.costs import accounts
 from recruitment.ledger import (
     FirstRows,
     Ledger,
     LedgerRow,
-    ledger,
-    matching,
     pays_by_platform,
     platform_title,
+    search_for,
 )
 from recruitment.models import Payment
 from recruitment.services.payments import settle_payment
@@ -68,6 +67,15 @@ LISTS = (
         "release",
     ),
 )
+# What is told in one line of the lists that are empty.
+NOBODY = {
+    "paid_without_data": "nobody was paid without data",
+    "awaiting_payment": "nobody waits to be paid",
+    "surplus": "no work is surplus",
+    "late": "no answers came late",
+    "screened_out": "nobody is owed pay for a failed test",
+    "stuck": "nobody is stuck in a task",
+}
 LABELS = {
     "settle": "Mark as settled",
     "release": "Free the place",
@@ -79,20 +87,20 @@ LABELS = {
 @researchers_only
 def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id, Right.READ)
-    entries, search, status = ledger(study), *_wanted(request)
-    people = matching(entries.people, search, status)
-    paginator = Paginator(people, PER_PAGE)
-    if not search and not status:
-        paginator.count = entries.totals.participants
+    search, status = _wanted(request)
+    accounting = accounts(study, search_for(search, status))
+    entries = accounting.ledger
+    paginator = Paginator(entries.matches, PER_PAGE)
+    paginator.count = entries.totals.matching
     page = paginator.get_page(request.GET.get("page_number"))
     rows = entries.first_rows(cast(QuerySet[Participation], page.object_list))
     unknown = Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED)
     context = {
         "study": study,
         "money": entries.money,
-        "spending": spending(study) if study.reward is not None else None,
-        "payable": _payable(entries),
+        "costs": accounting.costs,
         "lists": _lists(entries, rows),
+        "nothing_waits": _nothing_waits(entries),
         "unknown": unknown.select_related("participation__rater"),
         "participants": _participants(study, rows.page),
         "page": page,
@@ -100,7 +108,6 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
         "status": status,
         "statuses": Participation.Status.choices,
         "is_unverified": bool(entries.totals.unverified),
-        "has_reward": study.reward is not None,
         "is_owner": held_right(request.user, study) >= Right.OWN,
     }
     return render(request, "recruitment/ledger.html", context)
@@ -113,7 +120,7 @@ def _wanted(request: HttpRequest) -> tuple[str, str]:
 
 
 def _lists(entries: Ledger, rows: FirstRows) -> list[tuple[str, str, str, int, list[Any]]]:
-    """Return each list with its number of rows, of which the page shows the first."""
+    """Return each list that has rows, with their number; the page shows the first of them."""
     currency = entries.study.currency
     return [
         (
@@ -124,19 +131,18 @@ def _lists(entries: Ledger, rows: FirstRows) -> list[tuple[str, str, str, int, l
             [_row(row) | _row_action(row, action, currency) for row in rows.lists.get(name, ())],
         )
         for name, title, sentence, action in LISTS
+        if entries.totals.listed[name]
     ]
+
+
+def _nothing_waits(entries: Ledger) -> str:
+    """Return the lists that are empty in words, each of which has a sentence of its own if not."""
+    return ", ".join(NOBODY[name] for name, n in entries.totals.listed.items() if not n)
 
 
 def _participants(study: Study, rows: list[LedgerRow]) -> list[dict[str, Any]]:
     records = check_records(study.pk, raters=[row.participation.rater_id for row in rows])
     return [_row(row) | {"checks": records.get(row.participation.rater_id)} for row in rows]
-
-
-def _payable(entries: Ledger) -> dict[str, Any]:
-    """Return how many participants await payment, and what they are owed together."""
-    listed = entries.totals.listed
-    people = listed["awaiting_payment"] + listed["screened_out"]
-    return {"people": people, "owed": entries.owed}
 
 
 def _row_action(row: LedgerRow, action: str, currency: str) -> dict[str, str]:

@@ -142,8 +142,8 @@ def _told(paid: Paid) -> str:
     """Say what was done about payments."""
     recorded = f"{counted(paid.recorded, 'payment was', 'payments were')} recorded."
     requested = (
-        f"{counted(paid.requested, 'payment was', 'payments were')} requested. The ledger shows"
-        f" {'it' if paid.requested == 1 else 'them'} once the platform has answered."
+        f"{counted(paid.requested, 'payment was', 'payments were')} requested. The page Participants & payments"
+        f" shows {'it' if paid.requested == 1 else 'them'} once the platform has answered."
     )
     return " ".join([recorded] * bool(paid.recorded) + [requested] * bool(paid.requested))
 

@@ -15,6 +15,8 @@
   });
   form.addEventListener("click", (event) => {
     const button = event.target.closest("[data-preview-page]");
-    if (button) shown = button;
+    if (!button) return;
+    shown = button;
+    form.querySelector("[data-full-size]").value = button.value;
   });
 })();

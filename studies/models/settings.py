@@ -227,8 +227,8 @@ class FreeSettings(models.Model):
         "ratings per task (R)",
         default=3,
         validators=between(1, 1000),
-        help_text="How many annotators complete each task. The number can be increased later, but not"
-        " decreased.",
+        help_text="Each task is completed by exactly this many annotators. To get more answers"
+        " later, raise R, which also works while the study runs; it cannot be lowered then.",
     )
     annotators_per_address = models.PositiveIntegerField(
         "maximum annotators per internet address",
@@ -276,7 +276,8 @@ class FreeSettings(models.Model):
         null=True,
         blank=True,
         validators=between(Decimal(0), MAX_HOURLY_RATE),
-        help_text="The ledger warns if the median hourly pay falls below this rate.",
+        help_text="The page Participants & payments warns if the median hourly pay falls below this"
+        " rate.",
     )
 
     class Meta:

@@ -133,8 +133,9 @@ class Structure(HTMLParser):
         self.parts.append(f"</{tag}>")
 
     def _masked(self, value: str) -> str:
-        # The address of the page after the last unit has no number.
-        return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}|(?<=/)\d+/$|\d+", "", value)
+        # The address of the page after the last unit has neither its task nor a number.
+        addressed = r"(?<=/)task/[0-9a-z]{12}/\d+/$|(?<=/)\d+/$"
+        return re.sub(rf"[0-9a-f]{{8}}-[0-9a-f-]{{27}}|{addressed}|\d+", "", value)
 
 
 def structure(page: str) -> list[str]:

@@ -21,6 +21,8 @@ ANONYMOUS = {
     "recruitment:end",
     "annotation:rate",
     "annotation:rate-position",
+    "annotation:rate-task",
+    "annotation:rate-task-position",
     "annotation:answer",
     "annotation:guidelines",
     "recruitment:arrive",
@@ -84,6 +86,7 @@ def test_no_address_takes_a_row_number():
     numbered = {
         name
         for name, route, _ in patterns(get_resolver())
-        if "<int:" in route and name not in {"annotation:rate-position"}
+        if "<int:" in route
+        and name not in {"annotation:rate-position", "annotation:rate-task-position"}
     }
     assert numbered == {n for n in numbered if n.startswith("admin:auth_")}

@@ -99,6 +99,50 @@ def test_undo_goes_back_and_a_correction_supersedes(chromium_page: Page, live_se
     assert Rating.objects.filter(superseded=False).count() == 1
 
 
+def test_undo_goes_back_to_the_task_before(chromium_page: Page, live_server):
+    page, study = chromium_page, make_open_study(instances=2, comparisons_per_hit=1)
+    enter(page, live_server, study)
+    expect(page.locator("#previous")).to_have_count(0)
+    page.keyboard.press("1")
+    page.keyboard.press("n")
+    expect(page.locator(".task")).to_contain_text("Task 2")
+    page.keyboard.press("u")
+    expect(page.locator(".task")).to_contain_text("Task 1")
+    expect(page.get_by_role("radio", name="Left is better")).to_be_checked()
+    page.keyboard.press("3")
+    expect(page.locator("#status .saved")).to_be_visible()
+    page.keyboard.press("n")
+    expect(page.locator(".task")).to_contain_text("Task 2")
+    assert list(Rating.objects.filter(superseded=True).values_list("position", flat=True)) == [1]
+    assert Rating.objects.filter(superseded=False).count() == 1
+
+
+@pytest.mark.parametrize("width", [1440, 1000, 360])
+def test_the_way_on_is_at_one_place_on_every_page(chromium_page: Page, live_server, width):
+    page, study = chromium_page, make_open_study(instances=2, comparisons_per_hit=1)
+    page.set_viewport_size({"width": width, "height": 800})
+    places = set()
+
+    def look() -> None:
+        box = page.locator(".next :is(a, button)").bounding_box()
+        assert box is not None
+        places.add((round(box["x"] + box["width"]), round(box["y"] + box["height"])))
+
+    page.goto(f"{live_server.url}/s/{study.pk}/")
+    page.get_by_role("button", name="I agree").click()
+    page.get_by_role("button", name="Start").wait_for()
+    look()
+    page.get_by_role("button", name="Start").click()
+    for _ in range(2):
+        at_unit(page, 1)
+        look()
+        page.locator("input[type=radio]").first.check(force=True)
+        expect_status(page, "saved")
+        look()
+        page.get_by_role("link", name="Next task").click()
+    assert len(places) == 1
+
+
 def test_reload_the_back_button_and_a_second_tab_do_no_harm(
     chromium_page: Page, context: BrowserContext, live_server
 ):

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from studies.models import Generation, Membership, Study
@@ -174,3 +175,41 @@ def test_templates_fit(chromium_page: Page, live_server: Any, ruth: User):
     look(chromium_page)
     chromium_page.get_by_role("button", name="Use this template").first.click()
     expect(chromium_page.locator("[data-step=data]")).to_be_visible()
+
+
+def test_the_desktop_in_the_preview_has_both_columns_and_opens_in_full_size(
+    chromium_page: Page, live_server: Any, ruth: User
+):
+    page, study = chromium_page, make_open_study(instances=1, member=ruth)
+    log_in(page, live_server.url)
+    page.goto(live_server.url + reverse("studies:task", args=[study.pk]))
+    frame = page.frame_locator("iframe[name=preview]")
+    sides = frame.locator(".pair article")
+    expect(sides).to_have_count(2)
+    first, second = sides.first.bounding_box(), sides.last.bounding_box()
+    screen = page.locator(".screen").bounding_box()
+    assert first is not None
+    assert second is not None
+    assert screen is not None
+    assert first["y"] == second["y"]
+    assert second["x"] + second["width"] <= screen["x"] + screen["width"]
+    press(page, "Guidelines")
+    with page.context.expect_page() as opened:
+        press(page, "Open in full size, in a new tab")
+    expect(opened.value.locator("h2").first).to_have_text("Guidelines")
+
+
+def test_on_a_phone_the_row_of_pages_fades_where_it_goes_on(
+    chromium_page: Page, live_server: Any, ruth: User
+):
+    page, study = chromium_page, make_open_study(instances=1, member=ruth)
+    log_in(page, live_server.url)
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.goto(live_server.url + reverse("recruitment:size", args=[study.pk]))
+    pages = page.locator(".study-nav .pages")
+    assert "gradient" in pages.evaluate("(element) => getComputedStyle(element).maskImage")
+    pages.evaluate("(element) => element.scrollTo(element.scrollWidth, 0)")
+    last, row = pages.locator("a").last.bounding_box(), pages.bounding_box()
+    assert last is not None
+    assert row is not None
+    assert last["x"] + last["width"] <= row["x"] + row["width"] - 40

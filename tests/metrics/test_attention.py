@@ -31,7 +31,7 @@ def codes(study: Study) -> list[str]:
 
 def test_nothing_needs_a_person_at_first(study):
     assert codes(study) == []
-    assert attention_of(study).money.spent == 0
+    assert attention_of(study).costs.spent == 0
 
 
 def test_finished_and_unpaid_work_does(study):

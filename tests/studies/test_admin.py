@@ -84,7 +84,7 @@ def test_it_works(client, researcher):
         **{
             "criteria-TOTAL_FORMS": 1,
             "criteria-0-name": "preference",
-            "criteria-0-position": 0,
+            "criteria-0-position": 1,
             "criteria-0-question": "Which?",
             "criteria-0-scale": "preference:tie",
         },
@@ -179,7 +179,7 @@ def test_an_unknown_scale_is_refused_with_what_is_allowed(client, researcher):
             "criteria-0-id": criterion.pk,
             "criteria-0-study": study.pk,
             "criteria-0-name": "preference",
-            "criteria-0-position": 0,
+            "criteria-0-position": 1,
             "criteria-0-question": "Which?",
             "criteria-0-scale": "stars",
         },

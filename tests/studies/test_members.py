@@ -108,7 +108,7 @@ def system_rows(study: Study, *systems: int) -> dict[str, object]:
     rows = {"study_systems-TOTAL_FORMS": len(systems), "study_systems-INITIAL_FORMS": 0}
     for i, pk in enumerate(systems):
         rows[f"study_systems-{i}-system"] = pk
-        rows[f"study_systems-{i}-position"] = i
+        rows[f"study_systems-{i}-position"] = i + 1
         rows[f"study_systems-{i}-study"] = study.pk
     return rows
 

@@ -50,7 +50,7 @@ def task_of(study: Study, **values: object) -> dict[str, object]:
         "name": criterion.name,
         "question": criterion.question,
         "scale_card": "preference:tie",
-        "position": 0,
+        "position": 1,
     }
     names = ("title", "guidelines", "consent", "source_format", "generation_format", *LABELS)
     fields = {name: getattr(study, name) for name in names}

@@ -61,7 +61,7 @@ class PanelSettings(forms.Form):
         choices=[
             (Reentry.REFUSE, "refuse entry"),
             (Reentry.ASK, "send the participant back to the panel"),
-            (Reentry.FLAG, "allow entry and mark it in the ledger"),
+            (Reentry.FLAG, "allow entry and mark it on Participants & payments"),
         ],
         help_text="If links are not signed, anybody who knows an ID can make up a link.",
     )

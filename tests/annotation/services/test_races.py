@@ -8,9 +8,11 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
+from annotation.hot_path_sql import find_work_of
 from annotation.models import Assignment, Participation, Place, Rating
 from annotation.selectors import hit_units_of
 from annotation.services import ratings
+from annotation.services.exclusion import exclude_work
 from annotation.services.places import NoWorkLeft, take_place
 from annotation.services.ratings import Answer
 from annotation.services.tallies import recount, stored_tallies
@@ -172,3 +174,26 @@ def test_an_answer_repeated_after_a_database_failure_is_stored_once(monkeypatch)
     assert Rating.objects.count() == 1
     assert stored_tallies(study=study) == recount(study=study)
     assert Place.objects.filter(completed_at__isnull=False).count() == 1
+
+
+def test_corrections_of_an_earlier_task_race_with_an_exclusion_and_with_each_other():
+    study = make_open_study(instances=2, ratings_per_hit=1, comparisons_per_hit=1)
+    ann = make_participation(study)
+    earlier = take_place(participation=ann)
+    answer_all(earlier)
+    take_place(participation=ann)
+    hit_unit, criterion = hit_units_of(earlier)[0], study.criteria.get()
+
+    def work(index: int) -> None:
+        if index == THREADS // 2:
+            exclude_work(participation=ann, status="excluded")
+            return
+        answer = Answer(shown_label=str(index % 3 - 1), client_key=f"key-{index}")
+        fresh = find_work_of(earlier.public_id, ann.public_id, study.pk)
+        submit_rating(assignment=fresh, hit_unit=hit_unit, criterion=criterion, answer=answer)
+
+    assert {error for error in race(work) if error is not None} == set()
+    assert Rating.objects.filter(superseded=False).count() == 1
+    assert not Rating.objects.counted().exists()
+    assert not Place.objects.filter(completed_at__isnull=False).exists()
+    assert stored_tallies(study=study) == +recount(study=study)

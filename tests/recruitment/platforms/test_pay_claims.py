@@ -8,6 +8,7 @@ from django.urls import reverse
 from annotation.services.planning import plan_hits
 from recruitment.models import Channel
 from recruitment.platforms import get_platform
+from recruitment.platforms.pay_claims import claim_at_the_start
 from recruitment.services.launch_checks import launch_checks
 from tests.annotation.annotators import Annotator
 from tests.studies.factories import make_open_study, make_study
@@ -129,3 +130,42 @@ def test_an_open_link_that_only_fills_a_gap_needs_no_claim():
     study = planned(reward="2.00")
     Channel.objects.create(study=study, provider="prolific")
     assert "pay_not_claimable" not in codes(study)
+
+
+# In the researcher's own words.
+
+OWN = {"pay_claim": "own", "pay_instruction": "Send your <b>IBAN</b> & code.\nWe pay by 1 March."}
+
+
+def test_words_of_ones_own_are_read_at_the_end_with_the_amount_and_at_the_start(client):
+    study = paying()
+    html = claim_on(finished(study, **OWN))
+    assert "2.00 GBP" in html
+    assert "&lt;b&gt;IBAN&lt;/b&gt; &amp; code.<br>" in html
+    start = client.get(f"/s/{study.pk}/").content.decode()
+    assert "&lt;b&gt;IBAN&lt;/b&gt; &amp; code.<br>" in start
+
+
+@pytest.mark.parametrize("page", ["welcome", "finish"])
+def test_previews_show_words_of_ones_own(client, django_user_model, page):
+    ruth = django_user_model.objects.create_user("ruth", is_staff=True)
+    client.force_login(ruth)
+    study = paying(member=ruth)
+    Channel.objects.create(study=study, provider="open-link", settings=OWN)
+    shown = client.get(reverse("recruitment:preview", args=[study.pk]), {"page": page})
+    assert "IBAN&lt;/b&gt; &amp; code.<br>" in shown.content.decode()
+
+
+@pytest.mark.parametrize("name", ["open-link", "invitation"])
+@pytest.mark.parametrize(
+    ("written", "code"), [("", "required"), ("  \n ", "required"), ("x" * 601, "max_length")]
+)
+def test_words_of_ones_own_are_needed_and_have_a_maximum_length(name: str, written: str, code: str):
+    data = {"pay_claim": "own", "pay_instruction": written, "people": "Ada"}
+    form = get_platform(name).settings_form(data)
+    assert [error.code for error in form.errors.as_data()["pay_instruction"]] == [code]
+
+
+def test_a_brace_in_words_of_ones_own_is_text():
+    channel = Channel(study=paying(), settings=OWN | {"pay_instruction": "Use {amount} {x}."})
+    assert "{amount} {x}" in claim_at_the_start(channel)

@@ -1,9 +1,11 @@
 """The researcher's pages of participants and payments."""
 
+import re
 from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
@@ -69,10 +71,8 @@ def test_it_works():
     note_payment(participation=bob, amount=Decimal("2.00"))
     study_ledger = ledger(study)
     assert names(study_ledger.awaiting_payment) == ["ann"]
-    assert (study_ledger.money.spent, study_ledger.money.remaining_cost) == (
-        Decimal("2.00"),
-        Decimal("12.00"),
-    )
+    assert study_ledger.money.spent == Decimal("2.00")
+    assert study_ledger.owed.amount == Decimal("2.00")
     assert [
         study_ledger.paid_without_data,
         study_ledger.surplus,
@@ -415,3 +415,20 @@ def test_participants_are_searched_and_listed_page_by_page(researcher_client, mo
     assert listed(search=people[1].submission.completion_code) == [people[1]]
     assert listed(status="excluded") == []
     assert listed(status="active", page_number=2) == people[2:]
+
+
+def nothing_waits(client, study) -> str:
+    page = client.get(reverse("recruitment:ledger", args=[study.pk])).text
+    (line,) = re.findall(r"<p[^>]* data-nothing-waits>(.*?)</p>", page)
+    assert page.count("<h2") == 2 + len(re.findall('aria-labelledby="list-', page))
+    return line
+
+
+def test_empty_lists_are_one_line(client):
+    study = paying_study(member=User.objects.create_user("ruth", is_staff=True))
+    client.force_login(User.objects.get())
+    assert nothing_waits(client, study).count(",") == 5
+    complete(make_participation(study, "ann"))
+    study.participations.update(status="finished")
+    line = nothing_waits(client, study)
+    assert (line.startswith("Nothing else waits"), line.count(",")) == (True, 4)

@@ -1,0 +1,53 @@
+"""What annotators are paid who stop early: for the step Size & pay."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from annotation.models import Participation
+from recruitment.costs import pay_per_task
+from recruitment.platforms import Platform, get_platform
+from studies.models import Study
+
+PaidPer = Participation.PaidPer
+PER_TASK = (
+    "Annotators who stop early are paid {} for each completed task, their share of the reward."
+)
+WHOLE = (
+    "Annotators who stop early, after one task or more, are paid the whole reward, because no number"
+    " of tasks per annotator is set."
+)
+NOT_AT_ALL = "Nobody can stop early and be paid for a part, because one payment covers all tasks."
+
+
+def early_stop_rules(study: Study, tasks: int) -> list[str]:
+    """Return in sentences the pay of those who stop early, by channel where the channels differ.
+
+    ``tasks`` is the number of tasks in the study.
+    """
+    if not study.reward:
+        return []
+    titles: dict[str, list[str]] = defaultdict(list)
+    for platform in _platforms(study):
+        if rule := _rule(study, platform, tasks):
+            titles[rule].append(platform.title)
+    if len(titles) < 2:
+        return list(titles)
+    return [f"{' and '.join(names)}: {rule}" for rule, names in titles.items()]
+
+
+def _platforms(study: Study) -> Iterable[Platform]:
+    """Return the platforms of the channels; without a channel, people come by the open link."""
+    channels = [channel for channel in study.channels.all() if channel.closed_at is None]
+    return [get_platform(name) for name in [c.provider for c in channels] or ["open-link"]]
+
+
+def _rule(study: Study, platform: Platform, tasks: int) -> str:
+    """Return the rule of one channel, or "" if annotators do one task each."""
+    if study.hits_per_annotator is None:
+        return NOT_AT_ALL if platform.paid_per == PaidPer.STUDY else WHOLE
+    pay = pay_per_task(study, tasks)
+    if pay is None:
+        return ""
+    if platform.paid_per != PaidPer.HIT:
+        return NOT_AT_ALL
+    return PER_TASK.format(f"{'about ' if pay.is_rounded else ''}{pay.amount} {study.currency}")

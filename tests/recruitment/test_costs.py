@@ -1,0 +1,117 @@
+"""What a study has cost and will cost: one calculation for all pages about money."""
+
+import re
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from annotation.models import Participation
+from metrics.attention import attention_of
+from recruitment.costs import accounts, spending
+from recruitment.ledger import payable
+from recruitment.models import Channel, Submission
+from recruitment.services.payments import note_payment
+from studies.models import Study
+from tests.annotation.annotators import annotator
+from tests.studies.factories import make_open_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    """A study of 6 responses at 0.50 and 20% fees: 1.20 is paid, and 1.20 is owed."""
+    member = User.objects.create_user("ruth", is_staff=True)
+    study = make_open_study(
+        instances=2, member=member, reward=Decimal("1.00"), hits_per_annotator=2, currency="GBP"
+    )
+    channel = Channel.objects.create(
+        study=study, provider="panel", settings={"fee_percent": "20", "person_parameter": "pid"}
+    )
+    Channel.objects.create(study=study, provider="open-link", settings={"fee_percent": ""})
+    for _ in range(2):
+        complete(annotator(study))
+    Submission.objects.update(channel=channel)
+    Participation.objects.update(status="finished")
+    note_payment(participation=study.participations.first(), amount=Decimal("1.00"))
+    return study
+
+
+def complete(ann) -> None:
+    for _ in range(2 * ann.study.comparisons_per_hit):
+        ann.choose()
+
+
+def costs(study: Study) -> list[Decimal | None]:
+    sums = accounts(study).costs
+    assert sums is not None
+    return [sums.spent, sums.owed, sums.to_come, sums.total]
+
+
+def amounts(*written: str) -> list[Decimal]:
+    return [Decimal(amount) for amount in written]
+
+
+def test_spent_owed_and_still_to_come_add_up_to_the_forecast(study):
+    assert costs(study) == amounts("1.20", "1.20", "1.20", "3.60")
+
+
+def test_the_list_of_studies_counts_what_is_owed_and_to_come_in_the_same_way(study):
+    listed, (spent, owed, to_come, _) = spending(study), costs(study)
+    assert (listed.spent, listed.committed) == (spent, owed + to_come)
+
+
+def test_a_payment_moves_from_owed_to_spent(study):
+    (row,) = payable(study)
+    note_payment(participation=row.participation, amount=Decimal("1.00"))
+    assert costs(study) == amounts("2.40", "0", "1.20", "3.60")
+
+
+def test_what_is_owed_to_who_left_early_is_their_share(study):
+    Submission.objects.exclude(participation__payments__isnull=False).update(owed="0.50")
+    assert costs(study)[1] == Decimal("0.60")
+
+
+def test_a_closed_study_is_to_pay_what_it_owes(study):
+    Study.objects.update(status="closed")
+    study.refresh_from_db()
+    assert costs(study) == amounts("1.20", "1.20", "0", "2.40")
+
+
+def test_without_the_tasks_per_annotator_the_forecast_is_unknown(study):
+    Study.objects.update(hits_per_annotator=None)
+    study.refresh_from_db()
+    assert costs(study)[2:] == [None, None]
+
+
+def test_without_a_reward_there_are_no_costs(study):
+    Study.objects.update(reward=None)
+    study.refresh_from_db()
+    assert accounts(study).costs is None
+    assert attention_of(study).costs is None
+
+
+def test_two_pages_show_the_same_sums_in_the_same_words(client, study):
+    client.force_login(User.objects.get())
+    shown = [
+        re.search(r"<dl[^>]* data-costs>.*?</dl>", client.get(address).text, re.S)
+        for address in (
+            reverse("metrics:attention", args=[study.pk]),
+            reverse("recruitment:ledger", args=[study.pk]),
+        )
+    ]
+    assert shown[0] is not None
+    assert shown[1] is not None
+    assert shown[0][0] == shown[1][0]
+    for amount in ("1.20", "3.60"):
+        assert amount in shown[0][0]
+
+
+@pytest.mark.parametrize(("people", "words"), [(1, "waits to be paid"), (2, "wait to be paid")])
+def test_one_waits_and_two_wait(study, people, words):
+    if people == 2:
+        study.participations.first().payments.update(status="refused")
+    (need,) = [need for need in attention_of(study).needs if need.code == "awaiting_payment"]
+    assert words in need.sentence

@@ -1,0 +1,80 @@
+"""What annotators are paid who stop early, as researchers and annotators read it beforehand."""
+
+import re
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+
+from recruitment.early_stops import NOT_AT_ALL, PER_TASK, WHOLE, early_stop_rules
+from recruitment.models import Channel
+from recruitment.services.leaving import leave_early
+from recruitment.views.entry import about_channel
+from tests.annotation.annotators import annotator
+from tests.studies.factories import make_open_study
+
+pytestmark = pytest.mark.django_db
+
+
+def paying(tasks: int | None = 4, reward: str | None = "2.00", **design):
+    values = {"instances": 6, "comparisons_per_hit": 1, "currency": "GBP"}
+    amount = None if reward is None else Decimal(reward)
+    return make_open_study(**values, hits_per_annotator=tasks, reward=amount, **design)
+
+
+def rules(study) -> list[str]:
+    return early_stop_rules(study, study.hits.main().count())
+
+
+def test_by_the_open_link_each_completed_task_is_paid():
+    assert rules(paying()) == [PER_TASK.format("0.50 GBP")]
+
+
+def test_an_amount_that_does_not_divide_is_rounded_up_and_says_so():
+    assert rules(paying(3)) == [PER_TASK.format("about 0.67 GBP")]
+
+
+@pytest.mark.parametrize("study", [{"reward": None}, {"reward": "0.00"}, {"tasks": 1}])
+def test_without_pay_or_with_one_task_there_is_nothing_to_say(study):
+    assert rules(paying(**study)) == []
+
+
+def test_without_a_number_of_tasks_the_whole_reward_is_paid():
+    assert rules(paying(None)) == [WHOLE]
+
+
+def test_channels_that_differ_are_named():
+    study = paying()
+    for provider in ("open-link", "invitation", "prolific"):
+        Channel.objects.create(study=study, provider=provider)
+    assert rules(study) == [
+        f"Open link and Personal invitations: {PER_TASK.format('0.50 GBP')}",
+        f"Prolific: {NOT_AT_ALL}",
+    ]
+
+
+def test_the_step_says_what_is_typed(client, django_user_model):
+    ruth = django_user_model.objects.create_user("ruth", is_staff=True)
+    client.force_login(ruth)
+    study = paying(member=ruth)
+    assert "data-early-stop" in client.get(reverse("recruitment:size", args=[study.pk])).text
+    typed = {"reward": "4.00", "hits_per_annotator": "4"}
+    part = client.get(reverse("recruitment:cost-part", args=[study.pk]), typed).text
+    assert PER_TASK.format("1.00 GBP") in part
+
+
+def test_the_welcome_page_says_the_amount_that_is_paid_later(client):
+    study = paying()
+    page = client.get(reverse("recruitment:welcome", args=[study.pk])).text
+    (told,) = re.findall(r"data-in-short>(.*?)</ul>", page, re.S)
+    assert "0.50 GBP for each task" in told
+    ann = annotator(study)
+    ann.choose()
+    leave_early(participation=ann.participation)
+    assert ann.participation.submission.owed == Decimal("0.50")
+
+
+@pytest.mark.parametrize(("provider", "is_told"), [("invitation", True), ("panel", False)])
+def test_where_one_payment_covers_all_tasks_no_share_is_told(provider, is_told):
+    told = about_channel(Channel(study=paying(), provider=provider))["task_pay"]
+    assert (told is not None) == is_told

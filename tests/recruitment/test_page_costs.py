@@ -1,0 +1,81 @@
+"""The pages about participants and payments take few statements, whatever there is to pay."""
+
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from annotation.models import Participation
+from recruitment.models import Channel, Payment
+from studies.models import Study
+from tests.annotation.annotators import annotator
+from tests.studies.factories import make_open_study
+
+pytestmark = pytest.mark.django_db
+
+LIMIT = 12
+
+
+@pytest.fixture
+def study(client) -> Study:
+    """A study with a reward, in which some were paid and others are owed."""
+    study = make_open_study(
+        instances=3,
+        comparisons_per_hit=2,
+        hits_per_annotator=2,
+        reward=Decimal("2.00"),
+        promised_hourly_rate=Decimal("9.00"),
+        member=User.objects.create_user("ada", is_staff=True),
+    )
+    client.force_login(User.objects.get())
+    channel = Channel.objects.create(
+        study=study, provider="open-link", settings={"fee_percent": "20"}
+    )
+    people = [annotator(study) for _ in range(3)]
+    for person in people:
+        person.choose()
+        person.choose()
+        person.participation.submission.__class__.objects.update(channel=channel)
+    Participation.objects.update(status="finished")
+    for status in ("paid", "asked"):
+        add_payment(people.pop().participation, status)
+    return study
+
+
+def add_payment(participation: Participation, status: str) -> None:
+    Payment.objects.create(
+        participation=participation,
+        amount="2.00",
+        currency="GBP",
+        kind="reward",
+        status=status,
+        created_at=participation.created_at,
+    )
+
+
+def statements(client, address: str) -> list[str]:
+    """Return the statements of a page, visited once before: Django checks SQLite's JSON once."""
+    assert client.get(address).status_code == 200
+    with CaptureQueriesContext(connection) as asked:
+        assert client.get(address).status_code == 200
+    return [query["sql"] for query in asked.captured_queries]
+
+
+@pytest.mark.parametrize("query", ["", "?search=a&status=finished", "?status=returned"])
+def test_the_page_of_participants_takes_few_statements(client, study, query):
+    address = reverse("recruitment:ledger", args=[study.pk]) + query
+    assert len(statements(client, address)) <= LIMIT
+
+
+@pytest.mark.parametrize("paid", [True, False])
+def test_the_page_of_one_participant_takes_few_statements(client, study, paid):
+    people = study.participations.filter(payments__isnull=not paid)
+    address = reverse("recruitment:participant", args=[study.pk, people[0].public_id])
+    assert len(statements(client, address)) <= LIMIT
+
+
+def test_the_part_that_needs_a_person_takes_few_statements(client, study):
+    assert len(statements(client, reverse("metrics:attention", args=[study.pk]))) <= LIMIT + 1
