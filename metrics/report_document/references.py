@@ -205,6 +205,19 @@ BOOTSTRAP = _reference(
     year="1993",
     doi="10.1201/9780429246593",
 )
+TWO_WAY = _reference(
+    "cameron2011",
+    "intervals that allow for other raters as well as for other instances",
+    "article",
+    author="Cameron, A. Colin and Gelbach, Jonah B. and Miller, Douglas L.",
+    title="Robust Inference With Multiway Clustering",
+    journal="Journal of Business and Economic Statistics",
+    volume="29",
+    number="2",
+    pages="238--249",
+    year="2011",
+    doi="10.1198/jbes.2010.07136",
+)
 WILSON = _reference(
     "wilson1927",
     "intervals of shares",
@@ -249,6 +262,7 @@ BY_STATISTIC = {
 # How the estimate's `method` begins, if it has an interval or is a tuned estimate.
 BY_METHOD = {
     "bootstrap": BOOTSTRAP,
+    "jackknife over": TWO_WAY,
     "Wilson score interval": WILSON,
     "z, power-tuned": POWER_TUNED,
 }

@@ -191,14 +191,14 @@ def test_an_imported_export_has_the_same_counts(study, tmp_path):
 
 
 def test_ratings_submitted_during_an_export_are_in_none_of_its_files(study, tmp_path, monkeypatch):
-    write = exporting.write_in_batches
+    write = exporting.write_batches
 
-    def and_somebody_rates(path, rows, columns):
-        n = write(path, rows, columns)
+    def and_somebody_rates(path, batches, columns):
+        n = write(path, batches, columns)
         add_row(study, f"meanwhile-{path.suffix}")
         return n
 
-    monkeypatch.setattr(exporting, "write_in_batches", and_somebody_rates)
+    monkeypatch.setattr(exporting, "write_batches", and_somebody_rates)
     counts = exporting.export_study(study=study, out=tmp_path / "out", formats=["jsonl", "csv"])
     assert counts.counted == COUNTED
     for name in ("ratings.jsonl", "ratings.csv"):

@@ -69,7 +69,7 @@ def test_a_finished_export_shows_its_size_and_ratings(client, study):
 
 
 def test_the_progress_counts_rows_of_ratings(study, monkeypatch):
-    monkeypatch.setattr("tiebreak.formats.writing.BATCH", 8)
+    monkeypatch.setattr("annotation.exported_ratings.BATCH", 8)
     seen = []
     run = export_jobs.ExportJob.run
 

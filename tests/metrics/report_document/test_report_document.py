@@ -253,12 +253,14 @@ def first_lines(study: Study, report: Report) -> str:
 
 def test_the_summary_says_first_what_was_found_and_of_how_many_ratings(study):
     text = first_lines(study, of_votes([[-1, -1, 0]] * 11 + [[-1, 1, 1]]))
-    assert text.startswith("a wins more often than it loses (criterion “preference”). ")
+    assert text.startswith(
+        "With these annotators, a wins more often than it loses (criterion “preference”). "
+    )
     assert (
         "3 annotators gave 36 ratings of 12 comparisons: a was preferred in 23, b in 2, and neither"
         " in 11 (ties)."
     ) in text
-    assert text.endswith("The figures generalize to similar instances, and not to other raters.")
+    assert text.endswith("The figures generalize to similar instances and to similar raters.")
 
 
 def test_a_report_of_few_items_speaks_of_no_intervals(study):
@@ -338,11 +340,13 @@ def keys_of(report: Report) -> set[str]:
 
 
 def test_only_methods_of_numbers_in_the_report_are_cited():
-    few, enough = of_votes([[-1, 1], [-1, 0]]), of_votes([[-1, 1, 0]] * 12)
-    assert not {"wilson1927", "efron1993", "cohen1960", "sarndal1992"} & keys_of(few)
-    assert "efron1993" in keys_of(enough)
+    few = of_votes([[-1, 1], [-1, 0]])
+    enough = of_votes([[-1, 1, 0], [-1, -1, 0]] * 6)
+    intervals = {"wilson1927", "efron1993", "cameron2011"}
+    assert not {*intervals, "cohen1960", "sarndal1992"} & keys_of(few)
+    assert {"efron1993", "cameron2011"} <= keys_of(enough)
     assert "angelopoulos2023b" not in keys_of(enough)  # nothing is tuned without a machine
-    # Each instance rated once: the interval of position bias is Wilson's.
-    assert "wilson1927" in keys_of(of_votes([[-1], [1]] * 12))
+    # Each rating prefers the text shown first, so nothing but Wilson's interval can be computed.
+    assert "wilson1927" in keys_of(of_votes([[-1]] * 24))
     one_rating = of_votes([[-1]])
     assert not {"krippendorff2011", "fleiss1971"} & keys_of(one_rating)
