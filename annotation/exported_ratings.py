@@ -104,14 +104,14 @@ def _columns(keys: set[int], ratings: RatingQuerySet, of_unit: Mapping[str, Any]
     units = _facts(Unit.objects.filter(pk__in=ratings.values("unit")), of_unit)
     assignments = Assignment.objects.filter(pk__in=ratings.values("assignment"))
     work = _facts(assignments, _OF_ASSIGNMENT)
-    found = ratings.order_by("pk").values_list(*_KEYS, *_OF_RATING.values())
-    rows = [row for row in found if row[0] in keys]  # without those of other studies
-    own = _by_name((*_KEYS, *_OF_RATING), rows)
-    _, unit_keys, assignment_keys = (own.pop(name) for name in _KEYS)
+    stored = ratings.order_by("pk").values_list(*_KEYS, *_OF_RATING.values())
+    rows = [row for row in stored if row[0] in keys]  # without those of other studies
+    of_ratings = _by_name((*_KEYS, *_OF_RATING), rows)
+    _, unit_keys, assignment_keys = (of_ratings.pop(name) for name in _KEYS)
     return {
         **_by_name(of_unit, [units[key] for key in unit_keys]),
         **_by_name(_OF_ASSIGNMENT, [work[key] for key in assignment_keys]),
-        **own,
+        **of_ratings,
     }
 
 
@@ -151,8 +151,8 @@ def winner(row: Mapping[str, Any], scale: Scale) -> str:
 
 def _batches(ratings: RatingQuerySet) -> Iterator[tuple[set[int], RatingQuerySet]]:
     """Yield the keys of some ratings at a time, and a query that finds them."""
-    found = ratings.order_by().values_list("pk", flat=True).iterator(KEYS_AT_ONCE)
-    keys = np.fromiter(found, np.int64)
+    stored = ratings.order_by().values_list("pk", flat=True).iterator(KEYS_AT_ONCE)
+    keys = np.fromiter(stored, np.int64)
     keys.sort()  # in place and faster than in a database
     for first in range(0, len(keys), BATCH):
         batch = keys[first : first + BATCH].tolist()

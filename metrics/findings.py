@@ -23,7 +23,7 @@ from metrics.messages import (
     WEIGHTED_TO_DATASET,
     WITHOUT_PREFERENCE,
 )
-from metrics.words import counts_of, in_digits
+from metrics.words import in_digits
 from recruitment.launch.check import counted
 from tiebreak.report.model import (
     CriterionSection,
@@ -228,16 +228,14 @@ def win_rate_finding(section: CriterionSection) -> tuple[str, str]:
 
 def _no_winner(section: CriterionSection) -> str:
     """Return the heading without a winner, which says so if there are too few instances for one."""
-    systems, counts = section.systems, counts_of(section)
+    systems = section.systems
+    counts = (systems.counts or {}) if systems else {}
     if systems is None or not counts:
         return NO_WINNER
     if any(rate.has_interval or not rate.is_defined for rate in systems.win_rate.values()):
         return NO_WINNER
     # Items that all annotators called bad on both sides do not enter a rate.
-    entered = [
-        min(pair.instances, rate.n)
-        for pair, rate in zip(counts, systems.pairs.values(), strict=True)
-    ]
+    entered = [min(pair.instances, systems.pairs[name].n) for name, pair in counts.items()]
     most, noun = max(entered), "item" if section.resampling == "unit" else "instance"
     if most >= MIN_CLUSTERS:
         return NO_WINNER

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from math import ceil
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Q
@@ -65,8 +66,15 @@ class Shortfall:
     present: int
 
 
-def reference_unit_shortfalls(study: Study) -> list[Shortfall]:
-    """Return the roles with fewer reference units than the screening needs.
+class ScreeningProblems(NamedTuple):
+    """Why nobody could pass: roles with too few reference units, and a pass mark that is too high."""
+
+    shortfalls: list[Shortfall]
+    is_pass_mark_too_high: bool
+
+
+def screening_problems(study: Study) -> ScreeningProblems:
+    """Return what keeps annotators from passing the screening.
 
     A test or training needs as many units as one attempt shows; later attempts may reuse units.
     Gold checks need one unit if failures are only recorded. Otherwise they need as many units as an
@@ -74,10 +82,12 @@ def reference_unit_shortfalls(study: Study) -> list[Shortfall]:
     """
     screening = screening_of(study)
     if screening is None:
-        return []
+        return ScreeningProblems([], is_pass_mark_too_high=False)
     needed = reference_units_needed(screening)
     present = {role: len(reference_units(study, role)) for role, n in needed.items() if n}
-    return [Shortfall(role, needed[role], n) for role, n in present.items() if n < needed[role]]
+    short = [Shortfall(role, needed[role], n) for role, n in present.items() if n < needed[role]]
+    shown = screening.qualification_units
+    return ScreeningProblems(short, is_pass_mark_too_high=0 < shown < screening.pass_mark)
 
 
 def reference_units_needed(screening: Screening) -> dict[Unit.Role, int]:
@@ -95,19 +105,12 @@ def _gold_checks_needed(screening: Screening) -> int:
     return screening.checks_failed if has_action else 1
 
 
-def is_pass_mark_reachable(study: Study) -> bool:
-    """Whether one attempt at the test shows at least as many units as the pass mark."""
-    screening = screening_of(study)
-    if screening is None or not screening.qualification_units:
-        return True
-    return screening.pass_mark <= screening.qualification_units
-
-
 def check_screening_can_be_passed(study: Study) -> None:
     """Raise `DomainError` if nobody can pass, so that nobody is asked for consent in vain."""
     stages = {Unit.Role.TRAINING, Unit.Role.QUALIFICATION}
-    is_short = any(shortfall.role in stages for shortfall in reference_unit_shortfalls(study))
-    if is_short or not is_pass_mark_reachable(study):
+    problems = screening_problems(study)
+    is_short = any(shortfall.role in stages for shortfall in problems.shortfalls)
+    if is_short or problems.is_pass_mark_too_high:
         raise DomainError("screening_incomplete", SCREENING_INCOMPLETE)
 
 
@@ -123,8 +126,7 @@ def gold_checks_expected(study: Study) -> int:
 
 
 def screening_of(study: Study) -> Screening | None:
-    screening: Screening | None = getattr(study, "screening", None)
-    return screening
+    return Screening.objects.filter(study=study).first()
 
 
 def is_qualified(participation: Participation, screening: Screening, now: datetime) -> bool:

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from annotation.services.reference_units import ROLES
 from annotation.services.screening import (
     gold_checks_expected,
-    is_pass_mark_reachable,
-    reference_unit_shortfalls,
+    screening_problems,
 )
 from recruitment.launch.check import QUALITY, TASK, LaunchCheck, counted, error, warning
 from studies.models import Study, Unit
@@ -38,7 +37,8 @@ def criteria(study: Study) -> Iterator[LaunchCheck]:
 
 def reference_units(study: Study) -> Iterator[LaunchCheck]:
     """Without them, annotators who consented would face a test nobody can take or pass."""
-    for lack in reference_unit_shortfalls(study):
+    problems = screening_problems(study)
+    for lack in problems.shortfalls:
         yield error(
             f"no_{lack.role.value}_units",
             f"Screening needs {counted(lack.needed, 'reference item')} for {ROLES[lack.role]}, but"
@@ -46,7 +46,7 @@ def reference_units(study: Study) -> Iterator[LaunchCheck]:
             " screening settings.",
             QUALITY,
         )
-    if not is_pass_mark_reachable(study):
+    if problems.is_pass_mark_too_high:
         yield error(
             "pass_mark_unreachable",
             "The pass mark is higher than the number of items in the test. Lower the pass mark, or"

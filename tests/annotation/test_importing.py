@@ -180,7 +180,7 @@ def test_instances_are_resampled_where_units_share_one(tmp_path):
     by_unit = build_report(source.table, replicates=4000).criteria["preference"]
     assert (by_instance.resampling, by_unit.resampling) == ("instance", "unit")
     width = {
-        section.resampling: rate.high - rate.low
+        section.resampling: rate.narrower[0].high - rate.narrower[0].low
         for section in (by_instance, by_unit)
         for rate in [section.systems.win_rate["mistral-7b"]]
     }

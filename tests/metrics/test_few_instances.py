@@ -108,7 +108,9 @@ def test_one_item_is_too_few_and_twelve_may_have_a_finding():
     one = report_of(preferences([[-1, -1]]))
     assert sections(one)[0].wins[0] == "1 item is too few to say which system is better"
     twelve = report_of(preferences([[-1, -1, 1]] * 11 + [[-1, 1, 1]]))
-    assert sections(twelve)[0].wins[0] == "a wins more often than it loses"
+    assert sections(twelve)[0].wins[0] == "With these annotators, a wins more often than it loses"
+    alike = report_of(preferences([[-1] * 5] * 16 + [[1] * 5]))
+    assert sections(alike)[0].wins[0] == "a wins more often than it loses"
 
 
 def test_few_instances_of_several_systems_or_units_are_too_few():

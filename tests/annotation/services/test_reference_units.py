@@ -7,8 +7,7 @@ from annotation.services.reference_units import degrade_copies
 from annotation.services.screening import (
     Shortfall,
     gold_checks_expected,
-    is_pass_mark_reachable,
-    reference_unit_shortfalls,
+    screening_problems,
 )
 from studies.models import Generation, Screening, Study, Unit
 from tests.studies.factories import make_study
@@ -32,7 +31,7 @@ def draft(*, gold: int = 0, test: int = 0, training: int = 0, **screening) -> St
 
 def test_it_works():
     study = draft(test=5, qualification_units=10, training_units=2)
-    assert reference_unit_shortfalls(study) == [
+    assert screening_problems(study).shortfalls == [
         Shortfall(Unit.Role.TRAINING, needed=2, present=0),
         Shortfall(Unit.Role.QUALIFICATION, needed=10, present=5),
     ]
@@ -41,22 +40,22 @@ def test_it_works():
 def test_a_screening_that_has_its_units_lacks_none():
     study = draft(test=10, training=2, gold=1, qualification_units=10, training_units=2)
     Screening.objects.update(check_rate=0.1)
-    assert reference_unit_shortfalls(study) == []
+    assert screening_problems(study).shortfalls == []
     Screening.objects.all().delete()
-    assert reference_unit_shortfalls(study) == []
+    assert screening_problems(study).shortfalls == []
 
 
 def test_gold_checks_need_as_many_units_as_have_to_be_failed():
     study = draft(gold=1, check_rate=0.2, check_action="stop", checks_failed=2)
-    assert reference_unit_shortfalls(study) == [Shortfall(Unit.Role.GOLD, needed=2, present=1)]
+    assert screening_problems(study).shortfalls == [Shortfall(Unit.Role.GOLD, needed=2, present=1)]
     Screening.objects.update(check_action="record")
-    assert reference_unit_shortfalls(study) == []
+    assert screening_problems(study).shortfalls == []
 
 
 def test_units_whose_known_labels_no_criterion_has_do_not_count():
     study = draft(test=3, qualification_units=3)
     study.criteria.update(name="quality")
-    assert reference_unit_shortfalls(study) == [
+    assert screening_problems(study).shortfalls == [
         Shortfall(Unit.Role.QUALIFICATION, needed=3, present=0)
     ]
 
@@ -64,14 +63,14 @@ def test_units_whose_known_labels_no_criterion_has_do_not_count():
 def test_units_whose_known_label_is_not_on_the_scale_do_not_count():
     study = draft(test=3, qualification_units=3)
     study.criteria.update(scale="ordinal:1..5")
-    assert reference_unit_shortfalls(study)[0].present == 0
+    assert screening_problems(study).shortfalls[0].present == 0
 
 
 def test_a_pass_mark_above_the_units_of_a_try_cannot_be_reached():
     study = draft(test=5, qualification_units=3, pass_mark=4)
-    assert not is_pass_mark_reachable(study)
+    assert screening_problems(study).is_pass_mark_too_high
     Screening.objects.update(pass_mark=3)
-    assert is_pass_mark_reachable(study)
+    assert not screening_problems(study).is_pass_mark_too_high
 
 
 def test_the_checks_that_one_annotator_meets_follow_from_the_rate_and_the_limit():
