@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 from jobs.models import UNFINISHED, Job
 from metrics.demo import demo_key, start_demo
 from metrics.messages import DEMO_STARTED
-from recruitment.costs import Spending, plan_counts, spending_of
+from recruitment.costs import Spending, completed_places, plan_counts, spending_of
 from studies.access import Right, researchers_only, studies_of
 from studies.models import Study
 from studies.steps import StudyFrame, frame_of, with_facts
@@ -51,7 +51,7 @@ def _card(study: Any, user: User, spending: Spending) -> StudyCard:
     frame = frame_of(study, user)
     may_see_money = frame.right >= Right.READ and study.reward is not None
     return StudyCard(
-        frame, study.completed, study.places_total, spending if may_see_money else None
+        frame, completed_places(study), study.places_total, spending if may_see_money else None
     )
 
 

@@ -180,7 +180,7 @@ class StudyCosts:
 class Accounts:
     """A study's ledger with its costs, which is what pages about money show.
 
-    `plan` is the study as read with `plan_counts`.
+    `plan` is the study as read with `plan_counts`, if it states a reward.
     """
 
     ledger: Ledger
@@ -207,8 +207,8 @@ class Accounts:
 
 def accounts(study: Study, wanted: Q | None = None) -> Accounts:
     """Return the current ledger of a study, in which `wanted` searches, with what it costs."""
-    plans = Study.objects.filter(pk=study.pk).annotate(**plan_counts(), read_at=Now())
-    plan: Any = plans.get()
+    counts = {} if study.reward is None else plan_counts()
+    plan: Any = Study.objects.filter(pk=study.pk).annotate(**counts, read_at=Now()).get()
     return Accounts(ledger(study, plan.read_at, wanted), plan)
 
 
@@ -220,14 +220,10 @@ def plan_counts() -> dict[str, Any]:
     fees = open_channels.values("study").annotate(highest=Max(stated)).values("highest")
     return {
         "places_total": count_of(places),
-        "completed": count_of(places.filter(completed_at__isnull=False)),
+        # Few places are open while a study is large, and an index finds them.
+        "places_open": count_of(places.filter(completed_at__isnull=True)),
         "fee_percent": Coalesce(Subquery(fees), Decimal(0), output_field=_PERCENT),
     }
-
-
-def spending(study: Study) -> Spending:
-    """Return the spending of one study."""
-    return spending_of(Study.objects.filter(pk=study.pk).annotate(**plan_counts()))[study.pk]
 
 
 def spending_of(studies: Collection[Study]) -> dict[str, Spending]:
@@ -282,9 +278,14 @@ def _committed(study: Any, paid: Decimal) -> Decimal | None:
     return max(Decimal(0), total - paid).quantize(CENT)
 
 
+def completed_places(study: Any) -> int:
+    """Return the number of completed places of a study that was read with `plan_counts`."""
+    return int(study.places_total) - int(study.places_open)
+
+
 def _responses(study: Any) -> int:
     """Return how many responses the study will have."""
-    completed, planned = int(study.completed), int(study.places_total)
+    completed, planned = completed_places(study), int(study.places_total)
     if study.status == Study.Status.CLOSED:
         return completed
     return (

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from annotation.models import Participation
 from metrics.attention import attention_of
-from recruitment.costs import accounts, spending
+from recruitment.costs import accounts, plan_counts, spending_of
 from recruitment.ledger import payable
 from recruitment.models import Channel, Submission
 from recruitment.services.payments import note_payment
@@ -59,7 +59,8 @@ def test_spent_owed_and_still_to_come_add_up_to_the_forecast(study):
 
 
 def test_the_list_of_studies_counts_what_is_owed_and_to_come_in_the_same_way(study):
-    listed, (spent, owed, to_come, _) = spending(study), costs(study)
+    listed = spending_of(Study.objects.annotate(**plan_counts()))[study.pk]
+    spent, owed, to_come, _ = costs(study)
     assert (listed.spent, listed.committed) == (spent, owed + to_come)
 
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 from annotation.models import Participation, Rating
 from annotation.services.exclusion import exclude_work
 from annotation.services.participations import finish_participation
-from recruitment.costs import spending
+from recruitment.costs import plan_counts, spending_of
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment, Submission
 from recruitment.services.participants import (
@@ -24,7 +24,7 @@ from recruitment.services.participants import (
 )
 from recruitment.services.platform_actions import enqueue_action
 from recruitment.services.platform_sync import sync_channel
-from studies.models import StudyEvent
+from studies.models import Study, StudyEvent
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, levels_on
 from tests.recruitment.platforms.fake_prolific import FakeProlific
@@ -141,7 +141,8 @@ def test_a_bonus_is_not_taken_for_the_reward(fake_prolific):
     pay_bonus(participation=ann, **BONUS)
     pay_awaiting(study=channel.study, total=Decimal("1.50"))
     assert approvals(fake_prolific) == [[ann.submission_id]]
-    spent = spending(channel.study)
+    studies = Study.objects.annotate(**plan_counts())
+    spent = spending_of(studies)[channel.study.pk]
     assert (spent.paid, spent.committed) == (Decimal("2.00"), Decimal("7.50"))
 
 
