@@ -159,6 +159,7 @@ def _page(request: HttpRequest, study: Study, refused: Json | None = None) -> Js
     page_forms |= refused or {}
     return {
         "here": "generate-select",
+        "study_similarity": similarity_title(study.similarity),
         "sampling_form": page_forms["sample"],
         "scoring_form": page_forms["score"],
         **_jobs(study),

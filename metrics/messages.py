@@ -97,7 +97,7 @@ SINGLE_SETS = (
     " comparisons of an instance by the same annotator."
 )
 NO_SETS = "This criterion has no rating sets, because it does not compare two systems."
-THICK = "The thick part of a line, if it has one, is the interval for these raters alone."
+THICK = " The thick part of a line is the interval for these raters alone."
 OTHERS_OPEN = (
     "Whether new annotators would prefer it too is not shown: the annotators differ, and there are"
     " too few of them."

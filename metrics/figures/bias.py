@@ -1,11 +1,13 @@
 """The figure of position and length bias."""
 
+from dataclasses import replace
+
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.charts.svg import Kind
-from metrics.figures.figure import Figure, empty_figure, table_of
+from metrics.figures.figure import Figure, about_thick_lines, empty_figure, table_of
 from metrics.findings import scope_sentence
-from metrics.messages import THICK
 from tiebreak.report.model import Bias, CriterionSection
+from tiebreak.stats import Estimate, undefined
 
 TITLE = "Position and length bias"
 READING = (
@@ -13,7 +15,7 @@ READING = (
     " first, minus one half. Length: the share that prefers the longer text, minus the share that"
     " prefers the shorter one. A preference for longer texts does not show that length is its cause,"
     " because longer texts may be better. As sides are balanced, position bias adds noise to win rates"
-    f" but does not favour a system. {THICK}"
+    " but does not favour a system."
 )
 
 
@@ -26,9 +28,10 @@ def bias_figure(section: CriterionSection) -> Figure:
     finding = _finding(section.bias)
     chart = interval_chart(rows, finding=finding, label="bias", reference=0, bounds=(-1, 1))
     sentence = scope_sentence(section.bias.position) if chart else section.bias.position.reason
-    return Figure(
-        "bias", finding, sentence or "", chart, *table_of(rows, "rater"), READING, title=TITLE
+    sentence = (
+        f"{sentence or ''}{about_thick_lines(mark.estimate for row in rows for mark in row.marks)}"
     )
+    return Figure("bias", finding, sentence, chart, *table_of(rows, "rater"), READING, title=TITLE)
 
 
 def _rows(name: str, bias: Bias, *, is_machine: bool) -> list[IntervalRow]:
@@ -40,15 +43,25 @@ def _rows(name: str, bias: Bias, *, is_machine: bool) -> list[IntervalRow]:
 
 
 def _finding(bias: Bias) -> str:
-    """Return which biases of annotators the intervals show."""
-    position, length = bias.position, bias.length
+    """Return which biases the intervals show of annotators, or else of these annotators alone."""
+    if shown := _preferred(bias.position, bias.length):
+        return f"Annotators prefer {shown}"
+    if shown := _preferred(*(_for_these_raters(e) for e in (bias.position, bias.length))):
+        return f"These annotators prefer {shown}; whether others do is not shown"
+    if bias.position.has_interval or bias.length.has_interval:
+        return "No bias of annotators is shown"
+    return TITLE
+
+
+def _for_these_raters(bias: Estimate) -> Estimate:
+    return next((replace(bias, low=e.low, high=e.high) for e in bias.narrower), undefined(""))
+
+
+def _preferred(position: Estimate, length: Estimate) -> str:
+    """Return what is preferred if an interval excludes 0."""
     shown = []
     if position.has_interval and not position.low <= 0 <= position.high:
         shown.append("the text shown first" if position.low > 0 else "the text shown second")
     if length.has_interval and not length.low <= 0 <= length.high:
         shown.append("longer texts" if length.low > 0 else "shorter texts")
-    if shown:
-        return f"Annotators prefer {' and '.join(shown)}"
-    if position.has_interval or length.has_interval:
-        return "No bias of annotators is shown"
-    return TITLE
+    return " and ".join(shown)

@@ -8,6 +8,7 @@ from django.utils.safestring import SafeString
 
 from metrics.charts.intervals import IntervalRow
 from metrics.charts.svg import NOTHING, Kind
+from metrics.messages import THICK
 from metrics.words import in_digits
 from tiebreak.stats import Estimate
 
@@ -99,6 +100,11 @@ def legend_of(rows: Iterable[IntervalRow]) -> tuple[tuple[Kind, str], ...]:
     """Return each series that is drawn, once; a single one needs no legend."""
     series = dict.fromkeys((mark.kind, mark.series) for row in rows for mark in row.drawn)
     return tuple(series) if len(series) > 1 else ()
+
+
+def about_thick_lines(estimates: Iterable[Estimate]) -> str:
+    """Return the sentence about the thick parts of a chart's lines, if there are any."""
+    return THICK if any(estimate.narrower for estimate in estimates) else ""
 
 
 def empty_figure(name: str, title: str, reason: str) -> Figure:

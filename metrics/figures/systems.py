@@ -3,9 +3,14 @@
 from collections.abc import Iterable
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
-from metrics.figures.figure import Figure, empty_figure, legend_of, table_of
+from metrics.figures.figure import (
+    Figure,
+    about_thick_lines,
+    empty_figure,
+    legend_of,
+    table_of,
+)
 from metrics.findings import win_rate_finding
-from metrics.messages import THICK
 from metrics.words import counts_lines
 from tiebreak.report.model import CriterionSection, Estimates
 from tiebreak.stats import Estimate
@@ -14,7 +19,7 @@ MAX_DESCRIBED = 6  # pairs whose counts the text alternative has; all are beside
 WIN_RATES_READING = (
     "A point is a system's win rate: the share of its comparisons that it wins, where a tie counts"
     " half. The line through it is the 95% interval. A system whose interval lies to the right of ½"
-    f" wins more often than it loses. {THICK} Where the intervals of two systems overlap, do not conclude that"
+    " wins more often than it loses. Where the intervals of two systems overlap, do not conclude that"
     " they are equally good."
 )
 PAIRS_READING = (
@@ -61,7 +66,7 @@ def win_rates_figure(section: CriterionSection) -> Figure:
     return Figure(
         "win-rates",
         finding,
-        sentence,
+        f"{sentence}{about_thick_lines(mark.estimate for row in rows for mark in row.marks)}",
         chart,
         *table_of(rows),
         reading,

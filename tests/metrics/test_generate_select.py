@@ -41,6 +41,7 @@ def test_it_works(researcher_client):
     design = "?design=uniform&instances=4&control_share=0.5&weights=floored&floor=0.1&seed=1"
     assert researcher_client.get(at(study) + "?pair=1").context["pair"]["n"] == 8
     page = researcher_client.get(at(study) + design)
+    assert "uses <strong>ROUGE-1</strong> as its similarity" in page.content.decode()
     ((_, drawn, _),) = page.context["previews"]["rows"]
     assert (drawn.instances, drawn.of) == (4, 8)
     assert not study.selected.exists()  # a preview draws nothing

@@ -8,11 +8,12 @@ import pytest
 
 from metrics.charts.axes import Axis
 from metrics.figures.agreement import agreement_figure, machine_figures
+from metrics.figures.bias import bias_figure
 from metrics.figures.figure import ESTIMATE_COLUMNS, Figure
 from metrics.figures.of_report import figures_of
 from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figure
 from metrics.leading import leading_numbers
-from metrics.messages import TOO_FEW
+from metrics.messages import OTHERS_OPEN, THICK, TOO_FEW
 from metrics.words import in_digits
 from tests.metrics.studies import drawn_study, preferences, report_of
 from tiebreak.report.model import CriterionSection
@@ -159,3 +160,26 @@ def test_a_minus_is_no_hyphen():
     assert [in_digits(number) for number in (-0.5, -0.001, 0.25)] == ["−0.50", "0.00", "0.25"]
     section = of(preferences([[-1, -1, 1]] * 12, side_a="left"))
     assert not re.search(r"-\d", alternative(strengths_figure(section)))
+
+
+def test_what_holds_for_these_annotators_alone_is_not_said_of_others(section):
+    """Two of three prefer B, always, and the third is divided."""
+    (_, better) = sorted(section.systems.win_rate)
+    rate = section.systems.win_rate[better]
+    assert rate.low < 0.5 < rate.narrower[0].low
+    figure = win_rates_figure(section)
+    assert figure.finding == f"With these annotators, {better} wins more often than it loses"
+    assert OTHERS_OPEN in figure.sentence
+    assert figure.sentence.endswith(THICK)
+    shown = dict(zip(figure.columns, figure.rows[0], strict=True))
+    ends = (shown["low_these_raters"], shown["high_these_raters"])
+    assert ends == (rate.narrower[0].low, rate.narrower[0].high)
+    assert figure.chart.count('stroke-width="5"') == len(figure.rows)
+    bias = bias_figure(section)
+    assert bias.finding.startswith("These annotators prefer the text shown second; whether others")
+
+
+def test_a_bias_that_new_annotators_share_is_said_of_annotators():
+    labels = [[1] * 6 if n % 4 else [-1] * 6 for n in range(24)]
+    figure = bias_figure(of(preferences(labels, side_a="left")))
+    assert figure.finding == "Annotators prefer the text shown second"
