@@ -106,6 +106,7 @@ def test_a_job_is_stopped_in_place(live_server, chromium_page: Page):
     Job.objects.create(owner=study.pk, kind="scoring")
     page = chromium_page
     page.goto(log_in(page, live_server.url, study))
+    expect(page.locator("#pair-1")).to_be_visible()  # what is above the button was loaded
     page.get_by_label("Prompt").fill("Sum up {source}")
     page.get_by_role("button", name="Stop").click()
     expect(page.locator("#jobs-status")).not_to_be_empty()
