@@ -49,7 +49,7 @@ def test_an_interval_for_new_raters_has_the_one_for_these_raters_beside_it():
 def test_two_raters_speak_of_themselves():
     report = report_of(preferences([[-1, 0], [1, 1]] * 10))
     rate = report.criteria["preference"].systems.win_rate["a"]
-    assert (rate.has_interval, rate.scope.raters) == (True, "these")
+    assert (rate.has_interval, rate.scope.raters, rate.narrower) == (True, "these", ())
 
 
 @pytest.mark.parametrize("design", ["top", "proportional", "strata"])

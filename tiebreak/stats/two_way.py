@@ -186,8 +186,9 @@ def two_way_mean(
     -------
     Estimate
         The same value. With three raters or more the interval holds for new raters and new
-        instances, otherwise for new instances. It is never shorter than that of `narrow`, which is
-        in ``narrower``. Without an interval in `narrow`, `narrow` itself is returned.
+        instances, with that of `narrow`, which is never longer, in ``narrower``. With fewer, it
+        holds for new instances. If `narrow` has no interval, or already holds for as much, it is
+        returned as it is.
 
     Raises
     ------
@@ -224,7 +225,8 @@ def two_way_mean(
     if not narrow.has_interval:
         return narrow
     spread = _Spread.of((value - low) / (high - low), instance, rater)
-    if spread is None:
+    scope = NEW_RATERS if spread is not None and spread.has_raters else NEW_INSTANCES
+    if spread is None or scope == narrow.scope:
         return narrow
     ends = spread.interval((narrow.value - low) / (high - low), confidence_level)
     wide = [low + (high - low) * end for end in ends]
@@ -235,8 +237,8 @@ def two_way_mean(
         high=max(wide[1], narrow.high),
         standard_error=sqrt(spread.variance) * (high - low),
         method=spread.method,
-        stated_scope=NEW_RATERS if spread.has_raters else NEW_INSTANCES,
-        narrower=(stays, *narrow.narrower),
+        stated_scope=scope,
+        narrower=(stays,) if spread.has_raters else (),
     )
 
 

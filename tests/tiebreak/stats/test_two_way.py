@@ -1,5 +1,6 @@
 """Intervals over instances and raters against manual values and simulations."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,6 +15,7 @@ from tiebreak.stats import (
     two_way_mean,
     win_rate,
 )
+from tiebreak.stats.results import THESE
 from tiebreak.stats.two_way import ONE_RATER, UNDEFINED_WITHOUT
 
 
@@ -159,9 +161,12 @@ def test_the_interval_of_a_mean_stays_in_its_bounds_and_is_mirrored_with_its_val
 
 @pytest.mark.parametrize("raters", [[0, 1] * 6, [0] * 12, [-1, *RATERS[1:]]])
 def test_few_or_unknown_raters_speak_of_themselves(raters):
-    wide = two_way_mean(VALUES, INSTANCES, raters, narrow=NARROW)
-    assert (wide.scope.instances, wide.scope.raters) == ("new", "these")
+    of_these = replace(NARROW, stated_scope=THESE)
+    wide = two_way_mean(VALUES, INSTANCES, raters, narrow=of_these)
+    assert (wide.scope.instances, wide.scope.raters, wide.narrower) == ("new", "these", ())
     assert wide.standard_error**2 == pytest.approx(left_out(INSTANCES))
+    # What holds for new instances of these raters is not said twice.
+    assert two_way_mean(VALUES, INSTANCES, raters, narrow=NARROW) == NARROW
 
 
 def test_a_shorter_interval_for_new_raters_is_not_believed():
