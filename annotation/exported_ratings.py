@@ -1,8 +1,8 @@
 """A study's ratings as rows of the published format, for exports, analytics and programs."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,11 @@ from annotation.models.rating import RatingQuerySet
 from studies.models import Study, Unit
 from tiebreak.formats.rating_cells import FLAGS
 from tiebreak.formats.rows import Row
-from tiebreak.formats.writing import Batch, rows_of
+from tiebreak.formats.writing import Batch, Columns, rows_of
 from tiebreak.scales import BAD, Scale
 
-BATCH = 2000
+# Planning a query and reading whole tables for it cost the same for a small batch as for a large one.
+BATCH = 8000
 KEYS_AT_ONCE = 20_000
 # A batch is read as a range of keys unless so many times more keys than ratings are in it.
 MAX_GAPS = 4
@@ -73,46 +74,65 @@ def rating_rows(
     gets the role `repeat`. Raters appear under their pseudonyms. With `with_texts`, each row also has
     the texts that were rated, and the name of the system that was preferred.
     """
-    for batch in rating_batches(study, ratings, with_texts=with_texts):
-        yield from rows_of(batch)
+    for columns in rating_batches(study, ratings, with_texts=with_texts):
+        yield from rows_of(columns())
 
 
 def rating_batches(
     study: Study, ratings: RatingQuerySet | None = None, *, with_texts: bool = False
-) -> Iterator[Batch]:
-    """Yield the ratings of `rating_rows` as batches of columns, which files are written from.
+) -> Iterator[Columns]:
+    """Yield the ratings of `rating_rows` in batches: read, and with a function that returns columns.
 
-    Work on columns is cheaper than work on rows, because most of it is done in C.
+    Work on columns is cheaper than work on rows, because most of it is done in C. A thread may do it
+    while the next batch is read.
     """
     ratings = Rating.objects.filter(unit__study=study) if ratings is None else ratings
     scales = {c.name: c.parsed_scale for c in study.criteria.all()}
     parse = lru_cache(1000)(lambda criterion, label: scales[criterion].parse_label(label))
     of_unit = _OF_UNIT | _TEXTS_OF_UNIT if with_texts else _OF_UNIT
-    for keys, some in _batches(ratings):
-        batch = _columns(keys, some, of_unit)
+
+    def columns(stored: _Stored) -> Batch:
+        batch = stored.columns(of_unit)
         labels = zip(batch["criterion"], batch["label"], strict=True)
         batch["label"] = [text if text is None else parse(name, text) for name, text in labels]
         batch["role"] = list(map(_role, batch["role"], batch["repeat"]))
         batch["created_at"] = list(map(_in_utc, batch["created_at"]))
         if with_texts:
             _add_texts(batch, scales)
-        yield batch
+        return batch
+
+    for keys, some in _batches(ratings):
+        yield partial(columns, _Stored.of(keys, some, of_unit))
 
 
-def _columns(keys: set[int], ratings: RatingQuerySet, of_unit: Mapping[str, Any]) -> Batch:
-    """Read the columns of the ratings with these keys, together with their units and assignments."""
-    units = _facts(Unit.objects.filter(pk__in=ratings.values("unit")), of_unit)
-    assignments = Assignment.objects.filter(pk__in=ratings.values("assignment"))
-    work = _facts(assignments, _OF_ASSIGNMENT)
-    stored = ratings.order_by("pk").values_list(*_KEYS, *_OF_RATING.values())
-    rows = [row for row in stored if row[0] in keys]  # without those of other studies
-    of_ratings = _by_name((*_KEYS, *_OF_RATING), rows)
-    _, unit_keys, assignment_keys = (of_ratings.pop(name) for name in _KEYS)
-    return {
-        **_by_name(of_unit, [units[key] for key in unit_keys]),
-        **_by_name(_OF_ASSIGNMENT, [work[key] for key in assignment_keys]),
-        **of_ratings,
-    }
+@dataclass(frozen=True)
+class _Stored:
+    """Ratings as the database has them, with what is known of their units and assignments."""
+
+    ratings: list[tuple[Any, ...]]
+    units: dict[int, list[Any]]
+    assignments: dict[int, list[Any]]
+
+    @classmethod
+    def of(cls, keys: set[int], ratings: RatingQuerySet, of_unit: Mapping[str, Any]) -> "_Stored":
+        """Read the ratings with these keys."""
+        units = Unit.objects.filter(pk__in=ratings.values("unit"))
+        assignments = Assignment.objects.filter(pk__in=ratings.values("assignment"))
+        stored = ratings.order_by("pk").values_list(*_KEYS, *_OF_RATING.values())
+        return cls(
+            [row for row in stored if row[0] in keys],  # without those of other studies
+            _facts(units, of_unit),
+            _facts(assignments, _OF_ASSIGNMENT),
+        )
+
+    def columns(self, of_unit: Mapping[str, Any]) -> Batch:
+        of_ratings = _by_name((*_KEYS, *_OF_RATING), self.ratings)
+        _, units, assignments = (of_ratings.pop(name) for name in _KEYS)
+        return {
+            **_by_name(of_unit, [self.units[key] for key in units]),
+            **_by_name(_OF_ASSIGNMENT, [self.assignments[key] for key in assignments]),
+            **of_ratings,
+        }
 
 
 def _by_name(names: Collection[str], rows: Sequence[Sequence[Any]]) -> Batch:
@@ -125,8 +145,14 @@ def _role(role: str, repeat: int) -> str:
 
 
 def _in_utc(text: str) -> str:
-    time = datetime.fromisoformat(text)
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()  # SQLite has no zones
+    """Return a time in ISO 8601, given a database's text of it, such as "2026-11-22 09:05:01.5+00".
+
+    Connections are in UTC; SQLite has no zones. The text is cut, because to parse it took longer
+    than to write the rest of a row.
+    """
+    date, time = text.removesuffix("+00").split(" ")
+    seconds, _, fraction = time.partition(".")
+    return f"{date}T{seconds}.{fraction:0<6}+00:00" if fraction else f"{date}T{seconds}+00:00"
 
 
 def _add_texts(batch: Batch, scales: Mapping[str, Scale]) -> None:

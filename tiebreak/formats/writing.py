@@ -7,8 +7,10 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from itertools import accumulate, islice
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import orjson
@@ -21,6 +23,8 @@ BATCH = 2000
 
 # Some rows as the values of each column.
 Batch = dict[str, Sequence[Any]]
+# Returns a batch, and is called where the time for its work is.
+Columns = Callable[[], Batch]
 WriteBatch = Callable[[Batch], None]
 Types = Mapping[str, str]
 
@@ -172,21 +176,22 @@ def write_in_batches(
 
 def write_batches(
     path: Path,
-    batches: Iterable[Batch],
+    batches: Iterable[Columns],
     columns: Iterable[str],
     *,
     types: Mapping[str, str] = ARROW_TYPES,
 ) -> Iterator[int]:
     """Write batches of columns, and yield the number of rows so far after each, like `write_in_batches`.
 
-    A thread writes a batch while the next one is read here, so that a database works meanwhile.
+    A thread calls the function of a batch and writes the batch while the next one is read here, so
+    that a database works meanwhile.
     """
     open_writer = _WRITERS[path.suffix]
     with atomic_path(path) as temporary, open_writer(temporary, tuple(columns), types) as write:
         yield from accumulate(_written(batches, write))
 
 
-def _written(batches: Iterable[Batch], write: WriteBatch) -> Iterator[int]:
+def _written(batches: Iterable[Columns], write: WriteBatch) -> Iterator[int]:
     """Write each batch while the next one is read, and yield the number of rows of each."""
     with ThreadPoolExecutor(1) as thread:
         writing: Future[int] | None = None
@@ -198,7 +203,8 @@ def _written(batches: Iterable[Batch], write: WriteBatch) -> Iterator[int]:
             yield writing.result()
 
 
-def _counted(write: WriteBatch, batch: Batch) -> int:
+def _counted(write: WriteBatch, columns: Columns) -> int:
+    batch = columns()
     write(batch)
     return len(next(iter(batch.values())))
 
@@ -209,27 +215,33 @@ def rows_of(batch: Batch) -> Iterator[Row]:
         yield dict(zip(batch, values, strict=True))
 
 
-def _in_batches(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[Batch]:
+def _in_batches(rows: Iterable[Row], names: Sequence[str]) -> Iterator[Columns]:
     remaining = iter(rows)
     while some := list(islice(remaining, BATCH)):
-        yield {name: [row.get(name) for row in some] for name in columns}
+        yield partial(_columns, some, names)
+
+
+def _columns(rows: list[Row], names: Sequence[str]) -> Batch:
+    return {name: [row.get(name) for row in rows] for name in names}
 
 
 @contextmanager
 def _jsonl_writer(path: Path, columns: Sequence[str], _: Types) -> Iterator[WriteBatch]:
-    has_label = "label" in columns
-
-    def line(values: Sequence[Any]) -> bytes:
-        cells = zip(columns, values, strict=True)
-        present = {name: value for name, value in cells if value is not None}
-        if has_label:  # that of an unparsed answer is null
-            present.setdefault("label", None)
-        return orjson.dumps(present, option=orjson.OPT_APPEND_NEWLINE)
-
     with path.open("wb") as file:
-        yield lambda batch: file.writelines(
-            map(line, zip(*(batch[n] for n in columns), strict=True))
-        )
+        yield lambda batch: file.writelines(_json_lines({name: batch[name] for name in columns}))
+
+
+def _json_lines(batch: Batch) -> Iterator[bytes]:
+    """Yield a line for each row, without its empty cells; only an unparsed label is null."""
+    types = {name: set(map(type, column)) for name, column in batch.items()}
+    cells = {name: batch[name] for name in batch if name == "label" or types[name] != {NoneType}}
+    gaps = [name for name in cells if NoneType in types[name] and name != "label"]
+    for values in zip(*cells.values(), strict=True):
+        row = dict(zip(cells, values, strict=True))
+        for name in gaps:
+            if row[name] is None:
+                del row[name]
+        yield orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
 
 
 @contextmanager
