@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Unpack
 
@@ -21,10 +21,12 @@ from tiebreak.stats import (
     HumanMachine,
     Patterns,
     Stratum,
+    agreement_contributions,
     agreement_strata,
     all_units,
     key_strata,
     separability_strata,
+    two_way_interval,
     undefined,
     unique_label_strata,
 )
@@ -33,6 +35,18 @@ from tiebreak.stats.bootstrap import AnyStatistic, Resampling, estimate_strata, 
 from tiebreak.stats.counts import distinct_rows
 from tiebreak.stats.human_machine import comparison_statistics
 from tiebreak.stats.separability import range_edges
+
+# With more labels than this, units hardly ever have the same label, so nobody reads these statistics
+# and their contributions would take minutes.
+MAX_LABELS = 100
+SHARE, CORRECTED = (0.0, 1.0), (-1.0, 1.0)
+BOUNDS = {
+    "krippendorff_alpha": CORRECTED,
+    "percentage_agreement": SHARE,
+    "randolph_kappa": CORRECTED,
+    "fleiss_kappa": CORRECTED,
+    "leave_one_out": SHARE,
+}
 
 Codes = NDArray[np.int64]
 Group = tuple[Sequence[Stratum], Codes]
@@ -61,12 +75,71 @@ def strata_section(
     # Threads are enough, because drawing replicates releases the global interpreter lock.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [[pool.submit(estimates, group, rater) for rater in raters] for group in groups]
+    ratings = _HumanRatings.of(criterion)
     entries = [
-        _entry(stratum, criterion.machines, [job.result()[index] for job in group_jobs])
+        ratings.widened(
+            _entry(stratum, criterion.machines, [job.result()[index] for job in group_jobs]),
+            stratum.members,
+        )
         for (strata, _), group_jobs in zip(groups, jobs, strict=True)
         for index, stratum in enumerate(strata)
     ]
     return tuple(sorted(entries, key=lambda entry: STRATIFIERS.index(entry.stratifier)))
+
+
+@dataclass(frozen=True, eq=False)
+class _HumanRatings:
+    """The ratings of humans one by one, from which intervals for new raters are made."""
+
+    criterion: Criterion
+    unit: Codes
+    label: Codes
+    rater: Codes
+
+    @classmethod
+    def of(cls, criterion: Criterion) -> "_HumanRatings":
+        kept = criterion.is_human & (criterion.label >= 0)
+        names = criterion.rows["rater"][kept].astype(str)
+        _, rater = np.unique(names, return_inverse=True)
+        return cls(criterion, criterion.unit[kept], criterion.label[kept], rater)
+
+    def widened(self, entry: StratumSection, members: NDArray[np.bool_]) -> StratumSection:
+        """Return the stratum with intervals for new raters among humans, where they are known.
+
+        In strata that were made from the ratings themselves, agreement describes these ratings only.
+        """
+        labels = len(self.criterion.labels)
+        if entry.stratifier not in ("all", *BY_KEY) or labels > MAX_LABELS:
+            return entry
+        chosen = members[self.unit]
+        units, unit = np.unique(self.unit[chosen], return_inverse=True)
+        by_name = agreement_contributions(
+            unit,
+            self.label[chosen],
+            n_units=len(units),
+            n_labels=labels,
+            level=self.criterion.scale.level,
+            values=self.criterion.values,
+        )
+        instance, rater = self.criterion.clusters[self.unit[chosen]], self.rater[chosen]
+        wide = {
+            name: _two_way(estimate, by_name[name], instance, rater, BOUNDS[name])
+            for name, estimate in entry.human_human.estimates().items()
+        }
+        return replace(entry, human_human=Agreement(**wide))
+
+
+def _two_way(
+    narrow: Estimate,
+    contributions: NDArray[np.float64],
+    instance: Codes,
+    rater: Codes,
+    bounds: tuple[float, float],
+) -> Estimate:
+    entered = ~np.isnan(contributions)
+    return two_way_interval(
+        contributions[entered], instance[entered], rater[entered], narrow=narrow, bounds=bounds
+    )
 
 
 def no_strata(criterion: Criterion, reason: str) -> tuple[StratumSection]:

@@ -114,8 +114,9 @@ paired_t_test        two-sided t test of a mean difference of 0
 permutation_test     two-sided sign-flip test of a mean difference of 0
 p_value_curve        p-values by number of instances
 PValueCurve          what `p_value_curve` returns
-two_way              an interval that allows for other instances and other raters
+two_way_interval     an interval that allows for other instances and other raters
 two_way_mean         the same for a mean over ratings, such as a win rate
+agreement_contributions  what each rating contributes to a statistic of agreement
 confidence_sequence  intervals of a mean that stay valid however often one looks
 ConfidenceSequence   what `confidence_sequence` returns
 StopDecision         whether collection may stop
@@ -168,6 +169,7 @@ from tiebreak.stats.confidence_sequences import (
     StopDecision,
     confidence_sequence,
 )
+from tiebreak.stats.contributions import agreement_contributions
 from tiebreak.stats.counts import Patterns, count_matrix
 from tiebreak.stats.dawid_skene import DawidSkene, dawid_skene
 from tiebreak.stats.discernment import (
@@ -245,7 +247,7 @@ from tiebreak.stats.strata import (
     separability_strata,
     unique_label_strata,
 )
-from tiebreak.stats.two_way import two_way, two_way_mean
+from tiebreak.stats.two_way import two_way_interval, two_way_mean
 
 # Sorted by topic, like the list in the docstring, and not alphabetically.
 __all__ = [  # noqa: RUF022
@@ -257,6 +259,7 @@ __all__ = [  # noqa: RUF022
     "cohen_kappa",
     "leave_one_out",
     "agreement",
+    "agreement_contributions",
     "Agreement",
     # Single raters
     "pairwise_agreement",
@@ -334,7 +337,7 @@ __all__ = [  # noqa: RUF022
     "permutation_test",
     "p_value_curve",
     "PValueCurve",
-    "two_way",
+    "two_way_interval",
     "two_way_mean",
     "confidence_sequence",
     "ConfidenceSequence",

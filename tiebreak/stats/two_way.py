@@ -6,154 +6,24 @@ their agreement with themselves. Source: Cameron, Gelbach and Miller 2011, for t
 
 from dataclasses import dataclass, replace
 from math import exp, log, sqrt
-from statistics import NormalDist
-from typing import Protocol, Unpack
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import t as student_t
 
 from tiebreak.errors import InvalidInput
-from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, MAX_UNDEFINED_SHARE, Resampling
-from tiebreak.stats.counts import count_matrix
+from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.independence import effective_size
-from tiebreak.stats.results import (
-    NAN,
-    NEW_INSTANCES,
-    NEW_RATERS,
-    Estimate,
-    NarrowerInterval,
-)
-from tiebreak.stats.validation import FloatArray, IntArray, as_codes, check_same_length
-
-ONE_RATER = (
-    "There is no interval because there is only one rater, so that the variation between raters is"
-    " unknown."
-)
-UNDEFINED_WITHOUT = (
-    "There is no interval because the statistic becomes undefined if certain raters are left out;"
-    " the number of such raters is {lost}."
-)
-
+from tiebreak.stats.results import Estimate, NarrowerInterval, Scope
+from tiebreak.stats.validation import FloatArray, IntArray, check_same_length
 
 # The spread among two raters says next to nothing about others.
 MIN_RATERS = 3
-TWO_WAY = "jackknife over {instances} instances and {raters} raters, t on the logit scale"
-ONE_WAY = "jackknife over {instances} instances, t on the logit scale"
-
-
-class CountStatistic(Protocol):
-    """Function of counts, such as `krippendorff_alpha`, or a partial of such a function."""
-
-    def __call__(
-        self,
-        counts: npt.ArrayLike,
-        *,
-        clusters: npt.ArrayLike | None = None,
-        **resampling: Unpack[Resampling],
-    ) -> Estimate: ...
-
-
-def two_way(
-    statistic: CountStatistic,
-    units: npt.ArrayLike,
-    raters: npt.ArrayLike,
-    labels: npt.ArrayLike,
-    *,
-    n_units: int,
-    n_raters: int,
-    n_labels: int,
-    clusters: npt.ArrayLike | None = None,
-    **resampling: Unpack[Resampling],
-) -> Estimate:
-    """Estimate a statistic with an interval that allows for other instances and other raters.
-
-    Parameters
-    ----------
-    statistic : callable
-        Function of counts, such as `krippendorff_alpha`, or a partial of such a function.
-    units : array_like of int, shape (n_ratings,)
-        Unit of each rating, from 0 to n_units − 1.
-    raters : array_like of int, shape (n_ratings,)
-        Rater of each rating, from 0 to n_raters − 1. A rater may rate each unit only once.
-    labels : array_like of int, shape (n_ratings,)
-        Label of each rating, from 0 to n_labels − 1, or −1 if the rating is missing.
-    n_units : int
-        Number of units.
-    n_raters : int
-        Number of raters.
-    n_labels : int
-        Number of labels in the scale.
-    clusters : array_like, shape (n_units,), optional
-        Instance of each unit. If units share an instance, whole instances are resampled.
-    **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
-
-    Returns
-    -------
-    Estimate
-        The statistic. It has no interval if there is only one rater, or if for more than 5% of the
-        raters the statistic becomes undefined when the rater is left out.
-
-    Raises
-    ------
-    InvalidInput
-        If a code is out of range or the vectors differ in length.
-
-    See Also
-    --------
-    krippendorff_alpha, percentage_agreement, randolph_kappa, fleiss_kappa : Possible statistics.
-
-    Notes
-    -----
-    The variance is the sum of the bootstrap variance over units or instances and the delete-one
-    jackknife variance over raters (Cameron, Gelbach and Miller 2011). The interval is normal. A
-    bootstrap over raters would draw some raters twice and count their agreement with themselves.
-    The noise in single ratings enters both parts, so the interval is conservative.
-
-    Examples
-    --------
-    >>> from tiebreak.stats import krippendorff_alpha
-    >>> units, raters, labels = [0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1]
-    >>> two_way(krippendorff_alpha, units, raters, labels, n_units=2, n_raters=2, n_labels=2).value
-    1.0
-    """
-    label = as_codes(labels, below=n_labels, name="labels", missing=True)
-    rater = as_codes(raters, below=n_raters, name="raters")
-    unit = as_codes(units, below=n_units, name="units")
-    counts = count_matrix(unit, label, n_units=n_units, n_labels=n_labels)
-    estimate = statistic(counts, clusters=clusters, **resampling)
-    if not estimate.has_interval:
-        return estimate
-    masks = (rater == code for code in np.unique(rater[label >= 0]))
-    parts = (count_matrix(unit[m], label[m], n_units=n_units, n_labels=n_labels) for m in masks)
-    leave_one_out = np.array([statistic(counts - part).value for part in parts])
-    return _widened(estimate, leave_one_out, resampling.get("confidence_level", CONFIDENCE_LEVEL))
-
-
-def _widened(estimate: Estimate, leave_one_out: FloatArray, confidence_level: float) -> Estimate:
-    """Return the estimate with the jackknife variance over raters added to its variance."""
-    point = replace(estimate, low=NAN, high=NAN, standard_error=NAN)
-    n_raters = len(leave_one_out)
-    if n_raters < 2:
-        return replace(point, reason=ONE_RATER)
-    defined = leave_one_out[~np.isnan(leave_one_out)]
-    n_undefined = n_raters - len(defined)
-    if n_undefined > MAX_UNDEFINED_SHARE * n_raters:
-        return replace(point, reason=UNDEFINED_WITHOUT.format(lost=n_undefined))
-    rater_variance = (len(defined) - 1) * float(defined.var())
-    standard_error = sqrt(estimate.standard_error**2 + rater_variance)
-    half_width = NormalDist().inv_cdf((1 + confidence_level) / 2) * standard_error
-    method = f"{estimate.method}, and jackknife over {n_raters} raters, z"
-    return replace(
-        estimate,
-        low=estimate.value - half_width,
-        high=estimate.value + half_width,
-        standard_error=standard_error,
-        method=method,
-        stated_scope=NEW_RATERS,
-    )
+TWO_WAY = "jackknife over {instances} instances and {raters} raters, t{scale}"
+ONE_WAY = "jackknife over {instances} instances, t{scale}"
+# How the scale is named in the method of an interval that stays within bounds.
+LOGIT = " on the logit scale"
+DRAWN = ("dataset", "selected")
 
 
 def two_way_mean(
@@ -162,6 +32,7 @@ def two_way_mean(
     raters: npt.ArrayLike,
     *,
     narrow: Estimate,
+    weights: npt.ArrayLike | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
@@ -177,6 +48,9 @@ def two_way_mean(
         Rater of each rating, as codes from 0, or −1 if it is unknown.
     narrow : Estimate
         The mean with an interval for these raters, which stays beside the wider one.
+    weights : array_like of float, shape (n_ratings,), optional
+        Weight of each rating, above 0, such as the inverse of the probability with which its instance
+        was drawn; 1 by default. `narrow` must have the weighted mean as its value.
     bounds : (float, float), default (0, 1)
         Least and greatest possible value.
     confidence_level : float, default 0.95
@@ -185,28 +59,22 @@ def two_way_mean(
     Returns
     -------
     Estimate
-        The same value. With three raters or more the interval holds for new raters and new
-        instances, with that of `narrow`, which is never longer, in ``narrower``. With fewer, it
-        holds for new instances. If `narrow` has no interval, or already holds for as much, it is
-        returned as it is.
+        See `two_way_interval`.
 
     Raises
     ------
     InvalidInput
-        If the vectors differ in length, or a value is out of bounds.
+        If the vectors differ in length, or a value or weight is out of bounds.
 
     See Also
     --------
-    two_way : The same for statistics that compare ratings, such as α.
+    two_way_interval : The same for any statistic.
 
     Notes
     -----
-    A mean changes by −Σᵣ/(n − nᵣ) if a group r of ratings is left out, where Σᵣ is the sum of the
-    group's deviations from the mean. Three such jackknife variances are combined: instances + raters
-    − cells of an instance and a rater (Cameron, Gelbach and Miller 2011, eq. 2.11), and the result is
-    not allowed below the part of the instances. The degrees of freedom are Satterthwaite's (1946),
-    in which groups of unequal size count as their effective number (Kish 1965). The interval is
-    computed on the logit scale, where it stays within the bounds.
+    The contribution of a rating is its weighted deviation from the mean, so a mean changes by
+    −Σᵣ/(W − wᵣ) if a group r of ratings is left out, where Σᵣ is the sum of the group's
+    contributions, wᵣ of its weights, and W of all weights.
 
     Examples
     --------
@@ -216,27 +84,114 @@ def two_way_mean(
     >>> wide.scope.raters, wide.narrower[0].high
     ('new', 0.7)
     """
-    value, instance = np.asarray(values, dtype=np.float64), np.asarray(instances, dtype=np.int64)
-    rater = np.asarray(raters, dtype=np.int64)
-    check_same_length(values=value, instances=instance, raters=rater)
-    low, high = bounds
+    value, (low, high) = np.asarray(values, dtype=np.float64), bounds
+    weight = np.ones(len(value)) if weights is None else np.asarray(weights, dtype=np.float64)
+    check_same_length(values=value, weights=weight)
     if value.size and not (low <= value.min() and value.max() <= high):
         raise InvalidInput("out_of_range", f"values must be from {low:g} to {high:g}.")
+    if value.size and not weight.min() > 0:
+        raise InvalidInput("out_of_range", "weights must be above 0.")
+    centre = float(weight @ value) / weight.sum() if value.size else 0.0
+    return two_way_interval(
+        weight * (value - centre),
+        instances,
+        raters,
+        narrow=narrow,
+        weights=weight,
+        bounds=bounds,
+        confidence_level=confidence_level,
+    )
+
+
+def two_way_interval(
+    contributions: npt.ArrayLike,
+    instances: npt.ArrayLike,
+    raters: npt.ArrayLike,
+    *,
+    narrow: Estimate,
+    weights: npt.ArrayLike | None = None,
+    bounds: tuple[float, float] | None = None,
+    confidence_level: float = CONFIDENCE_LEVEL,
+) -> Estimate:
+    """Give a statistic the widest interval that its ratings support.
+
+    Parameters
+    ----------
+    contributions : array_like of float, shape (n_ratings,)
+        Contribution of each rating to the statistic, times the total weight of all ratings. The sum
+        of all contributions is 0. The statistic changes by about −Σᵣ/(W − wᵣ) if a group r of ratings
+        is left out, where Σᵣ is the sum of the group's contributions, wᵣ of its weights, and W of all
+        weights.
+    instances : array_like of int, shape (n_ratings,)
+        Instance of each rating, as codes from 0.
+    raters : array_like of int, shape (n_ratings,)
+        Rater of each rating, as codes from 0, or −1 if it is unknown.
+    narrow : Estimate
+        The statistic with an interval for these raters, which stays beside the wider one.
+    weights : array_like of float, shape (n_ratings,), optional
+        Weight of each rating; 1 by default.
+    bounds : (float, float), optional
+        Least and greatest possible value, which the interval stays within. Without bounds, or if the
+        value is not strictly between them, the interval is symmetric.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
+
+    Returns
+    -------
+    Estimate
+        The same value. With three raters or more the interval holds for new raters and for new
+        instances (or the instances that those of `narrow` were drawn from), with the interval of
+        `narrow`, which is never longer, in ``narrower``. With fewer, it holds for these raters. If
+        `narrow` has no interval, or already holds for as much, it is returned as it is.
+
+    Raises
+    ------
+    InvalidInput
+        If the vectors differ in length.
+
+    See Also
+    --------
+    two_way_mean : Computes the contributions to a mean.
+    agreement_contributions : Computes the contributions to agreement statistics.
+
+    Notes
+    -----
+    Three jackknife variances are combined: instances + raters − cells of an instance and a rater
+    (Cameron, Gelbach and Miller 2011, eq. 2.11), and the result is not allowed below the part of the
+    instances. The degrees of freedom are Satterthwaite's (1946), in which groups of unequal weight
+    count as their effective number (Kish 1965). With bounds, the interval is computed on the logit
+    scale.
+
+    Examples
+    --------
+    >>> narrow = Estimate(0.5, 0.3, 0.7, n=12)
+    >>> contributions = [-0.5, -0.5, 0.5, 0.5] * 6
+    >>> instances, raters = [k // 2 for k in range(24)], [0, 1, 2] * 8
+    >>> two_way_interval(contributions, instances, raters, narrow=narrow).scope.raters
+    'new'
+    """
+    contribution = np.asarray(contributions, dtype=np.float64)
+    instance, rater = np.asarray(instances, np.int64), np.asarray(raters, np.int64)
+    weight = (
+        np.ones(len(contribution)) if weights is None else np.asarray(weights, dtype=np.float64)
+    )
+    check_same_length(contributions=contribution, instances=instance, raters=rater, weights=weight)
     if not narrow.has_interval:
         return narrow
-    spread = _Spread.of((value - low) / (high - low), instance, rater)
-    scope = NEW_RATERS if spread is not None and spread.has_raters else NEW_INSTANCES
-    if spread is None or scope == narrow.scope:
+    spread = _Spread.of(contribution, weight, instance, rater)
+    if spread is None:
         return narrow
-    ends = spread.interval((narrow.value - low) / (high - low), confidence_level)
-    wide = [low + (high - low) * end for end in ends]
+    scope = spread.scope(narrow.scope)
+    if scope == narrow.scope:
+        return narrow
+    low, high, scale = spread.interval(narrow.value, bounds, confidence_level)
     stays = NarrowerInterval(narrow.low, narrow.high, narrow.scope, narrow.method)
     return replace(
         narrow,
-        low=min(wide[0], narrow.low),
-        high=max(wide[1], narrow.high),
-        standard_error=sqrt(spread.variance) * (high - low),
-        method=spread.method,
+        low=min(low, narrow.low),
+        high=max(high, narrow.high),
+        standard_error=sqrt(spread.variance),
+        method=spread.method.format(scale=scale),
         stated_scope=scope,
         narrower=(stays,) if spread.has_raters else (),
     )
@@ -244,7 +199,7 @@ def two_way_mean(
 
 @dataclass(frozen=True)
 class _Spread:
-    """Variance of a mean over ratings, its degrees of freedom, and how it was computed."""
+    """Variance of a statistic, its degrees of freedom, and how it was computed."""
 
     variance: float
     freedom: float
@@ -252,39 +207,55 @@ class _Spread:
     has_raters: bool
 
     @classmethod
-    def of(cls, value: FloatArray, instance: IntArray, rater: IntArray) -> "_Spread | None":
+    def of(
+        cls, contribution: FloatArray, weight: FloatArray, instance: IntArray, rater: IntArray
+    ) -> "_Spread | None":
         """Return the spread, or None if nothing wider than these instances can be said."""
-        deviation = value - value.mean()
-        by_instance, n_instances = _jackknife(deviation, instance)
+        by_instance, n_instances = _jackknife(contribution, weight, instance)
         if not by_instance > 0 or n_instances <= 1:
             return None
-        used = len(np.unique(rater))
+        instances, used = len(np.unique(instance)), len(np.unique(rater))
         if used < MIN_RATERS or (rater < 0).any():
-            method = ONE_WAY.format(instances=len(np.unique(instance)))
+            method = ONE_WAY.format(instances=instances, scale="{scale}")
             return cls(by_instance, n_instances - 1, method, has_raters=False)
-        by_rater, n_raters = _jackknife(deviation, rater)
-        cells = instance * (int(rater.max()) + 1) + rater
-        by_cell, _ = _jackknife(deviation, np.unique(cells, return_inverse=True)[1])
+        by_rater, n_raters = _jackknife(contribution, weight, rater)
+        cells = np.unique(instance * (int(rater.max()) + 1) + rater, return_inverse=True)[1]
+        by_cell, _ = _jackknife(contribution, weight, cells)
         variance = by_instance + max(0.0, by_rater - by_cell)
         parts = by_instance**2 / (n_instances - 1) + by_rater**2 / (n_raters - 1)
-        method = TWO_WAY.format(instances=len(np.unique(instance)), raters=used)
+        method = TWO_WAY.format(instances=instances, raters=used, scale="{scale}")
         return cls(variance, max(1.0, variance**2 / parts), method, has_raters=True)
 
-    def interval(self, share: float, confidence_level: float) -> tuple[float, float]:
-        """Return the interval around a share strictly between 0 and 1."""
+    def scope(self, narrow: Scope) -> Scope:
+        """Return whom the interval speaks of, given whom the narrower one speaks of."""
+        instances = narrow.instances if narrow.instances in DRAWN else "new"
+        return Scope(instances, "new" if self.has_raters else "these")
+
+    def interval(
+        self, value: float, bounds: tuple[float, float] | None, confidence_level: float
+    ) -> tuple[float, float, str]:
+        """Return the interval around a value, and the name of the scale that it was made on."""
         quantile = float(student_t.ppf((1 + confidence_level) / 2, self.freedom))
-        half_width = quantile * sqrt(self.variance) / (share * (1 - share))
-        logit = log(share / (1 - share))
-        return _expit(logit - half_width), _expit(logit + half_width)
+        half_width = quantile * sqrt(self.variance)
+        if bounds is None or not bounds[0] < value < bounds[1]:
+            return value - half_width, value + half_width, ""
+        low, width = bounds[0], bounds[1] - bounds[0]
+        share = (value - low) / width
+        logit, half_width = log(share / (1 - share)), half_width / (width * share * (1 - share))
+        ends = _expit(logit - half_width), _expit(logit + half_width)
+        return low + width * ends[0], low + width * ends[1], LOGIT
 
 
-def _jackknife(deviation: FloatArray, group: IntArray) -> tuple[float, float]:
-    """Return the delete-one-group variance of a mean, and the effective number of groups."""
-    sizes = np.bincount(group)
-    rest = len(deviation) - sizes[sizes > 0]
-    change = np.bincount(group, deviation)[sizes > 0] / np.maximum(rest, 1)
-    n = len(rest)
-    return (n - 1) / n * float(change @ change), effective_size(sizes[sizes > 0])
+def _jackknife(
+    contribution: FloatArray, weight: FloatArray, group: IntArray
+) -> tuple[float, float]:
+    """Return the delete-one-group variance, and the effective number of groups."""
+    weights = np.bincount(group, weight)
+    present = weights > 0
+    n, rest = int(present.sum()), weight.sum() - weights[present]
+    sums = np.bincount(group, contribution)[present]
+    change = np.divide(sums, rest, out=np.zeros(n), where=rest > 0)
+    return (n - 1) / n * float(change @ change), effective_size(weights[present])
 
 
 def _expit(logit: float) -> float:
