@@ -1,6 +1,7 @@
 """Position and length bias of all human raters together, and of each machine."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from tiebreak.formats import RatingTable
 from tiebreak.report.criterion import Criterion
+from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.model import Bias, BiasSection
 from tiebreak.stats import Estimate, two_way_mean
 from tiebreak.stats.bias import length_bias, position_bias
@@ -23,10 +25,14 @@ def bias_section(criterion: Criterion) -> BiasSection:
         name: _biases(criterion, ~criterion.is_human & (raters == name))
         for name in criterion.machines
     }
-    return BiasSection(**vars(_biases(criterion, criterion.is_human)), machines=machines)
+    of_humans = _biases(criterion, criterion.is_human, DesignWeights.of(criterion))
+    return BiasSection(**vars(of_humans), machines=machines)
 
 
-def _biases(criterion: Criterion, mask: NDArray[np.bool_]) -> Bias:
+def _biases(
+    criterion: Criterion, mask: NDArray[np.bool_], design: DesignWeights | None = None
+) -> Bias:
+    """Return the biases of the ratings in a mask, weighted if their instances were drawn."""
     labelled = mask & (criterion.label >= 0)
     rows = criterion.rows.select(labelled)
     signs = np.nan_to_num(np.sign(criterion.strength[labelled]))
@@ -35,11 +41,11 @@ def _biases(criterion: Criterion, mask: NDArray[np.bool_]) -> Bias:
         _characters(rows["chars_b"], rows["text_b"]) - _characters(rows["chars_a"], rows["text_a"])
     )
     longer = np.nan_to_num(longer)
-    instances = criterion.clusters[criterion.unit[labelled]]
     _, raters = np.unique(rows["rater"].astype(str), return_inverse=True)
+    sample = _Sample(criterion, criterion.unit[labelled], raters, design)
     return Bias(
-        position=_bias(position_bias, signs * first / 2, instances, raters),
-        length=_bias(length_bias, signs * longer, instances, raters),
+        position=sample.bias(position_bias, signs * first / 2),
+        length=sample.bias(length_bias, signs * longer),
     )
 
 
@@ -55,24 +61,37 @@ def first_shown(rows: RatingTable) -> NDArray[np.int64]:
     return np.asarray(np.where(side != "", by_side, by_order), dtype=np.int64)
 
 
-def _bias(
-    statistic: Callable[[int, int], Estimate],
-    values: NDArray[np.float64],
-    instances: NDArray[np.int64],
-    raters: NDArray[np.int64],
-) -> Estimate:
-    """Return the bias, the mean of values that are positive for ratings in the bias's direction.
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Ratings of people or of one machine: their units, raters, and weights after a draw."""
 
-    Ratings with the value 0 do not enter.
-    """
-    entered = values != 0
-    values, instances, raters = values[entered], instances[entered], raters[entered]
-    estimate = statistic(int((values > 0).sum()), int((values < 0).sum()))
-    estimate = drop_unreliable_interval(estimate, len(np.unique(instances)))
-    if not estimate.has_interval:
-        return estimate
-    most = float(np.abs(values).max())
-    return two_way_mean(values, instances, raters, narrow=estimate, bounds=(-most, most))
+    criterion: Criterion
+    units: NDArray[np.int64]
+    raters: NDArray[np.int64]
+    design: DesignWeights | None
+
+    def bias(
+        self, statistic: Callable[[int, int], Estimate], values: NDArray[np.float64]
+    ) -> Estimate:
+        """Return the mean of values, which are positive for ratings in the bias's direction.
+
+        Ratings with the value 0 do not enter.
+        """
+        entered = values != 0
+        values, units, raters = values[entered], self.units[entered], self.raters[entered]
+        instances = self.criterion.clusters[units]
+        estimate = statistic(int((values > 0).sum()), int((values < 0).sum()))
+        estimate = drop_unreliable_interval(estimate, len(np.unique(instances)))
+        weights = None
+        if self.design is not None and estimate.is_defined:
+            estimate = replace(self.design.mean(values, units, self.criterion), n=estimate.n)
+            weights = self.design.of_units[units]
+        if not estimate.has_interval:
+            return estimate
+        most = float(np.abs(values).max())
+        return two_way_mean(
+            values, instances, raters, narrow=estimate, weights=weights, bounds=(-most, most)
+        )
 
 
 def _characters(column: NDArray[Any], texts: NDArray[Any]) -> NDArray[np.float64]:

@@ -12,13 +12,14 @@ from tiebreak.formats.ratings import canonical_digest
 from tiebreak.report.bias import bias_section
 from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.dawid_skene import dawid_skene_section
+from tiebreak.report.design_weights import drawn_units
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import REPORT_VERSION, CriterionSection, Origin, Report, SourceSection
 from tiebreak.report.perception import perception_by_systems, perception_section
 from tiebreak.report.raters import raters_section
 from tiebreak.report.repeats import self_consistency_section
 from tiebreak.report.scopes import limit_to_selected
-from tiebreak.report.selection import drawn_units, selection_section
+from tiebreak.report.selection import selection_section
 from tiebreak.report.sets import sets_section
 from tiebreak.report.strata import no_strata, strata_section
 from tiebreak.report.systems import systems_section

@@ -9,9 +9,12 @@ from tiebreak.stats import Estimate
 def limit_to_selected(section: Any) -> Any:
     """Return the section with the scope of every estimate limited to the selected instances.
 
-    The section's ratings are not weighted, so they say nothing about instances that were not drawn.
+    Estimates without weights say nothing about instances that were not drawn. Weighted ones have the
+    dataset as their scope and keep it.
     """
     if isinstance(section, Estimate):
+        if section.scope.instances == "dataset":
+            return section
         narrower = tuple(
             replace(one, scope=replace(one.scope, instances="selected"))
             for one in section.narrower

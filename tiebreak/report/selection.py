@@ -6,34 +6,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
+from tiebreak.report.design_weights import (
+    MIN_CONTROLS,
+    control_units,
+    covers_dataset,
+    drawn_units,
+)
 from tiebreak.report.model import PairSelection
 from tiebreak.report.strata import pairs_of_units
 from tiebreak.stats import Estimate, hajek_estimate, instances_saved, undefined
 from tiebreak.stats.hajek import ALL_CONTROL, NO_CONTROL
-from tiebreak.stats.independence import MIN_CLUSTERS, effective_size
+from tiebreak.stats.independence import MIN_CLUSTERS
 from tiebreak.stats.rankings import outcome_counts
-from tiebreak.stats.selection import CONTROL
 
-# If more than this share of the dataset could be drawn only in the control sample, a few instances
-# with large weights represent it, so the control sample must have at least this many instances.
-MAX_UNREACHED_SHARE = 0.1
-MIN_CONTROLS = 30
 NO_PREFERENCE = "None of the ratings of these instances says which system is better."
 NO_COMPARISON = (
     "The rated instances do not represent the dataset. Either there are too few of them, or a large"
     " part of the dataset could be drawn only in the control sample, which then needs at least"
     " {minimum} instances."
 )
+
 NO_PROBABILITY = (
     "The inclusion probability is missing for {missing} of {n} drawn instances, so the instances"
     " cannot be weighted. Fill in the column inclusion_probability."
 )
-
-
-def drawn_units(criterion: Criterion) -> NDArray[np.bool_]:
-    """Return whether each unit belongs to an instance that was drawn for rating."""
-    phase = criterion.of_units("phase").astype(str)
-    return np.asarray((phase != "") & (phase != "all"), dtype=bool)
 
 
 def selection_section(criterion: Criterion) -> dict[str, PairSelection]:
@@ -76,7 +72,7 @@ class _Drawn:
         wins = np.bincount(instance, outcomes[:, 0] + outcomes[:, 1] / 2).astype(np.float64)
         sizes = np.bincount(instance, outcomes.sum(axis=1)).astype(np.float64)
         inclusion = criterion.of_units("inclusion_probability").astype(float)[mask][first]
-        in_control = criterion.of_units("phase").astype(str)[mask][first] == CONTROL
+        in_control = control_units(criterion)[mask][first]
         counted = sizes > 0
         return cls(
             wins[counted],
@@ -93,19 +89,8 @@ class _Drawn:
 
     @property
     def covers(self) -> bool:
-        """Whether the rated instances represent the whole dataset.
-
-        Without a control sample, it is unknown whether every instance could be drawn. If the design
-        draws only the most separable instances, only the control sample represents the others, by
-        a few instances with large weights.
-        """
-        if self.in_control.all() or not self.in_control.any():
-            return bool(self.in_control.any())
-        weights = 1 / self.inclusion
-        unreached = self.in_control & (self.inclusion < self.inclusion[~self.in_control].min())
-        share = weights[unreached].sum() / weights.sum()
-        reaches = share <= MAX_UNREACHED_SHARE or self.in_control.sum() >= MIN_CONTROLS
-        return bool(reaches and effective_size(weights) >= MIN_CLUSTERS)
+        """Whether the rated instances represent the whole dataset."""
+        return covers_dataset(self.inclusion, self.in_control)
 
     def win_rate(self) -> Estimate:
         n = len(self.sizes)

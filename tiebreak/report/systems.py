@@ -1,17 +1,17 @@
 """Rankings of systems: win rates, Elo, Bradley–Terry, and prediction-powered win rates."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
+from tiebreak.report.design_weights import DesignWeights, drawn_units
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import Estimates, SystemsSection
 from tiebreak.report.pair_counts import pair_counts
-from tiebreak.report.selection import drawn_units
 from tiebreak.stats import (
     Estimate,
     bradley_terry,
@@ -26,6 +26,7 @@ from tiebreak.stats import (
 from tiebreak.stats.games import DisconnectedError, Games
 from tiebreak.stats.independence import drop_unreliable_interval
 from tiebreak.stats.rankings import NO_RATING
+from tiebreak.stats.results import Scope
 
 Mask = NDArray[np.bool_]
 
@@ -60,8 +61,11 @@ class _Comparisons:
     machines: dict[str, NDArray[np.int64]]
     clusters: NDArray[np.int64]
     separability: NDArray[np.float64]
-    is_drawn: bool
     scores: "_Scores"
+    is_drawn: bool
+    design: DesignWeights | None
+    criterion: Criterion
+    number: NDArray[np.int64]
 
     @classmethod
     def of(cls, criterion: Criterion) -> Self:
@@ -78,8 +82,11 @@ class _Comparisons:
             machines,
             criterion.clusters[compared],
             criterion.of_units("separability").astype(float)[compared],
-            bool(drawn_units(criterion)[compared].any()),
             _Scores.of(criterion, compared),
+            bool(drawn_units(criterion)[compared].any()),
+            DesignWeights.of(criterion),
+            criterion,
+            np.flatnonzero(compared),
         )
 
     @property
@@ -103,14 +110,39 @@ class _Comparisons:
             first, second = first & (b == other), second & (a == other)
         return first, second
 
-    def widened(self, rate: Estimate, system: str, other: str | None = None) -> Estimate:
-        """Return a win rate with an interval for new raters, if there are enough raters."""
+    def win_rate(self, unweighted: Estimate, system: str, other: str | None = None) -> Estimate:
+        """Return a win rate with the widest interval that the ratings support.
+
+        If instances were drawn, they are weighted by their inverse inclusion probabilities.
+        """
         first, second = self.sides_of(system, other)
         scores = self.scores
         chosen = (first | second)[scores.unit]
         unit, score = scores.unit[chosen], scores.of_a[chosen]
         values = np.where(first[unit], score, 1 - score)
-        return two_way_mean(values, self.clusters[unit], scores.rater[chosen], narrow=rate)
+        unit = self.number[unit]
+        instance, rater = self.criterion.clusters[unit], scores.rater[chosen]
+        if self.design is None or not unweighted.is_defined:
+            return two_way_mean(values, instance, rater, narrow=unweighted)
+        narrow = replace(self.design.mean(values, unit, self.criterion), n=unweighted.n)
+        weights = self.design.of_units[unit]
+        return two_way_mean(values, instance, rater, narrow=narrow, weights=weights)
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """How much of the dataset each unit stands for; None if no instances were drawn."""
+        return None if self.design is None else self.design.of_units[self.number]
+
+    def scoped(self, estimates: Estimates) -> Estimates:
+        """Return weighted estimates of all systems with the scope that they have after a draw."""
+        if self.design is None:
+            return estimates
+        covers = self.design.covers[self.number].all()
+        scope = Scope("dataset" if covers else "selected")
+        return {
+            name: replace(estimate, stated_scope=scope) if estimate.has_interval else estimate
+            for name, estimate in estimates.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -146,9 +178,9 @@ def systems_section(criterion: Criterion, seeds: Seeds, replicates: int) -> Syst
     rng = seeds.generator("bradley_terry")
     strengths, strength_ranks = _strengths(compared, rng, ranking_replicates)
     return SystemsSection(
-        win_rate={name: compared.widened(rate, name) for name, rate in rates.systems.items()},
+        win_rate={name: compared.win_rate(rate, name) for name, rate in rates.systems.items()},
         pairs={
-            f"{first} vs {second}": compared.widened(rate, first, second)
+            f"{first} vs {second}": compared.win_rate(rate, first, second)
             for (first, second), rate in rates.pairs.items()
         },
         bradley_terry=strengths,
@@ -171,12 +203,14 @@ def _strengths(
     fit = bradley_terry(
         compared.outcomes,
         **compared.names,
+        weights=compared.weights,
         clusters=compared.clusters,
         rng=rng,
         replicates=replicates,
     )
     system_ranks = ranks(fit.systems, fit.bootstrap_values) if fit.systems else {}
-    return _all_systems(fit.systems, compared), _all_systems(system_ranks, compared)
+    strengths, strength_ranks = compared.scoped(fit.systems), compared.scoped(system_ranks)
+    return _all_systems(strengths, compared), _all_systems(strength_ranks, compared)
 
 
 def _separability_elo(

@@ -99,7 +99,8 @@ def test_the_seed_changes_intervals_and_no_value():
     a, b = (report(made, seed=seed)["criteria"]["preference"] for seed in (0, 1))
     of_a, of_b = (section["strata"][0]["human_human"]["leave_one_out"] for section in (a, b))
     assert of_a["value"] == of_b["value"]
-    assert of_a["standard_error"] != of_b["standard_error"]
+    (inner_a,), (inner_b,) = of_a["narrower"], of_b["narrower"]
+    assert inner_a["low"] != inner_b["low"]
 
 
 def test_shares_of_every_stratifier_add_to_one_and_empty_strata_are_there():

@@ -1,0 +1,89 @@
+"""Weights of drawn instances: how much of the dataset each stands for, and whether they cover it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiebreak.report.criterion import Criterion
+from tiebreak.report.strata import pairs_of_units
+from tiebreak.stats import Estimate, hajek_estimate
+from tiebreak.stats.independence import MIN_CLUSTERS, effective_size
+from tiebreak.stats.selection import CONTROL
+
+Mask = NDArray[np.bool_]
+Numbers = NDArray[np.float64]
+
+# If more than this share of the dataset could be drawn only in the control sample, a few instances
+# with large weights represent it, so the control sample must have at least this many instances.
+MAX_UNREACHED_SHARE = 0.1
+MIN_CONTROLS = 30
+
+
+def drawn_units(criterion: Criterion) -> Mask:
+    """Return whether each unit belongs to an instance that was drawn for rating."""
+    phase = criterion.of_units("phase").astype(str)
+    return np.asarray((phase != "") & (phase != "all"), dtype=bool)
+
+
+def control_units(criterion: Criterion) -> Mask:
+    """Return whether each unit belongs to the uniform control sample."""
+    return np.asarray(criterion.of_units("phase").astype(str) == CONTROL, dtype=bool)
+
+
+def covers_dataset(inclusion: Numbers, in_control: Mask) -> bool:
+    """Return whether drawn instances represent the whole dataset, given their probabilities.
+
+    Without a control sample, it is unknown whether every instance could be drawn. If the design draws
+    only the most separable instances, only the control sample represents the others, by a few
+    instances with large weights.
+    """
+    if in_control.all() or not in_control.any():
+        return bool(in_control.any())
+    weights = 1 / inclusion
+    unreached = in_control & (inclusion < inclusion[~in_control].min())
+    share = weights[unreached].sum() / weights.sum()
+    reaches = share <= MAX_UNREACHED_SHARE or in_control.sum() >= MIN_CONTROLS
+    return bool(reaches and effective_size(weights) >= MIN_CLUSTERS)
+
+
+@dataclass(frozen=True, eq=False)
+class DesignWeights:
+    """What the units of a study with drawn instances stand for.
+
+    `of_units` has the inverse inclusion probability of each unit, shape (units,), and `covers` whether
+    the rated units of its pair of systems represent the whole dataset.
+    """
+
+    of_units: Numbers
+    covers: Mask
+
+    @classmethod
+    def of(cls, criterion: Criterion) -> "DesignWeights | None":
+        """Return the weights, or None if nothing was drawn or a rated unit has no probability."""
+        drawn, rated = drawn_units(criterion), criterion.humans.sum(axis=1) > 0
+        inclusion = criterion.of_units("inclusion_probability").astype(float)
+        pairs, in_control = pairs_of_units(criterion), control_units(criterion)
+        weights, covers = np.ones(len(drawn)), np.ones(len(drawn), dtype=bool)
+        for pair in np.unique(pairs[drawn]):
+            of_pair = drawn & (pairs == pair)
+            used = of_pair & rated
+            # While only the control sample is rated, all its instances stand for equally many.
+            if not in_control[used].all():
+                if np.isnan(inclusion[used]).any():
+                    return None
+                weights[used] = 1 / inclusion[used]
+            covers[of_pair] = covers_dataset(inclusion[used], in_control[used])
+        return cls(weights, covers) if drawn.any() else None
+
+    def mean(self, values: Numbers, units: NDArray[np.int64], criterion: Criterion) -> Estimate:
+        """Return the weighted mean over ratings, given their values and units.
+
+        The interval holds for these raters.
+        """
+        _, instance = np.unique(criterion.clusters[units], return_inverse=True)
+        weights, sizes = self.of_units[units], np.bincount(instance)
+        of_instance = np.bincount(instance, weights) / np.maximum(sizes, 1)
+        totals = np.bincount(instance, weights * values) / of_instance
+        covers = bool(self.covers[units].all())
+        return hajek_estimate(totals, 1 / of_instance, sizes=sizes, covers=covers)
