@@ -7,11 +7,13 @@ import math
 import re
 
 from metrics.messages import (
+    AT_ONCE,
     COST,
     MACHINES_FIRST,
     NO_SETS,
     NO_WINNER,
     ON_SELECTED,
+    OTHERS_AGREE,
     OTHERS_OPEN,
     OVER_DATASET,
     RATING_SET,
@@ -20,7 +22,9 @@ from metrics.messages import (
     SINGLE_SETS,
     TOO_FEW,
     TOO_FEW_OF_PAIRS,
+    WEIGHTED,
     WEIGHTED_TO_DATASET,
+    WIN_RATE_IS,
     WITHOUT_PREFERENCE,
 )
 from metrics.words import in_digits
@@ -121,6 +125,11 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
             f"Annotators agree beyond chance{suffix}",
             f"{share} {_advice_on_machines(section)}{scope}",
         )
+    if any(inner.low > 0 for inner in alpha.narrower):
+        return (
+            f"These annotators agree beyond chance{suffix}",
+            f"{share} {OTHERS_AGREE} {_advice_on_machines(section)}{scope}",
+        )
     if alpha.high < 0:
         return (
             f"Annotators disagree more than chance predicts{suffix}",
@@ -198,32 +207,62 @@ def sets_finding(sets: RaterSets) -> tuple[str, str]:
 
 
 def win_rate_finding(section: CriterionSection) -> tuple[str, str]:
-    """Return which systems are ahead, if intervals show it.
-
-    After a draw of instances, only the weighted rates decide this.
-    """
-    rates = section.systems.win_rate if section.systems else {}
+    """Return which systems are ahead, if intervals that hold for all systems at once show it."""
+    systems = section.systems
+    rates = systems.win_rate if systems else {}
     if not rates:
         return "Win rates", "The ratings do not name systems, so there are no win rates."
-    first = next(iter(rates.values()))
-    if section.selection or is_of_selected(first):
-        return _weighted_finding(section)
-    ahead = [name for name, rate in sorted(rates.items()) if _is_above_half(rate)]
-    explanation = (
-        "The win rate of a system is P(win) + ½ P(tie) over all its comparisons."
-        f" {scope_sentence(first)}"
-    )
-    if len(ahead) == 1:
-        return f"{ahead[0]} wins more often than it loses", explanation
+    explanation = f"{WIN_RATE_IS}{_how_weighted(rates)} {_scope_of_all(rates)}{_at_once(section)}"
+    together = _simultaneous(section)
+    ahead = {name: rate for name, rate in together.items() if _is_above_half(rate)}
     if ahead:
-        return f"{', '.join(ahead)} win more often than they lose", explanation
-    here = [name for name, rate in sorted(rates.items()) if _is_above_half_here(rate)]
+        return f"{_winning(ahead)}{_instances_suffix(ahead)}", explanation
+    here = {name: rate for name, rate in together.items() if _is_above_half_here(rate)}
     if here:
-        verb = (
-            "wins more often than it loses" if len(here) == 1 else "win more often than they lose"
-        )
-        return f"With these annotators, {', '.join(here)} {verb}", f"{OTHERS_OPEN} {explanation}"
+        heading = f"With these annotators, {_winning(here)}{_instances_suffix(here)}"
+        return heading, f"{OTHERS_OPEN} {explanation}"
     return _no_winner(section), f"{explanation}{_reasons_without_intervals(rates)}"
+
+
+def _simultaneous(section: CriterionSection) -> Estimates:
+    """Return the win rates with intervals that hold at once; none in reports from before these."""
+    systems = section.systems
+    return systems.simultaneous.win_rate if systems and systems.simultaneous else {}
+
+
+def _winning(rates: Estimates) -> str:
+    verb = "wins more often than it loses" if len(rates) == 1 else "win more often than they lose"
+    return f"{', '.join(sorted(rates))} {verb}"
+
+
+def _instances_suffix(rates: Estimates) -> str:
+    """Return the end of a heading that says which instances it speaks of after a draw."""
+    scopes = {rate.scope.instances for rate in rates.values()}
+    if "selected" in scopes:
+        return ON_SELECTED
+    return OVER_DATASET if "dataset" in scopes else ""
+
+
+def _how_weighted(rates: Estimates) -> str:
+    is_weighted = any(rate.scope.instances == "dataset" for rate in rates.values())
+    return f" {WEIGHTED}" if is_weighted else ""
+
+
+def _scope_of_all(rates: Estimates) -> str:
+    """Return whom the rates speak of, once for systems that speak of the same."""
+    sentences: dict[str, list[str]] = {}
+    for name, rate in rates.items():
+        sentences.setdefault(scope_sentence(rate), []).append(name)
+    if len(sentences) == 1:
+        return next(iter(sentences))
+    return " ".join(f"{', '.join(names)}: {sentence}" for sentence, names in sentences.items())
+
+
+def _at_once(section: CriterionSection) -> str:
+    """Return a sentence on how many comparisons the heading allows for, if there are several."""
+    systems = section.systems
+    n = systems.simultaneous.n_win_rates if systems and systems.simultaneous else 1
+    return f" {AT_ONCE.format(n=n)}" if n > 1 else ""
 
 
 def _no_winner(section: CriterionSection) -> str:
@@ -259,31 +298,6 @@ def _reasons_without_intervals(rates: Estimates) -> str:
         return ""
     reasons = dict.fromkeys(rate.reason for rate in rates.values() if rate.reason)
     return "".join(f" {reason}" for reason in reasons)
-
-
-def _weighted_finding(section: CriterionSection) -> tuple[str, str]:
-    """Return the pairs of systems whose weighted win rate shows which system is ahead."""
-    selection = section.selection or {}
-    ahead = [heading for pair in selection.values() if (heading := _pair_heading(pair))]
-    scopes = " ".join(
-        f"{name}: {scope_sentence(pair.win_rate)}" for name, pair in selection.items()
-    )
-    explanation = (
-        "Instances were drawn, so this heading uses only rates in which each instance is weighted"
-        f" by the inverse of its inclusion probability. {scopes} The table is unweighted and"
-        " describes only the selected instances, so do not generalize it to the dataset."
-    )
-    return "; ".join(ahead) or _no_winner(section), explanation
-
-
-def _pair_heading(pair: PairSelection) -> str:
-    """Return which of two systems is ahead and for which instances, or "" if neither is."""
-    rate, (first, second) = pair.win_rate, pair.systems
-    if not rate.has_interval or rate.low <= 0.5 <= rate.high:
-        return ""
-    winner, loser = (first, second) if rate.low > 0.5 else (second, first)
-    suffix = _scope_suffix(rate) or OVER_DATASET
-    return f"{winner} wins more often than {loser}{suffix}"
 
 
 def selection_finding(name: str, pair: PairSelection) -> tuple[str, str]:

@@ -50,18 +50,11 @@ def leading_numbers(section: CriterionSection, *, is_part: bool = False) -> list
 
 
 def leader(section: CriterionSection) -> tuple[str, Estimate]:
-    """Return the system, or the system of a pair, with the highest rate, and the rate.
-
-    After a draw of instances, these are the weighted rates of pairs.
-    """
+    """Return the system with the highest win rate, and the rate."""
     systems = section.systems
     if systems is None or not systems.win_rate:
         return "", undefined(section.problems.get("systems", NO_SYSTEMS))
-    rates = dict(systems.win_rate)
-    if section.selection:
-        rates = {
-            f"{p.systems[0]} against {p.systems[1]}": p.win_rate for p in section.selection.values()
-        }
+    rates = systems.win_rate
     defined = {name: rate for name, rate in rates.items() if rate.is_defined}
     if not defined:
         return next(iter(rates.items()))

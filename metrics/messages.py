@@ -2,6 +2,16 @@
 
 # Headings and sentences of findings.
 ON_SELECTED, OVER_DATASET = ", on the selected instances", ", over the dataset"
+WIN_RATE_IS = "The win rate of a system is P(win) + ½ P(tie) over all its comparisons."
+WEIGHTED = (
+    "Instances were drawn, so each is weighted by the inverse of the probability with which it was"
+    " drawn."
+)
+AT_ONCE = (
+    "A line is the 95% interval of one system alone. The heading rests on wider intervals that hold"
+    " for all {n} comparisons at once (Bonferroni), because among many equal systems one often"
+    " seems better by chance."
+)
 WEIGHTED_TO_DATASET = "Weighted back to the whole dataset"
 NO_WINNER = "No system is shown to win more often than it loses"
 TOO_FEW = "{n} {verb} too few to say which system is better"
@@ -102,7 +112,11 @@ OTHERS_OPEN = (
     "Whether new annotators would prefer it too is not shown: the annotators differ, and there are"
     " too few of them."
 )
-REST_OF_THESE_RATERS = "Agreement and consistency do not generalize to other raters."
+OTHERS_AGREE = (
+    "Whether new annotators would is not shown: the annotators differ in whom they agree with, and"
+    " there are too few of them."
+)
+REST_OF_THESE_RATERS = "Agreement with machines and consistency do not generalize to other raters."
 ENOUGH_RATINGS = "The interval of the highest win rate excludes ½."
 RATINGS_NEEDED = (
     "Rough forecast until the interval of the highest win rate excludes ½, if the rate stays as it"

@@ -22,11 +22,6 @@ WIN_RATES_READING = (
     " wins more often than it loses. Where the intervals of two systems overlap, do not conclude that"
     " they are equally good."
 )
-PAIRS_READING = (
-    "A point is the share of comparisons that the first system of the pair wins, where a tie counts"
-    " half, and the line through it is the 95% interval. To the right of ½ the first system is"
-    " ahead, to the left the second."
-)
 POWERED_READING = (
     " Squares combine annotators with a machine rater (prediction-powered inference). They need a"
     " machine rating of every item, and are right even if the machine is biased."
@@ -44,20 +39,15 @@ ELO_READING = (
 
 
 def win_rates_figure(section: CriterionSection) -> Figure:
-    """Return the win rates of the systems, or of each pair if instances were drawn."""
+    """Return the win rates of the systems."""
     systems = section.systems
     if systems is None:
         reason = section.problems.get("systems", "This criterion compares no systems.")
         return empty_figure("win-rates", "Win rates", reason)
     finding, sentence = win_rate_finding(section)
-    if section.selection:
-        names = {name: " against ".join(p.systems) for name, p in section.selection.items()}
-        rates = {names[name]: pair.win_rate for name, pair in section.selection.items()}
-        rows, reading = _rows(rates, {}), PAIRS_READING
-    else:
-        powered = systems.prediction_powered or {}
-        rows = _rows(_best_first(systems.win_rate), powered)
-        reading = WIN_RATES_READING + (POWERED_READING if powered else "")
+    powered = systems.prediction_powered or {}
+    rows = _rows(_best_first(systems.win_rate), powered)
+    reading = WIN_RATES_READING + (POWERED_READING if powered else "")
     counts = counts_lines(section)
     description = ". ".join([finding, *counts[:MAX_DESCRIBED]])
     chart = interval_chart(

@@ -46,8 +46,7 @@ def _headline(about: CriterionSection) -> tuple[str, str]:
         heading = agreement_finding(about)[0]
         heading = "No finding" if heading == NO_ALPHA_HEADING else heading
         return heading, scope_sentence(alpha) if alpha.is_defined else ""
-    weighted = [pair.win_rate for pair in (about.selection or {}).values()]
-    first = (weighted or list(systems.win_rate.values()))[0]
+    first = next(iter(systems.win_rate.values()))
     return win_rate_finding(about)[0], scope_sentence(first) if first.is_defined else ""
 
 

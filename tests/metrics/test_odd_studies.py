@@ -73,7 +73,7 @@ def test_a_criterion_without_any_label_is_undefined():
     [InvalidInput("impossible", "It cannot be."), ValueError("odd"), ZeroDivisionError("by zero")],
 )
 def test_a_section_that_fails_leaves_the_others_and_is_logged(name, error, monkeypatch, caplog):
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise error
 
     rows = preferences([[-1, 1, 1]] * 12)

@@ -1,23 +1,47 @@
-"""How often 95% intervals for new raters and new instances contain the true value.
+"""How often 95% intervals for new raters contain the true value, and how often a winner is invented.
 
-Run `python -m tests.stats.coverage 1000` for 1,000 studies of each design; it prints a table.
+`python -m tests.stats.coverage 1000` prints tables for 1,000 studies of each design, and 5,000 studies
+without any difference between systems; with `--write` it puts them into docs/methods.md.
 
 The studies are drawn by code of their own: a rating prefers A with a probability that depends on the
-instance, the unit and the rater, and the true value is the mean over all of them.
+instance, the unit and the rater. The true win rate is the mean over all of them, and the true agreement
+that of a very large study in which every unit has its own raters.
 """
 
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import product
+from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import binomtest
 
-from tiebreak.stats import Estimate, two_way_mean, win_rate
+from tests.paths import ROOT
+from tiebreak.stats import (
+    Estimate,
+    agreement_contributions,
+    count_matrix,
+    hajek_estimate,
+    krippendorff_alpha,
+    logistic_weights,
+    select,
+    two_way_interval,
+    two_way_mean,
+    win_rate,
+)
 
 SPREAD = 0.15  # standard deviation of the probability between instances; half of it between units
-POPULATION = 2_000_000
+POPULATION = 400_000
+DATASET = 5  # times as many instances as are drawn
 LOWEST, HIGHEST, HIGHEST_OF_FEW, FEW = 0.925, 0.98, 0.995, 20
+MOST_FALSE, NULL_STUDIES = 0.059, 5_000
+REPLICATES = 200
+PAGE, START, END = ROOT / "docs" / "methods.md", "<!-- coverage -->", "<!-- end of coverage -->"
+QUANTILES = [NormalDist().inv_cdf((k + 0.5) / 40) for k in range(40)]
 
 
 @dataclass(frozen=True)
@@ -32,12 +56,16 @@ class Design:
     share: float = 0.5
     missing: float = 0.0
     is_unequal: bool = False
+    draw: str = ""
+    systems: int = 2
 
     def __str__(self) -> str:
         return (
             f"{self.raters} raters, sd {self.differ:g}; {self.instances} × {self.units} units,"
             f" {self.per_unit} each; {self.share:g}; {self.missing:.0%} missing"
             f"{'; unequal loads' if self.is_unequal else ''}"
+            f"{f'; drawn ({self.draw})' if self.draw else ''}"
+            f"{f'; {self.systems} systems' if self.systems > 2 else ''}"
         )
 
     @property
@@ -46,59 +74,150 @@ class Design:
         return HIGHEST_OF_FEW if self.raters < FEW else HIGHEST
 
 
-Ratings = tuple[np.ndarray, np.ndarray, np.ndarray]
+class Study(NamedTuple):
+    """Ratings: whether A wins, the unit, instance and rater; with probabilities after a draw."""
+
+    is_win: np.ndarray
+    unit: np.ndarray
+    instance: np.ndarray
+    rater: np.ndarray
+    inclusion: np.ndarray | None
+    truth: float
 
 
-def study(design: Design, rng: np.random.Generator) -> Ratings:
-    """Return for each rating of a study whether A wins, the instance, and the rater."""
+def study(design: Design, rng: np.random.Generator) -> Study:
     skill = rng.normal(0, design.differ, design.raters)
-    load = (
-        rng.gamma(1.0, size=design.raters) + 0.05 if design.is_unequal else np.ones(design.raters)
-    )
+    leaning, inclusion, truth = _instances(design, rng)
     instance = np.repeat(np.arange(design.instances), design.units)
-    leaning = rng.normal(0, SPREAD, design.instances)[instance]
-    leaning += rng.normal(0, SPREAD / 2, len(instance))
-    n = min(design.per_unit, design.raters)
-    # Whoever has the smallest waiting times rates the unit, which favours high loads.
-    waits = rng.exponential(size=(len(instance), design.raters)) / load
-    rater = np.argsort(waits, axis=1)[:, :n]
+    # Of many systems, one takes part in few comparisons; only these enter its win rate.
+    takes_part = rng.random(len(instance)) < 2 / design.systems
+    instance = instance[takes_part]
+    leaning = leaning[instance] + rng.normal(0, SPREAD / 2, len(instance))
+    rater = _raters(design, len(instance), rng)
     wins = np.clip(design.share + leaning[:, None] + skill[rater], 0, 1)
     is_win = rng.random(wins.shape) < wins
     kept = rng.random(wins.shape) >= design.missing
-    return is_win[kept].astype(float), np.repeat(instance, n).reshape(kept.shape)[kept], rater[kept]
+    unit = np.repeat(np.arange(len(instance)), rater.shape[1]).reshape(kept.shape)
+    chosen = unit[kept]
+    return Study(is_win[kept].astype(int), chosen, instance[chosen], rater[kept], inclusion, truth)
 
 
+def _instances(
+    design: Design, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray | None, float]:
+    """Return how much the rated instances lean to A, their probabilities, and the true rate."""
+    if not design.draw:
+        return rng.normal(0, SPREAD, design.instances), None, true_rate(design)
+    total = DATASET * design.instances
+    delta = rng.random(total)
+    leaning = rng.normal(0, SPREAD, total) + 0.3 * (delta - 0.5)
+    drawn = select(
+        delta,
+        design.instances,
+        design=design.draw,
+        weights=logistic_weights(delta),
+        # Of the most separable, at least thirty controls are needed for the dataset.
+        control_share=max(0.2, 30 / design.instances if design.draw == "top" else 0),
+        rng=rng,
+    )
+    sd = np.hypot(SPREAD / 2, design.differ)
+    of_raters = design.share + leaning[:, None] + sd * np.array(QUANTILES)
+    chosen = drawn.selected
+    return leaning[chosen], drawn.inclusion[chosen], float(np.clip(of_raters, 0, 1).mean())
+
+
+def _raters(design: Design, units: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the raters of each unit; whoever has the smallest waiting times rates it."""
+    load = np.ones(design.raters)
+    if design.is_unequal:
+        load = rng.gamma(1.0, size=design.raters) + 0.05
+    waits = rng.exponential(size=(units, design.raters)) / load
+    return np.argsort(waits, axis=1)[:, : min(design.per_unit, design.raters)]
+
+
+@cache
 def true_rate(design: Design) -> float:
     rng = np.random.default_rng(7)
     sds = (SPREAD, SPREAD / 2, design.differ)
-    return float(
-        np.clip(design.share + sum(rng.normal(0, sd, POPULATION) for sd in sds), 0, 1).mean()
-    )
+    sums = design.share + sum(rng.normal(0, sd, POPULATION) for sd in sds)
+    return float(np.clip(sums, 0, 1).mean())
 
 
-def interval(ratings: Ratings, rng: np.random.Generator) -> Estimate:
+@cache
+def true_alpha(design: Design) -> float:
+    """Return α of a study so large that its error does not matter; each unit has its own raters."""
+    rng, n = np.random.default_rng(8), POPULATION // 2
+    leaning = rng.normal(0, SPREAD, n) + rng.normal(0, SPREAD / 2, n)
+    skill = rng.normal(0, design.differ, (n, 2))
+    label = rng.random((n, 2)) < np.clip(design.share + leaning[:, None] + skill, 0, 1)
+    counts = np.stack([(~label).sum(axis=1), label.sum(axis=1)], axis=1)
+    return krippendorff_alpha(counts).value
+
+
+def rate_interval(ratings: Study, rng: np.random.Generator) -> Estimate:
     """Return the win rate of A as the report has it."""
-    is_win, instance, rater = ratings
-    counts = np.stack([is_win, np.zeros_like(is_win), 1 - is_win], axis=1).astype(int)
-    narrow = win_rate(counts, clusters=instance, rng=rng, replicates=200)
-    return two_way_mean(is_win, instance, rater, narrow=narrow)
+    is_win, _, instance, rater, inclusion, _ = ratings
+    if inclusion is None:
+        counts = np.stack([is_win, np.zeros_like(is_win), 1 - is_win], axis=1)
+        narrow = win_rate(counts, clusters=instance, rng=rng, replicates=REPLICATES)
+        return two_way_mean(is_win, instance, rater, narrow=narrow)
+    present = np.unique(instance)
+    sizes, wins = (np.bincount(instance, weights)[present] for weights in (None, is_win))
+    narrow = hajek_estimate(wins, inclusion[present], sizes=sizes)
+    return two_way_mean(is_win, instance, rater, narrow=narrow, weights=1 / inclusion[instance])
 
 
-def coverage(design: Design, studies: int) -> tuple[float, int]:
-    """Return the share of intervals for new raters that contain the true rate, and their number."""
-    truth, held = true_rate(design), []
+def alpha_interval(ratings: Study, rng: np.random.Generator) -> Estimate:
+    """Return Krippendorff's α as the report has it."""
+    is_win, unit, instance, rater, _, _ = ratings
+    units, unit = np.unique(unit, return_inverse=True)
+    counts = count_matrix(unit, is_win, n_units=len(units), n_labels=2)
+    clusters = np.zeros(len(units), dtype=int)
+    clusters[unit] = instance
+    narrow = krippendorff_alpha(counts, clusters=clusters, rng=rng, replicates=REPLICATES)
+    by_name = agreement_contributions(unit, is_win, n_units=len(units), n_labels=2)
+    ours = by_name["krippendorff_alpha"]
+    kept = ~np.isnan(ours)
+    return two_way_interval(ours[kept], instance[kept], rater[kept], narrow=narrow, bounds=(-1, 1))
+
+
+class Coverage(NamedTuple):
+    """How many studies had an interval for new raters, and in how many it held the true value."""
+
+    intervals: int
+    held: int
+
+    @property
+    def share(self) -> float:
+        return self.held / self.intervals if self.intervals else float("nan")
+
+    def misses(self, design: Design) -> bool:
+        """Whether the 99% interval of the coverage lies outside of what is allowed."""
+        if not self.intervals:
+            return False
+        ends = binomtest(self.held, self.intervals).proportion_ci(0.99)
+        return bool(ends.high < LOWEST or ends.low > design.highest)
+
+    def __str__(self) -> str:
+        return f"{self.share:.1%} of {self.intervals:,}" if self.intervals else "–"
+
+
+def coverage(design: Design, studies: int) -> tuple[Coverage, Coverage]:
+    """Return the coverage of the win rate and of α."""
+    of_rate, of_alpha = [], []
     for number in range(studies):
         rng = np.random.default_rng([number, design.raters, design.instances, design.units])
-        rate = interval(study(design, rng), rng)
-        if rate.has_interval and rate.scope.raters == "new":
-            held.append(rate.low <= truth <= rate.high)
-    return (float(np.mean(held)) if held else float("nan")), len(held)
+        ratings = study(design, rng)
+        of_rate += _holds(rate_interval(ratings, rng), ratings.truth)
+        if design.per_unit > 1 and not design.draw:
+            of_alpha += _holds(alpha_interval(ratings, rng), true_alpha(design))
+    return Coverage(len(of_rate), sum(of_rate)), Coverage(len(of_alpha), sum(of_alpha))
 
 
-def misses(share: float, n: int, design: Design) -> bool:
-    """Whether the 99% interval of the coverage lies outside of what is allowed."""
-    ends = binomtest(round(share * n), n).proportion_ci(0.99)
-    return bool(ends.high < LOWEST or ends.low > design.highest)
+def _holds(estimate: Estimate, truth: float) -> list[bool]:
+    if not estimate.has_interval or estimate.scope.raters != "new":
+        return []
+    return [estimate.low <= truth <= estimate.high]
 
 
 def designs() -> list[Design]:
@@ -114,18 +233,104 @@ def designs() -> list[Design]:
         (False, True),
     )
     every = [Design(*values) for values in product(*factors)]
-    chosen = np.random.default_rng(0).choice(len(every), 48, replace=False)
-    return [every[k] for k in sorted(chosen)]
+    chosen = np.random.default_rng(0).choice(len(every), 36, replace=False)
+    drawn = product(("uniform", "proportional", "strata", "top"), ((100, 0.1), (400, 0.2)))
+    return [
+        *(every[k] for k in sorted(chosen)),
+        *(Design(40, sd, n, draw=draw) for draw, (n, sd) in drawn),
+        *(Design(12, 0.1, n, units=5, systems=s) for n, s in product((30, 100), (4, 10))),
+    ]
+
+
+def finds_a_winner(number: int, instances: int, systems: int) -> bool:
+    """Whether a study of equally good systems names one that wins more often than it loses."""
+    rng = np.random.default_rng([number, instances, systems])
+    per_instance, per_unit, raters = systems // 2, 3, 12
+    instance = np.repeat(np.arange(instances), per_instance)
+    # Every instance compares each system once, with a random other one.
+    pairs = np.array([rng.permutation(systems) for _ in range(instances)]).reshape(-1, 2)
+    leaning = rng.normal(0, SPREAD, (instances, systems))
+    skill = rng.normal(0, 0.1, (raters, systems))
+    rater = np.argsort(rng.random((len(pairs), raters)), axis=1)[:, :per_unit]
+    first, second = pairs.T
+    ahead = (leaning[instance, first] - leaning[instance, second])[:, None]
+    ahead = ahead + skill[rater, first[:, None]] - skill[rater, second[:, None]]
+    is_win = (rng.random(ahead.shape) < np.clip(0.5 + ahead, 0, 1)).astype(int)
+    comparisons = systems if systems > 2 else 1
+    return any(
+        _is_ahead(*_of_system(s, pairs, is_win, instance, rater), comparisons)
+        for s in range(systems)
+    )
+
+
+def _of_system(
+    system: int, pairs: np.ndarray, is_win: np.ndarray, instance: np.ndarray, rater: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    as_first, as_second = pairs[:, 0] == system, pairs[:, 1] == system
+    plays = as_first | as_second
+    values = np.where(as_first[:, None], is_win, 1 - is_win)[plays].ravel()
+    return values, np.repeat(instance[plays], is_win.shape[1]), rater[plays].ravel()
+
+
+def _is_ahead(
+    values: np.ndarray, instance: np.ndarray, rater: np.ndarray, comparisons: int
+) -> bool:
+    """Whether the interval for new raters that holds for all comparisons at once is above ½."""
+    value = float(values.mean())
+    point = Estimate(value, value, value)
+    level = 1 - 0.05 / comparisons
+    rate = two_way_mean(values, instance, rater, narrow=point, confidence_level=level)
+    return rate.scope.raters == "new" and rate.low > 0.5
+
+
+def false_findings(
+    pool: ProcessPoolExecutor, studies: int, instances: int, systems: int
+) -> Coverage:
+    find = partial(finds_a_winner, instances=instances, systems=systems)
+    return Coverage(studies, sum(pool.map(find, range(studies), chunksize=100)))
+
+
+def tables(studies: int, null_studies: int) -> Iterator[tuple[str, bool]]:
+    """Yield the lines of both tables, and whether a line misses what is allowed."""
+    yield "| design | win rate | α |  |", False
+    yield "| --- | --- | --- | --- |", False
+    with ProcessPoolExecutor() as pool:
+        every = designs()
+        for design, both in zip(
+            every, pool.map(partial(coverage, studies=studies), every), strict=True
+        ):
+            is_missed = any(one.misses(design) for one in both)
+            of_rate, of_alpha = both
+            mark = "missed" if is_missed else ""
+            yield f"| {design} | {of_rate} | {of_alpha} | {mark} |", is_missed
+        yield "", False
+        yield "| equally good systems | instances | studies in which one is named |  |", False
+        yield "| --- | --- | --- | --- |", False
+        for systems, instances in product((2, 10), (10, 20, 50, 200)):
+            result = false_findings(pool, null_studies, instances, systems)
+            ends = binomtest(result.held, null_studies).proportion_ci(0.99)
+            is_missed = bool(ends.low > MOST_FALSE)
+            mark = "missed" if is_missed else f"at most {ends.high:.1%} (99%)"
+            yield f"| {systems} | {instances} | {result} | {mark} |", is_missed
+
+
+def write(lines: list[str]) -> None:
+    """Put the tables into the page, between its two marks."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(START)
+    _, after = rest.split(END)
+    text = "\n".join([f"{before}{START}", "", *lines, "", f"{END}{after}"])
+    PAGE.write_text(text, encoding="utf-8")
 
 
 def main() -> int:
-    studies, missed = int(sys.argv[1]), 0
-    print("| design | intervals | coverage |  |\n| --- | --- | --- | --- |")
-    for design in designs():
-        share, n = coverage(design, studies)
-        is_missed = n > 0 and misses(share, n, design)
+    studies, missed, lines = int(sys.argv[1]), 0, []
+    null_studies = NULL_STUDIES if studies >= 1000 else studies
+    for line, is_missed in tables(studies, null_studies):
+        print(line, flush=True)
+        lines.append(line)
         missed += is_missed
-        print(f"| {design} | {n} | {share:.1%} | {'missed' if is_missed else ''} |", flush=True)
+    if "--write" in sys.argv:
+        write(lines)
     return int(missed > 0)
 
 

@@ -2,8 +2,17 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
-from tests.stats.coverage import Design, coverage, interval, misses, study, true_rate
+from tests.stats.coverage import (
+    MOST_FALSE,
+    Design,
+    coverage,
+    finds_a_winner,
+    rate_interval,
+    study,
+    true_rate,
+)
 
 STUDIES = 300
 
@@ -18,13 +27,25 @@ STUDIES = 300
         Design(12, 0.2, 20, units=5, share=0.8),
         Design(40, 0.1, 100, share=0.2, is_unequal=True),
         Design(200, 0.2, 400, per_unit=1),
+        Design(40, 0.1, 100, draw="proportional"),
+        Design(40, 0.2, 100, draw="top"),
+        Design(12, 0.1, 100, units=5, systems=10),
     ],
     ids=str,
 )
-def test_the_true_rate_is_inside(design):
-    share, n = coverage(design, STUDIES)
-    assert n > 0.9 * STUDIES
-    assert not misses(share, n, design)
+def test_the_true_values_are_inside(design):
+    of_rate, of_alpha = coverage(design, STUDIES)
+    assert of_rate.intervals > 0.9 * STUDIES
+    assert not of_rate.misses(design)
+    assert bool(of_alpha.intervals) == (design.per_unit > 1 and not design.draw)
+    assert not of_alpha.misses(design)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("instances", "systems"), [(10, 2), (50, 2), (20, 10)])
+def test_equally_good_systems_are_rarely_told_apart(instances, systems):
+    named = sum(finds_a_winner(number, instances, systems) for number in range(STUDIES))
+    assert binomtest(named, STUDIES).proportion_ci(0.99).low <= MOST_FALSE
 
 
 @pytest.mark.slow
@@ -33,6 +54,6 @@ def test_the_interval_for_these_raters_does_not_cover_where_six_raters_differ():
     truth = true_rate(design)
     for number in range(STUDIES):
         rng = np.random.default_rng(number)
-        (inner,) = interval(study(design, rng), rng).narrower
+        (inner,) = rate_interval(study(design, rng), rng).narrower
         held.append(inner.low <= truth <= inner.high)
     assert np.mean(held) < 0.8

@@ -87,6 +87,7 @@ def build_report(
     used = table.select(table.is_counted)
     digest = canonical_digest(table)
     criteria, unknown = read_criteria(table, scales or {}, unparsed, order)
+    preferences = sum(criterion.scale.kind == "preference" for criterion in criteria)
     origin = source or Origin("file", digest)
     return Report(
         report_version=REPORT_VERSION,
@@ -97,14 +98,17 @@ def build_report(
         ),
         simulated=bool(np.any(used["simulated"])),
         criteria_order=tuple(criterion.name for criterion in criteria),
-        criteria={c.name: _section(c, seed, replicates) for c in criteria},
+        criteria={c.name: _section(c, seed, replicates, preferences) for c in criteria},
         problems=unknown,
     )
 
 
-def _section(criterion: Criterion, seed: int, replicates: int) -> CriterionSection:
+def _section(
+    criterion: Criterion, seed: int, replicates: int, preferences: int
+) -> CriterionSection:
+    """Return a criterion's section; ``preferences`` is the number of criteria with preferences."""
     scale, seeds = criterion.scale, Seeds(seed, (criterion.name,))
-    parts, problems = _parts(criterion, seeds, replicates)
+    parts, problems = _parts(criterion, _makers(criterion, seeds, replicates, preferences))
     is_human, is_parsed = criterion.is_human, ~criterion.is_unparsed
     return CriterionSection(
         scale=scale.spec,
@@ -123,7 +127,7 @@ def _section(criterion: Criterion, seed: int, replicates: int) -> CriterionSecti
 
 
 def _parts(
-    criterion: Criterion, seeds: Seeds, replicates: int
+    criterion: Criterion, makers: Mapping[str, Callable[[], Any]]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the parts that could be computed, and reasons by name for those that could not.
 
@@ -132,7 +136,7 @@ def _parts(
     """
     parts: dict[str, Any] = {}
     problems: dict[str, str] = {}
-    for name, make in _makers(criterion, seeds, replicates).items():
+    for name, make in makers.items():
         try:
             parts[name] = make()
         except InvalidInput as error:  # the ratings do not allow this statistic
@@ -151,7 +155,9 @@ def _parts(
     return empty | parts, problems
 
 
-def _makers(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Callable[[], Any]]:
+def _makers(
+    criterion: Criterion, seeds: Seeds, replicates: int, preferences: int
+) -> dict[str, Callable[[], Any]]:
     """Return the functions that compute the parts of a criterion's section, by name."""
     below = seeds.below
     makers: dict[str, Callable[[], Any]] = {
@@ -170,7 +176,9 @@ def _makers(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Ca
     if criterion.scale.kind == "preference":
         makers |= {
             "rating_sets": lambda: sets_section(criterion, below("rating_sets"), replicates),
-            "systems": lambda: systems_section(criterion, below("win_rate"), replicates),
+            "systems": lambda: systems_section(
+                criterion, below("win_rate"), replicates, criteria=preferences
+            ),
             "selection": lambda: selection_section(criterion),
             "bias": lambda: bias_section(criterion),
         }

@@ -303,6 +303,31 @@ class PairCounts:
 
 
 @dataclass(frozen=True)
+class SimultaneousSection:
+    """Win rates with intervals that hold all at once, which findings about systems rest on.
+
+    If many systems are equally good, the 95% interval of one of them often excludes ½ by chance. Here,
+    in at most 5% of studies any interval misses the true value.
+
+    Attributes
+    ----------
+    win_rate : dict of str to Estimate
+        Win rate of each system.
+    pairs : dict of str to Estimate
+        Win rate of the first system of each pair.
+    n_win_rates : int
+        Number of intervals that hold at once in `win_rate`, over all criteria with preferences.
+    n_pairs : int
+        The same number for `pairs`.
+    """
+
+    win_rate: Estimates
+    pairs: Estimates
+    n_win_rates: int
+    n_pairs: int
+
+
+@dataclass(frozen=True)
 class SystemsSection:
     """Rankings of the systems by human ratings; without systems, there are only empty win rates.
 
@@ -324,6 +349,8 @@ class SystemsSection:
         Prediction-powered win rates for each machine that also rated units without human ratings.
     counts : dict of str to PairCounts, optional
         How often each system of a pair was preferred, by the names of `pairs`.
+    simultaneous : SimultaneousSection, optional
+        The same win rates with intervals that hold for all systems, or all pairs, at once.
     """
 
     win_rate: Estimates
@@ -334,6 +361,7 @@ class SystemsSection:
     sep_elo: Estimates | None = None
     prediction_powered: dict[str, Estimates] | None = None
     counts: dict[str, PairCounts] | None = None
+    simultaneous: SimultaneousSection | None = None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights, drawn_units
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import Estimates, SystemsSection
+from tiebreak.report.model import Estimates, SimultaneousSection, SystemsSection
 from tiebreak.report.pair_counts import pair_counts
 from tiebreak.stats import (
     Estimate,
@@ -23,13 +23,16 @@ from tiebreak.stats import (
     undefined,
     win_rates,
 )
+from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.games import DisconnectedError, Games
 from tiebreak.stats.independence import drop_unreliable_interval
 from tiebreak.stats.rankings import NO_RATING
-from tiebreak.stats.results import Scope
+from tiebreak.stats.results import THESE, Scope
 
 Mask = NDArray[np.bool_]
 
+PAIR = "{} vs {}"
+BONFERRONI = "{method}, Bonferroni over {n} comparisons"
 RANKING_REPLICATES = 1_000
 MAX_GAMES = 20_000_000  # limit for an Elo rating, over all random orders
 MIN_ORDERS = 100
@@ -110,23 +113,16 @@ class _Comparisons:
             first, second = first & (b == other), second & (a == other)
         return first, second
 
-    def win_rate(self, unweighted: Estimate, system: str, other: str | None = None) -> Estimate:
-        """Return a win rate with the widest interval that the ratings support.
-
-        If instances were drawn, they are weighted by their inverse inclusion probabilities.
-        """
+    def scores_of(self, system: str, other: str | None = None) -> "_SystemScores":
+        """Return the scores of a system, against one other or all."""
         first, second = self.sides_of(system, other)
         scores = self.scores
         chosen = (first | second)[scores.unit]
         unit, score = scores.unit[chosen], scores.of_a[chosen]
         values = np.where(first[unit], score, 1 - score)
-        unit = self.number[unit]
-        instance, rater = self.criterion.clusters[unit], scores.rater[chosen]
-        if self.design is None or not unweighted.is_defined:
-            return two_way_mean(values, instance, rater, narrow=unweighted)
-        narrow = replace(self.design.mean(values, unit, self.criterion), n=unweighted.n)
-        weights = self.design.of_units[unit]
-        return two_way_mean(values, instance, rater, narrow=narrow, weights=weights)
+        return _SystemScores(
+            values, self.number[unit], scores.rater[chosen], self.criterion, self.design
+        )
 
     @property
     def weights(self) -> NDArray[np.float64] | None:
@@ -163,7 +159,74 @@ class _Scores:
         return cls(number[criterion.unit[kept]], rater, (1 - sign[kept]) / 2)
 
 
-def systems_section(criterion: Criterion, seeds: Seeds, replicates: int) -> SystemsSection:
+@dataclass(frozen=True, eq=False)
+class _SystemScores:
+    """The scores of one system: 1, ½ or 0 for each rating, with its unit and rater."""
+
+    values: NDArray[np.float64]
+    unit: NDArray[np.int64]
+    rater: NDArray[np.int64]
+    criterion: Criterion
+    design: DesignWeights | None
+
+    def win_rate(self, unweighted: Estimate) -> Estimate:
+        """Return the win rate with the widest interval that the ratings support.
+
+        If instances were drawn, they are weighted by their inverse inclusion probabilities.
+        """
+        narrow = unweighted
+        if self.design is not None and unweighted.is_defined:
+            narrow = self.design.mean(self.values, self.unit, self.criterion)
+            narrow = replace(narrow, n=unweighted.n)
+        return self._widened(narrow, self.rater, CONFIDENCE_LEVEL)
+
+    def simultaneous(self, rate: Estimate, comparisons: int) -> Estimate:
+        """Return the win rate with an interval that holds together with those of other comparisons."""
+        if not rate.has_interval or comparisons <= 1:
+            return rate
+        level = 1 - (1 - CONFIDENCE_LEVEL) / comparisons
+        point = replace(rate, low=rate.value, high=rate.value, narrower=(), stated_scope=THESE)
+        of_these = self._widened(point, np.full(len(self.rater), -1), level)
+        of_these = replace(of_these, stated_scope=Scope(rate.scope.instances))
+        wide = self._widened(of_these, self.rater, level)
+        return replace(wide, method=BONFERRONI.format(method=wide.method, n=comparisons))
+
+    def _widened(
+        self, narrow: Estimate, rater: NDArray[np.int64], confidence_level: float
+    ) -> Estimate:
+        return two_way_mean(
+            self.values,
+            self.criterion.clusters[self.unit],
+            rater,
+            narrow=narrow,
+            weights=None if self.design is None else self.design.of_units[self.unit],
+            confidence_level=confidence_level,
+        )
+
+
+def _simultaneous(
+    compared: _Comparisons,
+    rates: Estimates,
+    pairs: Mapping[tuple[str, str], Estimate],
+    criteria: int,
+) -> SimultaneousSection:
+    # The rates of two systems are one comparison, because they add up to 1.
+    n_rates, n_pairs = criteria * (len(rates) if len(rates) > 2 else 1), criteria * len(pairs)
+    return SimultaneousSection(
+        win_rate={s: compared.scores_of(s).simultaneous(r, n_rates) for s, r in rates.items()},
+        pairs={
+            PAIR.format(*names): compared.scores_of(*names).simultaneous(rate, n_pairs)
+            for names, rate in pairs.items()
+        },
+        n_win_rates=n_rates,
+        n_pairs=n_pairs,
+    )
+
+
+def systems_section(
+    criterion: Criterion, seeds: Seeds, replicates: int, *, criteria: int = 1
+) -> SystemsSection:
+    """Return the rankings; ``criteria`` is the number of criteria with preferences in the study."""
     compared = _Comparisons.of(criterion)
     if not compared.systems:
         return SystemsSection(win_rate={}, pairs={})
@@ -177,18 +240,20 @@ def systems_section(criterion: Criterion, seeds: Seeds, replicates: int) -> Syst
     )
     rng = seeds.generator("bradley_terry")
     strengths, strength_ranks = _strengths(compared, rng, ranking_replicates)
+    of_systems = {s: compared.scores_of(s).win_rate(rate) for s, rate in rates.systems.items()}
+    of_pairs = {
+        names: compared.scores_of(*names).win_rate(rate) for names, rate in rates.pairs.items()
+    }
     return SystemsSection(
-        win_rate={name: compared.win_rate(rate, name) for name, rate in rates.systems.items()},
-        pairs={
-            f"{first} vs {second}": compared.win_rate(rate, first, second)
-            for (first, second), rate in rates.pairs.items()
-        },
+        win_rate=of_systems,
+        pairs={PAIR.format(*names): rate for names, rate in of_pairs.items()},
         bradley_terry=strengths,
         bradley_terry_rank=strength_ranks,
         elo=_elo(compared, seeds.generator("elo"), ranking_replicates),
         sep_elo=_separability_elo(compared, seeds.generator("sep_elo"), ranking_replicates),
         prediction_powered=_prediction_powered(compared),
         counts=pair_counts(criterion),
+        simultaneous=_simultaneous(compared, of_systems, of_pairs, criteria),
     )
 
 
