@@ -1,0 +1,94 @@
+"""With many systems, a heading rests on intervals that hold for all of them at once."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from metrics.findings import win_rate_finding
+from metrics.messages import AT_ONCE, NO_WINNER
+from tiebreak.formats import RatingTable
+from tiebreak.report import build_report
+
+RATERS = 12
+
+
+def rows(systems, *, lead=0.0, instances=40, criteria=("preference",), seed=0):
+    """Return ratings of all pairs of systems; the first system wins more often by `lead`."""
+    rng = np.random.default_rng(seed)
+    return [
+        {
+            "unit": f"u{instance}-{a}-{b}",
+            "instance": f"i{instance}",
+            "rater": f"r{rater}",
+            "criterion": criterion,
+            "label": -1 if rng.random() < 0.5 + lead * (a == systems[0]) else 1,
+            "system_a": a,
+            "system_b": b,
+        }
+        for instance in range(instances)
+        for a, b in itertools.combinations(systems, 2)
+        for rater in rng.choice(RATERS, 2, replace=False)
+        for criterion in criteria
+    ]
+
+
+def sections(made):
+    return build_report(RatingTable.from_rows(made), replicates=200).criteria
+
+
+def test_two_systems_are_one_comparison():
+    systems = sections(rows(["a", "b"]))["preference"].systems
+    assert systems.simultaneous.n_win_rates == systems.simultaneous.n_pairs == 1
+    assert systems.simultaneous.win_rate == systems.win_rate
+    assert systems.simultaneous.pairs == systems.pairs
+
+
+def test_intervals_that_hold_at_once_are_wider_and_have_the_same_value():
+    systems = sections(rows(["a", "b", "c", "d"]))["preference"].systems
+    together = systems.simultaneous
+    assert (together.n_win_rates, together.n_pairs) == (4, 6)
+    assert (len(together.win_rate), len(together.pairs)) == (4, 6)
+    every = zip(
+        [*together.win_rate.values(), *together.pairs.values()],
+        [*systems.win_rate.values(), *systems.pairs.values()],
+        strict=True,
+    )
+    for wide, rate in every:
+        assert wide.value == rate.value
+        assert wide.low < rate.low < rate.high < wide.high
+        assert wide.scope == rate.scope
+        assert "Bonferroni over" in wide.method
+        (inner,) = wide.narrower
+        assert inner.scope.raters == "these"
+
+
+def test_criteria_with_preferences_share_the_family():
+    both = sections(rows(["a", "b"], criteria=("fluent", "correct")))
+    for section in both.values():
+        assert section.systems.simultaneous.n_win_rates == 2
+        assert AT_ONCE.format(n=2) in win_rate_finding(section)[1]
+
+
+@pytest.mark.parametrize(("lead", "heading"), [(0.0, NO_WINNER), (0.4, "s0 wins more often than")])
+def test_the_heading_names_who_is_ahead_of_all_at_once(lead, heading):
+    section = sections(rows([f"s{n}" for n in range(4)], lead=lead))["preference"]
+    title, sentence = win_rate_finding(section)
+    assert title.startswith(heading)
+    assert AT_ONCE.format(n=4) in sentence
+
+
+def test_an_interval_of_one_system_alone_names_nobody():
+    """In some study of five equal systems, one system's own interval excludes ½."""
+    for seed in range(40):
+        made = rows([f"s{n}" for n in range(5)], instances=12, seed=seed)
+        section = sections(made)["preference"]
+        alone = [rate.low > 0.5 for rate in section.systems.win_rate.values()]
+        together = [rate.low > 0.5 for rate in section.systems.simultaneous.win_rate.values()]
+        if any(alone) and not any(together):
+            break
+    else:
+        pytest.fail("no such study among forty")
+    assert "With these annotators" in win_rate_finding(section)[0] or (
+        win_rate_finding(section)[0] == NO_WINNER
+    )
