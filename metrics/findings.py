@@ -212,7 +212,7 @@ def win_rate_finding(section: CriterionSection) -> tuple[str, str]:
     rates = systems.win_rate if systems else {}
     if not rates:
         return "Win rates", "The ratings do not name systems, so there are no win rates."
-    explanation = f"{WIN_RATE_IS}{_how_weighted(rates)} {_scope_of_all(rates)}{_at_once(section)}"
+    explanation = f"{WIN_RATE_IS}{_how_weighted(section)} {_scope_of_all(rates)}{_at_once(section)}"
     together = _simultaneous(section)
     ahead = {name: rate for name, rate in together.items() if _is_above_half(rate)}
     if ahead:
@@ -243,9 +243,9 @@ def _instances_suffix(rates: Estimates) -> str:
     return OVER_DATASET if "dataset" in scopes else ""
 
 
-def _how_weighted(rates: Estimates) -> str:
-    is_weighted = any(rate.scope.instances == "dataset" for rate in rates.values())
-    return f" {WEIGHTED}" if is_weighted else ""
+def _how_weighted(section: CriterionSection) -> str:
+    pairs = (section.selection or {}).values()
+    return f" {WEIGHTED}" if any(pair.win_rate.is_defined for pair in pairs) else ""
 
 
 def _scope_of_all(rates: Estimates) -> str:
