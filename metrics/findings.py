@@ -9,6 +9,7 @@ import re
 from metrics.messages import (
     COST,
     MACHINES_FIRST,
+    NO_FINDING_YET,
     NO_SETS,
     NO_WINNER,
     ON_SELECTED,
@@ -23,6 +24,7 @@ from metrics.messages import (
     WEIGHTED_TO_DATASET,
     WITHOUT_PREFERENCE,
 )
+from metrics.watching import WIN_RATES, sequence_finding, unreached
 from metrics.words import in_digits
 from recruitment.launch.check import counted
 from tiebreak.report.model import (
@@ -111,6 +113,8 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
     alpha = all_units.krippendorff_alpha
     if not alpha.is_defined:
         return NO_ALPHA_HEADING, f"Krippendorff's α is undefined. {alpha.reason}"
+    if unreached(section):
+        return NO_ALPHA_HEADING, f"{NO_FINDING_YET} {scope_sentence(alpha)}"
     unanimous = _stratum(section, "agreement", "PA=1")
     share = f"All annotators agree on {unanimous.share:.0%} of items."
     suffix, scope = _scope_suffix(alpha), scope_sentence(alpha)
@@ -200,11 +204,17 @@ def sets_finding(sets: RaterSets) -> tuple[str, str]:
 def win_rate_finding(section: CriterionSection) -> tuple[str, str]:
     """Return which systems are ahead, if intervals show it.
 
-    After a draw of instances, only the weighted rates decide this.
+    After a draw of instances, only the weighted rates decide this, and before the planned number of
+    responses is reached, only confidence sequences.
     """
     rates = section.systems.win_rate if section.systems else {}
     if not rates:
-        return "Win rates", "The ratings do not name systems, so there are no win rates."
+        return WIN_RATES, "The ratings do not name systems, so there are no win rates."
+    stopping = unreached(section)
+    return _finding_at_one_look(section, rates) if stopping is None else sequence_finding(stopping)
+
+
+def _finding_at_one_look(section: CriterionSection, rates: Estimates) -> tuple[str, str]:
     first = next(iter(rates.values()))
     if section.selection or is_of_selected(first):
         return _weighted_finding(section)

@@ -18,6 +18,33 @@ INSTANCES_WERE_SELECTED = (
     " the rest of the dataset."
 )
 
+# While the planned number of responses is not reached.
+NO_FINDING_YET = (
+    "No finding is stated yet: this interval holds for one look at the planned number of responses,"
+    " not for looking again and again."
+)
+NO_PAIRS_TO_WATCH = (
+    "Confidence sequences need a main criterion that compares two systems, so no finding is stated"
+    " before the planned number of responses is reached."
+)
+NO_WINNER_YET = "No system is shown to win more often than it loses so far"
+WATCHED = (
+    "The planned number of responses is not reached, so these are confidence sequences: however often"
+    " you look, all of them are right with a probability of at least 95% together (each at"
+    " {level:.4g}, for {statements})."
+)
+WATCHED_UNITS = (
+    "One observation is the mean of all planned ratings of one instance, in the random order drawn at"
+    " planning; complete instances wait for unfinished ones before them."
+)
+WATCHED_SCOPE = (
+    "The rates generalize to similar instances, and not to other raters. This assumes that tasks"
+    " reach annotators at random."
+)
+FORECAST_ON_STOPPING = (
+    "The page Stopping says what is still needed while the study is not complete."
+)
+
 # Generate & select.
 DUMMY_TEXTS = "Dummy texts (testing only)"
 NO_SERVER = (

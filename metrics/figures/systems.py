@@ -11,6 +11,7 @@ from metrics.figures.figure import (
     table_of,
 )
 from metrics.findings import win_rate_finding
+from metrics.watching import unreached
 from metrics.words import counts_lines
 from tiebreak.report.model import CriterionSection, Estimates
 from tiebreak.stats import Estimate
@@ -26,6 +27,11 @@ PAIRS_READING = (
     "A point is the share of comparisons that the first system of the pair wins, where a tie counts"
     " half, and the line through it is the 95% interval. To the right of ½ the first system is"
     " ahead, to the left the second."
+)
+SEQUENCE_READING = (
+    "A point is the share that the first system of the pair wins, averaged over the complete instances,"
+    " where a tie counts half. The line is a confidence sequence: it stays right however often you"
+    " look at it, so you may stop as soon as it excludes ½."
 )
 POWERED_READING = (
     " Squares combine annotators with a machine rater (prediction-powered inference). They need a"
@@ -50,7 +56,11 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         reason = section.problems.get("systems", "This criterion compares no systems.")
         return empty_figure("win-rates", "Win rates", reason)
     finding, sentence = win_rate_finding(section)
-    if section.selection:
+    if stopping := unreached(section):
+        # A chart of other intervals would show what the heading must not say.
+        rates = {" against ".join(p.systems): p.win_rate for p in stopping.pairs.values()}
+        rows, reading = _rows(rates, {}), SEQUENCE_READING
+    elif section.selection:
         names = {name: " against ".join(p.systems) for name, p in section.selection.items()}
         rates = {names[name]: pair.win_rate for name, pair in section.selection.items()}
         rows, reading = _rows(rates, {}), PAIRS_READING
