@@ -149,6 +149,7 @@ PARTS = {
     "systems": "Win rates and rankings",
     "selection": "Instance selection",
     "bias": "Position and length bias",
+    "planning": "Variance components",
 }
 
 

@@ -41,6 +41,29 @@ WATCHED_SCOPE = (
     "The rates generalize to similar instances, and not to other raters. This assumes that tasks"
     " reach annotators at random."
 )
+NO_PLAN_KNOWN = (
+    "Stopping is about the whole of a study that was opened on this server. For other ratings it is"
+    " not known how many were planned, so do not conclude anything from when they ended."
+)
+NO_SEQUENCE_YET = "The first planned instance is not complete yet."
+REACHED = (
+    "Findings come from intervals for one look at the planned number of responses. Collecting more"
+    " because of what you saw would need confidence sequences again."
+)
+CLOSED_EARLY = (
+    "The study is closed. Unless the planned number of responses was reached before, its findings stay"
+    " those of the confidence sequences, and the report names that it was closed early."
+)
+NEEDED_ASSUMES = (
+    "These forecasts assume that instances to come are like those so far, and are medians of several"
+    " possible futures: take them as orders of magnitude. The cost is that of all ratings of these"
+    " instances by the study's reward and its highest fee."
+)
+AT_ONE_LOOK = (
+    "The last column is for a study that plans the number in advance and looks once, from the variance"
+    " components of these ratings and for these raters."
+)
+NOT_IN_SIGHT = "not in sight"
 FORECAST_ON_STOPPING = (
     "The page Stopping says what is still needed while the study is not complete."
 )

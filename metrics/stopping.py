@@ -10,6 +10,7 @@ from typing import Any
 from annotation.counts import progress_of
 from annotation.planned_order import planned_pairs
 from metrics.messages import NO_PAIRS_TO_WATCH
+from studies.analysis_plan import main_criteria
 from studies.models import Criterion, Study, StudyEvent
 from tiebreak.report import Report
 from tiebreak.report.model import StoppingSection
@@ -51,7 +52,9 @@ def n_statements(study: Study) -> int:
 
 
 def _watched_criteria(study: Study) -> list[Criterion]:
-    return [c for c in study.criteria.all() if c.parsed_scale.kind == "preference"]
+    main = main_criteria(study)
+    preferences = [c for c in study.criteria.all() if c.parsed_scale.kind == "preference"]
+    return [criterion for criterion in preferences if not main or criterion.name in main]
 
 
 def _opened(study: Study) -> _Opened | None:

@@ -15,6 +15,7 @@ from tiebreak.report.dawid_skene import dawid_skene_section
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import REPORT_VERSION, CriterionSection, Origin, Report, SourceSection
 from tiebreak.report.perception import perception_by_systems, perception_section
+from tiebreak.report.planning import planning_section
 from tiebreak.report.raters import raters_section
 from tiebreak.report.repeats import self_consistency_section
 from tiebreak.report.scopes import limit_to_selected
@@ -172,5 +173,6 @@ def _makers(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Ca
             "systems": lambda: systems_section(criterion, below("win_rate"), replicates),
             "selection": lambda: selection_section(criterion),
             "bias": lambda: bias_section(criterion),
+            "planning": lambda: planning_section(criterion),
         }
     return makers

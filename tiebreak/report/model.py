@@ -370,6 +370,38 @@ class PairSelection:
     ratings_saved: Estimate
 
 
+@dataclass(frozen=True, kw_only=True)
+class PairComponents:
+    """Variance components of the ratings of one pair of systems, from which a study can be planned.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        The two systems, in alphabetical order.
+    ratings : int
+        Number of human ratings with a preference or tie.
+    mean : float
+        Mean share of the ratings that the first system wins, where a tie counts half.
+    instance, unit, rater, rating : float
+        Variance between instances, between units of an instance, between raters, and of a single
+        rating; NaN if they cannot be estimated.
+    notes : tuple of str
+        Which components could not be separated.
+    reason : str, optional
+        Why there are no components.
+    """
+
+    systems: tuple[str, str]
+    ratings: int
+    mean: ProportionOrNaN
+    instance: ProportionOrNaN
+    unit: ProportionOrNaN
+    rater: ProportionOrNaN
+    rating: ProportionOrNaN
+    notes: tuple[str, ...] = ()
+    reason: str | None = None
+
+
 @dataclass(frozen=True)
 class Bias:
     """Position and length bias of human raters together, or of one machine.
@@ -419,6 +451,22 @@ class SequencePoint:
     high: ProportionOrNaN
 
 
+@dataclass(frozen=True)
+class NeededInstances:
+    """A forecast of the number of instances at which a confidence sequence reaches a target.
+
+    Attributes
+    ----------
+    instances : int, optional
+        Number of instances, counting those that entered; missing if no forecast reaches it.
+    width : float, optional
+        The target width; missing if the target is to exclude ½.
+    """
+
+    instances: int | None = None
+    width: float | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class PairSequence:
     """Confidence sequence for the win rate of one pair of systems.
@@ -442,6 +490,8 @@ class PairSequence:
         Number of instances after which the interval excluded ½ for the first time.
     path : tuple of SequencePoint
         The interval after some numbers of instances, the last of which is the current one.
+    needed : tuple of NeededInstances
+        Forecasts for several widths and for excluding ½; empty with few instances.
     """
 
     systems: tuple[str, str]
@@ -452,6 +502,7 @@ class PairSequence:
     of_dataset: Estimate | None = None
     excluded_half_after: int | None = None
     path: tuple[SequencePoint, ...]
+    needed: tuple[NeededInstances, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -534,6 +585,8 @@ class CriterionSection:
         Win rates of each pair of systems on drawn instances, for preferences.
     bias : BiasSection, optional
         Position and length bias, for preferences.
+    planning : dict of str to PairComponents, optional
+        Variance components of each pair of systems, for preferences.
     stopping : StoppingSection, optional
         What may be concluded while the study runs, for studies of a server.
     problems : dict of str to str
@@ -560,6 +613,7 @@ class CriterionSection:
     systems: SystemsSection | None = None
     selection: dict[str, PairSelection] | None = None
     bias: BiasSection | None = None
+    planning: dict[str, PairComponents] | None = None
     stopping: StoppingSection | None = None
     problems: Problems
 

@@ -8,14 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tiebreak.report.model import PairSequence, SequencePoint
+from tiebreak.report.model import NeededInstances, PairSequence, SequencePoint
 from tiebreak.stats import confidence_sequence
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
-from tiebreak.stats.confidence_sequences import ConfidenceSequence
+from tiebreak.stats.confidence_sequences import EVEN, ConfidenceSequence
 from tiebreak.stats.results import Estimate, Scope
+from tiebreak.stats.validation import FloatArray
 
 MAX_POINTS = 60
+# Forecasts continue the sequence with instances drawn from those so far.
+WIDTHS = (0.2, 0.1, 0.05)
+MIN_FORECAST, FUTURES, MAX_FACTOR, MAX_FORECAST, CELLS = 10, 9, 20, 3000, 200
+LATER = 2**31
 THESE_RATERS, OF_DATASET = Scope("new", "these"), Scope("dataset", "these")
 
 
@@ -111,6 +117,7 @@ def pair_sequence(pair: PlannedPair, *, statements: int) -> PairSequence:
         of_dataset=of_dataset,
         excluded_half_after=running.stop.n,
         path=_path(running, pair.ratings),
+        needed=_needed(np.asarray(pair.means, dtype=float)[: len(running.low)], level),
     )
 
 
@@ -118,6 +125,35 @@ def _current(running: ConfidenceSequence, level: float) -> Estimate:
     current = running.current
     method = current.method if not current.is_defined else f"{current.method}, level {level:.4g}"
     return replace(current, method=method, stated_scope=THESE_RATERS)
+
+
+def _needed(entered: FloatArray, level: float) -> tuple[NeededInstances, ...]:
+    """Return the median number of instances in several possible futures, for each target."""
+    n = len(entered)
+    if n < MIN_FORECAST:
+        return ()
+    rng, horizon = np.random.default_rng(n), max(n, min(MAX_FACTOR * n, MAX_FORECAST))
+    runs = [
+        confidence_sequence(
+            np.concatenate([entered, rng.choice(entered, horizon - n)]),
+            confidence_level=level,
+            cells=CELLS,
+        )
+        for _ in range(FUTURES)
+    ]
+    widths = tuple(
+        NeededInstances(_median_first([run.high - run.low <= width for run in runs]), width)
+        for width in WIDTHS
+    )
+    excludes = [(run.low > EVEN) | (run.high < EVEN) for run in runs]
+    return (*widths, NeededInstances(_median_first(excludes)))
+
+
+def _median_first(is_reached: list[NDArray[np.bool_]]) -> int | None:
+    """Return the median of the first positions, or None if most runs have none."""
+    first = sorted(int(run.argmax()) + 1 if run.any() else LATER for run in is_reached)
+    median = first[len(first) // 2]
+    return None if median == LATER else median
 
 
 def _path(running: ConfidenceSequence, ratings: Sequence[int]) -> tuple[SequencePoint, ...]:

@@ -92,3 +92,23 @@ def test_at_most_one_study_in_twenty_states_a_false_finding_over_all_looks():
 @pytest.mark.slow
 def test_the_order_of_completion_would_state_false_findings():
     assert false_findings(100, in_planned_order=False) > 0.1
+
+
+def test_forecasts_are_of_instances_in_all_and_say_if_none_reaches_the_target():
+    means = [1.0, 0.0, 0.5] * 20
+    needed = pair_sequence(PlannedPair(("a", "b"), means, [3] * 60), statements=1).needed
+    by_width = {target.width: target.instances for target in needed}
+    assert 60 < by_width[0.2] < by_width[0.1]
+    assert by_width[0.05] is None
+    assert by_width[None] is None  # the systems are equally good
+    few = pair_sequence(PlannedPair(("a", "b"), means[:9], [3] * 9), statements=1)
+    assert few.needed == ()
+
+
+def test_a_target_that_is_reached_needs_no_more_than_there_are():
+    pair = PlannedPair(("a", "b"), [1.0] * 200, [3] * 200)
+    reached = {
+        target.width: target.instances for target in pair_sequence(pair, statements=1).needed
+    }
+    assert reached[0.2] <= 200
+    assert reached[None] == pair_sequence(pair, statements=1).excluded_half_after
