@@ -106,6 +106,19 @@ TOO_MANY_FOR_DIRECT = (
 )
 JOBS_ENDED = "No job is running any more. The results are shown below."
 
+# Planning the size.
+SINGLE_RATINGS = (
+    "A plan keeps at least 15% of instances with two ratings or more, or agreement and consistency"
+    " cannot be told. Here all instances of a study get the same number, so R is at least 2."
+)
+ONLY_DRAFTS = "N and R can be planned only for a draft. Clone the study to plan another one."
+NO_SUCH_PLAN = "These numbers cannot be N and R. Choose a design of the table."
+APPLIED = "N is now {n} and R is now {r}. The tasks are planned again when the study opens."
+PILOT_WITHOUT_COMPONENTS = (
+    "This study compares no systems, or its report is older than the planner: look at its results"
+    " once, so that the report is made again."
+)
+
 # Parts of a study.
 OF_A_PART = (
     "You look at a part of the ratings that was chosen after seeing the data. Of many parts, some"
