@@ -20,8 +20,8 @@ INSTANCES_WERE_SELECTED = (
 
 # While the planned number of responses is not reached.
 NO_FINDING_YET = (
-    "No finding is stated yet: this interval holds for one look at the planned number of responses,"
-    " not for looking again and again."
+    "No finding is stated: this interval holds for one look at the planned number of responses, not"
+    " for looking again and again."
 )
 NO_PAIRS_TO_WATCH = (
     "Confidence sequences need a main criterion that compares two systems, so no finding is stated"
@@ -29,9 +29,9 @@ NO_PAIRS_TO_WATCH = (
 )
 NO_WINNER_YET = "No system is shown to win more often than it loses so far"
 WATCHED = (
-    "The planned number of responses is not reached, so these are confidence sequences: however often"
-    " you look, all of them are right with a probability of at least 95% together (each at"
-    " {level:.4g}, for {statements})."
+    "Until a study ends at its planned number of responses, findings come from confidence sequences:"
+    " however often you look, all of them are right with a probability of at least 95% together (each"
+    " at {level:.4g}, for {statements})."
 )
 WATCHED_UNITS = (
     "One observation is the mean of all planned ratings of one instance, in the random order drawn at"

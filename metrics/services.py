@@ -126,7 +126,11 @@ def store_report(
 
 def _built(source: Source) -> Report:
     return build_report(
-        source.table, scales=source.scales, source=source.origin, order=source.order
+        source.table,
+        scales=source.scales,
+        source=source.origin,
+        order=source.order,
+        plan=source.plan,
     )
 
 

@@ -71,8 +71,10 @@ def _opened(study: Study) -> _Opened | None:
         places=planned["places"],
         responses=planned["responses"],
         completed=now.completed,
-        # More places than planned, or more responses, were decided after a look at the data.
-        is_reached=now.places == planned["places"]
+        # More places than planned, or more responses, were decided after a look at the data, and
+        # a study that may end by its sequence has no planned number.
+        is_reached=study.stopping_rule == Study.StoppingRule.COMPLETE
+        and now.places == planned["places"]
         and (planned["places"], planned["responses"]) in ends,
     )
 

@@ -6,14 +6,15 @@ from typing import Any
 
 from studies.models import Study
 from studies.models.settings import FrozenSettings, fields_of
+from tiebreak.report.plan import plan_of
 
 PLAN = ("main_criteria", "estimands", "planned_exclusions", "stopping_rule", "target_width")
 
 
 def main_criteria(study: Study) -> tuple[str, ...]:
     """Return the names of the criteria on which the study decides; none stands for all."""
-    names = (name.strip() for name in study.main_criteria.split(";"))
-    return tuple(name for name in names if name)
+    plan = plan_of({"main_criteria": study.main_criteria})
+    return plan.main_criteria if plan else ()
 
 
 def frozen_design(study: Study) -> dict[str, Any]:

@@ -624,6 +624,31 @@ class CriterionSection:
 
 
 @dataclass(frozen=True)
+class AnalysisPlan:
+    """What researchers fixed before the study opened.
+
+    Attributes
+    ----------
+    main_criteria : tuple of str
+        The criteria on which the study decides; empty for all.
+    estimands : str
+        What is estimated, in words.
+    exclusions : str
+        The rule by which people or ratings are left out, in words.
+    stopping_rule : str
+        When collecting ends.
+    target_width : float, optional
+        Target width of the interval.
+    """
+
+    main_criteria: tuple[str, ...]
+    estimands: str
+    exclusions: str
+    stopping_rule: str
+    target_width: float | None = None
+
+
+@dataclass(frozen=True)
 class Report:
     """Report of a study's ratings.
 
@@ -645,6 +670,8 @@ class Report:
         Statistics of each criterion.
     problems : dict of str to str
         Criteria that could not be analyzed, by name, with the reasons.
+    plan : AnalysisPlan, optional
+        What was fixed before the study opened. Main criteria come first in `criteria_order`.
 
     See Also
     --------
@@ -659,6 +686,7 @@ class Report:
     criteria_order: Annotated[tuple[str, ...], {"uniqueItems": True}]
     criteria: dict[str, CriterionSection]
     problems: Problems
+    plan: AnalysisPlan | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as a dictionary that can be written as JSON.
