@@ -69,7 +69,9 @@ def split_level(statements: int) -> float:
     return 1 - (1 - CONFIDENCE_LEVEL) / max(statements, 1)
 
 
-def pair_sequence(pair: PlannedPair, *, statements: int) -> PairSequence:
+def pair_sequence(
+    pair: PlannedPair, *, statements: int, with_forecasts: bool = True
+) -> PairSequence:
     """Return the confidence sequence of one pair of systems.
 
     Parameters
@@ -78,6 +80,8 @@ def pair_sequence(pair: PlannedPair, *, statements: int) -> PairSequence:
         The planned instances, in the order drawn at planning.
     statements : int
         Number of statements over which the error level is split.
+    with_forecasts : bool, default True
+        Whether to forecast what is still needed, which takes most of the time.
 
     Returns
     -------
@@ -102,6 +106,7 @@ def pair_sequence(pair: PlannedPair, *, statements: int) -> PairSequence:
     """
     level = split_level(statements)
     running = confidence_sequence(pair.means, confidence_level=level)
+    entered = np.asarray(pair.means, dtype=float)[: len(running.low)]
     of_dataset = None
     if pair.is_dataset and len(pair.means):
         planned = confidence_sequence(
@@ -117,7 +122,7 @@ def pair_sequence(pair: PlannedPair, *, statements: int) -> PairSequence:
         of_dataset=of_dataset,
         excluded_half_after=running.stop.n,
         path=_path(running, pair.ratings),
-        needed=_needed(np.asarray(pair.means, dtype=float)[: len(running.low)], level),
+        needed=_needed(entered, level) if with_forecasts else (),
     )
 
 

@@ -78,7 +78,7 @@ def _excludes_half(means: np.ndarray, complete: np.ndarray, *, in_planned_order:
     else:
         seen = means[complete]
     pair = PlannedPair(("a", "b"), seen.tolist(), [RATINGS] * len(seen))
-    rate = pair_sequence(pair, statements=1).win_rate
+    rate = pair_sequence(pair, statements=1, with_forecasts=False).win_rate
     return rate.has_interval and not rate.low <= 0.5 <= rate.high
 
 
