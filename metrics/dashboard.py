@@ -17,7 +17,13 @@ from metrics.findings import (
     stratum_name,
     win_rate_finding,
 )
-from metrics.messages import INSTANCES_WERE_SELECTED, NO_UNITS, STRATA_BY_AGREEMENT
+from metrics.messages import (
+    INSTANCES_WERE_SELECTED,
+    NO_UNITS,
+    SAVING_UNKNOWN,
+    STRATA_BY_AGREEMENT,
+)
+from metrics.watching import without_finding
 from metrics.words import in_digits
 from tiebreak.report.model import (
     Bias,
@@ -31,6 +37,7 @@ from tiebreak.report.model import (
 )
 from tiebreak.stats import Estimate
 
+BY_SEPARABILITY = "Consistency by separability"
 NOTES = {"agreement": STRATA_BY_AGREEMENT, "unique_labels": STRATA_BY_AGREEMENT}
 NAMES = {
     "krippendorff_alpha": "Krippendorff's α",
@@ -115,13 +122,18 @@ def section_of(name: str, section: CriterionSection) -> Section:
         tables=_tables(section, columns),
         machines=_machine_tables(section),
         perception=perception_finding(section),
-        sets=sets_finding(sets) if sets else None,
-        separability=separability_finding(sets) if sets else None,
+        sets=without_finding(section, sets_finding(sets), "Rating sets") if sets else None,
+        separability=without_finding(section, separability_finding(sets), BY_SEPARABILITY)
+        if sets
+        else None,
         set_rows=_set_rows(sets) if sets and sets.n else [],
         wins=win_rate_finding(section) if systems else None,
         ranking=_ranking(systems) if systems else None,
         selection=[
-            selection_finding(name, pair) for name, pair in (section.selection or {}).items()
+            without_finding(
+                section, selection_finding(name, pair), SAVING_UNKNOWN.format(pair=name)
+            )
+            for name, pair in (section.selection or {}).items()
         ],
         bias_rows=_bias_rows(section.bias) if section.bias else [],
         note=INSTANCES_WERE_SELECTED if is_of_selected(agreement.krippendorff_alpha) else "",
@@ -137,6 +149,7 @@ PARTS = {
     "systems": "Win rates and rankings",
     "selection": "Instance selection",
     "bias": "Position and length bias",
+    "planning": "Variance components",
 }
 
 

@@ -10,6 +10,7 @@ from metrics.messages import (
     AT_ONCE,
     COST,
     MACHINES_FIRST,
+    NO_FINDING_YET,
     NO_SETS,
     NO_WINNER,
     ON_SELECTED,
@@ -27,6 +28,7 @@ from metrics.messages import (
     WIN_RATE_IS,
     WITHOUT_PREFERENCE,
 )
+from metrics.watching import WIN_RATES, sequence_finding, unreached
 from metrics.words import in_digits
 from recruitment.launch.check import counted
 from tiebreak.report.model import (
@@ -115,6 +117,8 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
     alpha = all_units.krippendorff_alpha
     if not alpha.is_defined:
         return NO_ALPHA_HEADING, f"Krippendorff's α is undefined. {alpha.reason}"
+    if unreached(section):
+        return NO_ALPHA_HEADING, f"{NO_FINDING_YET} {scope_sentence(alpha)}"
     unanimous = _stratum(section, "agreement", "PA=1")
     share = f"All annotators agree on {unanimous.share:.0%} of items."
     suffix, scope = _scope_suffix(alpha), scope_sentence(alpha)
@@ -207,11 +211,18 @@ def sets_finding(sets: RaterSets) -> tuple[str, str]:
 
 
 def win_rate_finding(section: CriterionSection) -> tuple[str, str]:
-    """Return which systems are ahead, if intervals that hold for all systems at once show it."""
-    systems = section.systems
-    rates = systems.win_rate if systems else {}
+    """Return which systems are ahead, if intervals that hold for all systems at once show it.
+
+    Before the planned number of responses is reached, only confidence sequences decide this.
+    """
+    rates = section.systems.win_rate if section.systems else {}
     if not rates:
-        return "Win rates", "The ratings do not name systems, so there are no win rates."
+        return WIN_RATES, "The ratings do not name systems, so there are no win rates."
+    stopping = unreached(section)
+    return _finding_at_one_look(section, rates) if stopping is None else sequence_finding(stopping)
+
+
+def _finding_at_one_look(section: CriterionSection, rates: Estimates) -> tuple[str, str]:
     explanation = f"{WIN_RATE_IS}{_how_weighted(section)} {_scope_of_all(rates)}{_at_once(section)}"
     together = _simultaneous(section)
     ahead = {name: rate for name, rate in together.items() if _is_above_half(rate)}

@@ -13,12 +13,14 @@ from metrics.findings import (
 from metrics.messages import (
     ENOUGH_RATINGS,
     FORECAST_OF_WHOLE,
+    FORECAST_ON_STOPPING,
     NO_MACHINES,
     NO_SYSTEMS,
     RATINGS_NEEDED,
     REST_OF_THESE_RATERS,
     TOO_CLOSE,
 )
+from metrics.watching import unreached
 from tiebreak.report.model import CriterionSection
 from tiebreak.stats import Estimate, undefined
 
@@ -64,9 +66,8 @@ def leader(section: CriterionSection) -> tuple[str, Estimate]:
 def _win_rate(section: CriterionSection) -> LeadingNumber:
     name, rate = leader(section)
     # Without an interval it is not shown that this system leads.
-    sentence = (
-        (f"{name}, the highest of all" if rate.has_interval else f"of {name}") if name else ""
-    )
+    states_lead = rate.has_interval and unreached(section) is None
+    sentence = (f"{name}, the highest of all" if states_lead else f"of {name}") if name else ""
     return LeadingNumber("Win rate", number(rate, low=0), sentence, "systems")
 
 
@@ -96,6 +97,8 @@ def _needed(section: CriterionSection) -> LeadingNumber:
     distance)² times as many, if the rate stays as it is.
     """
     title, (_, rate) = NEEDED, leader(section)
+    if unreached(section):
+        return LeadingNumber(title, number(undefined(FORECAST_ON_STOPPING)), "", "stopping")
     if not rate.has_interval:
         reason = rate.reason or "There is no interval."
         return LeadingNumber(title, number(undefined(reason)), "", "systems")

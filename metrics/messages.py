@@ -28,6 +28,56 @@ INSTANCES_WERE_SELECTED = (
     " the rest of the dataset."
 )
 
+# While the planned number of responses is not reached.
+NO_FINDING_YET = (
+    "No finding is stated: this interval holds for one look at the planned number of responses, not"
+    " for looking again and again."
+)
+NO_PAIRS_TO_WATCH = (
+    "Confidence sequences need a main criterion that compares two systems, so no finding is stated"
+    " before the planned number of responses is reached."
+)
+NO_WINNER_YET = "No system is shown to win more often than it loses so far"
+WATCHED = (
+    "Until a study ends at its planned number of responses, findings come from confidence sequences:"
+    " however often you look, all of them are right with a probability of at least 95% together (each"
+    " at {level:.4g}, for {statements})."
+)
+WATCHED_UNITS = (
+    "One observation is the mean of all planned ratings of one instance, in the random order drawn at"
+    " planning; complete instances wait for unfinished ones before them."
+)
+WATCHED_SCOPE = (
+    "The rates generalize to similar instances, and not to other raters. This assumes that tasks"
+    " reach annotators at random."
+)
+NO_PLAN_KNOWN = (
+    "Stopping is about the whole of a study that was opened on this server. For other ratings it is"
+    " not known how many were planned, so do not conclude anything from when they ended."
+)
+NO_SEQUENCE_YET = "The first planned instance is not complete yet."
+REACHED = (
+    "Findings come from intervals for one look at the planned number of responses. Collecting more"
+    " because of what you saw would need confidence sequences again."
+)
+CLOSED_EARLY = (
+    "The study is closed. Unless the planned number of responses was reached before, its findings stay"
+    " those of the confidence sequences, and the report names that it was closed early."
+)
+NEEDED_ASSUMES = (
+    "These forecasts assume that instances to come are like those so far, and are medians of several"
+    " possible futures: take them as orders of magnitude. The cost is that of all ratings of these"
+    " instances by the study's reward and its highest fee."
+)
+AT_ONE_LOOK = (
+    "The last column is for a study that plans the number in advance and looks once, from the variance"
+    " components of these ratings and for these raters."
+)
+NOT_IN_SIGHT = "not in sight"
+FORECAST_ON_STOPPING = (
+    "The page Stopping says what is still needed while the study is not complete."
+)
+
 # Generate & select.
 DUMMY_TEXTS = "Dummy texts (testing only)"
 NO_SERVER = (
@@ -65,6 +115,19 @@ TOO_MANY_FOR_DIRECT = (
     " press Export."
 )
 JOBS_ENDED = "No job is running any more. The results are shown below."
+
+# Planning the size.
+SINGLE_RATINGS = (
+    "A plan keeps at least 15% of instances with two ratings or more, or agreement and consistency"
+    " cannot be told. Here all instances of a study get the same number, so R is at least 2."
+)
+ONLY_DRAFTS = "N and R can be planned only for a draft. Clone the study to plan another one."
+NO_SUCH_PLAN = "These numbers cannot be N and R. Choose a design of the table."
+APPLIED = "N is now {n} and R is now {r}. The tasks are planned again when the study opens."
+PILOT_WITHOUT_COMPONENTS = (
+    "This study compares no systems, or its report is older than the planner: look at its results"
+    " once, so that the report is made again."
+)
 
 # Parts of a study.
 OF_A_PART = (

@@ -8,11 +8,13 @@ from annotation.exported_ratings import rating_rows
 from annotation.filters import EVERYTHING, Filter, ratings_in
 from metrics.models import ReportSnapshot
 from metrics.per_rater import put_back
+from studies.analysis_plan import PLAN
 from studies.models import Study
 from tiebreak.formats import FormatError, RatingTable
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.report import REPORT_VERSION, Report
 from tiebreak.report.model import Origin
+from tiebreak.report.plan import plan_of
 from tiebreak.report.reading import Source
 
 
@@ -25,7 +27,9 @@ def source_of(study: Study, chosen: Filter = EVERYTHING) -> Source:
     """Return the study, or a part of it, as the source of a report."""
     table = rating_table(study, chosen)
     scales = {criterion.name: criterion.scale for criterion in study.criteria.all()}
-    return Source(table, scales, Origin("study", canonical_digest(table), chosen.values or None))
+    origin = Origin("study", canonical_digest(table), chosen.values or None)
+    plan = plan_of({name: getattr(study, name) for name in PLAN})
+    return Source(table, scales, origin, plan)
 
 
 def study_named(public_id: str) -> Study:

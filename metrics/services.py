@@ -20,6 +20,7 @@ from metrics.models import ReportSnapshot
 from metrics.page_rows import page_rows
 from metrics.per_rater import take_out
 from metrics.selectors import source_of, stored_report
+from metrics.stopping import with_stopping
 from studies.models import Study, Unit
 from tiebreak.errors import DomainError
 from tiebreak.report import REPORT_VERSION, Report, build_report
@@ -93,6 +94,8 @@ def refresh_report(*, study: Study, chosen: Filter = EVERYTHING) -> ReportSnapsh
     state = watermark(study)
     source = source_of(study, chosen)
     report = _built(source)
+    if not chosen:
+        report = with_stopping(report, study)
     if chosen.raters == NO_FAILED_CHECK:
         report = without_outcome(report)
     return store_report(study=study, state=state, source=source, report=report, chosen=chosen)
@@ -123,7 +126,11 @@ def store_report(
 
 def _built(source: Source) -> Report:
     return build_report(
-        source.table, scales=source.scales, source=source.origin, order=source.order
+        source.table,
+        scales=source.scales,
+        source=source.origin,
+        order=source.order,
+        plan=source.plan,
     )
 
 

@@ -19,10 +19,12 @@ from metrics.figures.perception import perception_figures
 from metrics.figures.raters import fatigue_figure, speed_figure
 from metrics.figures.separability import requested_separability, requested_similarity
 from metrics.figures.single_raters import single_rater_figures
+from metrics.figures.stopping import width_figures
 from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figure
 from metrics.page_rows import PageRows, rows_of
 from metrics.rater_rows import rater_rows
 from metrics.score_distributions import comparable_studies, scored_similarities
+from metrics.stopping_page import stopping_context
 from studies.access import Right, studies_of
 from studies.models import Study
 from tiebreak.report.model import CriterionSection
@@ -154,6 +156,10 @@ def _bias(shown: Shown) -> list[Figure]:
     return [bias_figure(shown.about), fatigue_figure(shown.rows.speeds)]
 
 
+def _stopping(shown: Shown) -> list[Figure]:
+    return width_figures(shown.about, shown.study.target_width)
+
+
 TABS = (
     Tab("systems", "Systems", "Which system is better, and how sure is that?", _systems),
     Tab(
@@ -206,6 +212,13 @@ TABS = (
         "Bias",
         "Do answers depend on the position or the length of texts, or on the time spent?",
         _bias,
+    ),
+    Tab(
+        "stopping",
+        "Stopping",
+        "May collecting end, and what would ending it now conclude?",
+        _stopping,
+        lambda shown: stopping_context(shown.study, shown.about),
     ),
 )
 

@@ -1,7 +1,7 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id and name
-from metrics import export_views, generate_select, home, job_views, views
+from metrics import export_views, generate_select, home, job_views, planner, views
 
 app_name = "metrics"
 
@@ -89,6 +89,8 @@ urlpatterns = [
         job_views.stop,
         name="stop-job",
     ),
+    path("studies/<public_id:public_id>/design/plan/", planner.planner, name="planner"),
+    path("studies/<public_id:public_id>/design/plan/use/", planner.apply_plan, name="apply-plan"),
     path("demo/", home.try_demo, name="try-demo"),
     path("jobs/", job_views.server_jobs, name="server-jobs"),
     path("studies/<public_id:public_id>/results/", views.results, name="results"),

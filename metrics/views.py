@@ -33,6 +33,7 @@ from metrics.selectors import (
     stored_rows,
 )
 from metrics.tabs import TABS, Shown, Tab, figure_named, tab_named
+from metrics.watching import while_unreached
 from recruitment.public_address import public_url
 from recruitment.services.channels import has_open_link
 from studies.access import Right, held_right, researchers_only, study_for
@@ -156,7 +157,9 @@ def _figure(asked: Asked, study: Study, viewer: Viewer, criterion: str, name: st
     shown = Shown(study, criterion, about, asked.chosen, rows, viewer.query, viewer.user)
     drawn = figure_named(shown, name, viewer.right)
     part = Part(asked.chosen)
-    return with_part_column(of_part(drawn, part.name), part.name) if drawn and part else drawn
+    if drawn is None or not part:
+        return None if drawn is None else while_unreached(drawn, about)
+    return with_part_column(of_part(drawn, part.name), part.name)
 
 
 def _refused(asked: Asked) -> HttpResponse:
@@ -289,4 +292,6 @@ def _parts_with_raters(shown: Shown, tab: Tab, freshness: Freshness) -> dict[str
 def _as_shown(figures: list[Figure], shown: Shown) -> list[Figure]:
     """Return the figures, which state no findings if a part of the ratings is shown."""
     part = Part(shown.chosen)
-    return [of_part(figure, part.name) for figure in figures] if part else figures
+    if part:
+        return [of_part(figure, part.name) for figure in figures]
+    return [while_unreached(figure, shown.about) for figure in figures]

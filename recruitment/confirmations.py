@@ -9,6 +9,7 @@ from recruitment.costs import ChannelCost, channel_cost
 from recruitment.launch.check import LaunchCheck, counted
 from recruitment.ledger import fee_share, owed
 from recruitment.messages import (
+    CLOSING_EARLY,
     NO_LATE_ANSWERS,
     NOBODY_AWAITS_PAYMENT,
     STILL_CHANGES,
@@ -89,6 +90,7 @@ def closing(study: Study) -> Question:
     if now.remaining:
         remaining = counted(now.remaining, "remaining response")
         sentences.append(f"The {remaining} will no longer be offered to anybody.")
+        sentences.append(CLOSING_EARLY)
     if now.live:
         sentences.append(
             f"{counted(now.live, 'annotator is', 'annotators are')} working on a task. Answers that"

@@ -218,3 +218,8 @@ NO_LATE_ANSWERS = "No late answers are waiting for a decision."
 STILL_CLOSED = (
     "The study is still closed, so more late answers may arrive. Reopen it before you decide."
 )
+
+CLOSING_EARLY = (
+    "If you close the study before the planned number of responses is reached, its findings stay those"
+    " of the confidence sequences, its other numbers stand without a finding, and the report names it."
+)

@@ -26,6 +26,7 @@ from recruitment.reference_unit_forms import (
     save_labels,
 )
 from studies.access import Right, researchers_only, study_for
+from studies.analysis_plan import PLAN
 from studies.models import Study
 from studies.refusals import form_errors
 from studies.services import is_frozen
@@ -102,6 +103,14 @@ class SizeStep(StepAdmin, CollectingStudyAdmin):
         (
             "Time and pay",
             {"fields": ("minutes_per_hit", "reward", "currency", "promised_hourly_rate")},
+        ),
+        (
+            "Analysis plan",
+            {
+                "fields": PLAN,
+                "description": "What you fix before anybody answers. It is frozen when the study opens,"
+                " and the report states it with its digest and lists what departed from it.",
+            },
         ),
         (
             "Which systems and samples are compared",

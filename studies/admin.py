@@ -26,6 +26,7 @@ from studies.access import (
     studies_of,
 )
 from studies.admin_lookups import DeclaredLookups
+from studies.analysis_plan import PLAN
 from studies.members import Members, MembershipForm
 from studies.models import Criterion, Dataset, Generation, Membership, Study, StudySystem, System
 from studies.models.settings import SETTINGS
@@ -278,6 +279,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
             },
         ),
         ("Unfinished tasks", {"fields": ("lease_minutes", "abandoned")}),
+        ("Analysis plan", {"fields": PLAN, "classes": ("collapse",)}),
         ("Instance selection", {"fields": ("similarity",), "classes": ("collapse",)}),
         (
             "Pairs of systems",

@@ -9,18 +9,22 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from tiebreak import __version__
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import atomic_path
+from tiebreak.formats.comparison import compare_ratings
+from tiebreak.formats.ratings import canonical_digest
 from tiebreak.formats.readers import READERS
 from tiebreak.formats.readers import convert as read_published
 from tiebreak.report import Report, build_report, read_source
 from tiebreak.report.build import REPLICATES
 from tiebreak.report.reading import Source
+
+MAX_LISTED = 100
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,7 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
             unparsed=options.unparsed,
             source=source.origin,
             order=source.order,
+            plan=source.plan,
         )
         _check_declared(scales, report)
         with atomic_path(options.out) as temporary:
@@ -146,6 +151,40 @@ def convert(options: Namespace) -> Outcome:
     return Outcome(counts, sentence)
 
 
+def add_compare_options(parser: ArgumentParser) -> None:
+    """Add the options of `compare`."""
+    parser.add_argument("first", metavar="FIRST", help="ratings file or bundle")
+    parser.add_argument("second", metavar="SECOND", help="a later one of the same study")
+    parser.add_argument("--limit", type=int, default=MAX_LISTED, metavar="N")
+    _add_json_option(parser)
+
+
+def compare(options: Namespace) -> Outcome:
+    """Say which ratings differ between two files, and their digests."""
+    try:
+        tables = [read_source(Path(name)).table for name in (options.first, options.second)]
+    except InvalidInput as error:
+        raise DomainError(error.code, error.message, status=400) from error
+    differences = compare_ratings(*tables)
+    listed = differences[: max(options.limit, 0)]
+    digests = [canonical_digest(table) for table in tables]
+    counts = {
+        "rows_sha256": digests,
+        "is_same": not differences,
+        "n_differences": len(differences),
+        "differences": [asdict(difference) for difference in listed],
+    }
+    if not differences:
+        return Outcome(counts, f"Both have the same ratings. SHA-256 of the rows: {digests[0]}.")
+    lines = [
+        f"{len(differences)} ratings differ. SHA-256 of the rows: {digests[0]} and {digests[1]}.",
+        *map(str, listed),
+    ]
+    if len(listed) < len(differences):
+        lines.append("Further differences are left out; raise --limit to see them.")
+    return Outcome(counts, "\n".join(lines))
+
+
 COMMANDS = {
     "analyze": Command(
         "Write the report of a ratings file or a bundle (folder or .zip).",
@@ -156,6 +195,11 @@ COMMANDS = {
         "Turn published datasets and crowd-platform files into a bundle or a ratings file.",
         add_convert_options,
         convert,
+    ),
+    "compare": Command(
+        "Say which ratings differ between two ratings files or bundles, such as two exports.",
+        add_compare_options,
+        compare,
     ),
 }
 

@@ -16,6 +16,7 @@ from annotation.length_balance import LengthBalance
 from annotation.models import HIT, HITUnit, Place
 from annotation.pairing import PairSchedule
 from annotation.services.plan_checks import check_both_orders, check_can_plan
+from studies.freshness import note_change
 from studies.instance_selection.drawing import draw_instances, take_all_instances
 from studies.instance_selection.scoring import separability_by_instance
 from studies.models import (
@@ -228,6 +229,7 @@ def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
     study.places.recount_remaining()
     study.ratings_per_hit = ratings_per_hit
     study.save(update_fields=["ratings_per_hit"])
+    note_change(study.pk)  # findings wait for the number of responses that was planned
     return len(places)
 
 

@@ -8,6 +8,7 @@ from metrics.figures.consistency import consistency_figure, set_shares_figure, s
 from metrics.figures.figure import Figure
 from metrics.figures.perception import perception_figures
 from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figure
+from metrics.watching import while_unreached
 from tiebreak.report.model import CriterionSection
 
 
@@ -25,4 +26,4 @@ def figures_of(section: CriterionSection) -> Iterator[Figure]:
         *perception_figures(section),
         bias_figure(section),
     ]
-    return (figure for figure in figures if figure.chart)
+    return (while_unreached(figure, section) for figure in figures if figure.chart)

@@ -11,6 +11,7 @@ from metrics.figures.figure import (
     table_of,
 )
 from metrics.findings import win_rate_finding
+from metrics.watching import unreached
 from metrics.words import counts_lines
 from tiebreak.report.model import CriterionSection, Estimates
 from tiebreak.stats import Estimate
@@ -21,6 +22,11 @@ WIN_RATES_READING = (
     " half. The line through it is the 95% interval. A system whose interval lies to the right of ½"
     " wins more often than it loses. Where the intervals of two systems overlap, do not conclude that"
     " they are equally good."
+)
+SEQUENCE_READING = (
+    "A point is the share that the first system of the pair wins, averaged over the complete instances,"
+    " where a tie counts half. The line is a confidence sequence: it stays right however often you"
+    " look at it, so you may stop as soon as it excludes ½."
 )
 POWERED_READING = (
     " Squares combine annotators with a machine rater (prediction-powered inference). They need a"
@@ -45,9 +51,14 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         reason = section.problems.get("systems", "This criterion compares no systems.")
         return empty_figure("win-rates", "Win rates", reason)
     finding, sentence = win_rate_finding(section)
-    powered = systems.prediction_powered or {}
-    rows = _rows(_best_first(systems.win_rate), powered)
-    reading = WIN_RATES_READING + (POWERED_READING if powered else "")
+    if stopping := unreached(section):
+        # A chart of other intervals would show what the heading must not say.
+        rates = {" against ".join(p.systems): p.win_rate for p in stopping.pairs.values()}
+        rows, reading = _rows(rates, {}), SEQUENCE_READING
+    else:
+        powered = systems.prediction_powered or {}
+        rows = _rows(_best_first(systems.win_rate), powered)
+        reading = WIN_RATES_READING + (POWERED_READING if powered else "")
     counts = counts_lines(section)
     description = ". ".join([finding, *counts[:MAX_DESCRIBED]])
     chart = interval_chart(

@@ -14,6 +14,7 @@ from metrics.report_document.content import (
     ReportDocument,
     Verbatim,
 )
+from metrics.report_document.planned import departures, plan_blocks
 from metrics.report_document.references import SEPARABILITY, Reference, references_of
 from metrics.report_document.results import result_sections
 from metrics.report_document.study_facts import (
@@ -45,7 +46,8 @@ GENERAL = (
 RECOMPUTE = (
     "Every number is in report.json beside this document. To compute it again, export the ratings and"
     " run tiebreak analyze on the export with the seed and number of replicates above: the same rows"
-    " give the same digits, and the same digest."
+    " give the same digits, and the same digest. If the digest differs, tiebreak compare names the"
+    " ratings that differ between two exports."
 )
 
 
@@ -67,11 +69,12 @@ def build_document(
         sections=(
             DocumentSection("Summary", summary(study, report)),
             DocumentSection("Design", (design_table(study, counts), criteria_table(study))),
+            DocumentSection("Analysis plan", plan_blocks(study, report)),
             DocumentSection("Participants and ratings", _participants(study, counts)),
             *result_sections(report),
             DocumentSection("Methods", (Paragraph(GENERAL), *_sources(references))),
             DocumentSection("Limitations", tuple(map(Paragraph, limitations(study, counts)))),
-            DocumentSection("Deviations", _deviations(study)),
+            DocumentSection("Deviations", _deviations(study, report)),
             _reproduction(report, made_at),
             *_references(references, bibtex),
         ),
@@ -106,9 +109,9 @@ def _sources(references: Sequence[Reference]) -> tuple[Paragraph, ...]:
     return (Paragraph(f"{cited[:1].upper()}{cited[1:]}."),)
 
 
-def _deviations(study: Study) -> tuple[Block, ...]:
-    table = deviation_table(study)
-    return (table,) if table is not None else (Paragraph(NO_DEVIATION),)
+def _deviations(study: Study, report: Report) -> tuple[Block, ...]:
+    table, named = deviation_table(study), tuple(departures(study, report))
+    return (*named, table if table is not None else Paragraph(NO_DEVIATION))
 
 
 def _reproduction(report: Report, made_at: datetime) -> DocumentSection:

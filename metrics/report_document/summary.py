@@ -9,8 +9,10 @@ from metrics.findings import (
     scope_sentence,
     win_rate_finding,
 )
+from metrics.messages import WATCHED_SCOPE
 from metrics.report_document.content import Paragraph
 from metrics.report_document.references import has_bootstrap_intervals
+from metrics.watching import unreached
 from metrics.words import counts_of, counts_sentence, in_digits
 from recruitment.launch.check import counted
 from studies.models import Study
@@ -46,6 +48,8 @@ def _headline(about: CriterionSection) -> tuple[str, str]:
         heading = agreement_finding(about)[0]
         heading = "No finding" if heading == NO_ALPHA_HEADING else heading
         return heading, scope_sentence(alpha) if alpha.is_defined else ""
+    if unreached(about):
+        return win_rate_finding(about)[0], WATCHED_SCOPE
     first = next(iter(systems.win_rate.values()))
     return win_rate_finding(about)[0], scope_sentence(first) if first.is_defined else ""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
-from recruitment.launch import blinding, channels, limits, plan, questions, texts
+from recruitment.launch import analysis_plan, blinding, channels, limits, plan, questions, texts
 from recruitment.launch.check import LaunchCheck, Look
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -17,6 +17,7 @@ ALWAYS: tuple[Look, ...] = (
 # Checked when the study opens for the first time: these cannot be fixed after the first answer.
 AT_FIRST: tuple[Look, ...] = (
     plan.plan_as_designed,
+    analysis_plan.plan_can_be_followed,
     questions.guidelines,
     questions.gold_checks_for_all,
     texts.dummy_texts,

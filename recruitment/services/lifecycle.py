@@ -10,6 +10,7 @@ from annotation.counts import progress_of
 from annotation.services.late_answers import set_late_answers_aside
 from annotation.services.planning import ensure_plan
 from recruitment.services.launch_checks import check_can_open
+from studies.analysis_plan import plan_digest
 from studies.models import Study, StudyEvent
 from studies.services import record_event, record_version
 from tiebreak.errors import DomainError
@@ -39,7 +40,11 @@ def open_study(
     study.opened_at = study.opened_at or timezone.now()
     study.save(update_fields=["status", "opened_at"])
     version = record_version(study=study)
-    details = {"version": version.number, "confirmed_warnings": [check.code for check in confirmed]}
+    details = {
+        "version": version.number,
+        "confirmed_warnings": [check.code for check in confirmed],
+        **_plan(study),
+    }
     record_event(study=study, verb=Verb.OPEN, by=by, details=details)
     return study
 
@@ -82,6 +87,18 @@ def reopen_study(*, study: Study, by: User | None = None) -> Study:
     details = _counts(study) | {"late_answers": late}
     record_event(study=study, verb=Verb.REOPEN, by=by, details=details)
     return study
+
+
+def _plan(study: Study) -> dict[str, object]:
+    """Return how much is to be collected; growing it later is a decision after seeing data."""
+    places = progress_of(study).places
+    responses = places if study.most_answers is None else min(places, study.most_answers)
+    return {
+        "ratings_per_hit": study.ratings_per_hit,
+        "places": places,
+        "responses": responses,
+        "plan_sha256": plan_digest(study),
+    }
 
 
 def _counts(study: Study) -> dict[str, object]:

@@ -20,6 +20,8 @@ from studies.models.bounds import (
     between,
 )
 
+MAX_PLAN = 10_000
+
 
 def validate_currency(code: str) -> None:
     if not re.fullmatch("[A-Z]{3}", code):
@@ -117,6 +119,11 @@ class FrozenSettings(models.Model):
         RANDOM = "random", "at random"
         BALANCED = "balanced", "so that neither system's texts are longer on average"
 
+    class StoppingRule(models.TextChoices):
+        COMPLETE = "complete", "at the planned number of responses"
+        EXCLUDES = "excludes-half", "when the confidence sequence excludes ½"
+        WIDTH = "width", "when the confidence sequence has the target width"
+
     class UnitKind(models.TextChoices):
         COMPARISON = "comparison", "comparison of two generations"
         GENERATION = "generation", "a single generation"
@@ -193,6 +200,42 @@ class FrozenSettings(models.Model):
         help_text="If each system has several texts for an instance. Balanced lengths keep annotators"
         " from preferring a system because it writes more. The results are then about the chosen"
         " texts: they say less about a system whose usual texts are longer or shorter.",
+    )
+    main_criteria = models.CharField(
+        "main criteria",
+        max_length=2000,
+        blank=True,
+        help_text="Names of the criteria on which the study decides, separated by semicolons. The"
+        " error level is split over these and the pairs of systems. Leave empty for all.",
+    )
+    estimands = models.TextField(
+        "what is estimated",
+        max_length=MAX_PLAN,
+        blank=True,
+        help_text="Which number answers your question, of which instances and people it speaks, and"
+        " what you will conclude from which value.",
+    )
+    planned_exclusions = models.TextField(
+        "whom you will exclude",
+        max_length=MAX_PLAN,
+        blank=True,
+        help_text="The rule by which people or ratings will be left out, decided before any answer.",
+    )
+    stopping_rule = models.CharField(
+        "when collecting ends",
+        max_length=15,
+        choices=StoppingRule.choices,
+        default=StoppingRule.COMPLETE,
+        help_text="Any other rule than the planned number uses confidence sequences, which stay valid"
+        " however often you look.",
+    )
+    target_width = models.FloatField(
+        "target width of the interval",
+        null=True,
+        blank=True,
+        validators=between(0.01, 0.99),
+        help_text="Such as 0.1 for a win rate that is known to ±0.05. Used if collecting ends at a"
+        " width, and shown on the page Stopping.",
     )
     source_format = models.CharField(
         "source texts are shown as",

@@ -118,6 +118,7 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     "studies:data": counterpart("patch study", save_design, use_dataset_systems),
     "studies:task": counterpart("patch study", save_design),
     "recruitment:size": counterpart("patch study", save_settings),
+    "metrics:apply-plan": counterpart("patch study", save_settings),
     "recruitment:quality": counterpart("patch study", save_settings)
     + counterpart("post reference-units", degrade_copies)
     + counterpart("post reference-units-file", import_reference_units)

@@ -57,6 +57,7 @@ def form_of(study: Study, **values) -> dict[str, object]:
         "lease_minutes": study.lease_minutes,
         "abandoned": study.abandoned,
         "pairing": study.pairing,
+        "stopping_rule": study.stopping_rule,
         "sample_choice": study.sample_choice,
         "source_format": study.source_format,
         "generation_format": study.generation_format,

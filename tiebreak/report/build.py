@@ -14,8 +14,17 @@ from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.dawid_skene import dawid_skene_section
 from tiebreak.report.design_weights import drawn_units
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import REPORT_VERSION, CriterionSection, Origin, Report, SourceSection
+from tiebreak.report.model import (
+    REPORT_VERSION,
+    AnalysisPlan,
+    CriterionSection,
+    Origin,
+    Report,
+    SourceSection,
+)
 from tiebreak.report.perception import perception_by_systems, perception_section
+from tiebreak.report.plan import in_planned_order, unrated
+from tiebreak.report.planning import planning_section
 from tiebreak.report.raters import raters_section
 from tiebreak.report.repeats import self_consistency_section
 from tiebreak.report.scopes import limit_to_selected
@@ -40,6 +49,7 @@ def build_report(
     unparsed: str | None = None,
     source: Origin | None = None,
     order: Sequence[str] = (),
+    plan: AnalysisPlan | None = None,
 ) -> Report:
     """Build the report of a table of ratings.
 
@@ -60,6 +70,8 @@ def build_report(
         Origin of the ratings. By default, it is a file with these rows.
     order : sequence of str, optional
         Criteria in the order in which they are shown. Others follow in the table's order.
+    plan : AnalysisPlan, optional
+        What was fixed before the study opened. Its main criteria come first.
 
     Returns
     -------
@@ -86,6 +98,7 @@ def build_report(
     """
     used = table.select(table.is_counted)
     digest = canonical_digest(table)
+    order = in_planned_order(order, plan)
     criteria, unknown = read_criteria(table, scales or {}, unparsed, order)
     preferences = sum(criterion.scale.kind == "preference" for criterion in criteria)
     origin = source or Origin("file", digest)
@@ -99,7 +112,8 @@ def build_report(
         simulated=bool(np.any(used["simulated"])),
         criteria_order=tuple(criterion.name for criterion in criteria),
         criteria={c.name: _section(c, seed, replicates, preferences) for c in criteria},
-        problems=unknown,
+        problems=unrated(plan, [*(c.name for c in criteria), *unknown]) | unknown,
+        plan=plan,
     )
 
 
@@ -181,5 +195,6 @@ def _makers(
             ),
             "selection": lambda: selection_section(criterion),
             "bias": lambda: bias_section(criterion),
+            "planning": lambda: planning_section(criterion),
         }
     return makers

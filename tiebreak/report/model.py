@@ -398,6 +398,38 @@ class PairSelection:
     ratings_saved: Estimate
 
 
+@dataclass(frozen=True, kw_only=True)
+class PairComponents:
+    """Variance components of the ratings of one pair of systems, from which a study can be planned.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        The two systems, in alphabetical order.
+    ratings : int
+        Number of human ratings with a preference or tie.
+    mean : float
+        Mean share of the ratings that the first system wins, where a tie counts half.
+    instance, unit, rater, rating : float
+        Variance between instances, between units of an instance, between raters, and of a single
+        rating; NaN if they cannot be estimated.
+    notes : tuple of str
+        Which components could not be separated.
+    reason : str, optional
+        Why there are no components.
+    """
+
+    systems: tuple[str, str]
+    ratings: int
+    mean: ProportionOrNaN
+    instance: ProportionOrNaN
+    unit: ProportionOrNaN
+    rater: ProportionOrNaN
+    rating: ProportionOrNaN
+    notes: tuple[str, ...] = ()
+    reason: str | None = None
+
+
 @dataclass(frozen=True)
 class Bias:
     """Position and length bias of human raters together, or of one machine.
@@ -425,6 +457,114 @@ class BiasSection(Bias):
     """
 
     machines: dict[str, Bias]
+
+
+@dataclass(frozen=True)
+class SequencePoint:
+    """A confidence sequence after a number of instances.
+
+    Attributes
+    ----------
+    instances : int
+        Number of complete instances that entered.
+    ratings : int
+        Number of ratings of these instances.
+    low, high : float
+        Ends of the interval; NaN if every win rate is excluded.
+    """
+
+    instances: int
+    ratings: int
+    low: ProportionOrNaN
+    high: ProportionOrNaN
+
+
+@dataclass(frozen=True)
+class NeededInstances:
+    """A forecast of the number of instances at which a confidence sequence reaches a target.
+
+    Attributes
+    ----------
+    instances : int, optional
+        Number of instances, counting those that entered; missing if no forecast reaches it.
+    width : float, optional
+        The target width; missing if the target is to exclude ½.
+    """
+
+    instances: int | None = None
+    width: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairSequence:
+    """Confidence sequence for the win rate of one pair of systems.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        The two systems, in alphabetical order. The win rate is that of the first.
+    planned : int
+        Number of planned instances.
+    complete : int
+        Number of instances with all their planned ratings.
+    held_back : int
+        Number of complete instances that wait, because they follow an unfinished one.
+    win_rate : Estimate
+        Mean win share over the instances that entered, with the interval after the last of them.
+    of_dataset : Estimate, optional
+        The same mean with an interval for the planned instances alone, which are drawn without
+        replacement. Missing if instances were drawn with probabilities.
+    excluded_half_after : int, optional
+        Number of instances after which the interval excluded ½ for the first time.
+    path : tuple of SequencePoint
+        The interval after some numbers of instances, the last of which is the current one.
+    needed : tuple of NeededInstances
+        Forecasts for several widths and for excluding ½; empty with few instances.
+    """
+
+    systems: tuple[str, str]
+    planned: int
+    complete: int
+    held_back: int
+    win_rate: Estimate
+    of_dataset: Estimate | None = None
+    excluded_half_after: int | None = None
+    path: tuple[SequencePoint, ...]
+    needed: tuple[NeededInstances, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoppingSection:
+    """How far the study is, and what may be concluded before it is complete.
+
+    Only a server knows this section, because files of ratings have no plan. The other intervals of
+    a report hold for one look at the planned number of responses; these hold at every look.
+
+    Attributes
+    ----------
+    is_reached : bool
+        Whether the number of responses that was planned at opening is reached.
+    responses : int
+        Number of completed responses.
+    planned_responses : int
+        Number of responses that was planned when the study opened.
+    statements : int
+        Number of pairs of systems times main criteria, over which the error level is split.
+    confidence_level : float
+        Confidence level of each sequence, so that all hold together with 95%.
+    pairs : dict of str to PairSequence
+        The sequence of each pair of systems, by the names of the pairs in `systems`.
+    reason : str, optional
+        Why there are no sequences.
+    """
+
+    is_reached: bool
+    responses: int
+    planned_responses: int
+    statements: int
+    confidence_level: Proportion
+    pairs: dict[str, PairSequence]
+    reason: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -473,6 +613,10 @@ class CriterionSection:
         Win rates of each pair of systems on drawn instances, for preferences.
     bias : BiasSection, optional
         Position and length bias, for preferences.
+    planning : dict of str to PairComponents, optional
+        Variance components of each pair of systems, for preferences.
+    stopping : StoppingSection, optional
+        What may be concluded while the study runs, for studies of a server.
     problems : dict of str to str
         Parts that could not be computed, by name, with the reasons.
     """
@@ -497,12 +641,39 @@ class CriterionSection:
     systems: SystemsSection | None = None
     selection: dict[str, PairSelection] | None = None
     bias: BiasSection | None = None
+    planning: dict[str, PairComponents] | None = None
+    stopping: StoppingSection | None = None
     problems: Problems
 
     @property
     def all_units(self) -> StratumSection:
         """The stratum of all units."""
         return self.strata[0]
+
+
+@dataclass(frozen=True)
+class AnalysisPlan:
+    """What researchers fixed before the study opened.
+
+    Attributes
+    ----------
+    main_criteria : tuple of str
+        The criteria on which the study decides; empty for all.
+    estimands : str
+        What is estimated, in words.
+    exclusions : str
+        The rule by which people or ratings are left out, in words.
+    stopping_rule : str
+        When collecting ends.
+    target_width : float, optional
+        Target width of the interval.
+    """
+
+    main_criteria: tuple[str, ...]
+    estimands: str
+    exclusions: str
+    stopping_rule: str
+    target_width: float | None = None
 
 
 @dataclass(frozen=True)
@@ -527,6 +698,8 @@ class Report:
         Statistics of each criterion.
     problems : dict of str to str
         Criteria that could not be analyzed, by name, with the reasons.
+    plan : AnalysisPlan, optional
+        What was fixed before the study opened. Main criteria come first in `criteria_order`.
 
     See Also
     --------
@@ -541,6 +714,7 @@ class Report:
     criteria_order: Annotated[tuple[str, ...], {"uniqueItems": True}]
     criteria: dict[str, CriterionSection]
     problems: Problems
+    plan: AnalysisPlan | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as a dictionary that can be written as JSON.

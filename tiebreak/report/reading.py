@@ -12,7 +12,8 @@ from tiebreak.formats import (
     read_ratings,
 )
 from tiebreak.formats.bundle import find_ratings, open_bundle
-from tiebreak.report.model import Origin
+from tiebreak.report.model import AnalysisPlan, Origin
+from tiebreak.report.plan import plan_of
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Source:
     table: RatingTable
     scales: dict[str, str] = field(default_factory=dict)
     origin: Origin | None = None
+    plan: AnalysisPlan | None = None
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -71,7 +73,8 @@ def read_source(path: Path) -> Source:
             reason = "the bundle contains no ratings"
             raise FormatError.of(path.name, None, "no_ratings", reason)
         scales = {criterion.name: criterion.scale for criterion in bundle.spec.criteria}
-        return Source(bundle.ratings, scales, Origin("bundle", _sha256(ratings)))
+        origin, plan = Origin("bundle", _sha256(ratings)), plan_of(bundle.spec.settings)
+        return Source(bundle.ratings, scales, origin, plan)
 
 
 def _sha256(path: Path) -> str:

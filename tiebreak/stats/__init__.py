@@ -128,6 +128,8 @@ VarianceComponents   what `variance_components` returns
 sample_size          number of instances needed for an interval width or for a power
 SampleSize           what `sample_size` returns
 PlannedStudy         a design that `sample_size` simulated
+design_grid          number of instances by units per instance and ratings per unit
+DesignOption         what `design_grid` returns for a design
 
 Strata of units
 ===============
@@ -172,6 +174,7 @@ from tiebreak.stats.confidence_sequences import (
 from tiebreak.stats.contributions import agreement_contributions
 from tiebreak.stats.counts import Patterns, count_matrix
 from tiebreak.stats.dawid_skene import DawidSkene, dawid_skene
+from tiebreak.stats.design_grid import DesignOption, design_grid
 from tiebreak.stats.discernment import (
     Discernment,
     DiscernmentSummary,
@@ -348,6 +351,8 @@ __all__ = [  # noqa: RUF022
     "sample_size",
     "SampleSize",
     "PlannedStudy",
+    "design_grid",
+    "DesignOption",
     # Strata of units
     "Stratum",
     "all_units",

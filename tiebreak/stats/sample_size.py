@@ -292,7 +292,7 @@ def sample_size(
     check_at_least(ratings, 1, name="ratings")
     check_at_least(units_per_rater, 1, name="units_per_rater")
     check_at_least(max_instances, 2, name="max_instances")
-    _check_one_target(target_width=target_width, power=power)
+    check_one_target(target_width=target_width, power=power)
     seed = int(rng.integers(2**63))
     tried: dict[int, PlannedStudy] = {}
 
@@ -312,7 +312,7 @@ def sample_size(
     return SampleSize(instances, instances * units * ratings, studies)
 
 
-def _check_one_target(**targets: float | None) -> None:
+def check_one_target(**targets: float | None) -> None:
     chosen = {name: share for name, share in targets.items() if share is not None}
     if len(chosen) != 1:
         raise InvalidInput(

@@ -1,0 +1,248 @@
+"""Planning the size of a study: a curve of instances by ratings per item, and its cost."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import AnonymousUser, User
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.services.settings import save_settings
+from metrics.charts.lines import Line, line_chart
+from metrics.messages import (
+    APPLIED,
+    NO_SUCH_PLAN,
+    ONLY_DRAFTS,
+    PILOT_WITHOUT_COMPONENTS,
+    SINGLE_RATINGS,
+)
+from metrics.models import ReportSnapshot
+from recruitment.costs import highest_fee, per_response
+from studies.access import Right, researchers_only, studies_of, study_for
+from studies.models import Study
+from tiebreak.errors import DomainError
+from tiebreak.stats import DesignOption, VarianceComponents, design_grid
+
+RATINGS = (1, 2, 3, 4, 5, 6, 8, 10)
+MIN_RATINGS = 2
+MAX_PILOTS = 50
+TASKS_IF_UNLIMITED = 20
+WIDTH, POWER = "width", "power"
+COMPONENTS = ("mean", "instance", "rater", "rating")
+
+
+class PlanForm(forms.Form):
+    """What is known or assumed about the ratings to come, and the target."""
+
+    pilot = forms.ChoiceField(
+        required=False,
+        help_text="Its variance components are used instead of the assumptions below.",
+    )
+    goal = forms.ChoiceField(
+        label="Target",
+        choices=[(WIDTH, "an interval of this width"), (POWER, "this power to exclude ½")],
+        initial=WIDTH,
+    )
+    width = forms.FloatField(min_value=0.01, max_value=0.9, initial=0.1)
+    power = forms.FloatField(min_value=0.5, max_value=0.99, initial=0.8)
+    mean = forms.FloatField(
+        label="Expected win rate",
+        min_value=0,
+        max_value=1,
+        initial=0.6,
+        help_text="Used for power.",
+    )
+    instance = forms.FloatField(
+        label="Variance between instances", min_value=0, max_value=0.25, initial=0.05
+    )
+    rater = forms.FloatField(
+        label="Variance between annotators", min_value=0, max_value=0.25, initial=0.01
+    )
+    rating = forms.FloatField(
+        label="Variance of a single rating",
+        min_value=0,
+        max_value=0.25,
+        initial=0.15,
+        help_text="Of a rating that is 1, ½ or 0, all variances together are at most 0.25.",
+    )
+
+    def __init__(self, pilots: list[tuple[str, str]], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["pilot"].choices = [("", "none: use the assumptions"), *pilots]  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class Option:
+    """A design of the curve with its cost, and whether it can be applied."""
+
+    design: DesignOption
+    cost: Decimal | None
+    is_cheapest: bool = False
+
+    @property
+    def can_apply(self) -> bool:
+        return self.design.instances is not None and self.design.ratings >= MIN_RATINGS
+
+
+@require_safe
+@researchers_only
+def planner(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Show the curve for the pilot or the assumptions that the address names."""
+    study = study_for(request.user, public_id, Right.READ)
+    context = {"study": study, "here": "size", **_planned(study, request)}
+    is_part = "HX-Request" in request.headers
+    return render(request, f"metrics/{'planner_part' if is_part else 'planner'}.html", context)
+
+
+@require_POST
+@researchers_only
+def apply_plan(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Write a design of the curve into the draft's settings, as the form does."""
+    study = study_for(request.user, public_id, Right.CHANGE)
+    try:
+        apply_design(
+            study=study, units=_number(request, "units"), ratings=_number(request, "ratings")
+        )
+        messages.success(
+            request, APPLIED.format(n=study.comparisons_per_hit, r=study.ratings_per_hit)
+        )
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    return redirect("recruitment:size", study.pk)
+
+
+def _number(request: HttpRequest, name: str) -> int:
+    text = request.POST.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
+
+
+def apply_design(*, study: Study, units: int, ratings: int) -> None:
+    """Set N and R of a draft. Raises `DomainError` if it is no draft, or R leaves no agreement."""
+    if study.status != Study.Status.DRAFT:
+        raise DomainError("not_a_draft", ONLY_DRAFTS)
+    if ratings < MIN_RATINGS:
+        raise DomainError("single_ratings", SINGLE_RATINGS)
+    study.comparisons_per_hit, study.ratings_per_hit = units, ratings
+    try:
+        study.full_clean()
+    except ValidationError as error:
+        raise DomainError("invalid", NO_SUCH_PLAN) from error
+    save_settings(study=study)
+
+
+def _planned(study: Study, request: HttpRequest) -> dict[str, Any]:
+    pilots = _pilots(study, request.user)
+    names = PlanForm.base_fields
+    asked = request.GET if names.keys() & request.GET.keys() else _defaults(study)
+    form = PlanForm(pilots, asked)
+    if not form.is_valid():
+        return {"form": form}
+    values = form.cleaned_data
+    components, problem = _components(values)
+    if components is None:
+        return {"form": form, "problem": problem}
+    target = {"target_width": values["width"]} if values["goal"] == WIDTH else {}
+    target |= {"power": values["power"]} if values["goal"] == POWER else {}
+    units = sorted({1, study.comparisons_per_hit})
+    designs = design_grid(
+        components, units=units, ratings=RATINGS, units_per_rater=_units_per_rater(study), **target
+    )
+    options = _options(study, designs)
+    return {
+        "form": form,
+        "components": components,
+        "options": options,
+        "cheapest": next((option for option in options if option.is_cheapest), None),
+        "charts": _charts(options, units),
+        "units_per_rater": _units_per_rater(study),
+        "n_dataset": study.dataset.instances.count() if study.dataset else None,
+        "can_apply": study.status == Study.Status.DRAFT,
+        "single_ratings": SINGLE_RATINGS,
+    }
+
+
+def _defaults(study: Study) -> dict[str, Any]:
+    values = {name: field.initial for name, field in PlanForm.base_fields.items()}
+    return values | ({"width": study.target_width} if study.target_width else {})
+
+
+def _pilots(study: Study, user: User | AnonymousUser) -> list[tuple[str, str]]:
+    """Return the researcher's other studies that have a report, newest first."""
+    others = studies_of(user, Right.READ).filter(
+        report_snapshots__digest="", report_snapshots__report__isnull=False
+    )
+    rows = others.exclude(pk=study.pk).order_by("-created_at").values_list("pk", "title", "status")
+    return [(pk, f"{title} ({status})") for pk, title, status in rows[:MAX_PILOTS]]
+
+
+def _components(values: dict[str, Any]) -> tuple[VarianceComponents | None, str]:
+    """Return the pilot's components, those of its pair of systems that varies most, or the assumed."""
+    if not values["pilot"]:
+        mean, instance, rater, rating = (values[name] for name in COMPONENTS)
+        return VarianceComponents(mean, instance, 0.0, rater, rating), ""
+    report = ReportSnapshot.objects.get(study=values["pilot"], digest="").report or {}
+    sections = report.get("criteria", {}).values()
+    pairs = [p for section in sections for p in (section.get("planning") or {}).values()]
+    known = [
+        VarianceComponents(
+            *(pair[name] for name in ("mean", "instance", "unit", "rater", "rating"))
+        )
+        for pair in pairs
+        if "reason" not in pair
+    ]
+    if not known:
+        return None, next((pair["reason"] for pair in pairs), PILOT_WITHOUT_COMPONENTS)
+    return max(known, key=lambda c: c.instance + c.unit + c.rater + c.rating), ""
+
+
+def _units_per_rater(study: Study) -> int:
+    return (study.hits_per_annotator or TASKS_IF_UNLIMITED) * study.comparisons_per_hit
+
+
+def _options(study: Study, designs: tuple[DesignOption, ...]) -> list[Option]:
+    price = _price_of_rating(study)
+    usable = [d for d in designs if d.total is not None and d.ratings >= MIN_RATINGS]
+    cheapest = min(usable, key=lambda d: (d.total or 0, d.ratings), default=None)
+    return [
+        Option(
+            design,
+            None if price is None or design.total is None else round(price * design.total, 2),
+            is_cheapest=design is cheapest,
+        )
+        for design in designs
+    ]
+
+
+def _price_of_rating(study: Study) -> Decimal | None:
+    reward = per_response(study)
+    if reward is None:
+        return None
+    return reward / study.comparisons_per_hit * (1 + highest_fee(study.channels.all()) / 100)
+
+
+def _charts(options: list[Option], units: list[int]) -> list[tuple[str, SafeString]]:
+    """Return charts of instances and of all ratings by ratings per item, a line for each N."""
+    charts = []
+    for name, label in (("instances", "instances"), ("total", "ratings in all")):
+        lines = [
+            Line(
+                "human" if n == units[-1] else "human-open",
+                f"N = {n}",
+                tuple(
+                    (o.design.ratings, getattr(o.design, name))
+                    for o in options
+                    if o.design.units == n and o.design.instances is not None
+                ),
+            )
+            for n in units
+        ]
+        title = f"{label.capitalize()} needed by ratings per item"
+        chart = line_chart(lines, finding=title, x_label="ratings per item (R)", y_label=label)
+        charts.append((title, chart))
+    return charts

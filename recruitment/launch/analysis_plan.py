@@ -1,0 +1,26 @@
+"""Check that the analysis plan can be followed."""
+
+from collections.abc import Iterator
+
+from recruitment.launch.check import SIZE, LaunchCheck, error
+from studies.analysis_plan import main_criteria
+from studies.models import Study
+
+
+def plan_can_be_followed(study: Study) -> Iterator[LaunchCheck]:
+    known = {criterion.name for criterion in study.criteria.all()}
+    unknown = [name for name in main_criteria(study) if name not in known]
+    if unknown:
+        yield error(
+            "unknown_main_criterion",
+            f"The analysis plan names main criteria that the study does not have: {'; '.join(unknown)}."
+            " Correct the names, which are separated by semicolons.",
+            SIZE,
+        )
+    if study.stopping_rule == Study.StoppingRule.WIDTH and study.target_width is None:
+        yield error(
+            "no_target_width",
+            "By the analysis plan, collecting ends at a target width, but there is none. Enter one, or"
+            " choose another rule.",
+            SIZE,
+        )

@@ -1,0 +1,32 @@
+"""The analysis plan of a study: what is fixed before it opens, and its digest."""
+
+import hashlib
+import json
+from typing import Any
+
+from studies.models import Study
+from studies.models.settings import FrozenSettings, fields_of
+from tiebreak.report.plan import plan_of
+
+PLAN = ("main_criteria", "estimands", "planned_exclusions", "stopping_rule", "target_width")
+
+
+def main_criteria(study: Study) -> tuple[str, ...]:
+    """Return the names of the criteria on which the study decides; none stands for all."""
+    plan = plan_of({"main_criteria": study.main_criteria})
+    return plan.main_criteria if plan else ()
+
+
+def frozen_design(study: Study) -> dict[str, Any]:
+    """Return everything that is final once the study opens, with the analysis plan."""
+    return {
+        **{name: getattr(study, name) for name in sorted(fields_of(FrozenSettings))},
+        "criteria": [[c.name, c.question, c.scale] for c in study.criteria.all()],
+        "systems": [system.name for system in study.ordered_systems()],
+    }
+
+
+def plan_digest(study: Study) -> str:
+    """Return the SHA-256 of the frozen design, which the log records at opening."""
+    text = json.dumps(frozen_design(study), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,146 @@
+"""Planning instances and ratings per instance, from a pilot or from assumptions."""
+
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from metrics.planner import apply_design
+from metrics.services import refresh_report
+from studies.models import Membership, Study
+from tests.metrics.test_watching import A_WINS, B_WINS, answer, small_study
+from tests.refusals import refused
+from tests.studies.factories import make_study
+from tiebreak.stats import VarianceComponents, design_grid
+
+pytestmark = pytest.mark.django_db
+
+ASSUMED = {"goal": "width", "width": "0.1", "power": "0.8"}
+COMPONENTS = {"mean": "0.6", "instance": "0.05", "rater": "0", "rating": "0.15"}
+
+
+@pytest.fixture
+def ada():
+    return User.objects.create_user("ada", is_staff=True)
+
+
+@pytest.fixture
+def study(ada):
+    return make_study(
+        member=ada, comparisons_per_hit=2, reward=Decimal(3), hits_per_annotator=5, samples=2
+    )
+
+
+@pytest.fixture
+def planned(client, study):
+    client.force_login(Membership.objects.get(study=study).user)
+
+    def context(**query):
+        address = reverse("metrics:planner", args=[study.pk])
+        answer_ = client.get(address, query)
+        assert answer_.status_code == 200
+        return answer_.context
+
+    return context
+
+
+def pilot_of(member: User) -> Study:
+    pilot = small_study(instances=12, ratings_per_hit=2, member=member)
+    for name, label in (("ann", A_WINS), ("bob", B_WINS), ("cid", A_WINS)):
+        answer(pilot, name, label, hits=6)
+    refresh_report(study=pilot)
+    return pilot
+
+
+def test_assumptions_give_the_curve_of_the_library(planned):
+    options = planned(**ASSUMED, **COMPONENTS)["options"]
+    expected = design_grid(
+        VarianceComponents(0.6, 0.05, 0, 0, 0.15),
+        target_width=0.1,
+        units=[1, 2],
+        ratings=(1, 2, 3, 4, 5, 6, 8, 10),
+        units_per_rater=10,
+    )
+    assert tuple(option.design for option in options) == expected
+    # Three pounds for five tasks of two comparisons each.
+    assert options[0].cost == expected[0].total * Decimal("0.3")
+
+
+def test_the_cheapest_design_has_two_ratings_or_more(planned):
+    context = planned(**ASSUMED, **COMPONENTS)
+    assert context["cheapest"].design.ratings == 2
+    assert not any(o.can_apply for o in context["options"] if o.design.ratings == 1)
+    totals = [o.design.total for o in context["options"] if o.design.ratings > 1]
+    assert context["cheapest"].design.total == min(totals)
+
+
+def test_the_page_works_before_anything_is_entered(planned, study):
+    Study.objects.filter(pk=study.pk).update(target_width=0.3)
+    assert planned()["form"].cleaned_data["width"] == 0.3
+
+
+def test_a_target_that_makes_no_sense_is_refused(planned):
+    context = planned(**ASSUMED | {"width": "2"}, **COMPONENTS)
+    assert "options" not in context
+    assert context["form"].errors.keys() == {"width"}
+
+
+def test_a_pilot_of_the_same_researcher_gives_its_components(planned, ada):
+    pilot = pilot_of(ada)
+    components = planned(pilot=pilot.pk, **ASSUMED, **COMPONENTS)["components"]
+    stored = pilot.report_snapshots.get().report["criteria"]["preference"]["planning"]
+    (pair,) = stored.values()
+    assert components.mean == pair["mean"]
+    assert components.rating == pair["rating"]
+
+
+def test_studies_of_others_are_no_pilots(planned):
+    pilot = pilot_of(User.objects.create_user("eve", is_staff=True))
+    assert planned(pilot=pilot.pk, **ASSUMED, **COMPONENTS)["form"].errors.keys() == {"pilot"}
+
+
+def test_a_pilot_with_single_ratings_says_why_it_has_no_components(planned, ada):
+    pilot = small_study(instances=12, member=ada)
+    answer(pilot, "ann", A_WINS, hits=6)
+    refresh_report(study=pilot)
+    context = planned(pilot=pilot.pk, **ASSUMED, **COMPONENTS)
+    assert "two" in context["problem"]
+    assert "options" not in context
+
+
+def test_a_button_writes_n_and_r_into_the_draft(client, study, planned):
+    page = client.get(reverse("metrics:planner", args=[study.pk])).text
+    assert "Use N = 1 and R = 4" in page
+    address = reverse("metrics:apply-plan", args=[study.pk])
+    client.post(address, {"units": "1", "ratings": "4"})
+    study.refresh_from_db()
+    assert (study.comparisons_per_hit, study.ratings_per_hit) == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("units", "ratings", "code"),
+    [(2, 1, "single_ratings"), (0, 3, "invalid"), (2, 0, "single_ratings"), (500, 3, "invalid")],
+)
+def test_designs_that_cannot_be_applied(study, units, ratings, code):
+    with refused(code):
+        apply_design(study=study, units=units, ratings=ratings)
+    study.refresh_from_db()
+    assert (study.comparisons_per_hit, study.ratings_per_hit) == (2, 3)
+
+
+def test_a_study_that_was_opened_keeps_its_design(ada):
+    with refused("not_a_draft"):
+        apply_design(study=small_study(member=ada), units=1, ratings=3)
+    running = small_study(member=User.objects.create_user("eve", is_staff=True))
+    assert Study.objects.get(pk=running.pk).ratings_per_hit == 1
+
+
+def test_size_and_pay_leads_to_the_planner(client, study, planned):
+    page = client.get(reverse("recruitment:size", args=[study.pk])).text
+    assert reverse("metrics:planner", args=[study.pk]) in page
+    part = client.get(
+        reverse("metrics:planner", args=[study.pk]), headers={"HX-Request": "true"}
+    ).text
+    assert part.lstrip().startswith("<section")
+    assert "<svg" in part

@@ -1,0 +1,89 @@
+"""The analysis plan of a study or bundle, and what a report makes of it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from tiebreak.report.model import AnalysisPlan
+
+COMPLETE = "complete"
+NOT_RATED = "The analysis plan names this criterion, but it has no ratings."
+
+
+def plan_of(settings: Mapping[str, Any]) -> AnalysisPlan | None:
+    """Return the plan that a study's settings state, or None if they state none.
+
+    Parameters
+    ----------
+    settings : mapping of str to object
+        Settings by name, as in study.toml; those of other parts of a design are ignored.
+
+    Returns
+    -------
+    AnalysisPlan or None
+        The plan.
+
+    Examples
+    --------
+    >>> plan_of({"main_criteria": "preference; style"}).main_criteria
+    ('preference', 'style')
+    >>> plan_of({"ratings_per_hit": 3}) is None
+    True
+    """
+    names = (name.strip() for name in str(settings.get("main_criteria", "")).split(";"))
+    width = settings.get("target_width")
+    plan = AnalysisPlan(
+        main_criteria=tuple(name for name in names if name),
+        estimands=str(settings.get("estimands", "")),
+        exclusions=str(settings.get("planned_exclusions", "")),
+        stopping_rule=str(settings.get("stopping_rule", COMPLETE)),
+        target_width=float(width) if isinstance(width, int | float) else None,
+    )
+    return None if plan == AnalysisPlan((), "", "", COMPLETE) else plan
+
+
+def in_planned_order(names: Sequence[str], plan: AnalysisPlan | None) -> tuple[str, ...]:
+    """Return criteria with the main ones first.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Criteria in the order in which they are declared.
+    plan : AnalysisPlan or None
+        The plan.
+
+    Returns
+    -------
+    tuple of str
+        The criteria in the order of the report.
+
+    Examples
+    --------
+    >>> in_planned_order(["style", "preference"], plan_of({"main_criteria": "preference"}))
+    ('preference', 'style')
+    """
+    main = plan.main_criteria if plan else ()
+    return (*main, *(name for name in names if name not in main))
+
+
+def unrated(plan: AnalysisPlan | None, rated: Collection[str]) -> dict[str, str]:
+    """Return the reason by name for each main criterion that has no ratings.
+
+    Parameters
+    ----------
+    plan : AnalysisPlan or None
+        The plan.
+    rated : collection of str
+        Criteria with ratings.
+
+    Returns
+    -------
+    dict of str to str
+        The same sentence for each criterion.
+
+    Examples
+    --------
+    >>> list(unrated(plan_of({"main_criteria": "style"}), ["preference"]))
+    ['style']
+    """
+    main = plan.main_criteria if plan else ()
+    return {name: NOT_RATED for name in main if name not in rated}
