@@ -59,6 +59,10 @@ separability_step  the step size of a game in SEP-Elo
 Elo                what `elo` returns
 ranks              ranks with bootstrap intervals
 shared_ranks       ranks, shared by systems whose intervals overlap
+top_robustness     a small set of ratings whose removal puts another system first
+pair_robustness    the fewest ratings whose removal turns the order of two systems
+Robustness         what both functions return
+RemovedRatings     ratings of one kind in such a set
 schedule           which pairs of candidates to compare
 win_loss_ratio     share of comparisons that each candidate won
 
@@ -219,6 +223,12 @@ from tiebreak.stats.rating_sets import (
     summarise_rating_sets,
 )
 from tiebreak.stats.results import Estimate, undefined
+from tiebreak.stats.robustness import (
+    RemovedRatings,
+    Robustness,
+    pair_robustness,
+    top_robustness,
+)
 from tiebreak.stats.sample_size import (
     PlannedStudy,
     SampleSize,
@@ -291,6 +301,10 @@ __all__ = [  # noqa: RUF022
     "Elo",
     "ranks",
     "shared_ranks",
+    "top_robustness",
+    "pair_robustness",
+    "Robustness",
+    "RemovedRatings",
     "schedule",
     "win_loss_ratio",
     # Rating sets
