@@ -311,8 +311,7 @@ class _WinRates:
         return np.asarray((of_first + of_second).ravel())
 
     def _games(self, ratings: FloatArray) -> FloatArray:
-        outcomes = self._table.outcomes(ratings)
-        return outcomes.n_games.sum(axis=2)
+        return np.asarray(self._table.outcomes(ratings).n_games.sum(axis=2))
 
 
 def _search(table: _Table, scoring: _Scoring, scores: FloatArray) -> Robustness:
@@ -336,9 +335,7 @@ def _search(table: _Table, scoring: _Scoring, scores: FloatArray) -> Robustness:
         return _without_set(NO_SET, total, first)
     left = scoring.scores((table.ratings - best)[None].astype(float))[0]
     new_first = table.names[int(np.argmax(left))]
-    return Robustness(
-        first, new_first, int(best.sum()), total, is_fewest, table.described(best)
-    )
+    return Robustness(first, new_first, int(best.sum()), total, is_fewest, table.described(best))
 
 
 def _lead(systems: int, top: int, rival: int) -> FloatArray:
@@ -361,7 +358,9 @@ def _predicted_size(
     kind = int(np.searchsorted(reached, short))
     before = reached[kind] - gains[kind]
     sizes = np.cumsum(table.ratings[order])
-    return float(sizes[kind] - table.ratings[order[kind]] + (short - before) / influences[order[kind]])
+    return float(
+        sizes[kind] - table.ratings[order[kind]] + (short - before) / influences[order[kind]]
+    )
 
 
 def _removal(table: _Table, scoring: _Scoring, lead: FloatArray) -> IntArray | None:
@@ -389,9 +388,7 @@ def _has_turned(scoring: _Scoring, ratings: IntArray, lead: FloatArray) -> bool:
     return bool(lead @ scores < -TOLERANCE)  # False if undefined
 
 
-def _path(
-    table: _Table, scoring: _Scoring, lead: FloatArray
-) -> list[tuple[int, int]] | None:
+def _path(table: _Table, scoring: _Scoring, lead: FloatArray) -> list[tuple[int, int]] | None:
     """Return kinds and numbers of ratings to remove, in order, until the rival is ahead.
 
     About half of the ratings that are predicted to be needed leave at a time, so that influences are

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 from scipy.stats import chi2
 
 from tiebreak.stats.games import LOSS, TIE, WIN, DisconnectedError, Games
@@ -22,6 +23,7 @@ ALWAYS_FITS = (
     "The model fits any ratings of these pairs, because no pair is compared in two ways, directly and"
     " through other systems."
 )
+NO_VARIATION = "The ratings of a pair do not vary between instances."
 METHOD = (
     "Pearson's X² of the pairs' win rates, Rao and Scott's second-order correction over {clusters}"
     " instances"
@@ -114,7 +116,8 @@ def cyclic_triads(
     >>> triads.cyclic, triads.decided, triads.example
     (1, 1, ('x', 'y', 'z'))
     """
-    names, wins, _ = _wins(counts, system_a, system_b)
+    games = Games.unchecked(counts, system_a=system_a, system_b=system_b)
+    wins = _wins(games)
     beats = (wins > wins.T).astype(np.float64)
     either = beats + beats.T
     decided = round(float(np.trace(either @ either @ either)) / 6)
@@ -123,7 +126,7 @@ def cyclic_triads(
     if not decided:
         return Triads(undefined(NO_TRIAD), 0, 0)
     share = Estimate(cyclic / decided, n=decided, reason=NO_INTERVAL)
-    return Triads(share, decided, cyclic, _example(names, beats, cycles))
+    return Triads(share, decided, cyclic, _example(games.names, beats, cycles))
 
 
 def _example(names: Sequence[str], beats: FloatArray, cycles: FloatArray) -> tuple[str, ...]:
@@ -156,14 +159,14 @@ def bradley_terry_fit(
     Returns
     -------
     ModelFit
-        p-value and the greatest difference. The p-value is undefined if the model has no finite
-        maximum, fits any ratings of these pairs, or there are fewer than 10 instances.
+        The p-value and the greatest difference. The p-value is undefined if the model has no finite
+        maximum, fits any ratings of these pairs, there are fewer than 10 instances, or the ratings
+        of a pair do not vary between instances.
 
     Raises
     ------
     InvalidInput
-        If some groups of systems were never compared with one another, a unit compares a system with
-        itself, or the arguments differ in length.
+        If a unit compares a system with itself, or the arguments differ in length.
 
     See Also
     --------
@@ -181,13 +184,11 @@ def bradley_terry_fit(
 
     Examples
     --------
-    >>> fit = bradley_terry_fit(
-    ...     [[3, 0, 1], [3, 0, 1], [1, 0, 3]] * 20,
-    ...     system_a=["x", "y", "x"] * 20,
-    ...     system_b=["y", "z", "z"] * 20,
-    ... )
-    >>> fit.pair, fit.p.value < 0.001
-    (('x', 'z'), True)
+    >>> ahead, behind = [[1, 0, 0]] * 30 + [[0, 0, 1]] * 10, [[1, 0, 0]] * 10 + [[0, 0, 1]] * 30
+    >>> a, b = ["x"] * 40 + ["y"] * 40 + ["x"] * 40, ["y"] * 40 + ["z"] * 80
+    >>> fit = bradley_terry_fit(ahead + ahead + behind, system_a=a, system_b=b)
+    >>> round(fit.difference, 4), fit.p.value < 0.001
+    (0.25, True)
     """
     try:
         games = Games.of(counts, system_a=system_a, system_b=system_b)
@@ -195,13 +196,13 @@ def bradley_terry_fit(
         return ModelFit(undefined(error.message))
     if not games.names:
         return ModelFit(undefined(NO_RATINGS))
-    names, wins, _ = _wins(counts, system_a, system_b)
+    wins = _wins(games)
     outcomes = Outcomes(wins[None], np.zeros_like(wins[None]))
     fit = maximum_likelihood(outcomes)
     if not fit.converged[0]:
-        return ModelFit(undefined(reason_without_maximum(outcomes, names) or NO_RATINGS))
-    groups = None if clusters is None else as_groups(
-        clusters, length=len(system_a), name="clusters"
+        return ModelFit(undefined(reason_without_maximum(outcomes, games.names) or NO_RATINGS))
+    groups = (
+        None if clusters is None else as_groups(clusters, length=len(system_a), name="clusters")
     )
     cluster = np.arange(len(games.units)) if groups is None else groups[games.units]
     return _fit_of(games, fit.parameters[0, :-1], np.unique(cluster, return_inverse=True)[1])
@@ -241,15 +242,18 @@ class _Deviations:
     def n_clusters(self) -> int:
         return int(self.cluster.max()) + 1
 
-    def by_cluster(self, pairs: int) -> FloatArray:
-        """Return the sums of each instance, shape (instances, pairs)."""
-        cells = self.cluster * pairs + self.pair
-        size = self.n_clusters * pairs
-        return np.bincount(cells, self.values, minlength=size).reshape(-1, pairs)
+    def covariance(self, pairs: int) -> FloatArray:
+        """Return the covariance of the pairs' sums, from the variation between instances."""
+        n = self.n_clusters
+        sums = csr_array((self.values, (self.cluster, self.pair)), shape=(n, pairs))
+        return np.asarray((sums.T @ sums).toarray() * (n / (n - 1)))
 
 
 def _p_value(
-    residual: FloatArray, deviations: _Deviations, sides: tuple[IntArray, IntArray], scale: FloatArray
+    residual: FloatArray,
+    deviations: _Deviations,
+    sides: tuple[IntArray, IntArray],
+    scale: FloatArray,
 ) -> Estimate:
     """Return the p-value of X², whose eigenvalues are those of the residuals' covariance."""
     pairs, systems = len(residual), int(max(side.max() for side in sides)) + 1
@@ -261,24 +265,20 @@ def _p_value(
     design = np.zeros((pairs, systems))
     design[np.arange(pairs), sides[0]], design[np.arange(pairs), sides[1]] = scale, -scale
     basis = np.linalg.qr(design[:, 1:])[0]
-    sums = deviations.by_cluster(pairs)
-    sums -= sums @ basis @ basis.T
-    covariance = sums.T @ sums * (len(sums) / (len(sums) - 1))
+    residuals = np.eye(pairs) - basis @ basis.T
+    covariance = residuals @ deviations.covariance(pairs) @ residuals
     mean, squares = float(np.trace(covariance)), float((covariance**2).sum())
     if not mean > 0:
-        return undefined("The ratings of a pair do not vary between instances.", pairs)
+        return undefined(NO_VARIATION, pairs)
     freedom = mean**2 / squares
     statistic = float(residual @ residual) * freedom / mean
     method = METHOD.format(clusters=deviations.n_clusters)
     return Estimate(float(chi2.sf(statistic, freedom)), n=pairs, method=method)
 
 
-def _wins(
-    counts: npt.ArrayLike, system_a: Sequence[str], system_b: Sequence[str]
-) -> tuple[tuple[str, ...], FloatArray, int]:
-    """Return the names of systems, and wins of row over column, where a tie is half a win each."""
-    games = Games.unchecked(counts, system_a=system_a, system_b=system_b)
+def _wins(games: Games) -> FloatArray:
+    """Return wins of the row's system over the column's, where a tie is half a win of each."""
     wins = np.zeros((len(games.names), len(games.names)))
     np.add.at(wins, (games.first, games.second), games.counts[:, WIN] + games.counts[:, TIE] / 2)
     np.add.at(wins, (games.second, games.first), games.counts[:, LOSS] + games.counts[:, TIE] / 2)
-    return games.names, wins, len(games.units)
+    return wins

@@ -62,7 +62,9 @@ def fewest(ratings, scores):
         return None
     top = int(np.argmax(of_all))
     for size in range(1, n):
-        kept = np.array([[k not in gone for k in range(n)] for gone in combinations(range(n), size)])
+        kept = np.array(
+            [[k not in gone for k in range(n)] for gone in combinations(range(n), size)]
+        )
         left = scores(wins_of(first, second, outcome, kept), plays)
         others = np.delete(left, top, axis=1)
         with np.errstate(invalid="ignore"):
