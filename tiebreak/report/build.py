@@ -1,7 +1,8 @@
 """Building the report of a table of ratings."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,11 @@ from tiebreak.formats.ratings import canonical_digest
 from tiebreak.report.bias import bias_section
 from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.dawid_skene import dawid_skene_section
+from tiebreak.report.fatigue import fatigue_section
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import REPORT_VERSION, CriterionSection, Origin, Report, SourceSection
+from tiebreak.report.on_request import check_sections, makers_on_request
+from tiebreak.report.outcomes import Outcomes
 from tiebreak.report.perception import perception_by_systems, perception_section
 from tiebreak.report.raters import raters_section
 from tiebreak.report.repeats import self_consistency_section
@@ -22,6 +26,7 @@ from tiebreak.report.selection import drawn_units, selection_section
 from tiebreak.report.sets import sets_section
 from tiebreak.report.strata import no_strata, strata_section
 from tiebreak.report.systems import systems_section
+from tiebreak.report.transitivity import transitivity_section
 
 REPLICATES = 10_000
 NO_LABEL = "No label of this criterion could be parsed."
@@ -39,6 +44,7 @@ def build_report(
     unparsed: str | None = None,
     source: Origin | None = None,
     order: Sequence[str] = (),
+    sections: Collection[str] = (),
 ) -> Report:
     """Build the report of a table of ratings.
 
@@ -59,6 +65,9 @@ def build_report(
         Origin of the ratings. By default, it is a file with these rows.
     order : sequence of str, optional
         Criteria in the order in which they are shown. Others follow in the table's order.
+    sections : collection of str, optional
+        Sections that take long to compute and are left out otherwise: ``drop_one_influence``,
+        ``mean_correlations``, ``paired_tests``, ``pairwise_agreement`` and ``robustness``.
 
     Returns
     -------
@@ -70,6 +79,8 @@ def build_report(
     ------
     FormatError
         If a label is not on its scale. The message lists the lines.
+    InvalidInput
+        If there is no such section to ask for.
 
     See Also
     --------
@@ -83,6 +94,7 @@ def build_report(
     >>> report.criteria["preference"].votes
     {'-1': 0, '0': 0, '1': 2}
     """
+    check_sections(sections)
     used = table.select(table.is_counted)
     digest = canonical_digest(table)
     criteria, unknown = read_criteria(table, scales or {}, unparsed, order)
@@ -96,14 +108,46 @@ def build_report(
         ),
         simulated=bool(np.any(used["simulated"])),
         criteria_order=tuple(criterion.name for criterion in criteria),
-        criteria={c.name: _section(c, seed, replicates) for c in criteria},
+        criteria={c.name: _section(c, seed, replicates, sections) for c in criteria},
         problems=unknown,
     )
 
 
-def _section(criterion: Criterion, seed: int, replicates: int) -> CriterionSection:
+@dataclass(frozen=True)
+class RequestedSection:
+    """A section of every criterion of a study, and reasons for criteria that do not have it."""
+
+    criteria: dict[str, Any]
+    problems: dict[str, str]
+
+
+def build_section(
+    table: RatingTable,
+    name: str,
+    *,
+    seed: int = 0,
+    replicates: int = REPLICATES,
+    scales: Mapping[str, str] | None = None,
+) -> RequestedSection:
+    """Compute one section on request alone, as `build_report` would."""
+    check_sections([name])
+    section = RequestedSection({}, {})
+    for criterion in read_criteria(table, scales or {}, None)[0]:
+        seeds = Seeds(seed, (criterion.name,))
+        makers = makers_on_request(criterion, seeds, replicates, [name])
+        parts, problems = _made(makers, criterion)
+        if name in parts:
+            section.criteria[criterion.name] = parts[name]
+        else:
+            section.problems[criterion.name] = problems[name]
+    return section
+
+
+def _section(
+    criterion: Criterion, seed: int, replicates: int, sections: Collection[str]
+) -> CriterionSection:
     scale, seeds = criterion.scale, Seeds(seed, (criterion.name,))
-    parts, problems = _parts(criterion, seeds, replicates)
+    parts, problems = _parts(criterion, seeds, replicates, sections)
     is_human, is_parsed = criterion.is_human, ~criterion.is_unparsed
     return CriterionSection(
         scale=scale.spec,
@@ -122,16 +166,27 @@ def _section(criterion: Criterion, seed: int, replicates: int) -> CriterionSecti
 
 
 def _parts(
-    criterion: Criterion, seeds: Seeds, replicates: int
+    criterion: Criterion, seeds: Seeds, replicates: int, sections: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the parts that could be computed, and reasons by name for those that could not.
 
-    A part that fails does not affect the others. The four parts that all criteria have are empty
-    if they fail.
+    The four parts that all criteria have are empty if they fail.
     """
+    makers = _makers(criterion, seeds, replicates)
+    makers |= makers_on_request(criterion, seeds, replicates, sections)
+    parts, problems = _made(makers, criterion)
+    empty_strata = no_strata(criterion, problems.get("strata", NO_LABEL))
+    empty = {"strata": empty_strata, "perception": (), "perception_by_systems": {}, "raters": {}}
+    return empty | parts, problems
+
+
+def _made(
+    makers: Mapping[str, Callable[[], Any]], criterion: Criterion
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the parts, and reasons by name; a part that fails does not affect the others."""
     parts: dict[str, Any] = {}
     problems: dict[str, str] = {}
-    for name, make in _makers(criterion, seeds, replicates).items():
+    for name, make in makers.items():
         try:
             parts[name] = make()
         except InvalidInput as error:  # the ratings do not allow this statistic
@@ -145,9 +200,7 @@ def _parts(
             name: part if name == "selection" else limit_to_selected(part)
             for name, part in parts.items()
         }
-    empty_strata = no_strata(criterion, problems.get("strata", NO_LABEL))
-    empty = {"strata": empty_strata, "perception": (), "perception_by_systems": {}, "raters": {}}
-    return empty | parts, problems
+    return parts, problems
 
 
 def _makers(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Callable[[], Any]]:
@@ -165,6 +218,7 @@ def _makers(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Ca
             "perception": lambda: perception_section(criterion),
             "perception_by_systems": lambda: perception_by_systems(criterion),
             "dawid_skene": lambda: dawid_skene_section(criterion),
+            "fatigue": lambda: fatigue_section(criterion),
         }
     if criterion.scale.kind == "preference":
         makers |= {
@@ -173,4 +227,6 @@ def _makers(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Ca
             "selection": lambda: selection_section(criterion),
             "bias": lambda: bias_section(criterion),
         }
+        if Outcomes.has_any(criterion):
+            makers["transitivity"] = lambda: transitivity_section(criterion)
     return makers

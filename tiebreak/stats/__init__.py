@@ -62,6 +62,7 @@ shared_ranks       ranks, shared by systems whose intervals overlap
 top_robustness     a small set of ratings whose removal puts another system first
 pair_robustness    the fewest ratings whose removal turns the order of two systems
 Robustness         what both functions return
+interval_robustness  ratings whose removal makes an interval include a value
 RemovedRatings     ratings of one kind in such a set
 cyclic_triads      share of three systems of which each beats the next
 Triads             what `cyclic_triads` returns
@@ -232,6 +233,7 @@ from tiebreak.stats.results import Estimate, undefined
 from tiebreak.stats.robustness import (
     RemovedRatings,
     Robustness,
+    interval_robustness,
     pair_robustness,
     top_robustness,
 )
@@ -310,6 +312,7 @@ __all__ = [  # noqa: RUF022
     "shared_ranks",
     "top_robustness",
     "pair_robustness",
+    "interval_robustness",
     "Robustness",
     "RemovedRatings",
     "cyclic_triads",
