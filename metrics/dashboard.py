@@ -17,7 +17,12 @@ from metrics.findings import (
     stratum_name,
     win_rate_finding,
 )
-from metrics.messages import INSTANCES_WERE_SELECTED, NO_UNITS, STRATA_BY_AGREEMENT
+from metrics.messages import (
+    INSTANCES_WERE_SELECTED,
+    NO_SHARED_RANK,
+    NO_UNITS,
+    STRATA_BY_AGREEMENT,
+)
 from metrics.words import in_digits
 from tiebreak.report.model import (
     Bias,
@@ -29,7 +34,7 @@ from tiebreak.report.model import (
     StratumSection,
     SystemsSection,
 )
-from tiebreak.stats import Estimate
+from tiebreak.stats import Estimate, undefined
 
 NOTES = {"agreement": STRATA_BY_AGREEMENT, "unique_labels": STRATA_BY_AGREEMENT}
 NAMES = {
@@ -137,6 +142,8 @@ PARTS = {
     "systems": "Win rates and rankings",
     "selection": "Instance selection",
     "bias": "Position and length bias",
+    "transitivity": "One order of the systems",
+    "fatigue": "Changes over an annotator's items",
 }
 
 
@@ -175,6 +182,13 @@ def _scores(systems: SystemsSection) -> dict[str, Estimates]:
     }
     for name, powered in sorted((systems.prediction_powered or {}).items()):
         scores[f"Win rate, prediction-powered by {name}"] = powered
+    for name, powered in sorted((systems.prediction_powered_lambda_1 or {}).items()):
+        scores[f"Win rate, prediction-powered by {name} with λ = 1"] = powered
+    ranks = systems.shared_ranks or {}
+    scores["Rank, shared where intervals of win rates overlap (HREF)"] = {
+        name: Estimate(ranks[name], n=rate.n) if name in ranks else undefined(NO_SHARED_RANK)
+        for name, rate in systems.win_rate.items()
+    }
     return {title: scored for title, scored in scores.items() if scored}
 
 

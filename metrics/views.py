@@ -24,7 +24,8 @@ from metrics.figures.separability import requested_separability
 from metrics.figures.systems import win_rates_figure
 from metrics.filters import Part, has_empty_values, size_of, without_empty_values
 from metrics.leading import leading_numbers, scope_of
-from metrics.messages import EMPTY_PART, OF_A_PART
+from metrics.messages import EMPTY_PART, MORE_SECTIONS, OF_A_PART
+from metrics.more import figure_of_section, more_on
 from metrics.selectors import (
     stored_counts,
     stored_moments,
@@ -154,7 +155,9 @@ def _figure(asked: Asked, study: Study, viewer: Viewer, criterion: str, name: st
         raise Http404("This report has no such criterion.")
     rows = stored_rows(asked.freshness.snapshot)
     shown = Shown(study, criterion, about, asked.chosen, rows, viewer.query, viewer.user)
-    drawn = figure_named(shown, name, viewer.right)
+    drawn = figure_named(shown, name, viewer.right) or figure_of_section(
+        asked.freshness.snapshot, criterion, name, viewer.right, asked.chosen
+    )
     part = Part(asked.chosen)
     return with_part_column(of_part(drawn, part.name), part.name) if drawn and part else drawn
 
@@ -202,6 +205,8 @@ def _context(
         "tab": tab,
         "here": "results" if tab else "overview",
         "template": tab.template if tab else "metrics/overview.html",
+        "more": more_on(tab.slug) if tab else [],
+        "about_more": MORE_SECTIONS,
         **_filter_context(asked, request.GET.get("criterion", "")),
     }
     if tab is None:
