@@ -16,7 +16,7 @@ from metrics.figures.bias import bias_figure
 from metrics.figures.consistency import consistency_figure, set_shares_figure, strength_figure
 from metrics.figures.fatigue import fatigue_slopes_figure
 from metrics.figures.figure import Figure
-from metrics.figures.order import order_figure, win_or_tie_figure
+from metrics.figures.order import has_several, order_figure, win_or_tie_figure
 from metrics.figures.perception import perception_figures
 from metrics.figures.raters import fatigue_figure, speed_figure
 from metrics.figures.separability import requested_separability, requested_similarity
@@ -32,7 +32,6 @@ from tiebreak.scales import Scale
 from tiebreak.similarity import similarity_title
 
 MAX_OTHERS, MAX_RATERS = 50, 200
-MIN_FOR_ORDER = 3
 
 
 @dataclass(frozen=True)
@@ -106,8 +105,7 @@ def _systems(shown: Shown) -> list[Figure]:
 
 def _order(about: CriterionSection) -> list[Figure]:
     """Return the figure of one order, which needs three systems."""
-    rates = about.systems.win_rate if about.systems else {}
-    return [order_figure(about)] if len(rates) >= MIN_FOR_ORDER else []
+    return [order_figure(about)] if has_several(about) else []
 
 
 def _machines(shown: Shown) -> list[Figure]:

@@ -12,7 +12,6 @@ from metrics.figures.figure import (
     legend_of,
     table_of,
 )
-from metrics.words import in_digits
 from recruitment.launch.check import counted
 from tiebreak.report.model import (
     MeanCorrelations,

@@ -4,7 +4,6 @@ from math import exp
 
 from metrics.charts.curves import scatter_chart
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
-from metrics.charts.svg import Kind
 from metrics.figures.figure import (
     Figure,
     about_thick_lines,
@@ -17,6 +16,8 @@ from metrics.words import in_digits
 from tiebreak.report.model import CriterionSection, TransitivitySection
 
 SIGNIFICANT = 0.05
+MIN_SYSTEMS = 3
+TWO_SYSTEMS = "Two systems are always in one order."
 WIN_OR_TIE_TITLE = "Win-or-tie rates beside win rates"
 WIN_OR_TIE_READING = (
     "● the win rate, where a tie counts half; ○ the share of its comparisons that a system wins or"
@@ -73,6 +74,8 @@ def win_or_tie_figure(section: CriterionSection) -> Figure:
 
 def order_figure(section: CriterionSection) -> Figure:
     order, points = section.transitivity, _points(section)
+    if not has_several(section):
+        return empty_figure("order", ORDER_TITLE, TWO_SYSTEMS)
     if order is None or not points:
         reason = order.fit.p.reason if order else section.problems.get("transitivity")
         return empty_figure("order", ORDER_TITLE, reason or "The ratings do not compare systems.")
@@ -93,6 +96,11 @@ def order_figure(section: CriterionSection) -> Figure:
         ORDER_READING,
         title=ORDER_TITLE,
     )
+
+
+def has_several(section: CriterionSection) -> bool:
+    """Return whether there are three systems, so that an order may be contradicted."""
+    return bool(section.systems and len(section.systems.win_rate) >= MIN_SYSTEMS)
 
 
 def _points(section: CriterionSection) -> list[tuple[str, float, float]]:

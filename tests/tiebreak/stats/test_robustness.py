@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from tiebreak.stats import pair_robustness, top_robustness
+from tiebreak.stats import interval_robustness, pair_robustness, top_robustness
 
 NAMES = ("w", "x", "y", "z")
 OUTCOMES = np.eye(3, dtype=int)
@@ -37,7 +37,7 @@ def strengths(wins, plays):
     values = np.full((len(wins), len(plays)), np.nan)
     wins = wins[has_maximum := reach.all(axis=(1, 2))]
     games, strength = wins + wins.swapaxes(1, 2), np.ones((len(wins), len(plays)))
-    for _ in range(2000):
+    for _ in range(500):
         total = (games / (strength[:, :, None] + strength[:, None, :])).sum(axis=2)
         strength = wins.sum(axis=2) / total
         strength /= strength.sum(axis=1, keepdims=True)
@@ -65,7 +65,7 @@ def fewest(ratings, scores):
         kept = np.array(
             [[k not in gone for k in range(n)] for gone in combinations(range(n), size)]
         )
-        left = scores(wins_of(first, second, outcome, kept), plays)
+        left = scores(np.unique(wins_of(first, second, outcome, kept), axis=0), plays)
         others = np.delete(left, top, axis=1)
         with np.errstate(invalid="ignore"):
             if (others > left[:, [top]] + 1e-6).any():
@@ -172,3 +172,42 @@ def test_the_order_of_a_pair(counts, removals, first, is_fewest):
     robust = pair_robustness(*counts, names=("x", "y"))
     assert (robust.removals, robust.first, robust.is_fewest) == (removals, first, is_fewest)
     assert bool(robust.reason) == (not removals)
+
+
+def half_width_of(value, instance):
+    """Return the mean and twice its standard error from sums over instances."""
+    sums = np.bincount(instance, value - value.mean())
+    return value.mean(), 2 * np.sqrt(sums @ sums) / len(value)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_finding_hangs_on_no_fewer_ratings_than_a_search_through_all_sets_says(seed):
+    rng = np.random.default_rng(seed)
+    value = rng.choice([0, 0.5, 1, 1, 1, 1], 10)
+    instance = np.arange(10) // 2
+
+    def ends(kept):
+        mean, half = half_width_of(value[kept], instance[kept])
+        return mean - half, mean + half
+
+    def includes(kept):
+        low, high = ends(kept)
+        return not (low > 0.5 or high < 0.5)
+
+    removals = interval_robustness(value, instance, ends)
+    smaller = (
+        size
+        for size in range(10)
+        for gone in combinations(range(10), size)
+        if includes(np.isin(np.arange(10), gone, invert=True))
+    )
+    least = next(smaller, 10)
+    assert least <= removals <= least + 1  # most often the same
+
+
+def test_no_rating_needs_to_leave_if_the_interval_includes_the_reference():
+    assert interval_robustness([1.0, 0.0], [0, 1], lambda kept: (0.2, 0.8)) == 0
+
+
+def test_an_interval_that_always_excludes_the_reference_needs_all_ratings():
+    assert interval_robustness([1.0] * 7, range(7), lambda kept: (0.6, 0.9)) == 7
