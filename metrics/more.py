@@ -16,6 +16,7 @@ from metrics.figures.on_request import (
 from metrics.models import ReportSnapshot, SectionSnapshot
 from metrics.sections import stored_section
 from studies.access import Right
+from tiebreak.report.model import CriterionSection
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class More:
     """A section on request, and the page of results that offers it.
 
     `decides` says in a sentence which decision it informs. A section that `shows_outcome` says which
-    system is preferred.
+    system is preferred. The page offers it for criteria to which it `applies`.
     """
 
     name: str
@@ -31,12 +32,25 @@ class More:
     title: str
     decides: str
     figures: Callable[[Any], list[Figure]]
+    applies: Callable[[CriterionSection], bool]
     shows_outcome: bool = False
     right: Right = Right.SEE
 
     def is_hidden(self, chosen: Filter) -> bool:
         """Return whether the part of the ratings must not show its outcome."""
         return self.shows_outcome and chosen.raters == NO_FAILED_CHECK
+
+
+def _has_systems(about: CriterionSection) -> bool:
+    return bool(about.systems and about.systems.win_rate)
+
+
+def _has_ordered_machines(about: CriterionSection) -> bool:
+    return about.level != "nominal" and bool(about.all_units.machines)
+
+
+def _has_ratings(about: CriterionSection) -> bool:
+    return about.n_ratings > 0
 
 
 MORE = (
@@ -46,6 +60,7 @@ MORE = (
         "How few ratings decide the ranking",
         "Does the result hang on a handful of answers, so that more are needed before it is reported?",
         robustness_figures,
+        _has_systems,
         shows_outcome=True,
     ),
     More(
@@ -54,6 +69,7 @@ MORE = (
         "Paired tests, and p-values by number of instances",
         "How many instances would a next study of systems like these have needed?",
         paired_tests_figures,
+        _has_systems,
         shows_outcome=True,
     ),
     More(
@@ -62,6 +78,7 @@ MORE = (
         "Correlation of mean ratings",
         "May means of a machine rater's ratings rank items as means of annotators' ratings do?",
         mean_correlation_figures,
+        _has_ordered_machines,
     ),
     More(
         "pairwise_agreement",
@@ -69,6 +86,7 @@ MORE = (
         "Annotators two by two",
         "Which two annotators read the guidelines differently?",
         pairwise_figures,
+        _has_ratings,
         right=Right.READ,
     ),
     More(
@@ -77,6 +95,7 @@ MORE = (
         "Agreement without each annotator",
         "Is agreement low because of one annotator, or because of all?",
         influence_figures,
+        _has_ratings,
         right=Right.READ,
     ),
 )
@@ -86,9 +105,9 @@ def more_named(name: str) -> More | None:
     return next((more for more in MORE if more.name == name), None)
 
 
-def more_on(tab: str) -> list[More]:
-    """Return what a page of results offers."""
-    return [more for more in MORE if more.tab == tab]
+def more_on(tab: str, about: CriterionSection) -> list[More]:
+    """Return what a page of results offers for a criterion."""
+    return [more for more in MORE if more.tab == tab and more.applies(about)]
 
 
 def figure_of_section(

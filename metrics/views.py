@@ -205,8 +205,6 @@ def _context(
         "tab": tab,
         "here": "results" if tab else "overview",
         "template": tab.template if tab else "metrics/overview.html",
-        "more": more_on(tab.slug) if tab else [],
-        "about_more": MORE_SECTIONS,
         **_filter_context(asked, request.GET.get("criterion", "")),
     }
     if tab is None:
@@ -219,6 +217,7 @@ def _context(
     context["size"] = size_of(about, shown.rows.annotators)
     if tab is None:
         return context | _overview(shown, context["progress"], asked.whole)
+    context |= {"more": more_on(tab.slug, about), "about_more": MORE_SECTIONS}
     parts = _parts_with_raters if tab.shows_raters else _parts
     return context | {"section": section_of(criterion, about), **parts(shown, tab, freshness)}
 

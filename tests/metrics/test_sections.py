@@ -16,6 +16,7 @@ from metrics.services import refresh_report
 from metrics.tabs import TABS
 from studies.models import Membership, Study
 from tests.architecture.test_roles import member
+from tests.metrics.studies import preferences, report_of
 from tests.metrics.test_filters import text_of
 from tests.metrics.test_freshness import rated
 from tests.pages import codes_on
@@ -66,7 +67,8 @@ def test_every_section_on_request_is_on_one_page():
 def test_a_section_is_shown_once_it_is_computed(reader, study, more):
     (tab,) = [tab for tab in TABS if tab.slug == more.tab]
     page = reader.get(reverse("metrics:results-tab", args=[study.pk, tab.slug]))
-    assert address(study, more.name) in page.content.decode()
+    applies = more.name != "mean_correlations"  # it needs a machine rater
+    assert (address(study, more.name) in page.content.decode()) == applies
     assert not SectionSnapshot.objects.exists()
     refresh_section(study=study, name=more.name)
     shown = reader.get(address(study, more.name), headers=HTMX)
@@ -169,5 +171,19 @@ def test_there_is_no_section_of_this_name(reader, study):
     assert reader.get(address(study, "elo")).status_code == 404
 
 
-def test_each_page_offers_its_own_sections():
-    assert [more.name for more in more_on("raters")] == ["pairwise_agreement", "drop_one_influence"]
+def test_a_page_offers_the_sections_that_apply_to_a_criterion():
+    rows = preferences([[1, -1]] * 12)
+    machine = [{**row, "rater": "judge", "kind": "machine"} for row in rows[::2]]
+    fluency = [{**row, "criterion": "fluency", "label": 3} for row in [*rows, *machine]]
+    report = report_of([*rows, *fluency], scales={"fluency": "ordinal:1..5"})
+    offered = {
+        (name, tab.slug): [more.name for more in more_on(tab.slug, about)]
+        for name, about in report.criteria.items()
+        for tab in TABS
+    }
+    assert offered["preference", "systems"] == ["robustness", "paired_tests"]
+    assert offered["fluency", "systems"] == []
+    assert offered["fluency", "machines"] == ["mean_correlations"]
+    assert offered["preference", "machines"] == []
+    assert offered["fluency", "raters"] == ["pairwise_agreement", "drop_one_influence"]
+    assert offered["fluency", "bias"] == []
