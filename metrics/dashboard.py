@@ -19,6 +19,7 @@ from metrics.findings import (
 )
 from metrics.messages import (
     INSTANCES_WERE_SELECTED,
+    NO_SHARED_RANK,
     NO_UNITS,
     SAVING_UNKNOWN,
     STRATA_BY_AGREEMENT,
@@ -35,7 +36,7 @@ from tiebreak.report.model import (
     StratumSection,
     SystemsSection,
 )
-from tiebreak.stats import Estimate
+from tiebreak.stats import Estimate, undefined
 
 BY_SEPARABILITY = "Consistency by separability"
 NOTES = {"agreement": STRATA_BY_AGREEMENT, "unique_labels": STRATA_BY_AGREEMENT}
@@ -150,6 +151,8 @@ PARTS = {
     "selection": "Instance selection",
     "bias": "Position and length bias",
     "planning": "Variance components",
+    "transitivity": "One order of the systems",
+    "fatigue": "Changes over an annotator's items",
 }
 
 
@@ -188,6 +191,13 @@ def _scores(systems: SystemsSection) -> dict[str, Estimates]:
     }
     for name, powered in sorted((systems.prediction_powered or {}).items()):
         scores[f"Win rate, prediction-powered by {name}"] = powered
+    for name, powered in sorted((systems.prediction_powered_lambda_1 or {}).items()):
+        scores[f"Win rate, prediction-powered by {name} with λ = 1"] = powered
+    ranks = systems.shared_ranks or {}
+    scores["Rank, shared where intervals of win rates overlap (HREF)"] = {
+        name: Estimate(ranks[name], n=rate.n) if name in ranks else undefined(NO_SHARED_RANK)
+        for name, rate in systems.win_rate.items()
+    }
     return {title: scored for title, scored in scores.items() if scored}
 
 

@@ -121,28 +121,25 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
         return NO_ALPHA_HEADING, f"{NO_FINDING_YET} {scope_sentence(alpha)}"
     unanimous = _stratum(section, "agreement", "PA=1")
     share = f"All annotators agree on {unanimous.share:.0%} of items."
-    suffix, scope = _scope_suffix(alpha), scope_sentence(alpha)
     if not alpha.has_interval:
-        return NO_ALPHA_HEADING, f"{share} {alpha.reason or ''} {scope}"
+        return NO_ALPHA_HEADING, f"{share} {alpha.reason or ''} {scope_sentence(alpha)}"
+    heading, sentence = _beyond_chance(alpha, _advice_on_machines(section))
+    return f"{heading}{_scope_suffix(alpha)}", f"{share} {sentence}{scope_sentence(alpha)}"
+
+
+def _beyond_chance(alpha: Estimate, advice: str) -> tuple[str, str]:
+    """Return whether annotators agree more than chance predicts, given α with its interval."""
     if alpha.low > 0:
-        return (
-            f"Annotators agree beyond chance{suffix}",
-            f"{share} {_advice_on_machines(section)}{scope}",
-        )
+        return "Annotators agree beyond chance", advice
     if any(inner.low > 0 for inner in alpha.narrower):
-        return (
-            f"These annotators agree beyond chance{suffix}",
-            f"{share} {OTHERS_AGREE} {_advice_on_machines(section)}{scope}",
-        )
+        return "These annotators agree beyond chance", f"{OTHERS_AGREE} {advice}"
     if alpha.high < 0:
-        return (
-            f"Annotators disagree more than chance predicts{suffix}",
-            f"{share} Check whether the guidelines can be read in two ways. {scope}",
-        )
+        check = "Check whether the guidelines can be read in two ways. "
+        return "Annotators disagree more than chance predicts", check
     return (
-        f"No agreement beyond chance is shown{suffix}",
-        f"{share} The interval of α includes 0. This does not show that annotators rate at random,"
-        f" because the texts may be hard to tell apart. {scope}",
+        "No agreement beyond chance is shown",
+        "The interval of α includes 0. This does not show that annotators rate at random, because the"
+        " texts may be hard to tell apart. ",
     )
 
 

@@ -144,10 +144,16 @@ OUTCOME_HIDDEN = (
 )
 FORECAST_OF_WHOLE = "The forecast is made for the whole study only."
 
+# Sections that are computed on request.
+MORE_SECTIONS = (
+    "These take longer. Each is computed when you open it, and kept until there are new ratings."
+)
+
 # The report for programs.
 REPORT_PENDING = "The report is being built. Ask again in a few seconds."
 
 # The dashboard.
+NO_SHARED_RANK = "The win rate has no interval."
 NO_UNITS = "No items are in this stratum."
 STRATA_BY_AGREEMENT = (
     "These strata are formed by how much annotators agree, so the agreement within them follows from"

@@ -43,3 +43,27 @@ class ReportSnapshot(models.Model):
 
     def __str__(self) -> str:
         return f"report of {self.study_id}"
+
+
+class SectionSnapshot(models.Model):
+    """A section of a report that was computed on request, and the state of the ratings it is of.
+
+    `content` has the section, or the reason why there is none, for each criterion. The other fields
+    are those of a report.
+    """
+
+    report = models.ForeignKey(ReportSnapshot, on_delete=models.CASCADE, related_name="sections")
+    name = models.CharField(max_length=60)
+    watermark = models.CharField(max_length=200, blank=True)
+    content = models.JSONField(null=True)
+    made_at = models.DateTimeField(null=True)
+    requested = models.CharField(max_length=200, blank=True)
+    requested_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["report", "name"], name="section_once_per_report")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.report}"

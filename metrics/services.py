@@ -16,7 +16,7 @@ from jobs.clock import database_now
 from jobs.queue import enqueue
 from metrics.figures.collection import completed_over_time
 from metrics.messages import OUTCOME_HIDDEN, REPORT_PENDING
-from metrics.models import ReportSnapshot
+from metrics.models import ReportSnapshot, SectionSnapshot
 from metrics.page_rows import page_rows
 from metrics.per_rater import take_out
 from metrics.selectors import source_of, stored_report
@@ -36,7 +36,7 @@ STRIDE = 2 * UNSETTLED
 # Reports of so many parts of a study are kept, those that were requested last.
 MAX_PARTS = 20
 # The optional parts of a criterion's report that do not say which system is preferred.
-SHOWN_WITHOUT_OUTCOME = {"bias", "self_consistency"}
+SHOWN_WITHOUT_OUTCOME = {"bias", "self_consistency", "fatigue"}
 
 
 def watermark(study: Study) -> str:
@@ -192,9 +192,9 @@ def ensure_fresh(
     snapshot = _snapshot_of(study, chosen, now)
     if snapshot.watermark == state and snapshot.report is not None:
         return snapshot
-    if snapshot.requested and not _is_overdue(snapshot, now):
+    if snapshot.requested and not is_overdue(snapshot, now):
         return snapshot
-    if not _claim(snapshot, state, now):
+    if not claim(snapshot, state, now):
         return snapshot
     try:
         enqueue("metrics.tasks.refresh_report_task", *_arguments(study, chosen))
@@ -255,13 +255,14 @@ def newest_report(
     return report, is_current
 
 
-def _is_overdue(snapshot: ReportSnapshot, now: datetime) -> bool:
+def is_overdue(snapshot: ReportSnapshot | SectionSnapshot, now: datetime) -> bool:
+    """Return whether a request was not served for so long that it is repeated."""
     return snapshot.requested_at is None or snapshot.requested_at < now - STALE_AFTER
 
 
-def _claim(snapshot: ReportSnapshot, state: str, now: datetime) -> bool:
+def claim(snapshot: ReportSnapshot | SectionSnapshot, state: str, now: datetime) -> bool:
     """Record the request, unless another page did so since this row was read."""
-    as_read = ReportSnapshot.objects.filter(
+    as_read = type(snapshot)._default_manager.filter(
         pk=snapshot.pk, requested=snapshot.requested, requested_at=snapshot.requested_at
     )
     return bool(as_read.update(requested=state, requested_at=now))

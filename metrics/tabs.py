@@ -14,7 +14,9 @@ from metrics.contested import MAX_LISTED, PER_PAGE, contested_units, search_cont
 from metrics.figures.agreement import agreement_figure, machine_figures
 from metrics.figures.bias import bias_figure
 from metrics.figures.consistency import consistency_figure, set_shares_figure, strength_figure
+from metrics.figures.fatigue import fatigue_slopes_figure
 from metrics.figures.figure import Figure
+from metrics.figures.order import has_several, order_figure, win_or_tie_figure
 from metrics.figures.perception import perception_figures
 from metrics.figures.raters import fatigue_figure, speed_figure
 from metrics.figures.separability import requested_separability, requested_similarity
@@ -98,7 +100,14 @@ def _systems(shown: Shown) -> list[Figure]:
         win_rates_figure(shown.about),
         strengths_figure(shown.about),
         elo_figure(shown.about),
+        win_or_tie_figure(shown.about),
+        *_order(shown.about),
     ]
+
+
+def _order(about: CriterionSection) -> list[Figure]:
+    """Return the figure of one order, which needs three systems."""
+    return [order_figure(about)] if has_several(about) else []
 
 
 def _machines(shown: Shown) -> list[Figure]:
@@ -153,7 +162,8 @@ def _contested(shown: Shown) -> dict[str, Any]:
 
 
 def _bias(shown: Shown) -> list[Figure]:
-    return [bias_figure(shown.about), fatigue_figure(shown.rows.speeds)]
+    about = shown.about
+    return [bias_figure(about), fatigue_figure(shown.rows.speeds), fatigue_slopes_figure(about)]
 
 
 def _stopping(shown: Shown) -> list[Figure]:

@@ -4,6 +4,7 @@ from celery import shared_task
 
 from annotation.filters import Filter
 from metrics.models import ReportSnapshot
+from metrics.sections import refresh_section
 from metrics.services import refresh_report
 from studies.models import Study
 
@@ -15,3 +16,12 @@ def refresh_report_task(study_id: str, digest: str = "") -> None:
     part = ReportSnapshot.objects.filter(study=study_id, digest=digest).values_list("part").first()
     if study is not None and (part or not digest):
         refresh_report(study=study, chosen=Filter.of_values(part[0] if part else {}))
+
+
+@shared_task  # type: ignore[untyped-decorator]
+def refresh_section_task(study_id: str, name: str, digest: str = "") -> None:
+    """Compute a section of a study's report, or of that of the part with this digest."""
+    part = ReportSnapshot.objects.filter(study=study_id, digest=digest).values_list("part").first()
+    if part is not None:
+        study = Study.objects.get(pk=study_id)
+        refresh_section(study=study, name=name, chosen=Filter.of_values(part[0]))

@@ -1,7 +1,7 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id and name
-from metrics import export_views, generate_select, home, job_views, planner, views
+from metrics import export_views, generate_select, home, job_views, planner, section_views, views
 
 app_name = "metrics"
 
@@ -95,6 +95,11 @@ urlpatterns = [
     path("jobs/", job_views.server_jobs, name="server-jobs"),
     path("studies/<public_id:public_id>/results/", views.results, name="results"),
     path("studies/<public_id:public_id>/results/<slug:slug>/", views.results, name="results-tab"),
+    path(
+        "studies/<public_id:public_id>/sections/<name:criterion>/<slug:name>/",
+        section_views.section,
+        name="section",
+    ),
     path("studies/<public_id:public_id>/attention/", views.attention, name="attention"),
     path("studies/<public_id:public_id>/numbers/", views.numbers, name="numbers"),
     path("studies/<public_id:public_id>/report.json", views.report, name="report"),

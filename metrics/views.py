@@ -24,7 +24,8 @@ from metrics.figures.separability import requested_separability
 from metrics.figures.systems import win_rates_figure
 from metrics.filters import Part, has_empty_values, size_of, without_empty_values
 from metrics.leading import leading_numbers, scope_of
-from metrics.messages import EMPTY_PART, OF_A_PART
+from metrics.messages import EMPTY_PART, MORE_SECTIONS, OF_A_PART
+from metrics.more import figure_of_section, more_on
 from metrics.selectors import (
     stored_counts,
     stored_moments,
@@ -155,7 +156,9 @@ def _figure(asked: Asked, study: Study, viewer: Viewer, criterion: str, name: st
         raise Http404("This report has no such criterion.")
     rows = stored_rows(asked.freshness.snapshot)
     shown = Shown(study, criterion, about, asked.chosen, rows, viewer.query, viewer.user)
-    drawn = figure_named(shown, name, viewer.right)
+    drawn = figure_named(shown, name, viewer.right) or figure_of_section(
+        asked.freshness.snapshot, criterion, name, viewer.right, asked.chosen
+    )
     part = Part(asked.chosen)
     if drawn is None or not part:
         return None if drawn is None else while_unreached(drawn, about)
@@ -217,6 +220,7 @@ def _context(
     context["size"] = size_of(about, shown.rows.annotators)
     if tab is None:
         return context | _overview(shown, context["progress"], asked.whole)
+    context |= {"more": more_on(tab.slug, about), "about_more": MORE_SECTIONS}
     parts = _parts_with_raters if tab.shows_raters else _parts
     return context | {"section": section_of(criterion, about), **parts(shown, tab, freshness)}
 

@@ -22,9 +22,12 @@ from tiebreak.formats.readers import READERS
 from tiebreak.formats.readers import convert as read_published
 from tiebreak.report import Report, build_report, read_source
 from tiebreak.report.build import REPLICATES
+from tiebreak.report.model import OPTIONAL_SECTIONS
+from tiebreak.report.on_request import ON_REQUEST
 from tiebreak.report.reading import Source
 
 MAX_LISTED = 100
+ALL_SECTIONS = "all"
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,15 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
     parser.add_argument(
         "--unparsed", metavar="LABEL", help="label for unparsed machine answers, such as tie"
     )
+    parser.add_argument(
+        "--section",
+        action="append",
+        default=[],
+        choices=sorted({*OPTIONAL_SECTIONS, ALL_SECTIONS}),
+        metavar="NAME",
+        help="also compute this section, which takes long: "
+        f"{', '.join(sorted(ON_REQUEST))}, or {ALL_SECTIONS}; may be repeated",
+    )
     _add_json_option(parser)
 
 
@@ -105,6 +117,7 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
             source=source.origin,
             order=source.order,
             plan=source.plan,
+            sections=_sections(options.section),
         )
         _check_declared(scales, report)
         with atomic_path(options.out) as temporary:
@@ -231,6 +244,11 @@ def _scales(declared: Sequence[str]) -> dict[str, str]:
             raise DomainError("bad_option", sentence, status=400)
         scales[criterion] = spec
     return scales
+
+
+def _sections(names: Sequence[str]) -> set[str]:
+    """Return which sections must be asked for; a report has the others anyway."""
+    return {*ON_REQUEST} if ALL_SECTIONS in names else {*ON_REQUEST} & {*names}
 
 
 def _check_declared(scales: dict[str, str], report: Report) -> None:

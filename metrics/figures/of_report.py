@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from metrics.figures.agreement import agreement_figure, machine_figures
 from metrics.figures.bias import bias_figure
 from metrics.figures.consistency import consistency_figure, set_shares_figure, strength_figure
+from metrics.figures.fatigue import fatigue_slopes_figure
 from metrics.figures.figure import Figure
+from metrics.figures.order import order_figure, win_or_tie_figure
 from metrics.figures.perception import perception_figures
 from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figure
 from metrics.watching import while_unreached
@@ -18,6 +20,8 @@ def figures_of(section: CriterionSection) -> Iterator[Figure]:
         win_rates_figure(section),
         strengths_figure(section),
         elo_figure(section),
+        win_or_tie_figure(section),
+        order_figure(section),
         agreement_figure(section),
         *machine_figures(section),
         consistency_figure(section),
@@ -25,5 +29,6 @@ def figures_of(section: CriterionSection) -> Iterator[Figure]:
         strength_figure(section),
         *perception_figures(section),
         bias_figure(section),
+        fatigue_slopes_figure(section),
     ]
     return (while_unreached(figure, section) for figure in figures if figure.chart)

@@ -109,6 +109,7 @@ WITHOUT_FINDINGS = {
     "Elo ratings, plain and weighted by separability",
     "Labels of annotators and machines by majority label",
     "Speed by task",
+    "Win-or-tie rates beside win rates",
     "Preference strength by separability",
     "Planned repeats",
     "Answers of annotators by the most frequent answer of the others",

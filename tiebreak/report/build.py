@@ -1,7 +1,8 @@
 """Building the report of a table of ratings."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from tiebreak.report.bias import bias_section
 from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.dawid_skene import dawid_skene_section
 from tiebreak.report.design_weights import drawn_units
+from tiebreak.report.fatigue import fatigue_section
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import (
     REPORT_VERSION,
@@ -22,6 +24,8 @@ from tiebreak.report.model import (
     Report,
     SourceSection,
 )
+from tiebreak.report.on_request import check_sections, makers_on_request
+from tiebreak.report.outcomes import Outcomes
 from tiebreak.report.perception import perception_by_systems, perception_section
 from tiebreak.report.plan import in_planned_order, unrated
 from tiebreak.report.planning import planning_section
@@ -32,6 +36,7 @@ from tiebreak.report.selection import selection_section
 from tiebreak.report.sets import sets_section
 from tiebreak.report.strata import no_strata, strata_section
 from tiebreak.report.systems import systems_section
+from tiebreak.report.transitivity import transitivity_section
 
 REPLICATES = 10_000
 NO_LABEL = "No label of this criterion could be parsed."
@@ -50,6 +55,7 @@ def build_report(
     source: Origin | None = None,
     order: Sequence[str] = (),
     plan: AnalysisPlan | None = None,
+    sections: Collection[str] = (),
 ) -> Report:
     """Build the report of a table of ratings.
 
@@ -72,6 +78,9 @@ def build_report(
         Criteria in the order in which they are shown. Others follow in the table's order.
     plan : AnalysisPlan, optional
         What was fixed before the study opened. Its main criteria come first.
+    sections : collection of str, optional
+        Sections that take long to compute and are left out otherwise: ``drop_one_influence``,
+        ``mean_correlations``, ``paired_tests``, ``pairwise_agreement`` and ``robustness``.
 
     Returns
     -------
@@ -83,6 +92,8 @@ def build_report(
     ------
     FormatError
         If a label is not on its scale. The message lists the lines.
+    InvalidInput
+        If there is no such section to ask for.
 
     See Also
     --------
@@ -96,6 +107,7 @@ def build_report(
     >>> report.criteria["preference"].votes
     {'-1': 0, '0': 0, '1': 2}
     """
+    check_sections(sections)
     used = table.select(table.is_counted)
     digest = canonical_digest(table)
     order = in_planned_order(order, plan)
@@ -111,18 +123,54 @@ def build_report(
         ),
         simulated=bool(np.any(used["simulated"])),
         criteria_order=tuple(criterion.name for criterion in criteria),
-        criteria={c.name: _section(c, seed, replicates, preferences) for c in criteria},
+        criteria={c.name: _section(c, seed, replicates, sections, preferences) for c in criteria},
         problems=unrated(plan, [*(c.name for c in criteria), *unknown]) | unknown,
         plan=plan,
     )
 
 
+@dataclass(frozen=True)
+class RequestedSection:
+    """A section of every criterion of a study, and reasons for criteria that do not have it."""
+
+    criteria: dict[str, Any]
+    problems: dict[str, str]
+
+
+def build_section(
+    table: RatingTable,
+    name: str,
+    *,
+    seed: int = 0,
+    replicates: int = REPLICATES,
+    scales: Mapping[str, str] | None = None,
+) -> RequestedSection:
+    """Compute one section on request alone, as `build_report` would."""
+    check_sections([name])
+    section = RequestedSection({}, {})
+    for criterion in read_criteria(table, scales or {}, None)[0]:
+        seeds = Seeds(seed, (criterion.name,))
+        makers = makers_on_request(criterion, seeds, replicates, [name])
+        parts, problems = _made(makers, criterion)
+        if name in parts:
+            section.criteria[criterion.name] = parts[name]
+        else:
+            section.problems[criterion.name] = problems[name]
+    return section
+
+
 def _section(
-    criterion: Criterion, seed: int, replicates: int, preferences: int
+    criterion: Criterion,
+    seed: int,
+    replicates: int,
+    sections: Collection[str],
+    preferences: int,
 ) -> CriterionSection:
     """Return a criterion's section; ``preferences`` is the number of criteria with preferences."""
     scale, seeds = criterion.scale, Seeds(seed, (criterion.name,))
-    parts, problems = _parts(criterion, _makers(criterion, seeds, replicates, preferences))
+    makers = _makers(criterion, seeds, replicates, preferences)
+    makers |= makers_on_request(criterion, seeds, replicates, sections)
+    parts, problems = _parts(criterion, makers)
     is_human, is_parsed = criterion.is_human, ~criterion.is_unparsed
     return CriterionSection(
         scale=scale.spec,
@@ -145,9 +193,18 @@ def _parts(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the parts that could be computed, and reasons by name for those that could not.
 
-    A part that fails does not affect the others. The four parts that all criteria have are empty
-    if they fail.
+    The four parts that all criteria have are empty if they fail.
     """
+    parts, problems = _made(makers, criterion)
+    empty_strata = no_strata(criterion, problems.get("strata", NO_LABEL))
+    empty = {"strata": empty_strata, "perception": (), "perception_by_systems": {}, "raters": {}}
+    return empty | parts, problems
+
+
+def _made(
+    makers: Mapping[str, Callable[[], Any]], criterion: Criterion
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the parts, and reasons by name; a part that fails does not affect the others."""
     parts: dict[str, Any] = {}
     problems: dict[str, str] = {}
     for name, make in makers.items():
@@ -164,9 +221,7 @@ def _parts(
             name: part if name == "selection" else limit_to_selected(part)
             for name, part in parts.items()
         }
-    empty_strata = no_strata(criterion, problems.get("strata", NO_LABEL))
-    empty = {"strata": empty_strata, "perception": (), "perception_by_systems": {}, "raters": {}}
-    return empty | parts, problems
+    return parts, problems
 
 
 def _makers(
@@ -186,6 +241,7 @@ def _makers(
             "perception": lambda: perception_section(criterion),
             "perception_by_systems": lambda: perception_by_systems(criterion),
             "dawid_skene": lambda: dawid_skene_section(criterion),
+            "fatigue": lambda: fatigue_section(criterion),
         }
     if criterion.scale.kind == "preference":
         makers |= {
@@ -197,4 +253,6 @@ def _makers(
             "bias": lambda: bias_section(criterion),
             "planning": lambda: planning_section(criterion),
         }
+        if Outcomes.has_any(criterion):
+            makers["transitivity"] = lambda: transitivity_section(criterion)
     return makers

@@ -4,12 +4,20 @@
 field that is None has no key. A number that is NaN is written as null.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, Self
 
 from tiebreak.report.serialization import from_json, to_json
 from tiebreak.scales import Label, Level
-from tiebreak.stats import Agreement, Classification, Estimate, HumanMachine
+from tiebreak.stats import (
+    Agreement,
+    Classification,
+    Estimate,
+    HumanMachine,
+    Influence,
+    Robustness,
+    Triads,
+)
 from tiebreak.stats.rating_sets import RatingSetSummary, SeparabilityRange
 
 REPORT_VERSION = 1
@@ -351,6 +359,14 @@ class SystemsSection:
         How often each system of a pair was preferred, by the names of `pairs`.
     simultaneous : SimultaneousSection, optional
         The same win rates with intervals that hold for all systems, or all pairs, at once.
+    win_or_tie : dict of str to Estimate, optional
+        Share of its comparisons that each system does not lose, so that a tie counts as much as a
+        win.
+    shared_ranks : dict of str to int, optional
+        1 plus the number of systems whose whole interval of the win rate lies above that of the
+        system, as in table 5 of Lyu et al. (2024). Systems without an interval have none.
+    prediction_powered_lambda_1 : dict of str to dict, optional
+        Prediction-powered win rates in which the machine's ratings have their full weight.
     """
 
     win_rate: Estimates
@@ -362,6 +378,213 @@ class SystemsSection:
     prediction_powered: dict[str, Estimates] | None = None
     counts: dict[str, PairCounts] | None = None
     simultaneous: SimultaneousSection | None = None
+    win_or_tie: Estimates | None = None
+    shared_ranks: dict[str, int] | None = None
+    prediction_powered_lambda_1: dict[str, Estimates] | None = None
+
+
+@dataclass(frozen=True)
+class BradleyTerryFit:
+    """How far the win rates of pairs are from those of Bradley and Terry's model.
+
+    Attributes
+    ----------
+    p : Estimate
+        p-value of the hypothesis that one strength for each system explains all win rates.
+    difference : float
+        Root mean square of the differences between observed and fitted win rates of pairs.
+    pair : tuple of str
+        The pair whose win rate differs most from the fitted one; empty without a fit.
+    observed : float
+        Win rate of the first system of this pair.
+    fitted : float
+        Its win rate by the model.
+    """
+
+    p: Estimate
+    difference: ProportionOrNaN
+    pair: tuple[str, ...]
+    observed: ProportionOrNaN
+    fitted: ProportionOrNaN
+
+
+@dataclass(frozen=True)
+class TransitivitySection:
+    """Whether the systems can be put in one order.
+
+    Attributes
+    ----------
+    triads : Triads
+        Cyclic triads: three systems of which each beats the next.
+    fit : BradleyTerryFit
+        Fit of Bradley and Terry's model.
+    """
+
+    triads: Triads
+    fit: BradleyTerryFit
+
+
+@dataclass(frozen=True)
+class RobustnessSection:
+    """How few ratings decide the ranking.
+
+    Attributes
+    ----------
+    top : Robustness
+        Ratings whose removal makes another system first by Bradley–Terry strength.
+    top_by_win_rate : Robustness
+        Ratings whose removal makes another system first by win rate.
+    pairs : dict of str to Robustness
+        Ratings whose removal turns the order of two systems in their direct comparisons.
+    findings : dict of str to Robustness
+        Ratings whose removal makes the interval of a pair's win rate include ½, for pairs where it
+        excludes ½.
+    """
+
+    top: Robustness
+    top_by_win_rate: Robustness
+    pairs: dict[str, Robustness]
+    findings: dict[str, Robustness]
+
+
+@dataclass(frozen=True)
+class PValuePoint:
+    """p-values of a paired t-test in random subsets of one size.
+
+    Attributes
+    ----------
+    instances : int
+        Number of instances in each subset.
+    median : float
+        Median of the p-values.
+    low : float
+        5th percentile of the p-values.
+    high : float
+        95th percentile of the p-values.
+    significant : float
+        Share of p-values below 0.05.
+    """
+
+    instances: int
+    median: Proportion
+    low: Proportion
+    high: Proportion
+    significant: Proportion
+
+
+@dataclass(frozen=True)
+class PairedTests:
+    """Tests of whether instances prefer one of two systems.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        The two systems.
+    instances : int
+        Number of instances with a preference or tie.
+    difference : float
+        Mean over instances of the share of ratings that prefer the first system minus the share that
+        prefers the second; NaN without instances.
+    t_test : Estimate
+        p-value of the paired t-test over instances.
+    permutation_test : Estimate
+        p-value of the test that flips the sign of each instance's difference at random.
+    curve : tuple of PValuePoint
+        p-values of the paired t-test by number of instances.
+    reason : str, optional
+        Why there is no curve.
+    """
+
+    systems: tuple[str, str]
+    instances: int
+    difference: Annotated[float, {"type": ["number", "null"], "minimum": -1, "maximum": 1}]
+    t_test: Estimate
+    permutation_test: Estimate
+    curve: tuple[PValuePoint, ...]
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class RaterPair:
+    """Agreement of two annotators on the units that both rated.
+
+    Attributes
+    ----------
+    raters : tuple of str
+        The two annotators.
+    shared : int
+        Number of units that both rated.
+    agreement : float
+        Share of these units with equal labels.
+    kappa : Estimate
+        Cohen's κ.
+    """
+
+    raters: tuple[str, str]
+    shared: int
+    agreement: Proportion
+    kappa: Estimate
+
+
+@dataclass(frozen=True)
+class PairwiseAgreementSection:
+    """Agreement of annotators two by two.
+
+    Attributes
+    ----------
+    pairs : int
+        Number of pairs of annotators with at least 10 common units.
+    few_shared : int
+        Number of pairs with fewer common units, which are left out.
+    median : float
+        Median over pairs of the share of equal labels; NaN without pairs.
+    lowest : tuple of RaterPair
+        The pairs with the lowest share of equal labels.
+    reason : str, optional
+        Why there are no pairs.
+    """
+
+    pairs: int
+    few_shared: int
+    median: ProportionOrNaN
+    lowest: tuple[RaterPair, ...]
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class MeanCorrelations:
+    """Correlation of units' mean ratings by humans and by a machine.
+
+    Attributes
+    ----------
+    spearman : Estimate
+        Spearman's ρ.
+    kendall : Estimate
+        Kendall's τ-b.
+    """
+
+    spearman: Estimate
+    kendall: Estimate
+
+
+@dataclass(frozen=True)
+class FatigueSection:
+    """How human answers change over the sequence of a rater's items.
+
+    Attributes
+    ----------
+    n_ratings : int
+        Number of ratings whose position is known.
+    agreement : Estimate
+        Change of the share of answers that equal the most frequent label among the other humans, for
+        10 items more.
+    duration : Estimate
+        Relative change of the time per answer, for 10 items more: −0.1 is a tenth faster.
+    """
+
+    n_ratings: int
+    agreement: Estimate
+    duration: Estimate
 
 
 @dataclass(frozen=True)
@@ -617,6 +840,20 @@ class CriterionSection:
         Variance components of each pair of systems, for preferences.
     stopping : StoppingSection, optional
         What may be concluded while the study runs, for studies of a server.
+    transitivity : TransitivitySection, optional
+        Whether the systems can be put in one order, for preferences.
+    fatigue : FatigueSection, optional
+        How human answers change over the sequence of a rater's items.
+    mean_correlations : dict of str to MeanCorrelations, optional
+        Correlation of units' mean ratings with each machine, for ordered labels.
+    pairwise_agreement : PairwiseAgreementSection, optional
+        Agreement of annotators two by two, if it was asked for.
+    drop_one_influence : dict of str to Influence, optional
+        Krippendorff's α without each annotator, if it was asked for.
+    paired_tests : dict of str to PairedTests, optional
+        Paired tests of each pair of systems, for preferences, if they were asked for.
+    robustness : RobustnessSection, optional
+        How few ratings decide the ranking, for preferences, if it was asked for.
     problems : dict of str to str
         Parts that could not be computed, by name, with the reasons.
     """
@@ -643,12 +880,23 @@ class CriterionSection:
     bias: BiasSection | None = None
     planning: dict[str, PairComponents] | None = None
     stopping: StoppingSection | None = None
+    transitivity: TransitivitySection | None = None
+    fatigue: FatigueSection | None = None
+    mean_correlations: dict[str, MeanCorrelations] | None = None
+    pairwise_agreement: PairwiseAgreementSection | None = None
+    drop_one_influence: dict[str, Influence] | None = None
+    paired_tests: dict[str, PairedTests] | None = None
+    robustness: RobustnessSection | None = None
     problems: Problems
 
     @property
     def all_units(self) -> StratumSection:
         """The stratum of all units."""
         return self.strata[0]
+
+
+# The sections that a criterion has only if it allows them, or if they were asked for.
+OPTIONAL_SECTIONS = tuple(part.name for part in fields(CriterionSection) if part.default is None)
 
 
 @dataclass(frozen=True)

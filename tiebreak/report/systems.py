@@ -11,6 +11,7 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights, drawn_units
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import Estimates, SimultaneousSection, SystemsSection
+from tiebreak.report.other_rates import ranks_by_overlap, win_or_tie_rates
 from tiebreak.report.pair_counts import pair_counts
 from tiebreak.stats import (
     Estimate,
@@ -254,6 +255,9 @@ def systems_section(
         prediction_powered=_prediction_powered(compared),
         counts=pair_counts(criterion),
         simultaneous=_simultaneous(compared, of_systems, of_pairs, criteria),
+        win_or_tie=win_or_tie_rates(criterion, seeds.below("win_or_tie"), replicates),
+        shared_ranks=ranks_by_overlap(of_systems),
+        prediction_powered_lambda_1=_prediction_powered(compared, lam=1),
     )
 
 
@@ -313,8 +317,11 @@ def _elo(
     return _all_systems(ratings.systems, compared)
 
 
-def _prediction_powered(compared: _Comparisons) -> dict[str, Estimates]:
-    """Return the prediction-powered win rates over all units, by machine and system."""
+def _prediction_powered(compared: _Comparisons, lam: float | None = None) -> dict[str, Estimates]:
+    """Return the prediction-powered win rates over all units, by machine and system.
+
+    ``lam`` is the weight of the machine's ratings, which is tuned by default.
+    """
     has_human = compared.outcomes.any(axis=1)
     machines = {
         name: outcomes
@@ -324,20 +331,20 @@ def _prediction_powered(compared: _Comparisons) -> dict[str, Estimates]:
     if compared.is_drawn:
         return {name: _all_undefined(DRAWN, compared) for name in machines}
     return {
-        name: {s: _prediction_powered_rate(compared, outcomes, s) for s in compared.systems}
+        name: {s: _prediction_powered_rate(compared, outcomes, s, lam) for s in compared.systems}
         for name, outcomes in machines.items()
     }
 
 
 def _prediction_powered_rate(
-    compared: _Comparisons, machine: NDArray[np.int64], system: str
+    compared: _Comparisons, machine: NDArray[np.int64], system: str, lam: float | None
 ) -> Estimate:
     pairs = zip(compared.system_a, compared.system_b, strict=True)
     mask = np.array([system in pair for pair in pairs])
     humans = compared.outcomes_of(system, compared.outcomes)[mask]
     predictions = compared.outcomes_of(system, machine)[mask]
     clusters = compared.clusters[mask]
-    rate = prediction_powered_win_rate(humans, predictions, clusters=clusters)
+    rate = prediction_powered_win_rate(humans, predictions, lam=lam, clusters=clusters)
     has_human, has_machine = humans.any(axis=1), predictions.any(axis=1)
     samples = (has_human & has_machine, ~has_human & has_machine)
     n_clusters = min(len(np.unique(clusters[sample])) for sample in samples)

@@ -59,6 +59,15 @@ separability_step  the step size of a game in SEP-Elo
 Elo                what `elo` returns
 ranks              ranks with bootstrap intervals
 shared_ranks       ranks, shared by systems whose intervals overlap
+top_robustness     a small set of ratings whose removal puts another system first
+pair_robustness    the fewest ratings whose removal turns the order of two systems
+Robustness         what both functions return
+interval_robustness  ratings whose removal makes an interval include a value
+RemovedRatings     ratings of one kind in such a set
+cyclic_triads      share of three systems of which each beats the next
+Triads             what `cyclic_triads` returns
+bradley_terry_fit  whether one strength for each system explains the win rates of all pairs
+ModelFit           what `bradley_terry_fit` returns
 schedule           which pairs of candidates to compare
 win_loss_ratio     share of comparisons that each candidate won
 
@@ -76,6 +85,7 @@ Bias and discernment
 ====================
 position_bias          preference for the text shown first
 length_bias            preference for the longer text
+position_slope         change of an outcome over the positions of a rater's sequence
 discernment            whether a rater sees a perturbation of a text
 Discernment            what `discernment` returns
 harmonic_mean_p        weighted harmonic mean of p-values
@@ -200,6 +210,7 @@ from tiebreak.stats.human_machine import (
 from tiebreak.stats.jensen_shannon import jensen_shannon
 from tiebreak.stats.leave_one_out import leave_one_out
 from tiebreak.stats.paired_tests import PValueCurve, p_value_curve, paired_t_test, permutation_test
+from tiebreak.stats.position_slopes import position_slope
 from tiebreak.stats.prediction_powered import (
     PredictionPowered,
     prediction_powered_mean,
@@ -224,6 +235,13 @@ from tiebreak.stats.rating_sets import (
     summarise_rating_sets,
 )
 from tiebreak.stats.results import Estimate, undefined
+from tiebreak.stats.robustness import (
+    RemovedRatings,
+    Robustness,
+    interval_robustness,
+    pair_robustness,
+    top_robustness,
+)
 from tiebreak.stats.sample_size import (
     PlannedStudy,
     SampleSize,
@@ -250,6 +268,7 @@ from tiebreak.stats.strata import (
     separability_strata,
     unique_label_strata,
 )
+from tiebreak.stats.transitivity import ModelFit, Triads, bradley_terry_fit, cyclic_triads
 from tiebreak.stats.two_way import two_way_interval, two_way_mean
 
 # Sorted by topic, like the list in the docstring, and not alphabetically.
@@ -297,6 +316,15 @@ __all__ = [  # noqa: RUF022
     "Elo",
     "ranks",
     "shared_ranks",
+    "top_robustness",
+    "pair_robustness",
+    "interval_robustness",
+    "Robustness",
+    "RemovedRatings",
+    "cyclic_triads",
+    "Triads",
+    "bradley_terry_fit",
+    "ModelFit",
     "schedule",
     "win_loss_ratio",
     # Rating sets
@@ -310,6 +338,7 @@ __all__ = [  # noqa: RUF022
     # Bias and discernment
     "position_bias",
     "length_bias",
+    "position_slope",
     "discernment",
     "Discernment",
     "harmonic_mean_p",

@@ -42,6 +42,15 @@ class Games:
     @classmethod
     def of(cls, counts: npt.ArrayLike, *, system_a: Sequence[str], system_b: Sequence[str]) -> Self:
         """Return the games of the rated units; raise an error if they are not connected."""
+        games = cls.unchecked(counts, system_a=system_a, system_b=system_b)
+        _check_connected(games)
+        return games
+
+    @classmethod
+    def unchecked(
+        cls, counts: npt.ArrayLike, *, system_a: Sequence[str], system_b: Sequence[str]
+    ) -> Self:
+        """Return the games of the rated units, between groups of systems that may be separate."""
         rows = as_counts(counts)
         if rows.shape[1] != 3:
             raise InvalidInput(
@@ -64,9 +73,7 @@ class Games:
         is_swapped = code_a > code_b
         oriented = np.where(is_swapped[:, None], rows[units][:, ::-1], rows[units])
         first, second = np.minimum(code_a, code_b), np.maximum(code_a, code_b)
-        games = cls(tuple(names.tolist()), first, second, oriented, units)
-        _check_connected(games)
-        return games
+        return cls(tuple(names.tolist()), first, second, oriented, units)
 
     def involving(self, system: int) -> int:
         """Count the rated units that compare this system with another one."""

@@ -6,6 +6,7 @@ import random
 from tests.paths import GOLDEN
 from tiebreak.formats import RatingTable
 from tiebreak.report import Report, build_report
+from tiebreak.report.on_request import ON_REQUEST
 
 REPORT = GOLDEN / "report.json"
 
@@ -49,7 +50,7 @@ def _preferences(rng: random.Random, number: int, unit: str) -> list[dict]:
 
 
 def small_report() -> Report:
-    return build_report(RatingTable.from_rows(small_study()), replicates=50)
+    return build_report(RatingTable.from_rows(small_study()), replicates=50, sections=ON_REQUEST)
 
 
 if __name__ == "__main__":

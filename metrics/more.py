@@ -1,0 +1,126 @@
+"""What the pages of results show under *More*: sections that are computed when somebody opens them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from annotation.filters import NO_FAILED_CHECK, Filter
+from metrics.figures.figure import Figure
+from metrics.figures.on_request import (
+    influence_figures,
+    mean_correlation_figures,
+    paired_tests_figures,
+    pairwise_figures,
+    robustness_figures,
+)
+from metrics.models import ReportSnapshot, SectionSnapshot
+from metrics.sections import stored_section
+from studies.access import Right
+from tiebreak.report.model import CriterionSection
+
+
+@dataclass(frozen=True)
+class More:
+    """A section on request, and the page of results that offers it.
+
+    `decides` says in a sentence which decision it informs. A section that `shows_outcome` says which
+    system is preferred. The page offers it for criteria to which it `applies`.
+    """
+
+    name: str
+    tab: str
+    title: str
+    decides: str
+    figures: Callable[[Any], list[Figure]]
+    applies: Callable[[CriterionSection], bool]
+    shows_outcome: bool = False
+    right: Right = Right.SEE
+
+    def is_hidden(self, chosen: Filter) -> bool:
+        """Return whether the part of the ratings must not show its outcome."""
+        return self.shows_outcome and chosen.raters == NO_FAILED_CHECK
+
+
+def _has_systems(about: CriterionSection) -> bool:
+    return bool(about.systems and about.systems.win_rate)
+
+
+def _has_ordered_machines(about: CriterionSection) -> bool:
+    return about.level != "nominal" and bool(about.all_units.machines)
+
+
+def _has_ratings(about: CriterionSection) -> bool:
+    return about.n_ratings > 0
+
+
+MORE = (
+    More(
+        "robustness",
+        "systems",
+        "How few ratings decide the ranking",
+        "Does the result hang on a handful of answers, so that more are needed before it is reported?",
+        robustness_figures,
+        _has_systems,
+        shows_outcome=True,
+    ),
+    More(
+        "paired_tests",
+        "systems",
+        "Paired tests, and p-values by number of instances",
+        "How many instances would a next study of systems like these have needed?",
+        paired_tests_figures,
+        _has_systems,
+        shows_outcome=True,
+    ),
+    More(
+        "mean_correlations",
+        "machines",
+        "Correlation of mean ratings",
+        "May means of a machine rater's ratings rank items as means of annotators' ratings do?",
+        mean_correlation_figures,
+        _has_ordered_machines,
+    ),
+    More(
+        "pairwise_agreement",
+        "raters",
+        "Annotators two by two",
+        "Which two annotators read the guidelines differently?",
+        pairwise_figures,
+        _has_ratings,
+        right=Right.READ,
+    ),
+    More(
+        "drop_one_influence",
+        "raters",
+        "Agreement without each annotator",
+        "Is agreement low because of one annotator, or because of all?",
+        influence_figures,
+        _has_ratings,
+        right=Right.READ,
+    ),
+)
+
+
+def more_named(name: str) -> More | None:
+    return next((more for more in MORE if more.name == name), None)
+
+
+def more_on(tab: str, about: CriterionSection) -> list[More]:
+    """Return what a page of results offers for a criterion."""
+    return [more for more in MORE if more.tab == tab and more.applies(about)]
+
+
+def figure_of_section(
+    report: ReportSnapshot, criterion: str, name: str, right: Right, chosen: Filter
+) -> Figure | None:
+    """Return a figure by its name from the stored sections that somebody with this right sees."""
+    for snapshot in SectionSnapshot.objects.filter(report=report):
+        more, stored = more_named(snapshot.name), stored_section(snapshot, criterion)
+        if more is None or stored is None or stored.part is None:
+            continue
+        if right < more.right or more.is_hidden(chosen):
+            continue
+        for figure in more.figures(stored.part):
+            if figure.name == name and figure.chart:
+                return figure
+    return None

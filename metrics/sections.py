@@ -1,0 +1,87 @@
+"""Sections of a report that are computed when somebody opens them, and kept beside the report."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, get_type_hints
+
+from annotation.filters import EVERYTHING, Filter
+from jobs.clock import database_now
+from jobs.queue import enqueue
+from metrics.models import ReportSnapshot, SectionSnapshot
+from metrics.selectors import source_of
+from metrics.services import claim, is_overdue, watermark
+from studies.models import Study
+from tiebreak.errors import DomainError
+from tiebreak.report.build import RequestedSection, build_section
+from tiebreak.report.model import CriterionSection
+from tiebreak.report.serialization import from_json, to_json
+
+NOT_COMPUTED = "This criterion has no such section yet."
+CLASSES = get_type_hints(CriterionSection)
+
+
+@dataclass(frozen=True)
+class StoredSection:
+    """A section of one criterion, or the reason why there is none."""
+
+    part: Any = None
+    reason: str = ""
+
+
+def refresh_section(*, study: Study, name: str, chosen: Filter = EVERYTHING) -> SectionSnapshot:
+    """Compute and store a section of the study's ratings, or of a part of them."""
+    state, source = watermark(study), source_of(study, chosen)
+    section = build_section(source.table, name, scales=source.scales)
+    report = ReportSnapshot.objects.get(study=study, digest=chosen.digest)
+    snapshot, _ = SectionSnapshot.objects.update_or_create(
+        report=report,
+        name=name,
+        defaults={
+            "content": _content(section),
+            "watermark": state,
+            "made_at": database_now(),
+            "requested": "",
+        },
+    )
+    return snapshot
+
+
+def _content(section: RequestedSection) -> dict[str, Any]:
+    parts = {name: {"part": to_json(part)} for name, part in section.criteria.items()}
+    return parts | {name: {"reason": reason} for name, reason in section.problems.items()}
+
+
+def ensure_section(
+    *, study: Study, name: str, report: ReportSnapshot, chosen: Filter, state: str, now: datetime
+) -> SectionSnapshot:
+    """Return a section, and request a newer one if it was not computed from ``state``.
+
+    There is one request at a time, however many pages are open. Raises `DomainError` if the broker
+    cannot be reached.
+    """
+    snapshot, _ = SectionSnapshot.objects.get_or_create(
+        report=report, name=name, defaults={"requested_at": now}
+    )
+    if snapshot.content is not None and snapshot.watermark == state:
+        return snapshot
+    if snapshot.requested and not is_overdue(snapshot, now):
+        return snapshot
+    if not claim(snapshot, state, now):
+        return snapshot
+    try:
+        enqueue("metrics.tasks.refresh_section_task", study.pk, name, chosen.digest)
+    except DomainError:
+        SectionSnapshot.objects.filter(pk=snapshot.pk).update(requested="")
+        raise
+    snapshot.refresh_from_db()
+    return snapshot
+
+
+def stored_section(snapshot: SectionSnapshot, criterion: str) -> StoredSection | None:
+    """Return the stored section of a criterion, or None if it has not been computed."""
+    if snapshot.content is None:
+        return None
+    content = snapshot.content.get(criterion, {"reason": NOT_COMPUTED})
+    if "part" not in content:
+        return StoredSection(reason=content["reason"])
+    return StoredSection(from_json(CLASSES[snapshot.name], content["part"]))

@@ -1,0 +1,106 @@
+"""Figures of sections on request, of one order, of win-or-tie rates and of fatigue."""
+
+import numpy as np
+import pytest
+
+from metrics.figures.fatigue import fatigue_slopes_figure
+from metrics.figures.on_request import ROBUSTNESS_TITLE
+from metrics.figures.order import ORDER_TITLE, order_figure, win_or_tie_figure
+from metrics.more import MORE
+from tests.metrics.figures.test_figures import alternative
+from tests.metrics.studies import preferences
+from tests.tiebreak.report.test_sections import of, three_systems
+from tiebreak.report.on_request import ON_REQUEST
+from tiebreak.stats import Robustness
+
+
+@pytest.fixture(scope="module")
+def section():
+    """Return three systems in a cycle, rated by four annotators."""
+    return of(three_systems(np.random.default_rng(0)), sections=ON_REQUEST)
+
+
+@pytest.fixture(scope="module")
+def scores():
+    """Return scores of annotators and of a machine."""
+    rng = np.random.default_rng(1)
+    rows = [
+        {"unit": f"u{n}", "rater": rater, "label": int(1 + (n + rng.integers(2)) % 5)}
+        | ({"kind": "machine"} if rater == "judge" else {})
+        for n in range(30)
+        for rater in ("r0", "r1", "judge")
+    ]
+    rows = [row | {"criterion": "fluency"} for row in rows]
+    return of(rows, scales={"fluency": "ordinal:1..5"}, sections=["mean_correlations"])
+
+
+def figures_of(more, section, scores):
+    about = scores if more.name == "mean_correlations" else section
+    return more.figures(getattr(about, more.name))
+
+
+@pytest.mark.parametrize("more", MORE, ids=lambda more: more.name)
+def test_every_figure_has_a_chart_its_data_and_how_to_read_it(more, section, scores):
+    for figure in figures_of(more, section, scores):
+        assert figure.chart.startswith("<svg")
+        assert alternative(figure).startswith(figure.finding)
+        assert {len(row) for row in figure.rows} == {len(figure.columns)}
+        assert " not " in figure.reading  # what must not be concluded
+        assert "style=" not in figure.chart
+
+
+def test_names_of_figures_differ(section, scores):
+    names = [f.name for more in MORE for f in figures_of(more, section, scores)]
+    assert len(names) == len(set(names))
+
+
+def test_robustness_says_k_or_fewer_unless_all_smaller_sets_were_tried(section):
+    (figure,) = MORE[0].figures(section.robustness)
+    top = section.robustness.top
+    few = f"{top.removals}" if top.is_fewest else f"{top.removals} or fewer"
+    assert figure.finding.startswith(f"Without {few} of {top.ratings} ratings, {top.new_first}")
+    assert figure.title == ROBUSTNESS_TITLE  # which a part of the ratings shows instead
+    orders = {row[0]: row[5] for row in figure.rows}
+    assert orders["a vs b: order"] == "yes"
+    assert orders["a vs b: interval excludes ½"] == "this or fewer"
+
+
+def test_robustness_without_a_set_says_why(section):
+    nothing = Robustness("", "", 0, 5, False, reason="Several systems share the first rank.")
+    empty = section.robustness.__class__(nothing, nothing, {}, {})
+    (figure,) = MORE[0].figures(empty)
+    assert not figure.chart
+    assert figure.sentence == "Several systems share the first rank."
+
+
+def test_a_cycle_contradicts_one_order(section):
+    figure = order_figure(section)
+    assert figure.finding == "One order of the systems does not explain the win rates of all pairs"
+    assert "1 of 1 threes" in figure.sentence
+    for name, observed, _ in figure.rows:
+        assert observed == section.systems.pairs[name].value
+
+
+def test_an_order_is_not_contradicted():
+    figure = order_figure(of(three_systems(np.random.default_rng(1), rates=(0.4, 0.4, 0.31))))
+    assert figure.finding == "No contradiction of one order of the systems is shown"
+
+
+def test_two_systems_have_one_order():
+    figure = order_figure(of(preferences([[1, -1]] * 12)))
+    assert (figure.chart, figure.finding) == ("", ORDER_TITLE)
+
+
+def test_win_or_tie_stands_beside_the_win_rate(section):
+    rows = {(row[0], row[1]): row[2] for row in win_or_tie_figure(section).rows}
+    assert rows["a", "win or tie"] == section.systems.win_or_tie["a"].value
+    assert rows["a", "win rate"] == section.systems.win_rate["a"].value
+
+
+def test_fatigue_is_stated_only_if_agreement_falls(section):
+    figure = fatigue_slopes_figure(section)
+    assert figure.finding == "No change of agreement over an annotator's items is shown"
+    assert "time per answer by −9.6%" in figure.sentence
+    without = fatigue_slopes_figure(of(preferences([[1, -1]] * 12)))
+    assert not without.chart
+    assert without.sentence

@@ -1,0 +1,238 @@
+"""Sections on robustness, order, fatigue, pairs of annotators and paired tests."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+
+from tests.metrics.studies import drawn_study, preferences, report_of
+from tests.refusals import refused
+from tiebreak.cli import main
+from tiebreak.formats import RatingTable
+from tiebreak.report import build_report
+from tiebreak.report.build import build_section
+from tiebreak.report.model import CriterionSection
+from tiebreak.report.on_request import ON_REQUEST
+
+PAIRS = (("a", "b"), ("b", "c"), ("a", "c"))
+
+
+def of(rows: list[dict], **options) -> CriterionSection:
+    (section,) = report_of(rows, **{"replicates": 100, **options}).criteria.values()
+    return section
+
+
+def three_systems(rng: np.random.Generator, rates=(0.3, 0.3, 0.7), instances=40) -> list[dict]:
+    """Return ratings in which the second system of a pair loses with the given probabilities."""
+    return [
+        {
+            "unit": f"i{instance}{a}{b}",
+            "instance": f"i{instance}",
+            "system_a": a,
+            "system_b": b,
+            "rater": f"r{rater}",
+            "label": 1 if rng.random() < rate else -1,
+            "hit_position": instance + 1,
+            "position": number,
+            "duration_ms": round(1e6 * 0.99 ** (3 * instance + number)),
+        }
+        for instance, rater in product(range(instances), range(4))
+        for number, ((a, b), rate) in enumerate(zip(PAIRS, rates, strict=True))
+    ]
+
+
+@pytest.fixture(scope="module")
+def section() -> CriterionSection:
+    return of(three_systems(np.random.default_rng(0)), sections=ON_REQUEST)
+
+
+def test_sections_that_take_long_are_there_only_if_they_are_asked_for(section):
+    plain = of(three_systems(np.random.default_rng(0)))
+    for name in ON_REQUEST:
+        assert getattr(plain, name) is None
+        assert getattr(section, name) is not None
+    for name in ("transitivity", "fatigue"):
+        assert getattr(plain, name) == getattr(section, name) is not None
+
+
+@pytest.mark.parametrize("name", ON_REQUEST)
+def test_a_section_alone_is_that_of_the_report(section, name):
+    table = RatingTable.from_rows(three_systems(np.random.default_rng(0)))
+    alone = build_section(table, name, replicates=100)
+    assert alone.criteria["preference"] == getattr(section, name)
+    assert not alone.problems
+
+
+def test_a_section_that_does_not_exist_is_refused():
+    table = RatingTable.from_rows(preferences([[1, -1]]))
+    for build in (
+        lambda: build_report(table, sections=["elo"]),
+        lambda: build_section(table, "elo"),
+    ):
+        with refused("unknown_section"):
+            build()
+
+
+def test_a_cycle_is_one_triad_and_no_order(section):
+    order = section.transitivity
+    assert (order.triads.cyclic, order.triads.decided) == (1, 1)
+    assert order.fit.p.value < 0.001
+
+
+def test_an_order_fits():
+    order = of(three_systems(np.random.default_rng(1), rates=(0.4, 0.4, 0.31))).transitivity
+    assert order.triads.cyclic == 0
+    assert order.fit.p.value > 0.05
+
+
+def test_robustness_counts_every_human_rating(section):
+    robust = section.robustness
+    assert robust.top.ratings == 40 * 3 * 4
+    for name, order in robust.pairs.items():
+        counts = section.systems.counts[name]
+        assert order.removals == abs(counts.first - counts.second) + 1
+    for name, rate in section.systems.pairs.items():
+        is_shown = not rate.low <= 0.5 <= rate.high
+        assert (name in robust.findings) == is_shown
+        if is_shown:
+            assert 0 < robust.findings[name].removals <= robust.pairs[name].removals
+
+
+def test_after_a_draw_robustness_says_why_there_is_none():
+    robust = of(drawn_study("proportional", seed=0), sections=["robustness"]).robustness
+    assert not robust.top.removals
+    assert "drawn" in robust.top.reason
+
+
+def test_win_or_tie_counts_ties_as_wins():
+    systems = of(preferences([[1, 0, 0], [-1, 0, 1], [0, 0, 0]])).systems
+    assert systems.win_or_tie["a"].value == pytest.approx(7 / 9)
+    assert systems.win_or_tie["b"].value == pytest.approx(8 / 9)
+
+
+def test_ranks_are_shared_where_intervals_overlap():
+    rows = three_systems(np.random.default_rng(0), rates=(0.1, 0.5, 0.1))
+    systems = of(rows).systems
+    assert systems.shared_ranks == {"a": 1, "b": 2, "c": 2}
+
+
+def test_lambda_of_1_stands_beside_the_tuned_one():
+    rows = preferences([[n % 3 - 1] * 2 for n in range(40)])
+    machine = [
+        {**row, "rater": "judge", "kind": "machine", "label": -row["label"]} for row in rows[::2]
+    ]
+    unrated = [{**row, "unit": f"x{k}", "instance": f"x{k}"} for k, row in enumerate(machine)]
+    systems = of([*rows, *machine, *unrated]).systems
+    tuned = systems.prediction_powered["judge"]["a"]
+    full = systems.prediction_powered_lambda_1["judge"]["a"]
+    # The machine is always wrong, so that its full weight widens the interval.
+    assert tuned.value == pytest.approx(full.value, abs=0.2)
+    assert tuned.standard_error < full.standard_error
+
+
+def test_answers_become_faster_by_so_much_for_ten_items(section):
+    assert section.fatigue.n_ratings == 480
+    # Positions 0, 1 and 2 in tasks 1, 2, 3, …: the n-th item takes 0.99ⁿ of the time.
+    assert section.fatigue.duration.value == pytest.approx(0.99**10 - 1, abs=1e-4)
+    assert section.fatigue.agreement.has_interval
+
+
+def test_agreement_falls_where_later_answers_are_random():
+    rng = np.random.default_rng(5)
+    rows = []
+    for rater in range(6):
+        for number, item in enumerate(rng.permutation(60)):
+            is_random = rng.random() < number / 60
+            label = rng.choice([-1, 1]) if is_random else 1
+            rows.append(
+                {"unit": f"u{item}", "rater": f"r{rater}", "label": int(label), "position": number}
+            )
+    agreement = of(rows).fatigue.agreement
+    assert agreement.high < 0
+    assert agreement.scope.raters == "new"
+
+
+def test_without_positions_there_is_no_slope():
+    fatigue = of(preferences([[1, -1]] * 12)).fatigue
+    assert not fatigue.agreement.is_defined
+    assert fatigue.n_ratings == 0
+
+
+def test_the_pair_with_the_least_agreement_is_first():
+    labels = [[1, 1, (-1) ** n] for n in range(24)]
+    pairs = of(preferences(labels), sections=["pairwise_agreement"]).pairwise_agreement
+    assert (pairs.pairs, pairs.few_shared) == (3, 0)
+    assert [pair.agreement for pair in pairs.lowest] == [0.5, 0.5, 1]
+    assert pairs.lowest[-1].raters == ("r0", "r1")
+    few = of(preferences(labels[:5]), sections=["pairwise_agreement"]).pairwise_agreement
+    assert (few.pairs, few.few_shared) == (0, 3)
+    assert few.reason
+
+
+def test_the_annotator_who_differs_lowers_alpha():
+    labels = [[(-1) ** (n // 2), (-1) ** (n // 2), (-1) ** n] for n in range(24)]
+    influence = of(preferences(labels), sections=["drop_one_influence"]).drop_one_influence
+    assert influence["r2"].without.value == 1
+    assert influence["r2"].change.low > 0 > influence["r0"].change.value
+
+
+def test_paired_tests_are_of_instances():
+    labels = [[1, 1, -1]] * 30 + [[-1, -1, 1]] * 10
+    tests = of(preferences(labels), sections=["paired_tests"]).paired_tests["a vs b"]
+    assert (tests.systems, tests.instances) == (("a", "b"), 40)
+    assert tests.difference == pytest.approx(-1 / 6)
+    assert tests.t_test.value < 0.01
+    assert tests.curve[-1].instances == 40
+    assert tests.curve[-1].median == pytest.approx(tests.t_test.value)
+    few = of(preferences(labels[:5]), sections=["paired_tests"]).paired_tests["a vs b"]
+    assert few.curve == ()
+    assert few.reason
+
+
+def test_means_correlate_with_a_machine_by_their_order():
+    rows = [
+        {"unit": f"u{n}", "rater": f"r{k}", "label": 1 + (n + k) % 5, "criterion": "c"}
+        for n, k in product(range(20), range(2))
+    ]
+    machine = [{**row, "rater": "judge", "kind": "machine"} for row in rows if row["rater"] == "r0"]
+    correlations = of(
+        [*rows, *machine], scales={"c": "ordinal:1..5"}, sections=["mean_correlations"]
+    ).mean_correlations["judge"]
+    # Means of annotators beside labels 1 to 5 have the ranks 1, 2, 4, 5 and 3.
+    assert correlations.spearman.value == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("robustness", "do not compare"), ("drop_one_influence", "three")]
+)
+def test_a_section_that_does_not_apply_has_a_reason(name, reason):
+    rows = [{"unit": "u", "rater": r, "label": "x", "criterion": "c"} for r in ("r", "s")]
+    section = of(rows, scales={"c": "nominal:x,y"}, sections=[name])
+    assert getattr(section, name) is None
+    assert reason in section.problems[name]
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ((), set()),
+        (("--section", "robustness"), {"robustness"}),
+        (("--section", "robustness", "--section", "transitivity"), {"robustness"}),
+        (("--section", "all"), {*ON_REQUEST}),
+    ],
+)
+def test_the_command_asks_for_sections(tmp_path, options, names):
+    source, out = tmp_path / "ratings.jsonl", tmp_path / "report.json"
+    rows = three_systems(np.random.default_rng(0), instances=12)
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = ["analyze", str(source), "--out", str(out), "--replicates", "20", *options]
+    assert main(arguments) == 0
+    written = json.loads(out.read_text())["criteria"]["preference"]
+    assert {*ON_REQUEST} & {*written} == names
+
+
+def test_the_command_refuses_an_unknown_section(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["analyze", "x.csv", "--out", str(tmp_path / "r.json"), "--section", "nothing"])
+    assert "robustness" in capsys.readouterr().err

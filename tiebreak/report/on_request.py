@@ -1,0 +1,41 @@
+"""The sections of a report that take long to compute, so that only a report that needs them has them."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tiebreak.errors import InvalidInput
+from tiebreak.report.criterion import Criterion
+from tiebreak.report.generators import Seeds
+from tiebreak.report.mean_correlations import mean_correlations_section
+from tiebreak.report.paired_tests import paired_tests_section
+from tiebreak.report.rater_pairs import drop_one_section, pairwise_agreement_section
+from tiebreak.report.robustness import robustness_section
+
+ON_REQUEST: dict[str, Callable[[Criterion, Seeds, int], Any]] = {
+    "drop_one_influence": drop_one_section,
+    "mean_correlations": mean_correlations_section,
+    "paired_tests": paired_tests_section,
+    "pairwise_agreement": pairwise_agreement_section,
+    "robustness": robustness_section,
+}
+
+
+def check_sections(names: Iterable[str]) -> None:
+    """Raise `InvalidInput` for a name that is no section on request."""
+    if unknown := sorted({*names} - {*ON_REQUEST}):
+        raise InvalidInput(
+            "unknown_section",
+            f"There is no section {', '.join(unknown)} to ask for. A report has these only if they"
+            f" are asked for: {', '.join(ON_REQUEST)}.",
+        )
+
+
+def makers_on_request(
+    criterion: Criterion, seeds: Seeds, replicates: int, names: Iterable[str]
+) -> dict[str, Callable[[], Any]]:
+    """Return the functions that compute the sections, by name."""
+
+    def maker(name: str) -> Callable[[], Any]:
+        return lambda: ON_REQUEST[name](criterion, seeds.below(name), replicates)
+
+    return {name: maker(name) for name in sorted({*names})}

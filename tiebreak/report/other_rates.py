@@ -1,0 +1,39 @@
+"""Win-or-tie rates, and ranks that systems share if their intervals overlap."""
+
+import numpy as np
+
+from tiebreak.report.criterion import Criterion
+from tiebreak.report.design_weights import drawn_units
+from tiebreak.report.generators import Seeds
+from tiebreak.report.model import Estimates
+from tiebreak.report.outcomes import Outcomes, Scores
+from tiebreak.report.scopes import limit_to_selected
+from tiebreak.stats import Estimate, shared_ranks, two_way_mean, win_rate
+
+
+def win_or_tie_rates(criterion: Criterion, seeds: Seeds, replicates: int) -> Estimates:
+    """Return how often each system does not lose, unweighted where instances were drawn."""
+    outcomes, scores = Outcomes.of(criterion), Scores.of(criterion)
+    rates = {
+        name: _win_or_tie(outcomes, scores, name, seeds, replicates)
+        for name in sorted({*outcomes.first.tolist(), *outcomes.second.tolist()})
+    }
+    return limit_to_selected(rates) if drawn_units(criterion).any() else rates
+
+
+def _win_or_tie(
+    outcomes: Outcomes, scores: Scores, system: str, seeds: Seeds, replicates: int
+) -> Estimate:
+    is_first, is_second = outcomes.first == system, outcomes.second == system
+    counts = outcomes.counts * is_first[:, None] + outcomes.counts[:, ::-1] * is_second[:, None]
+    rng = seeds.generator(system)
+    clusters = outcomes.clusters
+    rate = win_rate(counts, tie=1, clusters=clusters, rng=rng, replicates=replicates)
+    involved = scores.select((scores.first == system) | (scores.second == system))
+    score = np.where(involved.first == system, involved.value, 1 - involved.value)
+    return two_way_mean(score > 0, involved.instance, involved.rater, narrow=rate)
+
+
+def ranks_by_overlap(rates: Estimates) -> dict[str, int]:
+    """Return the ranks of the systems that have an interval."""
+    return {name: rank for name, rank in shared_ranks(rates).items() if rank is not None}

@@ -1,0 +1,113 @@
+"""Human ratings of two systems, by unit and one by one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiebreak.errors import InvalidInput
+from tiebreak.report.criterion import Criterion
+from tiebreak.stats import outcome_counts
+
+NO_SYSTEMS = "The ratings of this criterion do not compare systems."
+
+
+class SystemNames(TypedDict):
+    """The names of the two systems that each unit compares."""
+
+    system_a: Sequence[str]
+    system_b: Sequence[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Units that compare two different systems, with the wins, ties and losses of the first.
+
+    The first system of a unit is the one that is first in alphabetical order. `counts` has the shape
+    (units, 3), and `clusters` the instance of each unit.
+    """
+
+    first: NDArray[np.str_]
+    second: NDArray[np.str_]
+    counts: NDArray[np.int64]
+    clusters: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, criterion: Criterion) -> "Outcomes":
+        """Return the human ratings. Raises `InvalidInput` if they compare no systems."""
+        if criterion.scale.kind != "preference":
+            raise InvalidInput("no_systems", NO_SYSTEMS)
+        a, b = (criterion.of_units(name).astype(str) for name in ("system_a", "system_b"))
+        compared = (a != "") & (b != "") & (a != b)
+        if not compared.any():
+            raise InvalidInput("no_systems", NO_SYSTEMS)
+        a, b = a[compared], b[compared]
+        counts = outcome_counts(criterion.humans[compared], criterion.labels)
+        return cls(
+            np.where(a < b, a, b),
+            np.where(a < b, b, a),
+            np.where((a < b)[:, None], counts, counts[:, ::-1]),
+            criterion.clusters[compared],
+        )
+
+    @staticmethod
+    def has_any(criterion: Criterion) -> bool:
+        """Return whether any unit compares two different systems."""
+        a, b = (criterion.of_units(name).astype(str) for name in ("system_a", "system_b"))
+        return bool(((a != "") & (b != "") & (a != b)).any())
+
+    @property
+    def names(self) -> SystemNames:
+        return {"system_a": self.first.tolist(), "system_b": self.second.tolist()}
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs of systems, in alphabetical order."""
+        return sorted({*zip(self.first.tolist(), self.second.tolist(), strict=True)})
+
+    def units_of(self, pair: tuple[str, str]) -> NDArray[np.int64]:
+        """Return the rated units that compare two systems."""
+        compared = (self.first == pair[0]) & (self.second == pair[1])
+        return np.flatnonzero(compared & self.counts.any(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Human ratings of pairs of systems one by one: 1, ½ or 0 if the first wins, ties or loses.
+
+    The first system is the one that is first in alphabetical order. `first` and `second` are the
+    systems of each rating, `instance` and `rater` codes.
+    """
+
+    first: NDArray[np.str_]
+    second: NDArray[np.str_]
+    value: NDArray[np.float64]
+    instance: NDArray[np.int64]
+    rater: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, criterion: Criterion) -> "Scores":
+        a, b = (criterion.of_units(name).astype(str) for name in ("system_a", "system_b"))
+        sign = np.sign(criterion.strength)  # NaN for "both bad"
+        compared = ((a != "") & (b != "") & (a != b))[criterion.unit]
+        kept = criterion.is_human & ~np.isnan(sign) & compared
+        unit = criterion.unit[kept]
+        _, rater = np.unique(criterion.rows["rater"][kept].astype(str), return_inverse=True)
+        is_first = a[unit] < b[unit]
+        of_a = (1 - sign[kept]) / 2
+        return cls(
+            np.where(is_first, a[unit], b[unit]),
+            np.where(is_first, b[unit], a[unit]),
+            np.where(is_first, of_a, 1 - of_a),
+            criterion.clusters[unit],
+            rater.astype(np.int64),
+        )
+
+    def of_pair(self, pair: tuple[str, str]) -> "Scores":
+        kept = (self.first == pair[0]) & (self.second == pair[1])
+        return self.select(kept)
+
+    def select(self, kept: NDArray[np.bool_]) -> "Scores":
+        return Scores(*(column[kept] for column in vars(self).values()))

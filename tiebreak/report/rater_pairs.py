@@ -1,0 +1,124 @@
+"""Agreement of annotators two by two, and α without each of them."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tiebreak.errors import InvalidInput
+from tiebreak.report.criterion import Codes, Criterion
+from tiebreak.report.generators import Seeds
+from tiebreak.report.model import PairwiseAgreementSection, RaterPair
+from tiebreak.stats import Estimate, Influence, cohen_kappa, drop_one_influence, pairwise_agreement
+
+# The share of equal labels on fewer common units says next to nothing about two annotators.
+MIN_SHARED = 10
+MAX_LISTED = 50
+MAX_REPLICATES = 1_000
+MAX_CELLS = 50_000_000
+MAX_WITH_INTERVALS = 100
+MIN_RATERS = 3
+NO_PAIR = f"No two annotators rated {MIN_SHARED} common items."
+TOO_MANY = (
+    "There are too many annotators and labels to compare all pairs of annotators. Filter the ratings"
+    " first."
+)
+TOO_FEW = "Leaving out an annotator needs at least three annotators who gave a label."
+
+
+@dataclass(frozen=True, eq=False)
+class _Human:
+    """Ratings of humans that have a label, as codes, and the names of the raters."""
+
+    unit: Codes
+    rater: Codes
+    label: Codes
+    names: list[str]
+
+    @classmethod
+    def of(cls, criterion: Criterion) -> "_Human":
+        used = criterion.is_human & (criterion.label >= 0)
+        names, rater = np.unique(criterion.rows["rater"][used].astype(str), return_inverse=True)
+        return cls(
+            criterion.unit[used], rater.astype(np.int64), criterion.label[used], names.tolist()
+        )
+
+    def labels_of(self, rater: int, n_units: int) -> Codes:
+        """Return the label that a rater gave each unit, or −1."""
+        labels = np.full(n_units, -1, dtype=np.int64)
+        mask = self.rater == rater
+        labels[self.unit[mask]] = self.label[mask]
+        return labels
+
+
+def pairwise_agreement_section(
+    criterion: Criterion, seeds: Seeds, replicates: int
+) -> PairwiseAgreementSection:
+    """Return the pairs of annotators with the least agreement."""
+    human = _Human.of(criterion)
+    raters, labels = len(human.names), len(criterion.labels)
+    if raters**2 * max(labels, 1) > MAX_CELLS:
+        raise InvalidInput("too_many", TOO_MANY)
+    if raters < 2:
+        return PairwiseAgreementSection(0, 0, math.nan, (), NO_PAIR)
+    pairs = pairwise_agreement(
+        human.unit,
+        human.rater,
+        human.label,
+        n_units=criterion.n_units,
+        n_raters=raters,
+        n_labels=labels,
+    )
+    first, second = np.triu_indices(raters, 1)
+    shared, agreement = pairs.shared[first, second], pairs.agreement[first, second]
+    usable = np.flatnonzero(shared >= MIN_SHARED)
+    few_shared = int(((shared > 0) & (shared < MIN_SHARED)).sum())
+    if not len(usable):
+        return PairwiseAgreementSection(0, few_shared, math.nan, (), NO_PAIR)
+    lowest = usable[np.argsort(agreement[usable], kind="stable")][:MAX_LISTED]
+    listed = tuple(
+        RaterPair(
+            (human.names[first[k]], human.names[second[k]]),
+            int(shared[k]),
+            float(agreement[k]),
+            _kappa(criterion, human, (int(first[k]), int(second[k])), seeds, replicates),
+        )
+        for k in lowest.tolist()
+    )
+    median = float(np.median(agreement[usable]))
+    return PairwiseAgreementSection(len(usable), few_shared, median, listed)
+
+
+def _kappa(
+    criterion: Criterion, human: _Human, pair: tuple[int, int], seeds: Seeds, replicates: int
+) -> Estimate:
+    return cohen_kappa(
+        human.labels_of(pair[0], criterion.n_units),
+        human.labels_of(pair[1], criterion.n_units),
+        n_labels=len(criterion.labels),
+        clusters=criterion.clusters,
+        rng=seeds.generator(*(human.names[code] for code in pair)),
+        replicates=min(replicates, MAX_REPLICATES),
+    )
+
+
+def drop_one_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Influence]:
+    """Return α without each annotator, with intervals if there are few enough annotators."""
+    human = _Human.of(criterion)
+    if len(human.names) < MIN_RATERS:
+        raise InvalidInput("too_few", TOO_FEW)
+    has_intervals = replicates and len(human.names) <= MAX_WITH_INTERVALS
+    influences = drop_one_influence(
+        human.unit,
+        human.rater,
+        human.label,
+        n_units=criterion.n_units,
+        n_raters=len(human.names),
+        n_labels=len(criterion.labels),
+        level=criterion.scale.level,
+        values=criterion.values,
+        clusters=criterion.clusters,
+        rng=seeds.generator() if has_intervals else None,
+        replicates=min(replicates, MAX_REPLICATES),
+    )
+    return dict(zip(human.names, influences, strict=True))

@@ -1,0 +1,13 @@
+"""Whether the systems can be put in one order."""
+
+from tiebreak.report.criterion import Criterion
+from tiebreak.report.model import BradleyTerryFit, TransitivitySection
+from tiebreak.report.outcomes import Outcomes
+from tiebreak.stats import bradley_terry_fit, cyclic_triads
+
+
+def transitivity_section(criterion: Criterion) -> TransitivitySection:
+    outcomes = Outcomes.of(criterion)
+    triads = cyclic_triads(outcomes.counts, **outcomes.names)
+    fit = bradley_terry_fit(outcomes.counts, **outcomes.names, clusters=outcomes.clusters)
+    return TransitivitySection(triads, BradleyTerryFit(**vars(fit)))
