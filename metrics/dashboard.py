@@ -137,6 +137,7 @@ PARTS = {
     "systems": "Win rates and rankings",
     "selection": "Instance selection",
     "bias": "Position and length bias",
+    "alternative_annotator_test": "Alternative annotator test",
 }
 
 

@@ -10,6 +10,7 @@ from django.core.paginator import Paginator
 
 from annotation.filters import Filter, ratings_in
 from annotation.models.rating import RatingQuerySet
+from metrics.annotator_tests import annotator_tests
 from metrics.contested import MAX_LISTED, PER_PAGE, contested_units, search_contested
 from metrics.figures.agreement import agreement_figure, machine_figures
 from metrics.figures.bias import bias_figure
@@ -103,6 +104,10 @@ def _machines(shown: Shown) -> list[Figure]:
     return [*machine_figures(shown.about), *perception_figures(shown.about)]
 
 
+def _annotator_tests(shown: Shown) -> dict[str, Any]:
+    return {"tests": annotator_tests(shown.about, states_findings=not shown.chosen)}
+
+
 def _raters(shown: Shown) -> list[Figure]:
     rater = shown.query.get("rater", "")
     return [
@@ -181,6 +186,7 @@ TABS = (
         "Machine raters",
         "On which items does a machine rater agree with annotators as they agree with each other?",
         _machines,
+        _annotator_tests,
     ),
     Tab(
         "raters",

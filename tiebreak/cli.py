@@ -21,6 +21,7 @@ from tiebreak.formats.readers import convert as read_published
 from tiebreak.report import Report, build_report, read_source
 from tiebreak.report.build import REPLICATES
 from tiebreak.report.reading import Source
+from tiebreak.stats.alternative_annotators import EPSILON
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,13 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
     parser.add_argument(
         "--unparsed", metavar="LABEL", help="label for unparsed machine answers, such as tie"
     )
+    parser.add_argument(
+        "--epsilon",
+        type=float,
+        default=EPSILON,
+        help="how much less often than an annotator a machine may be the better one, in the"
+        f" alternative annotator test; {EPSILON} by default",
+    )
     _add_json_option(parser)
 
 
@@ -88,6 +96,9 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
     """Read a source with ``read``, and write its report."""
     if options.replicates < 0:
         sentence = f"--replicates must be 0 or more; it is {options.replicates}."
+        raise DomainError("bad_option", sentence, status=400)
+    if not 0 <= options.epsilon <= 1:
+        sentence = f"--epsilon must be between 0 and 1; it is {options.epsilon}."
         raise DomainError("bad_option", sentence, status=400)
     scales = _scales(options.scale)
     with _as_domain_errors(options.out):
@@ -100,6 +111,7 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
             unparsed=options.unparsed,
             source=source.origin,
             order=source.order,
+            epsilon=options.epsilon,
         )
         _check_declared(scales, report)
         with atomic_path(options.out) as temporary:

@@ -9,6 +9,7 @@ import numpy as np
 from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
 from tiebreak.formats.ratings import canonical_digest
+from tiebreak.report.alternative_annotators import alternative_annotator_section
 from tiebreak.report.bias import bias_section
 from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.dawid_skene import dawid_skene_section
@@ -22,6 +23,8 @@ from tiebreak.report.selection import drawn_units, selection_section
 from tiebreak.report.sets import sets_section
 from tiebreak.report.strata import no_strata, strata_section
 from tiebreak.report.systems import systems_section
+from tiebreak.stats.alternative_annotators import EPSILON
+from tiebreak.stats.validation import check_share
 
 REPLICATES = 10_000
 NO_LABEL = "No label of this criterion could be parsed."
@@ -39,6 +42,7 @@ def build_report(
     unparsed: str | None = None,
     source: Origin | None = None,
     order: Sequence[str] = (),
+    epsilon: float = EPSILON,
 ) -> Report:
     """Build the report of a table of ratings.
 
@@ -59,6 +63,9 @@ def build_report(
         Origin of the ratings. By default, it is a file with these rows.
     order : sequence of str, optional
         Criteria in the order in which they are shown. Others follow in the table's order.
+    epsilon : float, default 0.1
+        How much less often than an annotator a machine may be the better one in the alternative
+        annotator test, from 0 to 1.
 
     Returns
     -------
@@ -70,6 +77,8 @@ def build_report(
     ------
     FormatError
         If a label is not on its scale. The message lists the lines.
+    InvalidInput
+        If ``epsilon`` is not between 0 and 1.
 
     See Also
     --------
@@ -83,6 +92,7 @@ def build_report(
     >>> report.criteria["preference"].votes
     {'-1': 0, '0': 0, '1': 2}
     """
+    check_share(epsilon, name="epsilon")
     used = table.select(table.is_counted)
     digest = canonical_digest(table)
     criteria, unknown = read_criteria(table, scales or {}, unparsed, order)
@@ -96,14 +106,14 @@ def build_report(
         ),
         simulated=bool(np.any(used["simulated"])),
         criteria_order=tuple(criterion.name for criterion in criteria),
-        criteria={c.name: _section(c, seed, replicates) for c in criteria},
+        criteria={c.name: _section(c, seed, replicates, epsilon) for c in criteria},
         problems=unknown,
     )
 
 
-def _section(criterion: Criterion, seed: int, replicates: int) -> CriterionSection:
+def _section(criterion: Criterion, seed: int, replicates: int, epsilon: float) -> CriterionSection:
     scale, seeds = criterion.scale, Seeds(seed, (criterion.name,))
-    parts, problems = _parts(criterion, seeds, replicates)
+    parts, problems = _parts(criterion, seeds, replicates, epsilon)
     is_human, is_parsed = criterion.is_human, ~criterion.is_unparsed
     return CriterionSection(
         scale=scale.spec,
@@ -122,7 +132,7 @@ def _section(criterion: Criterion, seed: int, replicates: int) -> CriterionSecti
 
 
 def _parts(
-    criterion: Criterion, seeds: Seeds, replicates: int
+    criterion: Criterion, seeds: Seeds, replicates: int, epsilon: float
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the parts that could be computed, and reasons by name for those that could not.
 
@@ -131,7 +141,7 @@ def _parts(
     """
     parts: dict[str, Any] = {}
     problems: dict[str, str] = {}
-    for name, make in _makers(criterion, seeds, replicates).items():
+    for name, make in _makers(criterion, seeds, replicates, epsilon).items():
         try:
             parts[name] = make()
         except InvalidInput as error:  # the ratings do not allow this statistic
@@ -150,7 +160,9 @@ def _parts(
     return empty | parts, problems
 
 
-def _makers(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Callable[[], Any]]:
+def _makers(
+    criterion: Criterion, seeds: Seeds, replicates: int, epsilon: float
+) -> dict[str, Callable[[], Any]]:
     """Return the functions that compute the parts of a criterion's section, by name."""
     below = seeds.below
     makers: dict[str, Callable[[], Any]] = {
@@ -164,6 +176,7 @@ def _makers(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Ca
             "strata": lambda: strata_section(criterion, seeds, replicates),
             "perception": lambda: perception_section(criterion),
             "perception_by_systems": lambda: perception_by_systems(criterion),
+            "alternative_annotator_test": lambda: alternative_annotator_section(criterion, epsilon),
             "dawid_skene": lambda: dawid_skene_section(criterion),
         }
     if criterion.scale.kind == "preference":

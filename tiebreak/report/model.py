@@ -9,7 +9,13 @@ from typing import Annotated, Any, Literal, Self
 
 from tiebreak.report.serialization import from_json, to_json
 from tiebreak.scales import Label, Level
-from tiebreak.stats import Agreement, Classification, Estimate, HumanMachine
+from tiebreak.stats import (
+    Agreement,
+    AlternativeAnnotatorTest,
+    Classification,
+    Estimate,
+    HumanMachine,
+)
 from tiebreak.stats.rating_sets import RatingSetSummary, SeparabilityRange
 
 REPORT_VERSION = 1
@@ -237,6 +243,15 @@ class DawidSkeneSection:
 
 
 @dataclass(frozen=True)
+class AnnotatorTestSection(AlternativeAnnotatorTest):
+    """Result of the alternative annotator test for one machine; it speaks of these annotators only."""
+
+    epsilon: Proportion
+    winning_rate: ProportionOrNaN
+    advantage_probability: ProportionOrNaN
+
+
+@dataclass(frozen=True)
 class RaterSets(RatingSetSummary):
     """Means over complete rating sets, overall and by separability.
 
@@ -435,6 +450,8 @@ class CriterionSection:
         Ratings of each rater.
     self_consistency : SelfConsistencySection, optional
         Planned repeats that were answered alike.
+    alternative_annotator_test : dict of str to AnnotatorTestSection, optional
+        For each machine, whether it may replace one of these annotators.
     dawid_skene : DawidSkeneSection, optional
         Estimates of each human's probability of each label, given the true label.
     rating_sets : RatingSetsSection, optional
@@ -464,6 +481,7 @@ class CriterionSection:
     perception_by_systems: dict[str, tuple[PerceptionBin, ...]]
     raters: dict[str, RaterSection]
     self_consistency: SelfConsistencySection | None = None
+    alternative_annotator_test: dict[str, AnnotatorTestSection] | None = None
     dawid_skene: DawidSkeneSection | None = None
     rating_sets: RatingSetsSection | None = None
     systems: SystemsSection | None = None

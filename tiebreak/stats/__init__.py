@@ -46,6 +46,9 @@ classification        accuracy, precision, recall and F1 of the machine
 HumanMachine          what `human_machine` and its relatives return
 Classification        what `classification` returns
 
+alternative_annotator_test  whether the machine may replace an annotator
+AlternativeAnnotatorTest    what `alternative_annotator_test` returns
+
 Rankings of systems
 ===================
 outcome_counts     counts on a preference scale, converted to wins of A, ties and wins of B
@@ -158,6 +161,10 @@ from tiebreak.stats.agreement import (
     krippendorff_alpha,
     percentage_agreement,
     randolph_kappa,
+)
+from tiebreak.stats.alternative_annotators import (
+    AlternativeAnnotatorTest,
+    alternative_annotator_test,
 )
 from tiebreak.stats.bias import length_bias, position_bias
 from tiebreak.stats.bootstrap import generator_for
@@ -279,6 +286,8 @@ __all__ = [  # noqa: RUF022
     "classification",
     "HumanMachine",
     "Classification",
+    "alternative_annotator_test",
+    "AlternativeAnnotatorTest",
     # Rankings of systems
     "outcome_counts",
     "win_rate",
