@@ -173,3 +173,12 @@ def test_bad_options_are_refused_by_name(options, code, name):
 def test_a_rater_rates_a_unit_once():
     with refused("rated_twice"):
         alternative_annotator_test([0, 0], [0, 0], [0, 1], [[1, 0]])
+
+
+def test_equal_distances_are_equal_whatever_their_digits():
+    """The machine's 0.5 is as far from 0.3 as the first annotator's 0.1, but not in binary digits."""
+    labels = np.tile([0.0, 1.0], (40, 1))
+    test = alternative_annotator_test(
+        *long(labels), counts(np.full(40, 2), 3), level="interval", values=[0.1, 0.3, 0.5]
+    )
+    assert test.advantage_probability == 0.5  # always as good as the first, never as the second
