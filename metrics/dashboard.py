@@ -137,6 +137,7 @@ PARTS = {
     "systems": "Win rates and rankings",
     "selection": "Instance selection",
     "bias": "Position and length bias",
+    "chance_corrected": "Other coefficients of agreement",
     "alternative_annotator_test": "Alternative annotator test",
 }
 

@@ -11,6 +11,7 @@ from django.core.paginator import Paginator
 from annotation.filters import Filter, ratings_in
 from annotation.models.rating import RatingQuerySet
 from metrics.annotator_tests import annotator_tests
+from metrics.coefficients import coefficients
 from metrics.contested import MAX_LISTED, PER_PAGE, contested_units, search_contested
 from metrics.figures.agreement import agreement_figure, machine_figures
 from metrics.figures.bias import bias_figure
@@ -85,6 +86,10 @@ class Tab:
 
 def _agreement(shown: Shown) -> list[Figure]:
     return [agreement_figure(shown.about)]
+
+
+def _coefficients(shown: Shown) -> dict[str, Any]:
+    return {"coefficients": coefficients(shown.about, states_findings=not shown.chosen)}
 
 
 def _consistency(shown: Shown) -> list[Figure]:
@@ -166,6 +171,7 @@ TABS = (
         "Agreement",
         "Can the labels be trusted, and on which kinds of items do annotators disagree?",
         _agreement,
+        _coefficients,
     ),
     Tab(
         "consistency",

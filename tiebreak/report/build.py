@@ -11,6 +11,7 @@ from tiebreak.formats import RatingTable
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.report.alternative_annotators import alternative_annotator_section
 from tiebreak.report.bias import bias_section
+from tiebreak.report.chance_corrected import chance_corrected_section
 from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.dawid_skene import dawid_skene_section
 from tiebreak.report.generators import Seeds
@@ -176,6 +177,9 @@ def _makers(
             "strata": lambda: strata_section(criterion, seeds, replicates),
             "perception": lambda: perception_section(criterion),
             "perception_by_systems": lambda: perception_by_systems(criterion),
+            "chance_corrected": lambda: chance_corrected_section(
+                criterion, below("chance_corrected"), replicates
+            ),
             "alternative_annotator_test": lambda: alternative_annotator_section(criterion, epsilon),
             "dawid_skene": lambda: dawid_skene_section(criterion),
         }
