@@ -153,6 +153,8 @@ PARTS = {
     "planning": "Variance components",
     "transitivity": "One order of the systems",
     "fatigue": "Changes over an annotator's items",
+    "chance_corrected": "Other coefficients of agreement",
+    "alternative_annotator_test": "Alternative annotator test",
 }
 
 

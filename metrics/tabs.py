@@ -10,6 +10,8 @@ from django.core.paginator import Paginator
 
 from annotation.filters import Filter, ratings_in
 from annotation.models.rating import RatingQuerySet
+from metrics.annotator_tests import annotator_tests
+from metrics.coefficients import coefficients
 from metrics.contested import MAX_LISTED, PER_PAGE, contested_units, search_contested
 from metrics.figures.agreement import agreement_figure, machine_figures
 from metrics.figures.bias import bias_figure
@@ -90,6 +92,10 @@ def _agreement(shown: Shown) -> list[Figure]:
     return [agreement_figure(shown.about)]
 
 
+def _coefficients(shown: Shown) -> dict[str, Any]:
+    return {"coefficients": coefficients(shown.about, states_findings=not shown.chosen)}
+
+
 def _consistency(shown: Shown) -> list[Figure]:
     about = shown.about
     return [consistency_figure(about), set_shares_figure(about), strength_figure(about)]
@@ -112,6 +118,10 @@ def _order(about: CriterionSection) -> list[Figure]:
 
 def _machines(shown: Shown) -> list[Figure]:
     return [*machine_figures(shown.about), *perception_figures(shown.about)]
+
+
+def _annotator_tests(shown: Shown) -> dict[str, Any]:
+    return {"tests": annotator_tests(shown.about, states_findings=not shown.chosen)}
 
 
 def _raters(shown: Shown) -> list[Figure]:
@@ -177,6 +187,7 @@ TABS = (
         "Agreement",
         "Can the labels be trusted, and on which kinds of items do annotators disagree?",
         _agreement,
+        _coefficients,
     ),
     Tab(
         "consistency",
@@ -197,6 +208,7 @@ TABS = (
         "Machine raters",
         "On which items does a machine rater agree with annotators as they agree with each other?",
         _machines,
+        _annotator_tests,
     ),
     Tab(
         "raters",

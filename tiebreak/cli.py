@@ -25,6 +25,7 @@ from tiebreak.report.build import REPLICATES
 from tiebreak.report.model import OPTIONAL_SECTIONS
 from tiebreak.report.on_request import ON_REQUEST
 from tiebreak.report.reading import Source
+from tiebreak.stats.alternative_annotators import EPSILON
 
 MAX_LISTED = 100
 ALL_SECTIONS = "all"
@@ -97,6 +98,13 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
         help="also compute this section, which takes long: "
         f"{', '.join(sorted(ON_REQUEST))}, or {ALL_SECTIONS}; may be repeated",
     )
+    parser.add_argument(
+        "--epsilon",
+        type=float,
+        default=EPSILON,
+        help="how much less often than an annotator a machine may be the better one, in the"
+        f" alternative annotator test; {EPSILON} by default",
+    )
     _add_json_option(parser)
 
 
@@ -104,6 +112,9 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
     """Read a source with ``read``, and write its report."""
     if options.replicates < 0:
         sentence = f"--replicates must be 0 or more; it is {options.replicates}."
+        raise DomainError("bad_option", sentence, status=400)
+    if not 0 <= options.epsilon <= 1:
+        sentence = f"--epsilon must be between 0 and 1; it is {options.epsilon}."
         raise DomainError("bad_option", sentence, status=400)
     scales = _scales(options.scale)
     with _as_domain_errors(options.out):
@@ -118,6 +129,7 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
             order=source.order,
             plan=source.plan,
             sections=_sections(options.section),
+            epsilon=options.epsilon,
         )
         _check_declared(scales, report)
         with atomic_path(options.out) as temporary:

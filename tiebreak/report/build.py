@@ -10,7 +10,9 @@ import numpy as np
 from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
 from tiebreak.formats.ratings import canonical_digest
+from tiebreak.report.alternative_annotators import alternative_annotator_section
 from tiebreak.report.bias import bias_section
+from tiebreak.report.chance_corrected import chance_corrected_section
 from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.dawid_skene import dawid_skene_section
 from tiebreak.report.design_weights import drawn_units
@@ -37,6 +39,8 @@ from tiebreak.report.sets import sets_section
 from tiebreak.report.strata import no_strata, strata_section
 from tiebreak.report.systems import systems_section
 from tiebreak.report.transitivity import transitivity_section
+from tiebreak.stats.alternative_annotators import EPSILON
+from tiebreak.stats.validation import check_share
 
 REPLICATES = 10_000
 NO_LABEL = "No label of this criterion could be parsed."
@@ -56,6 +60,7 @@ def build_report(
     order: Sequence[str] = (),
     plan: AnalysisPlan | None = None,
     sections: Collection[str] = (),
+    epsilon: float = EPSILON,
 ) -> Report:
     """Build the report of a table of ratings.
 
@@ -81,6 +86,9 @@ def build_report(
     sections : collection of str, optional
         Sections that take long to compute and are left out otherwise: ``drop_one_influence``,
         ``mean_correlations``, ``paired_tests``, ``pairwise_agreement`` and ``robustness``.
+    epsilon : float, default 0.1
+        How much less often than an annotator a machine may be the better one in the alternative
+        annotator test, from 0 to 1.
 
     Returns
     -------
@@ -93,7 +101,7 @@ def build_report(
     FormatError
         If a label is not on its scale. The message lists the lines.
     InvalidInput
-        If there is no such section to ask for.
+        If there is no such section to ask for, or ``epsilon`` is not between 0 and 1.
 
     See Also
     --------
@@ -108,11 +116,13 @@ def build_report(
     {'-1': 0, '0': 0, '1': 2}
     """
     check_sections(sections)
+    check_share(epsilon, name="epsilon")
     used = table.select(table.is_counted)
     digest = canonical_digest(table)
     order = in_planned_order(order, plan)
     criteria, unknown = read_criteria(table, scales or {}, unparsed, order)
     preferences = sum(criterion.scale.kind == "preference" for criterion in criteria)
+    options = _Options(seed, replicates, sections, epsilon, preferences)
     origin = source or Origin("file", digest)
     return Report(
         report_version=REPORT_VERSION,
@@ -123,7 +133,7 @@ def build_report(
         ),
         simulated=bool(np.any(used["simulated"])),
         criteria_order=tuple(criterion.name for criterion in criteria),
-        criteria={c.name: _section(c, seed, replicates, sections, preferences) for c in criteria},
+        criteria={c.name: _section(c, options) for c in criteria},
         problems=unrated(plan, [*(c.name for c in criteria), *unknown]) | unknown,
         plan=plan,
     )
@@ -159,17 +169,21 @@ def build_section(
     return section
 
 
-def _section(
-    criterion: Criterion,
-    seed: int,
-    replicates: int,
-    sections: Collection[str],
-    preferences: int,
-) -> CriterionSection:
-    """Return a criterion's section; ``preferences`` is the number of criteria with preferences."""
-    scale, seeds = criterion.scale, Seeds(seed, (criterion.name,))
-    makers = _makers(criterion, seeds, replicates, preferences)
-    makers |= makers_on_request(criterion, seeds, replicates, sections)
+@dataclass(frozen=True)
+class _Options:
+    """What all criteria of a report share; ``preferences`` is the number of those with preferences."""
+
+    seed: int
+    replicates: int
+    sections: Collection[str]
+    epsilon: float
+    preferences: int
+
+
+def _section(criterion: Criterion, options: _Options) -> CriterionSection:
+    scale, seeds = criterion.scale, Seeds(options.seed, (criterion.name,))
+    makers = _makers(criterion, seeds, options)
+    makers |= makers_on_request(criterion, seeds, options.replicates, options.sections)
     parts, problems = _parts(criterion, makers)
     is_human, is_parsed = criterion.is_human, ~criterion.is_unparsed
     return CriterionSection(
@@ -224,11 +238,9 @@ def _made(
     return parts, problems
 
 
-def _makers(
-    criterion: Criterion, seeds: Seeds, replicates: int, preferences: int
-) -> dict[str, Callable[[], Any]]:
+def _makers(criterion: Criterion, seeds: Seeds, options: _Options) -> dict[str, Callable[[], Any]]:
     """Return the functions that compute the parts of a criterion's section, by name."""
-    below = seeds.below
+    below, replicates = seeds.below, options.replicates
     makers: dict[str, Callable[[], Any]] = {
         "raters": lambda: raters_section(criterion),
         "self_consistency": lambda: self_consistency_section(
@@ -240,6 +252,12 @@ def _makers(
             "strata": lambda: strata_section(criterion, seeds, replicates),
             "perception": lambda: perception_section(criterion),
             "perception_by_systems": lambda: perception_by_systems(criterion),
+            "chance_corrected": lambda: chance_corrected_section(
+                criterion, below("chance_corrected"), replicates
+            ),
+            "alternative_annotator_test": lambda: alternative_annotator_section(
+                criterion, options.epsilon
+            ),
             "dawid_skene": lambda: dawid_skene_section(criterion),
             "fatigue": lambda: fatigue_section(criterion),
         }
@@ -247,7 +265,7 @@ def _makers(
         makers |= {
             "rating_sets": lambda: sets_section(criterion, below("rating_sets"), replicates),
             "systems": lambda: systems_section(
-                criterion, below("win_rate"), replicates, criteria=preferences
+                criterion, below("win_rate"), replicates, criteria=options.preferences
             ),
             "selection": lambda: selection_section(criterion),
             "bias": lambda: bias_section(criterion),

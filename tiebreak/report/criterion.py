@@ -76,7 +76,12 @@ class Criterion:
     @property
     def values(self) -> NDArray[np.float64] | None:
         """Labels as numbers, or None for levels of measurement that do not use numbers."""
-        if self.scale.level not in {"interval", "ratio"}:
+        return self.numbers if self.scale.level in {"interval", "ratio"} else None
+
+    @property
+    def numbers(self) -> NDArray[np.float64] | None:
+        """Labels as numbers, or None for labels without an order."""
+        if self.scale.level == "nominal":
             return None
         return np.array([float(label) for label in self.labels])
 

@@ -11,6 +11,7 @@ from tiebreak.report.serialization import from_json, to_json
 from tiebreak.scales import Label, Level
 from tiebreak.stats import (
     Agreement,
+    AlternativeAnnotatorTest,
     Classification,
     Estimate,
     HumanMachine,
@@ -242,6 +243,46 @@ class DawidSkeneSection:
     prior: Distribution
     raters: dict[str, DawidSkeneRater]
     reason: str | None = None
+
+
+@dataclass(frozen=True)
+class ChanceCorrectedSection:
+    """Further coefficients of agreement among humans, of all units together; they speak of these raters.
+
+    The coefficients of labels are listed by weights: `identity`, and for labels with an order also
+    `linear` and `quadratic`.
+
+    Attributes
+    ----------
+    gwet_ac : dict of str to Estimate
+        Gwet's AC1 (identity) and AC2.
+    brennan_prediger : dict of str to Estimate
+        Coefficient of Brennan and Prediger.
+    fleiss_kappa : dict of str to Estimate
+        Fleiss' κ, in which units with one rating enter the shares of labels.
+    conger_kappa : dict of str to Estimate
+        Conger's κ, which is Cohen's κ for more than two raters.
+    cohen_kappa : dict of str to Estimate
+        Cohen's κ, if there are exactly two raters.
+    intraclass_correlation : dict of str to Estimate
+        Intraclass correlations of single ratings: `1`, `A` (absolute agreement), `C` (consistency).
+    """
+
+    gwet_ac: Estimates
+    brennan_prediger: Estimates
+    fleiss_kappa: Estimates
+    conger_kappa: Estimates
+    cohen_kappa: Estimates
+    intraclass_correlation: Estimates
+
+
+@dataclass(frozen=True)
+class AnnotatorTestSection(AlternativeAnnotatorTest):
+    """Result of the alternative annotator test for one machine; it speaks of these annotators only."""
+
+    epsilon: Proportion
+    winning_rate: ProportionOrNaN
+    advantage_probability: ProportionOrNaN
 
 
 @dataclass(frozen=True)
@@ -826,6 +867,10 @@ class CriterionSection:
         Ratings of each rater.
     self_consistency : SelfConsistencySection, optional
         Planned repeats that were answered alike.
+    chance_corrected : ChanceCorrectedSection, optional
+        Further coefficients of agreement among humans, of all units together.
+    alternative_annotator_test : dict of str to AnnotatorTestSection, optional
+        For each machine, whether it may replace one of these annotators.
     dawid_skene : DawidSkeneSection, optional
         Estimates of each human's probability of each label, given the true label.
     rating_sets : RatingSetsSection, optional
@@ -873,6 +918,8 @@ class CriterionSection:
     perception_by_systems: dict[str, tuple[PerceptionBin, ...]]
     raters: dict[str, RaterSection]
     self_consistency: SelfConsistencySection | None = None
+    chance_corrected: ChanceCorrectedSection | None = None
+    alternative_annotator_test: dict[str, AnnotatorTestSection] | None = None
     dawid_skene: DawidSkeneSection | None = None
     rating_sets: RatingSetsSection | None = None
     systems: SystemsSection | None = None

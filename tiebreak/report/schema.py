@@ -120,10 +120,13 @@ def _reference(kind: Any, definitions: dict[str, Schema]) -> Schema:
 def _object(kind: Any, definitions: dict[str, Schema]) -> Schema:
     hints, described = get_type_hints(kind, include_extras=True), _descriptions(kind)
     summary = (inspect.getdoc(kind) or "").partition("\n\n")[0]
+    required = [field.name for field in fields(kind) if field.default is MISSING]
+    for name in required:
+        hints[name] = _with_null(hints[name])
     return {
         "description": _in_json(summary),
         "type": "object",
-        "required": [field.name for field in fields(kind) if field.default is MISSING],
+        "required": required,
         "properties": {
             field.name: {"description": described[field.name]}
             | _schema(hints[field.name], definitions)
@@ -131,6 +134,14 @@ def _object(kind: Any, definitions: dict[str, Schema]) -> Schema:
         },
         "additionalProperties": False,
     }
+
+
+def _with_null(hint: Any) -> Any:
+    """Return the type of a field without a default, which is written as null if it is None."""
+    parts = get_args(hint)
+    if get_origin(hint) is not types.UnionType or parts[1] is not types.NoneType:
+        return hint
+    return Annotated[parts[0], {"type": [SCALARS[parts[0]]["type"], "null"]}]
 
 
 def _descriptions(kind: type) -> dict[str, str]:

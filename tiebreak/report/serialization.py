@@ -1,12 +1,12 @@
 """Dataclasses as JSON, and back.
 
-A field that is None has no key, and NaN is null.
+A field that is None has no key if it has a default; otherwise, it is null. NaN is null.
 """
 
 import math
 import types
 from collections.abc import Callable, Hashable
-from dataclasses import is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -18,12 +18,22 @@ def to_json(value: Any) -> Any:
     if isinstance(value, Estimate):
         return value.as_json()
     if is_dataclass(value):
-        return {name: to_json(part) for name, part in vars(value).items() if part is not None}
+        required = _required(value.__class__)
+        return {
+            name: to_json(part)
+            for name, part in vars(value).items()
+            if part is not None or name in required
+        }
     if isinstance(value, dict):
         return {name: to_json(part) for name, part in value.items()}
     if isinstance(value, tuple | list):
         return [to_json(part) for part in value]
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+@cache
+def _required(kind: Any) -> frozenset[str]:
+    return frozenset(field.name for field in fields(kind) if field.default is MISSING)
 
 
 def from_json(kind: Any, data: Any) -> Any:

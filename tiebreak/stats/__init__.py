@@ -17,8 +17,14 @@ percentage_agreement  mean share of a unit's ratings that give its modal or medi
 randolph_kappa        Randolph's free-marginal κ
 fleiss_kappa          Fleiss' κ, for any number of ratings per unit
 cohen_kappa           Cohen's κ between two raters
+gwet_ac               Gwet's AC1 and AC2, which hold up where one label prevails
+brennan_prediger      agreement beyond that of equally probable labels, with weights
+weighted_cohen_kappa  Cohen's κ with linear or quadratic weights
+weighted_fleiss_kappa  Fleiss' κ with linear or quadratic weights
+conger_kappa          Cohen's κ for more than two raters, with weights
+intraclass_correlation  share of the variance of ratings that lies between units
 leave_one_out         probability that a rating equals the mode of the unit's other ratings
-agreement             all of these except Cohen's κ, from the same replicates
+agreement             α, percentage agreement, Randolph's and Fleiss' κ and leave-one-out together
 Agreement             what `agreement` returns
 
 Single raters
@@ -45,6 +51,9 @@ jensen_shannon        Jensen–Shannon distance or divergence of two distributio
 classification        accuracy, precision, recall and F1 of the machine
 HumanMachine          what `human_machine` and its relatives return
 Classification        what `classification` returns
+
+alternative_annotator_test  whether the machine may replace an annotator
+AlternativeAnnotatorTest    what `alternative_annotator_test` returns
 
 Rankings of systems
 ===================
@@ -172,9 +181,14 @@ from tiebreak.stats.agreement import (
     percentage_agreement,
     randolph_kappa,
 )
+from tiebreak.stats.alternative_annotators import (
+    AlternativeAnnotatorTest,
+    alternative_annotator_test,
+)
 from tiebreak.stats.bias import length_bias, position_bias
 from tiebreak.stats.bootstrap import generator_for
 from tiebreak.stats.bradley_terry import BradleyTerry, bradley_terry
+from tiebreak.stats.chance_corrected import brennan_prediger, gwet_ac, weighted_fleiss_kappa
 from tiebreak.stats.classification import Classification
 from tiebreak.stats.confidence_sequences import (
     ConfidenceSequence,
@@ -207,6 +221,7 @@ from tiebreak.stats.human_machine import (
     rank_correlation,
     single_human_machine,
 )
+from tiebreak.stats.intraclass import intraclass_correlation
 from tiebreak.stats.jensen_shannon import jensen_shannon
 from tiebreak.stats.leave_one_out import leave_one_out
 from tiebreak.stats.paired_tests import PValueCurve, p_value_curve, paired_t_test, permutation_test
@@ -270,6 +285,7 @@ from tiebreak.stats.strata import (
 )
 from tiebreak.stats.transitivity import ModelFit, Triads, bradley_terry_fit, cyclic_triads
 from tiebreak.stats.two_way import two_way_interval, two_way_mean
+from tiebreak.stats.weighted_kappa import conger_kappa, weighted_cohen_kappa
 
 # Sorted by topic, like the list in the docstring, and not alphabetically.
 __all__ = [  # noqa: RUF022
@@ -279,6 +295,12 @@ __all__ = [  # noqa: RUF022
     "randolph_kappa",
     "fleiss_kappa",
     "cohen_kappa",
+    "gwet_ac",
+    "brennan_prediger",
+    "weighted_cohen_kappa",
+    "weighted_fleiss_kappa",
+    "conger_kappa",
+    "intraclass_correlation",
     "leave_one_out",
     "agreement",
     "agreement_contributions",
@@ -304,6 +326,8 @@ __all__ = [  # noqa: RUF022
     "classification",
     "HumanMachine",
     "Classification",
+    "alternative_annotator_test",
+    "AlternativeAnnotatorTest",
     # Rankings of systems
     "outcome_counts",
     "win_rate",

@@ -37,7 +37,13 @@ from tiebreak.stats.rank_correlations import (
     medians_statistic,
 )
 from tiebreak.stats.results import NAN, Estimate
-from tiebreak.stats.validation import FloatArray, IntArray, as_counts, check_choice
+from tiebreak.stats.validation import (
+    FloatArray,
+    IntArray,
+    as_counts,
+    as_unparsed,
+    check_choice,
+)
 
 NO_ORDER = "The labels have no order, so a rank correlation is undefined."
 AMONG_HUMANS, AGAINST_MACHINE = "Among humans", "Humans against the machine"
@@ -123,15 +129,7 @@ class Comparison:
                 "humans and machine must have the same shape, because they count the same units"
                 f" and labels; their shapes are {left.shape} and {right.shape}.",
             )
-        n_unparsed = (
-            np.zeros(len(left), dtype=np.int64) if unparsed is None else np.asarray(unparsed)
-        )
-        if n_unparsed.shape != (len(left),):
-            raise InvalidInput(
-                "wrong_length",
-                f"unparsed must have one number for each of the {len(left)} units; its shape is"
-                f" {n_unparsed.shape}.",
-            )
+        n_unparsed = as_unparsed(unparsed, len(left))
         code = np.zeros_like(n_unparsed) if split is None else split
         joint = np.column_stack([left, right, n_unparsed, code])
         return cls(Patterns.of(joint, clusters=clusters), left.shape[1])

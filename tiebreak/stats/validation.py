@@ -133,6 +133,18 @@ def as_values(values: npt.ArrayLike | None, *, labels: int) -> FloatArray:
     return array
 
 
+def as_unparsed(unparsed: npt.ArrayLike | None, units: int) -> IntArray:
+    """Return the number of each unit's answers that could not be read; 0 by default."""
+    numbers = np.zeros(units, dtype=np.int64) if unparsed is None else np.asarray(unparsed)
+    if numbers.shape != (units,):
+        raise InvalidInput(
+            "wrong_length",
+            f"unparsed must have one number for each of the {units} units; its shape is"
+            f" {numbers.shape}.",
+        )
+    return numbers
+
+
 def check_same_length(**vectors: npt.NDArray[np.generic]) -> None:
     """Raise an error unless all vectors have the same length."""
     lengths = {name: len(vector) for name, vector in vectors.items()}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tiebreak.formats import FormatError
 from tiebreak.formats.readers.alpacaeval import read_alpacaeval
+from tiebreak.formats.readers.alttest import read_alttest
 from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.readers.labelstudio import read_labelstudio
 from tiebreak.formats.readers.llmbar import read_llmbar
@@ -34,6 +35,7 @@ Reader = Callable[[Sequence[Path], tuple[str, str] | None], Converted]
 
 READERS: dict[str, Reader] = {
     "alpacaeval": read_alpacaeval,
+    "alttest": read_alttest,
     "labelstudio": read_labelstudio,
     "llmbar": read_llmbar,
     "lmarena": read_lmarena,

@@ -7,6 +7,7 @@ from tests.paths import GOLDEN
 MADE_UP = Path(__file__).parent / "made_up"
 FOLDERS = {
     "alpacaeval": MADE_UP / "alpacaeval",
+    "alttest": MADE_UP / "alttest",
     "labelstudio": MADE_UP / "labelstudio",
     "lmarena": MADE_UP / "lmarena",
     "llmbar": MADE_UP / "llmbar",

@@ -1,0 +1,184 @@
+"""The alternative annotator test: against the procedure written out, and at its edges."""
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from tests.refusals import refused
+from tiebreak.stats import alternative_annotator_test
+from tiebreak.stats.alternative_annotators import TOO_FEW_INSTANCES
+
+
+def by_hand(table, answers, *, epsilon, score, instance_of=None, least=30):
+    """Perform the test rating by rating on a table (units × raters, NaN if missing)."""
+    instances = instance_of or range(len(table))
+    p_values, advantages = [], []
+    for rater in range(table.shape[1]):
+        won, difference = {}, {}
+        for unit, labels in enumerate(table):
+            others = np.delete(labels, rater)
+            others = others[~np.isnan(others)]
+            if np.isnan(labels[rater]) or not len(others):
+                continue
+            human, machine = score(labels[rater], others), score(answers[unit], others)
+            won.setdefault(instances[unit], []).append(machine >= human)
+            difference.setdefault(instances[unit], []).append(
+                float(human >= machine) - float(machine >= human)
+            )
+        if len(won) >= least:
+            means = [np.mean(values) for values in difference.values()]
+            p_values.append(scipy.stats.ttest_1samp(means, epsilon, alternative="less").pvalue)
+            advantages.append(np.mean([np.mean(values) for values in won.values()]))
+    m = len(p_values)
+    thresholds = 0.05 * np.arange(1, m + 1) / m / sum(1 / k for k in range(1, m + 1))
+    passed = np.flatnonzero(np.sort(p_values) <= thresholds)
+    return (0 if not len(passed) else passed[-1] + 1) / m, np.mean(advantages), m
+
+
+def agreement(label, others):
+    return np.mean(others == label)
+
+
+def neg_rmse(label, others):
+    return -np.sqrt(np.mean((others - label) ** 2))
+
+
+def long(table):
+    unit, rater = np.nonzero(~np.isnan(table))
+    return unit, rater, table[unit, rater].astype(int)
+
+
+def counts(answers, labels):
+    return np.eye(labels, dtype=int)[answers]
+
+
+def simulated(seed, labels=4, raters=5, units=90):
+    """Return labels around a true one, with gaps, and the answers of a machine."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(labels, size=units)
+    noisy = np.clip(truth[:, None] + rng.integers(-1, 2, size=(units, raters)), 0, labels - 1)
+    table = np.where(rng.random((units, raters)) < 0.3, np.nan, noisy)
+    answers = np.where(rng.random(units) < 0.75, truth, rng.integers(labels, size=units))
+    return table, answers
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("level", "score"), [("nominal", agreement), ("ordinal", neg_rmse)])
+def test_it_equals_the_procedure_written_out(seed, level, score):
+    table, answers = simulated(seed)
+    test = alternative_annotator_test(*long(table), counts(answers, 4), level=level, epsilon=0.15)
+    rate, advantage, annotators = by_hand(table, answers, epsilon=0.15, score=score)
+    assert (test.winning_rate, test.annotators) == (rate, annotators)
+    assert test.advantage_probability == pytest.approx(advantage, abs=1e-12)
+    assert test.passes == (rate >= 0.5)
+    assert test.score == {"nominal": "agreement", "ordinal": "neg_rmse"}[level]
+
+
+def test_simulated_machines_may_replace_some_annotators_and_not_others():
+    """The comparison above would prove little if every winning rate were 0 or 1."""
+    rates = {by_hand(*simulated(seed), epsilon=0.15, score=neg_rmse)[0] for seed in range(6)}
+    assert len(rates) > 1
+
+
+def test_values_that_are_not_evenly_spaced_count_as_they_are():
+    table, answers = simulated(1)
+    values = np.array([0, 0.1, 0.7, 5])
+    test = alternative_annotator_test(
+        *long(table), counts(answers, 4), level="ratio", values=values
+    )
+    spread = np.full(table.shape, np.nan)
+    rated = ~np.isnan(table)
+    spread[rated] = values[table[rated].astype(int)]
+    rate, advantage, _ = by_hand(spread, values[answers], epsilon=0.1, score=neg_rmse)
+    assert test.winning_rate == rate
+    assert test.advantage_probability == pytest.approx(advantage, abs=1e-12)
+
+
+def test_units_of_an_instance_are_one_observation():
+    table, answers = simulated(2, units=120)
+    instance_of = [unit // 3 for unit in range(120)]
+    test = alternative_annotator_test(*long(table), counts(answers, 4), clusters=instance_of)
+    rate, advantage, annotators = by_hand(
+        table, answers, epsilon=0.1, score=agreement, instance_of=instance_of
+    )
+    assert (test.winning_rate, test.annotators) == (rate, annotators)
+    assert test.advantage_probability == pytest.approx(advantage, abs=1e-12)
+    assert annotators == 5
+
+
+def test_thirty_units_of_ten_instances_are_too_few():
+    table, answers = simulated(2, units=30)
+    test = alternative_annotator_test(
+        *long(table), counts(answers, 4), clusters=[unit // 3 for unit in range(30)]
+    )
+    assert (test.annotators, test.left_out, test.passes) == (0, 5, None)
+    assert np.isnan(test.winning_rate)
+    assert np.isnan(test.advantage_probability)
+    assert test.reason == TOO_FEW_INSTANCES.format(least=30)
+
+
+def test_annotators_with_few_instances_are_left_out_but_still_among_the_others():
+    labels = np.zeros((40, 3))
+    labels[:20, 2] = np.nan
+    test = alternative_annotator_test(*long(labels), counts(np.zeros(40, int), 2))
+    assert (test.annotators, test.left_out, test.winning_rate) == (2, 1, 1)
+
+
+def test_ratings_that_nobody_else_gave_do_not_enter():
+    labels = np.full((70, 3), np.nan)
+    labels[:40, :2] = 0
+    labels[40:, 2] = 0
+    test = alternative_annotator_test(*long(labels), counts(np.zeros(70, int), 2))
+    assert (test.annotators, test.left_out) == (2, 1)
+
+
+def test_a_tie_of_the_machines_answers_counts_half():
+    """Annotators say 0, and the machine 0 and 1 equally often: half the time it agrees."""
+    labels = np.zeros((40, 3))
+    test = alternative_annotator_test(*long(labels), np.ones((40, 2), int))
+    assert test.advantage_probability == 0.5
+    assert test.winning_rate == 0
+
+
+def test_unparsed_answers_disagree_on_nominal_scales_and_are_missing_on_others():
+    labels, machine = np.zeros((80, 3)), counts(np.zeros(80, int), 2)
+    machine[:40] = 0
+    unparsed = (machine.sum(axis=1) == 0).astype(int)
+    nominal = alternative_annotator_test(*long(labels), machine, unparsed=unparsed)
+    ordinal = alternative_annotator_test(*long(labels), machine, unparsed=unparsed, level="ordinal")
+    assert nominal.advantage_probability == 0.5
+    assert ordinal.advantage_probability == 1
+
+
+def test_a_machine_that_others_never_agree_with_replaces_nobody():
+    labels = np.zeros((40, 3))
+    test = alternative_annotator_test(*long(labels), counts(np.ones(40, int), 2))
+    assert (test.winning_rate, test.advantage_probability, test.passes) == (0, 0, False)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "name"),
+    [
+        ({"epsilon": 1.5}, "out_of_range", "epsilon"),
+        ({"level": "cardinal"}, "unknown_choice", "level"),
+        ({"unparsed": [1]}, "wrong_length", "unparsed"),
+        ({"clusters": [1]}, "wrong_length", "clusters"),
+    ],
+)
+def test_bad_options_are_refused_by_name(options, code, name):
+    with refused(code, naming=name):
+        alternative_annotator_test([0, 0, 1], [0, 1, 0], [0, 1, 0], [[1, 0], [0, 1]], **options)
+
+
+def test_a_rater_rates_a_unit_once():
+    with refused("rated_twice"):
+        alternative_annotator_test([0, 0], [0, 0], [0, 1], [[1, 0]])
+
+
+def test_equal_distances_are_equal_whatever_their_digits():
+    """The machine's 0.5 is as far from 0.3 as the first annotator's 0.1, but not in binary digits."""
+    labels = np.tile([0.0, 1.0], (40, 1))
+    test = alternative_annotator_test(
+        *long(labels), counts(np.full(40, 2), 3), level="interval", values=[0.1, 0.3, 0.5]
+    )
+    assert test.advantage_probability == 0.5  # always as good as the first, never as the second

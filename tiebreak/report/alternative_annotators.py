@@ -1,0 +1,30 @@
+"""The alternative annotator test of each machine."""
+
+import numpy as np
+
+from tiebreak.report.criterion import Criterion
+from tiebreak.report.model import AnnotatorTestSection
+from tiebreak.stats import alternative_annotator_test
+
+
+def alternative_annotator_section(
+    criterion: Criterion, epsilon: float
+) -> dict[str, AnnotatorTestSection] | None:
+    """Return the test of each machine, or None if there is no machine."""
+    used = criterion.is_human & (criterion.label >= 0)
+    _, rater = np.unique(criterion.rows["rater"][used].astype(str), return_inverse=True)
+    tests = {}
+    for name, machine in criterion.machines.items():
+        test = alternative_annotator_test(
+            criterion.unit[used],
+            rater,
+            criterion.label[used],
+            machine.counts,
+            unparsed=machine.unparsed,
+            level=criterion.scale.level,
+            values=criterion.numbers,
+            clusters=criterion.clusters,
+            epsilon=epsilon,
+        )
+        tests[name] = AnnotatorTestSection(**vars(test))
+    return tests or None
