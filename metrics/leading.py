@@ -14,6 +14,7 @@ from metrics.messages import (
     ENOUGH_RATINGS,
     FORECAST_OF_WHOLE,
     FORECAST_ON_STOPPING,
+    NO_FINDING_YET,
     NO_MACHINES,
     NO_SYSTEMS,
     RATINGS_NEEDED,
@@ -133,4 +134,6 @@ def scope_of(section: CriterionSection) -> str:
     if not estimate.is_defined or is_of_selected(estimate):
         return ""
     sentence = scope_sentence(estimate)
-    return f"{sentence} {REST_OF_THESE_RATERS}" if estimate.scope.raters == "new" else sentence
+    if estimate.scope.raters == "new":
+        sentence += f" {REST_OF_THESE_RATERS}"
+    return sentence if unreached(section) is None else f"{NO_FINDING_YET} {sentence}"

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
-from math import ceil
 from typing import Any
 
 from metrics.messages import (
@@ -26,8 +25,7 @@ from tiebreak.report.model import (
     PairSequence,
     StoppingSection,
 )
-
-NORMAL_QUANTILE = 1.959964
+from tiebreak.stats import VarianceComponents, design_grid
 
 
 @dataclass(frozen=True)
@@ -113,8 +111,12 @@ def _at_one_look(study: Study, width: float | None, components: PairComponents |
         return "–"
     if components is None or components.reason is not None:
         return "unknown"
-    n, r = _units(study), study.ratings_per_hit
-    variance = components.instance + components.unit / n
-    variance += (components.rater + components.rating) / (n * r)
-    instances = ceil((2 * NORMAL_QUANTILE / width) ** 2 * variance)
-    return counted(max(instances, 2), "instance")
+    # For these raters, their variance is a part of that of a single rating.
+    of_rating = components.rater + components.rating
+    pilot = VarianceComponents(
+        components.mean, components.instance, components.unit, 0.0, of_rating
+    )
+    (design,) = design_grid(
+        pilot, target_width=width, units=[_units(study)], ratings=[study.ratings_per_hit]
+    )
+    return NOT_IN_SIGHT if design.instances is None else counted(design.instances, "instance")

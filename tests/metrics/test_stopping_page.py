@@ -57,6 +57,16 @@ def test_what_is_needed_has_a_cost_from_the_reward(study):
     assert about.cost == f"about {more * Decimal('0.5'):,.2f} GBP"
     assert rows["width 0.05"].instances == "not in sight"
     assert rows["to exclude ½"].at_one_look == "–"
+    assert about.at_one_look == "unknown"  # single ratings have no variance components
+
+
+def test_a_study_with_several_ratings_says_what_one_look_needs():
+    study = small_study(instances=30, ratings_per_hit=2)
+    for name, label in (("ann", A_WINS), ("bob", B_WINS), ("cid", A_WINS), ("dot", A_WINS)):
+        answer(study, name, label, hits=8)
+    rows = {row.target: row for row in stopping_context(study, section(study))["needed"]}
+    counts = [rows[f"width 0.{n}"].at_one_look.split()[0] for n in ("20", "10", "05")]
+    assert int(counts[0]) < int(counts[1]) < int(counts[2])
 
 
 def test_few_instances_have_no_forecast():
