@@ -15,7 +15,15 @@ from tiebreak.report.chance_corrected import chance_corrected_section
 from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.dawid_skene import dawid_skene_section
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import REPORT_VERSION, CriterionSection, Origin, Report, SourceSection
+from tiebreak.report.many_values import many_values_section
+from tiebreak.report.model import (
+    REPORT_VERSION,
+    CriterionSection,
+    Origin,
+    Report,
+    SourceSection,
+    StratumSection,
+)
 from tiebreak.report.perception import perception_by_systems, perception_section
 from tiebreak.report.raters import raters_section
 from tiebreak.report.repeats import self_consistency_section
@@ -174,7 +182,7 @@ def _makers(
     }
     if criterion.labels:
         makers |= {
-            "strata": lambda: strata_section(criterion, seeds, replicates),
+            "strata": lambda: _strata(criterion, seeds, replicates),
             "perception": lambda: perception_section(criterion),
             "perception_by_systems": lambda: perception_by_systems(criterion),
             "chance_corrected": lambda: chance_corrected_section(
@@ -191,3 +199,9 @@ def _makers(
             "bias": lambda: bias_section(criterion),
         }
     return makers
+
+
+def _strata(criterion: Criterion, seeds: Seeds, replicates: int) -> tuple[StratumSection, ...]:
+    if criterion.has_many_values:
+        return many_values_section(criterion, seeds, replicates)
+    return strata_section(criterion, seeds, replicates)
