@@ -103,6 +103,7 @@ def _criterion(units: int, per_instance: int) -> Criterion:
         repeats=RatingTable({name: values[:0] for name, values in columns.items()}, unit[:0], ""),
         unit=unit,
         label=unit,
+        column=unit,
         parsed=unit,
         humans=ratings(units, raters=5, per_instance=per_instance),
         machines=machines,

@@ -20,8 +20,10 @@ from tiebreak.formats.comparison import compare_ratings
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.formats.readers import READERS
 from tiebreak.formats.readers import convert as read_published
+from tiebreak.optional import load
 from tiebreak.report import Report, build_report, read_source
 from tiebreak.report.build import REPLICATES
+from tiebreak.report.check import PACKAGE, TOLERANCE, CheckedAlpha, check_alphas
 from tiebreak.report.model import OPTIONAL_SECTIONS
 from tiebreak.report.on_request import ON_REQUEST
 from tiebreak.report.reading import Source
@@ -99,6 +101,11 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
         f"{', '.join(sorted(ON_REQUEST))}, or {ALL_SECTIONS}; may be repeated",
     )
     parser.add_argument(
+        "--check",
+        action="store_true",
+        help="compute Krippendorff's α again with the package krippendorff, and print both",
+    )
+    parser.add_argument(
         "--epsilon",
         type=float,
         default=EPSILON,
@@ -110,27 +117,14 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
 
 def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source) -> Outcome:
     """Read a source with ``read``, and write its report."""
-    if options.replicates < 0:
-        sentence = f"--replicates must be 0 or more; it is {options.replicates}."
-        raise DomainError("bad_option", sentence, status=400)
-    if not 0 <= options.epsilon <= 1:
-        sentence = f"--epsilon must be between 0 and 1; it is {options.epsilon}."
-        raise DomainError("bad_option", sentence, status=400)
+    _check_numbers(options)
+    if options.check:
+        load(PACKAGE)  # whose absence is said before a long computation
     scales = _scales(options.scale)
     with _as_domain_errors(options.out):
         source = read(Path(options.source))
-        report = build_report(
-            source.table,
-            seed=options.seed,
-            replicates=options.replicates,
-            scales=source.scales | scales,
-            unparsed=options.unparsed,
-            source=source.origin,
-            order=source.order,
-            plan=source.plan,
-            sections=_sections(options.section),
-            epsilon=options.epsilon,
-        )
+        used = source.scales | scales
+        report = _report(source, used, options)
         _check_declared(scales, report)
         with atomic_path(options.out) as temporary:
             temporary.write_text(json.dumps(report.as_json(), indent=1, allow_nan=False) + "\n")
@@ -139,7 +133,52 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
         f"Wrote the report to {counts['out']}. Ratings used: {counts['n_used']} of"
         f" {counts['n_rows']}."
     )
-    return Outcome(counts, sentence, tuple(_problems(report)))
+    outcome = Outcome(counts, sentence, tuple(_problems(report)))
+    if not options.check:
+        return outcome
+    return _checked(
+        outcome,
+        check_alphas(
+            report, source.table, scales=used, unparsed=options.unparsed, order=source.order
+        ),
+    )
+
+
+def _check_numbers(options: Namespace) -> None:
+    if options.replicates < 0:
+        sentence = f"--replicates must be 0 or more; it is {options.replicates}."
+        raise DomainError("bad_option", sentence, status=400)
+    if not 0 <= options.epsilon <= 1:
+        sentence = f"--epsilon must be between 0 and 1; it is {options.epsilon}."
+        raise DomainError("bad_option", sentence, status=400)
+
+
+def _report(source: Source, scales: dict[str, str], options: Namespace) -> Report:
+    return build_report(
+        source.table,
+        seed=options.seed,
+        replicates=options.replicates,
+        scales=scales,
+        unparsed=options.unparsed,
+        source=source.origin,
+        order=source.order,
+        plan=source.plan,
+        sections=_sections(options.section),
+        epsilon=options.epsilon,
+    )
+
+
+def _checked(outcome: Outcome, checked: Sequence[CheckedAlpha]) -> Outcome:
+    """Return the outcome with both values of each α; refuse if they differ."""
+    differing = [str(alpha) for alpha in checked if alpha.difference > TOLERANCE]
+    if differing:
+        sentence = "The report was written, but α differs from that of the package krippendorff."
+        raise DomainError("alpha_differs", "\n".join([sentence, *differing]))
+    largest = max((alpha.difference for alpha in checked), default=0.0)
+    lines = [outcome.sentence, *map(str, checked), f"Largest difference: {largest:.1g}."]
+    listed = [alpha.as_json() for alpha in checked]
+    counts = outcome.counts | {"check": {"largest_difference": largest, "alphas": listed}}
+    return Outcome(counts, "\n".join(lines), outcome.problems)
 
 
 def add_convert_options(parser: ArgumentParser) -> None:

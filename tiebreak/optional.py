@@ -53,6 +53,7 @@ EXTRAS = (
         frozenset({"spacy", "en_core_web_sm"}),
         then=" && python -m spacy download en_core_web_sm",
     ),
+    Extra("check", "Comparisons with another implementation", frozenset({"krippendorff"})),
     Extra("gpu", "Models that run in this process", frozenset({"vllm"})),
     Extra("parquet", "Parquet files", frozenset({"pyarrow"})),
     Extra("pdf", "Reports as PDF", frozenset({"typst"})),

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binomtest
 
 from tests.stats.coverage import (
-    MOST_FALSE,
+    MAX_FALSE,
     Design,
     coverage,
     finds_a_winner,
@@ -45,7 +45,7 @@ def test_the_true_values_are_inside(design):
 @pytest.mark.parametrize(("instances", "systems"), [(10, 2), (50, 2), (20, 10)])
 def test_equally_good_systems_are_rarely_told_apart(instances, systems):
     named = sum(finds_a_winner(number, instances, systems) for number in range(STUDIES))
-    assert binomtest(named, STUDIES).proportion_ci(0.99).low <= MOST_FALSE
+    assert binomtest(named, STUDIES).proportion_ci(0.99).low <= MAX_FALSE
 
 
 @pytest.mark.slow

@@ -4,13 +4,21 @@ import numpy as np
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import AnnotatorTestSection
+from tiebreak.scales import MAX_POINTS
 from tiebreak.stats import alternative_annotator_test
+from tiebreak.stats.results import NAN
+
+TOO_MANY_VALUES = (
+    f"The test is not computed for scales with more than {MAX_POINTS} different values."
+)
 
 
 def alternative_annotator_section(
     criterion: Criterion, epsilon: float
 ) -> dict[str, AnnotatorTestSection] | None:
     """Return the test of each machine, or None if there is no machine."""
+    if criterion.has_many_values:
+        return {name: _not_computed(epsilon) for name in criterion.machines} or None
     used = criterion.is_human & (criterion.label >= 0)
     _, rater = np.unique(criterion.rows["rater"][used].astype(str), return_inverse=True)
     tests = {}
@@ -28,3 +36,9 @@ def alternative_annotator_section(
         )
         tests[name] = AnnotatorTestSection(**vars(test))
     return tests or None
+
+
+def _not_computed(epsilon: float) -> AnnotatorTestSection:
+    return AnnotatorTestSection(
+        epsilon, "neg_rmse", NAN, NAN, 0, 0, passes=None, reason=TOO_MANY_VALUES
+    )

@@ -18,6 +18,7 @@ from tiebreak.report.dawid_skene import dawid_skene_section
 from tiebreak.report.design_weights import drawn_units
 from tiebreak.report.fatigue import fatigue_section
 from tiebreak.report.generators import Seeds
+from tiebreak.report.many_values import many_values_section
 from tiebreak.report.model import (
     REPORT_VERSION,
     AnalysisPlan,
@@ -25,6 +26,7 @@ from tiebreak.report.model import (
     Origin,
     Report,
     SourceSection,
+    StratumSection,
 )
 from tiebreak.report.on_request import check_sections, makers_on_request
 from tiebreak.report.outcomes import Outcomes
@@ -249,7 +251,7 @@ def _makers(criterion: Criterion, seeds: Seeds, options: _Options) -> dict[str, 
     }
     if criterion.labels:
         makers |= {
-            "strata": lambda: strata_section(criterion, seeds, replicates),
+            "strata": lambda: _strata(criterion, seeds, replicates),
             "perception": lambda: perception_section(criterion),
             "perception_by_systems": lambda: perception_by_systems(criterion),
             "chance_corrected": lambda: chance_corrected_section(
@@ -274,3 +276,9 @@ def _makers(criterion: Criterion, seeds: Seeds, options: _Options) -> dict[str, 
         if Outcomes.has_any(criterion):
             makers["transitivity"] = lambda: transitivity_section(criterion)
     return makers
+
+
+def _strata(criterion: Criterion, seeds: Seeds, replicates: int) -> tuple[StratumSection, ...]:
+    if criterion.has_many_values:
+        return many_values_section(criterion, seeds, replicates)
+    return strata_section(criterion, seeds, replicates)

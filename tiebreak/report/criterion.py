@@ -12,7 +12,7 @@ from tiebreak.errors import InvalidInput
 from tiebreak.formats import FormatError, RatingTable
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.ratings import is_known
-from tiebreak.scales import BAD, Label, Scale, infer_scale
+from tiebreak.scales import BAD, MAX_POINTS, Label, Scale, infer_scale
 from tiebreak.stats.counts import count_matrix
 
 Codes = NDArray[np.int64]
@@ -34,7 +34,8 @@ class Machine:
 class Criterion:
     """The ratings of one criterion, with rows (ratings) and units sorted by their ids.
 
-    `labels` are the columns of the counts. `unit` and `label` are codes for each row; a label's code
+    `labels` are the columns of the counts, unless the scale has many values: then a column is the rank
+    of a label among the labels of its unit, and `column` has the column of each row. `unit` and `label` are codes for each row; a label's code
     is −1 if it is unparsed or has no column. `clusters` has the instance of each unit, because
     intervals resample instances. `repeats` has the planned repeats, which no other statistic uses.
     """
@@ -47,6 +48,7 @@ class Criterion:
     repeats: RatingTable
     unit: Codes
     label: Codes
+    column: Codes
     parsed: NDArray[Any]
     humans: NDArray[np.int64]
     machines: dict[str, Machine]
@@ -57,6 +59,11 @@ class Criterion:
     @property
     def n_units(self) -> int:
         return len(self.humans)
+
+    @property
+    def has_many_values(self) -> bool:
+        """Whether the scale is open, and more different values occur than a scale may have points."""
+        return _has_many_values(self.scale, self.labels)
 
     @property
     def is_human(self) -> NDArray[np.bool_]:
@@ -181,7 +188,8 @@ def _criterion(
     code_of = {label: code for code, label in enumerate(columns)}
     label = np.array([-1 if x is None else code_of.get(x, -1) for x in labels], dtype=np.int64)
     _, first_row, unit = np.unique(_text(rows["unit"]), return_index=True, return_inverse=True)
-    shape = (len(first_row), len(columns))
+    column = _ranks(unit, label) if _has_many_values(scale, columns) else label
+    shape = (len(first_row), max(len(columns) if column is label else column.max() + 1, 0))
     human = np.asarray(rows["kind"] == "human", dtype=bool)
     clusters = _clusters(rows, unit, first_row)
     has_shared = len(np.unique(clusters)) < len(clusters)
@@ -194,9 +202,10 @@ def _criterion(
         repeats=repeats,
         unit=unit.astype(np.int64),
         label=label,
+        column=column,
         parsed=_objects(labels),
-        humans=_counts(unit, label, human, shape),
-        machines=_machines(rows, unit, label, human, shape),
+        humans=_counts(unit, column, human, shape),
+        machines=_machines(rows, unit, column, human, shape),
         clusters=clusters,
         resampling="instance" if has_shared else "unit",
         first_row=first_row.astype(np.int64),
@@ -208,6 +217,21 @@ def _columns(scale: Scale, labels: list[Label | None]) -> tuple[Label, ...]:
     if scale.labels is None:
         return tuple(sorted({label for label in labels if label is not None}, key=float))
     return scale.labels if scale.level == "nominal" else scale.order_labels or ()
+
+
+def _has_many_values(scale: Scale, labels: tuple[Label, ...]) -> bool:
+    return scale.labels is None and len(labels) > MAX_POINTS
+
+
+def _ranks(unit: Codes, label: Codes) -> Codes:
+    """Return the rank of each label among the different labels of its unit; −1 if it has none."""
+    labels = int(label.max(initial=0)) + 1
+    rated = np.flatnonzero(label >= 0)
+    keys, key = np.unique(unit[rated] * labels + label[rated], return_inverse=True)
+    first = np.searchsorted(keys // labels, keys // labels)
+    ranks = np.full(len(label), -1, dtype=np.int64)
+    ranks[rated] = (np.arange(len(keys)) - first)[key]
+    return ranks
 
 
 def _objects(labels: list[Label | None]) -> NDArray[Any]:

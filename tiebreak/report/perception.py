@@ -15,7 +15,12 @@ from tiebreak.stats.pairs import central_weights
 
 
 def perception_section(criterion: Criterion) -> tuple[PerceptionBin, ...]:
-    """Return one bin per label that is the majority label (or median) of any unit."""
+    """Return one bin per label that is the majority label (or median) of any unit.
+
+    There are none on scales with many values, where nobody could read them.
+    """
+    if criterion.has_many_values:
+        return ()
     return _bins(criterion, central_weights(criterion.humans, level=criterion.scale.level))
 
 
@@ -23,7 +28,7 @@ def perception_by_systems(criterion: Criterion) -> dict[str, tuple[PerceptionBin
     """Return the bins of each pair of systems, if there are several pairs."""
     pairs = pairs_of_units(criterion)
     names = sorted(set(pairs.tolist()) - {""})
-    if len(names) < 2:
+    if len(names) < 2 or criterion.has_many_values:
         return {}
     weights = central_weights(criterion.humans, level=criterion.scale.level)
     return {name: _bins(criterion, weights * (pairs == name)[:, None]) for name in names}

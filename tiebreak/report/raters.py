@@ -50,17 +50,13 @@ def raters_section(criterion: Criterion) -> dict[str, RaterSection]:
     unparsed = np.bincount(rater, weights=criterion.is_unparsed).astype(np.int64)
     parsed = np.bincount(rater) - unparsed
     beside = _beside_others(criterion, rater, len(names))
-    votes = [
-        np.bincount(rater[criterion.label == k], minlength=len(names)) for k in _codes(criterion)
-    ]
+    votes = _votes(criterion, rater, len(names))
     return {
         name: RaterSection(
             kind="human" if is_human[code] else "machine",
             n_ratings=int(parsed[code]),
             n_unparsed=int(unparsed[code]),
-            votes={
-                str(label): int(n[code]) for label, n in zip(criterion.labels, votes, strict=True)
-            },
+            votes=votes[code],
             leave_one_out=beside.agreement(code) if is_human[code] else None,
             confusion=beside.matrix(code),
         )
@@ -68,18 +64,29 @@ def raters_section(criterion: Criterion) -> dict[str, RaterSection]:
     }
 
 
-def _codes(criterion: Criterion) -> range:
-    return range(len(criterion.labels))
+def _votes(criterion: Criterion, rater: Codes, n: int) -> list[dict[str, int]]:
+    """Return how often each rater gave each label; of many values only those that a rater gave."""
+    is_open = criterion.has_many_values
+    votes = [{} if is_open else dict.fromkeys(map(str, criterion.labels), 0) for _ in range(n)]
+    counted = criterion.label >= 0
+    labels = len(criterion.labels)
+    keys, numbers = np.unique(
+        rater[counted] * labels + criterion.label[counted], return_counts=True
+    )
+    for key, number in zip(keys.tolist(), numbers.tolist(), strict=True):
+        votes[key // labels][str(criterion.labels[key % labels])] = number
+    return votes
 
 
 def _beside_others(criterion: Criterion, rater: Codes, n: int) -> _BesideOthers:
     """Compare each rating with the most frequent labels of the unit's other human ratings."""
-    labels, is_human = len(criterion.labels), criterion.is_human
+    labels, is_human = criterion.humans.shape[1], criterion.is_human
     units, agreed = np.zeros(n, dtype=np.int64), np.zeros(n)
-    confusion = np.zeros((n, labels, labels)) if labels <= MAX_LABELS else None
-    for label in _codes(criterion):
+    has_table = len(criterion.labels) <= MAX_LABELS
+    confusion = np.zeros((n, labels, labels)) if has_table else None
+    for label in range(labels):
         for without, mask in ((label, is_human), (None, ~is_human)):
-            rows = np.flatnonzero(mask & (criterion.label == label))
+            rows = np.flatnonzero(mask & (criterion.column == label))
             modes = mode_credits(criterion.humans[criterion.unit[rows]], without=without)
             units += np.bincount(rater[rows][modes.any(axis=1)], minlength=n)
             agreed += np.bincount(rater[rows], weights=modes[:, label], minlength=n)

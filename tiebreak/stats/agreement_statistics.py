@@ -20,6 +20,7 @@ LEVELS = ("nominal", "ordinal", "interval", "ratio")
 NO_PAIR = "No item has two ratings."
 ONE_LABEL = "Only one label was observed, so agreement cannot be compared with chance agreement."
 
+_ROUNDING = 1e-13
 CERTAIN = "There is only one label, so chance agreement is certain."
 
 
@@ -139,25 +140,82 @@ def chance_corrected(observed: FloatArray, chance: FloatArray) -> FloatArray:
 
 
 def alpha_statistic(labels: int, *, level: Level, values: npt.ArrayLike | None = None) -> Statistic:
-    low, high = np.triu_indices(labels, k=1)
+    check_choice(level, allowed=LEVELS, name="level")
+    if level == "interval":
+        return _interval_statistic(as_values(values, labels=labels))
     squared = squared_distances(labels, level=level, values=values)
+    return _ordinal_statistic(labels) if squared is None else _metric_statistic(labels, squared)
+
+
+def _interval_statistic(values: FloatArray) -> Statistic:
+    """Return interval α from each unit's number of ratings, their sum and the sum of their squares."""
+    centred = values - values.mean()
 
     def features(rows: IntArray) -> FloatArray:
-        paired = has_pair(rows)
-        counts = rows * paired[:, None]
-        pairs = counts[:, low] * counts[:, high] / np.maximum(rows.sum(axis=1) - 1, 1)[:, None]
-        # Ordinal distances depend on the label totals, so `value` applies them to the sums.
-        disagreement = pairs if squared is None else pairs @ squared[low, high]
+        moments = rows @ np.column_stack([np.ones(len(centred)), centred, centred**2])
+        return moment_features(moments)
+
+    return Statistic(5, features, moment_alpha, NO_PAIR, ONE_LABEL)
+
+
+def moment_features(moments: FloatArray) -> FloatArray:
+    """Return the features of interval α, given the number, sum and sum of squares of each unit.
+
+    They are: whether the unit has a pair, its number, sum and sum of squares, and its disagreement.
+    """
+    n, total, squares = moments.T
+    paired = n > 1
+    disagreement = np.maximum(n * squares - total**2, 0) / np.maximum(n - 1, 1)
+    columns = np.column_stack([np.ones(len(n)), n, total, squares, disagreement])
+    features: FloatArray = columns * paired[:, None]
+    return features
+
+
+def moment_alpha(sums: FloatArray) -> FloatArray:
+    """Return interval α, given sums of `moment_features` of values that are roughly centred."""
+    n, total, squares, disagreement = (sums[..., column] for column in range(1, 5))
+    expected = n * squares - total**2
+    # What differs from 0 by rounding only is no variation.
+    expected = np.where(expected > _ROUNDING * n * squares, expected, 0.0)
+    alpha: FloatArray = 1 - (n - 1) * ratio(disagreement, expected)
+    return alpha
+
+
+def _ordinal_statistic(labels: int) -> Statistic:
+    low, high = np.triu_indices(labels, k=1)
+
+    def features(rows: IntArray) -> FloatArray:
+        paired, counts, weight = _paired(rows)
+        # Distances depend on the label totals, so `value` applies them to the sums.
+        pairs = counts[:, low] * counts[:, high] * weight
+        return np.column_stack([paired, counts, pairs])
+
+    def value(sums: FloatArray) -> FloatArray:
+        return ordinal_alpha(sums[..., labels + 1 :], sums[..., 1 : labels + 1])
+
+    return Statistic(1 + labels + len(low), features, value, NO_PAIR, ONE_LABEL)
+
+
+def _metric_statistic(labels: int, squared: FloatArray) -> Statistic:
+    """Return α for distances that do not depend on the label totals."""
+
+    def features(rows: IntArray) -> FloatArray:
+        paired, counts, weight = _paired(rows)
+        # Half, because every pair of labels occurs in both orders.
+        disagreement = ((counts @ squared) * counts).sum(axis=1, keepdims=True) / 2 * weight
         return np.column_stack([paired, counts, disagreement])
 
     def value(sums: FloatArray) -> FloatArray:
-        marginals, disagreement = sums[..., 1 : labels + 1], sums[..., labels + 1 :]
-        if squared is None:
-            return ordinal_alpha(disagreement, marginals)
-        return metric_alpha(disagreement[..., 0], marginals, squared)
+        return metric_alpha(sums[..., labels + 1], sums[..., 1 : labels + 1], squared)
 
-    width = 1 + labels + (len(low) if squared is None else 1)
-    return Statistic(width, features, value, NO_PAIR, ONE_LABEL)
+    return Statistic(2 + labels, features, value, NO_PAIR, ONE_LABEL)
+
+
+def _paired(rows: IntArray) -> tuple[npt.NDArray[np.bool_], IntArray, FloatArray]:
+    """Return which units have a pair, their counts, and 1 / (number of ratings − 1)."""
+    paired = has_pair(rows)
+    weight = 1 / np.maximum(rows.sum(axis=1) - 1, 1)
+    return paired, rows * paired[:, None], weight[:, None]
 
 
 def metric_alpha(

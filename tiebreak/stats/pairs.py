@@ -41,8 +41,9 @@ def central_weights(counts: IntArray, *, level: Level) -> FloatArray:
     """Return weights for the majority label (nominal) or the lower median (otherwise)."""
     if level == "nominal":
         return mode_credits(counts)
-    weights: FloatArray = np.eye(counts.shape[1])[lower_medians(counts)]
-    weights[counts.sum(axis=1) == 0] = 0
+    weights = np.zeros(counts.shape)
+    rated = np.flatnonzero(counts.sum(axis=1) > 0)
+    weights[rated, lower_medians(counts[rated])] = 1
     return weights
 
 

@@ -189,6 +189,13 @@ class TestIntraclass:
         for form in "AC":
             assert intraclass_correlation(gappy, form=form).reason == NOT_CROSSED
 
+    def test_raters_without_ratings_do_not_matter(self):
+        more = np.column_stack([self.scores, np.full(30, np.nan)])
+        for form in "AC":
+            assert intraclass_correlation(more, form=form) == intraclass_correlation(
+                self.scores, form=form
+            )
+
     def test_units_with_one_rating_do_not_matter(self):
         lonely = np.vstack([self.scores, [1, np.nan, np.nan, np.nan]])
         for form in "1AC":

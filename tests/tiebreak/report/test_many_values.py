@@ -1,0 +1,157 @@
+"""Scales with many values: the same numbers as from counts of each value, in little memory."""
+
+import random
+
+import numpy as np
+import pytest
+
+from tests.metrics.studies import report_of
+from tiebreak.formats import RatingTable
+from tiebreak.report import criterion as criterion_module
+from tiebreak.report.criterion import read_criteria
+from tiebreak.report.many_values import NO_INTERVAL, TOO_MANY_VALUES
+from tiebreak.scales import MAX_POINTS
+from tiebreak.stats.ratio_alpha import ratio_alpha
+
+# What is computed for every scale with many values, within its groups.
+COMPUTED = {
+    "human_human": (
+        "krippendorff_alpha",
+        "percentage_agreement",
+        "randolph_kappa",
+        "leave_one_out",
+    ),
+    "machine_machine": ("krippendorff_alpha", "percentage_agreement", "leave_one_out"),
+    "human_machine": (
+        "krippendorff_alpha",
+        "percentage_agreement",
+        "randolph_kappa",
+        "leave_one_out",
+        "spearman",
+        "kendall",
+    ),
+    "single_human_machine": ("krippendorff_alpha", "percentage_agreement", "randolph_kappa"),
+    "delta": ("krippendorff_alpha", "percentage_agreement", "leave_one_out"),
+}
+
+
+def rows_of(units=60, seed=0, digits=2, step=1.0):
+    """Return ratings by two to four people and two passes of a judge, with gaps and ties."""
+    rng = random.Random(seed)
+    rows = []
+    for unit in range(units):
+        about = {"unit": f"u{unit}", "instance": f"i{unit // 2}", "category": "xy"[unit % 2]}
+        about |= {"criterion": "c"}
+        center = rng.random() * 5
+
+        def value(spread, center=center):
+            return step * max(0, round(center + rng.gauss(0, spread), digits))
+
+        for rater in range(rng.choice([0, 1, 2, 3, 4, 4])):
+            rows.append(about | {"rater": f"r{rater}", "label": value(0.3)})
+        for run in range(rng.choice([0, 1, 2])):
+            answer = {"label": value(0.5)} if rng.random() < 0.9 else {"label": None, "raw": "?"}
+            judge = {"rater": "judge", "kind": "machine", "run": str(run)}
+            rows.append(about | judge | answer)
+    return rows
+
+
+def both(monkeypatch, level, **options):
+    """Return the section of a criterion with many values, and the one from counts of each value."""
+    rows = rows_of(**options)
+    short = report_of(rows, scales={"c": level}, replicates=0).criteria["c"]
+    monkeypatch.setattr(criterion_module, "MAX_POINTS", 10**9)
+    return short, report_of(rows, scales={"c": level}, replicates=0).criteria["c"]
+
+
+def groups_of(stratum):
+    judge = stratum.machines["judge"]
+    return {"human_human": stratum.human_human} | {
+        name: getattr(judge, name) for name in COMPUTED if name != "human_human"
+    }
+
+
+@pytest.mark.parametrize("level", ["interval", "ratio"])
+@pytest.mark.parametrize("seed", range(2))
+def test_values_are_those_of_counts(level, seed, monkeypatch):
+    short, long = both(monkeypatch, level, seed=seed)
+    assert len(long.labels) > MAX_POINTS
+    assert [s.stratum for s in short.strata] == [s.stratum for s in long.strata]
+    compared = 0
+    for stratum, other in zip(short.strata, long.strata, strict=True):
+        assert stratum.n_units == other.n_units
+        for name, statistics in COMPUTED.items():
+            for statistic in statistics:
+                one, two = (getattr(groups_of(s)[name], statistic) for s in (stratum, other))
+                where = (stratum.stratum, name, statistic)
+                assert one.value == pytest.approx(two.value, abs=1e-11, nan_ok=True), where
+                assert one.n == two.n, where
+                assert (one.reason is None) == (two.reason is None) or one.reason, where
+                compared += one.is_defined
+    assert compared > 50
+
+
+def test_raters_have_the_same_agreement_and_list_only_the_labels_they_gave(monkeypatch):
+    short, long = both(monkeypatch, "interval")
+    for name, rater in short.raters.items():
+        assert rater.leave_one_out == long.raters[name].leave_one_out
+        votes = {label: n for label, n in long.raters[name].votes.items() if n}
+        assert rater.votes == votes
+
+
+def test_interval_alpha_has_an_interval_and_ratio_alpha_says_why_not():
+    for level, reason in (("interval", None), ("ratio", NO_INTERVAL)):
+        report = report_of(rows_of(), scales={"c": level}, replicates=100)
+        alpha = report.criteria["c"].all_units.human_human.krippendorff_alpha
+        assert (alpha.reason, alpha.has_interval) == (reason, reason is None)
+
+
+def test_what_would_count_all_values_is_undefined_with_a_reason():
+    section = report_of(rows_of(), scales={"c": "interval"}, replicates=0).criteria["c"]
+    judge = section.all_units.machines["judge"]
+    assert section.all_units.human_human.fleiss_kappa.reason == TOO_MANY_VALUES
+    assert judge.human_machine.binned_js.reason == TOO_MANY_VALUES
+    assert judge.classification.macro_f1.reason == TOO_MANY_VALUES
+    assert section.perception == ()
+    assert section.alternative_annotator_test["judge"].reason
+    assert section.problems == {}
+
+
+def test_a_few_values_are_counted_as_before():
+    rows = rows_of(digits=0)
+    section = report_of(rows, scales={"c": "interval"}, replicates=0).criteria["c"]
+    assert section.all_units.human_human.fleiss_kappa.is_defined
+    assert section.perception
+
+
+def test_equal_values_far_from_zero_do_not_vary():
+    """Sums of squares would leave a difference by rounding."""
+    rows = rows_of(units=130, digits=6)
+    for row in rows:
+        if row["label"] is not None and row.get("kind") != "machine":
+            row["label"] = 1234567.891
+    section = report_of(rows, scales={"c": "interval"}, replicates=0).criteria["c"]
+    assert len(section.labels) > MAX_POINTS
+    assert np.isnan(section.all_units.human_human.krippendorff_alpha.value)
+
+
+def test_memory_does_not_grow_with_the_number_of_values():
+    table = RatingTable.from_rows(rows_of(digits=6))
+    ((criterion,), _) = read_criteria(table, {"c": "ratio"}, None)
+    assert len(criterion.labels) > MAX_POINTS
+    assert criterion.humans.shape[1] <= 6  # four people and two passes of a judge
+    assert criterion.humans.sum() == (criterion.is_human & (criterion.label >= 0)).sum()
+
+
+def test_ratio_alpha_compares_all_values_whatever_the_block(monkeypatch):
+    rng = np.random.default_rng(0)
+    values, weights = rng.random(50), rng.random(50)
+    whole = ratio_alpha(0.5, values, weights)
+    monkeypatch.setattr("tiebreak.stats.ratio_alpha._BLOCK", 7)
+    assert ratio_alpha(0.5, values, weights) == pytest.approx(whole, abs=1e-12)
+    by_hand = sum(
+        weights[i] * weights[j] * ((values[i] - values[j]) / (values[i] + values[j])) ** 2
+        for i in range(50)
+        for j in range(i)
+    )
+    assert whole == pytest.approx(1 - (weights.sum() - 1) * 0.5 / by_hand)

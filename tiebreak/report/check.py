@@ -1,0 +1,110 @@
+"""Krippendorff's α of a report beside the one that the package `krippendorff` computes."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiebreak.formats import RatingTable
+from tiebreak.optional import load
+from tiebreak.report.criterion import Criterion, read_criteria
+from tiebreak.report.model import CriterionSection, Report
+from tiebreak.report.strata import strata_of
+
+PACKAGE = "krippendorff"
+HUMANS = "among humans"
+TOLERANCE = 1e-9
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class CheckedAlpha:
+    """One α of a report, and what the package computes; NaN where it is undefined."""
+
+    criterion: str
+    stratum: str
+    raters: str
+    value: float
+    by_package: float
+
+    @property
+    def difference(self) -> float:
+        """Absolute difference; infinite if only one of the two is defined."""
+        if math.isnan(self.value) and math.isnan(self.by_package):
+            return 0.0
+        gap = abs(self.value - self.by_package)
+        return math.inf if math.isnan(gap) else gap
+
+    def as_json(self) -> dict[str, str | float | None]:
+        """Return the fields by name, with None in place of NaN."""
+        numbers = {"value": self.value, "by_package": self.by_package}
+        names = {"criterion": self.criterion, "stratum": self.stratum, "raters": self.raters}
+        return names | {name: None if math.isnan(x) else x for name, x in numbers.items()}
+
+    def __str__(self) -> str:
+        where = f"{self.criterion}, {self.stratum}, {self.raters}"
+        return f"α of {where}: {_shown(self.value)}; by the package: {_shown(self.by_package)}"
+
+
+def check_alphas(
+    report: Report,
+    table: RatingTable,
+    *,
+    scales: Mapping[str, str],
+    unparsed: str | None,
+    order: Sequence[str] = (),
+) -> list[CheckedAlpha]:
+    """Compute each α among humans, and among a machine's runs, again with the package.
+
+    Raises `MissingPackageError` if the package is not installed.
+    """
+    package = load(PACKAGE)
+    criteria, _ = read_criteria(table, scales, unparsed, order)
+    return [
+        checked
+        for criterion in criteria
+        if criterion.labels
+        for checked in _of_criterion(criterion, report.criteria[criterion.name], package)
+    ]
+
+
+def _of_criterion(
+    criterion: Criterion, section: CriterionSection, package: Any
+) -> Iterator[CheckedAlpha]:
+    members = {(stratum.stratifier, stratum.name): stratum for stratum in strata_of(criterion)}
+    rater = criterion.rows["rater"]
+    for stratum in section.strata:
+        units = members[stratum.stratifier, stratum.stratum].members
+        name = f"{stratum.stratifier} {stratum.stratum}"
+        alpha = stratum.human_human.krippendorff_alpha.value
+        again = _alpha(criterion, criterion.is_human & units[criterion.unit], package)
+        yield CheckedAlpha(criterion.name, name, HUMANS, alpha, again)
+        for machine, groups in stratum.machines.items():
+            rows = (rater == machine) & ~criterion.is_human & units[criterion.unit]
+            alpha = groups.machine_machine.krippendorff_alpha.value
+            again = _alpha(criterion, rows, package)
+            yield CheckedAlpha(criterion.name, name, f"runs of {machine}", alpha, again)
+
+
+def _alpha(criterion: Criterion, mask: Mask, package: Any) -> float:
+    """Return the package's α of some ratings, which it takes as a table of raters and units."""
+    rows = np.flatnonzero(mask & (criterion.label >= 0))
+    rows = rows[np.argsort(criterion.unit[rows], kind="stable")]
+    _, unit, size = np.unique(criterion.unit[rows], return_inverse=True, return_counts=True)
+    label = criterion.label[rows]
+    numbers = np.arange(len(criterion.labels)) if criterion.numbers is None else criterion.numbers
+    if len(np.unique(label[size[unit] > 1])) < 2:
+        return math.nan  # the package refuses what does not vary
+    data = np.full((size.max(), len(size)), np.nan)
+    position = np.arange(len(rows)) - (np.cumsum(size) - size)[unit]
+    data[position, unit] = numbers[label]
+    level = criterion.scale.level
+    return float(package.alpha(reliability_data=data, level_of_measurement=level))
+
+
+def _shown(value: float) -> str:
+    return "undefined" if math.isnan(value) else f"{value:.12f}"

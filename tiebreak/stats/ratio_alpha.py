@@ -1,0 +1,43 @@
+"""Krippendorff's α on a ratio scale with many different values, in little memory."""
+
+import numpy as np
+
+from tiebreak.stats.bootstrap import ratio
+from tiebreak.stats.validation import FloatArray, IntArray
+
+_BLOCK = 128
+
+
+def ratio_distances(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return δ² = ((a − b) / (a + b))² of pairs of values of 0 or more; 0 if both are 0."""
+    squared: FloatArray = np.nan_to_num(ratio(first - second, first + second)) ** 2
+    return squared
+
+
+def ratio_alpha(disagreement: float, values: FloatArray, weights: FloatArray) -> float:
+    """Return α, given the sum of o_ck δ²_ck over c < k, and the values with their weights.
+
+    The expected disagreement compares each value with each other one, a block of values at a time.
+    It is NaN if all values are equal.
+    """
+    distinct, code = np.unique(values, return_inverse=True)
+    totals = np.bincount(code, weights=weights, minlength=len(distinct))
+    expected = 0.0
+    for start in range(0, len(distinct), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        squared = ratio_distances(distinct[block, None], distinct[None, :])
+        expected += float(totals[block] @ (squared @ totals)) / 2
+    if expected <= 0:
+        return float("nan")
+    return float(1 - (totals.sum() - 1) * disagreement / expected)
+
+
+def ratio_disagreement(unit: IntArray, value: FloatArray, units: int) -> FloatArray:
+    """Return the sum of o_ck δ²_ck over c < k of each unit; ratings are sorted by unit."""
+    size = np.bincount(unit, minlength=units)
+    sums = np.zeros(units)
+    for step in range(1, int(size.max(initial=0))):
+        same = np.flatnonzero(unit[step:] == unit[:-step])
+        squared = ratio_distances(value[same], value[same + step])
+        sums += np.bincount(unit[same], weights=squared, minlength=units)
+    return sums / np.maximum(size - 1, 1)
