@@ -21,6 +21,7 @@ USERS = (
     *("api", "jobs"),
 )
 LIBRARY = ("tiebreak/stats", "tiebreak/similarity")
+SIMULATION = "It simulates for minutes; pages plan with design_grid, which is tested against it."
 MACHINE_RATERS = "It waits for machine raters that run on the server."
 # What no report, page or command reaches yet, with the reason.
 EXCEPTIONS = {
@@ -31,6 +32,7 @@ EXCEPTIONS = {
         ),
         MACHINE_RATERS,
     ),
+    **dict.fromkeys(("sample_size", "SampleSize", "PlannedStudy"), SIMULATION),
 }
 
 
