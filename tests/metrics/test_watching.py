@@ -14,7 +14,7 @@ from annotation.services.ratings import Answer
 from metrics.dashboard import section_of
 from metrics.figures.of_report import figures_of
 from metrics.figures.systems import win_rates_figure
-from metrics.findings import agreement_finding, win_rate_finding
+from metrics.findings import NO_ALPHA_HEADING, agreement_finding, win_rate_finding
 from metrics.leading import NEEDED, leading_numbers, scope_of
 from metrics.messages import NO_FINDING_YET, NO_WINNER_YET
 from metrics.selectors import stored_report
@@ -76,7 +76,6 @@ def test_a_running_study_states_nothing_from_an_interval_for_one_look():
     at_one_look = win_rate_finding(replace(about, stopping=None))[0]
     assert "system-0 wins more often than it loses" in at_one_look
     assert win_rate_finding(about)[0] == NO_WINNER_YET
-    assert agreement_finding(about)[0] == "Agreement among annotators"
     shown = section_of("preference", about)
     assert shown.sets is None or shown.sets[1].startswith(NO_FINDING_YET)
     for figure in figures_of(about):
@@ -86,6 +85,17 @@ def test_a_running_study_states_nothing_from_an_interval_for_one_look():
     assert lead[NEEDED].tab == "stopping"
     assert scope_of(about).startswith(NO_FINDING_YET)
     assert not any("highest" in number.sentence for number in lead.values())
+
+
+def test_agreement_stands_without_a_finding():
+    study = small_study(instances=20, ratings_per_hit=2, most_answers=39)
+    for name in ("ann", "bob"):
+        for turn in range(4):
+            answer(study, f"{name}{turn}", B_WINS if turn == 3 else A_WINS, hits=4)
+    about = section(study)
+    assert agreement_finding(replace(about, stopping=None))[0] != NO_ALPHA_HEADING
+    assert agreement_finding(about)[0] == NO_ALPHA_HEADING
+    assert NO_FINDING_YET in agreement_finding(about)[1]
 
 
 def test_the_planned_number_ends_the_watch():

@@ -88,3 +88,9 @@ def test_the_command_names_the_ratings(tmp_path, capsys):
 def test_a_file_that_is_no_file_is_refused(tmp_path, capsys):
     assert run("compare", tmp_path / "none", tmp_path / "none") == 1
     assert "none" in capsys.readouterr().err
+
+
+def test_of_two_equal_rows_one_can_be_missing():
+    superseded = [ROWS[0] | {"superseded": True}] * 2
+    (removed,) = compare_ratings(table([*superseded, *ROWS]), table([superseded[0], *ROWS]))
+    assert removed.kind == "removed"
