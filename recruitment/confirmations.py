@@ -90,13 +90,13 @@ def closing(study: Study) -> Question:
     if now.remaining:
         remaining = counted(now.remaining, "remaining response")
         sentences.append(f"The {remaining} will no longer be offered to anybody.")
-        sentences.append(CLOSING_EARLY)
     if now.live:
         sentences.append(
             f"{counted(now.live, 'annotator is', 'annotators are')} working on a task. Answers that"
             " they send after closing will be stored and flagged late, and left out of the results."
         )
-    sentences += [*_still_on_platforms(study), "You can reopen a closed study."]
+    early = [CLOSING_EARLY] if now.remaining else []
+    sentences += [*early, *_still_on_platforms(study), "You can reopen a closed study."]
     return Question(
         title=f"Close “{study.title}”?",
         sentences=tuple(sentences),

@@ -8,12 +8,17 @@ from scipy.stats import norm
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
-from tiebreak.stats.sample_size import EVEN, MAX_INSTANCES, VarianceComponents, check_one_target
+from tiebreak.stats.sample_size import (
+    EVEN,
+    MAX_INSTANCES,
+    TOO_MANY,
+    VarianceComponents,
+    check_one_target,
+)
 from tiebreak.stats.validation import check_at_least, check_resampling
 
 MIN_INSTANCES = 10
 NO_DIFFERENCE = "The expected win rate is ½, which no number of instances can exclude."
-TOO_MANY = "Even the maximum of {number:,} instances is not enough to reach the target."
 
 
 @dataclass(frozen=True)

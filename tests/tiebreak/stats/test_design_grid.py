@@ -7,7 +7,7 @@ import pytest
 
 from tests.refusals import refused
 from tiebreak.stats import VarianceComponents, design_grid, generator_for, sample_size
-from tiebreak.stats.design_grid import MIN_INSTANCES, NO_DIFFERENCE
+from tiebreak.stats.design_grid import MIN_INSTANCES, NO_DIFFERENCE, TOO_MANY
 
 PILOT = VarianceComponents(0.6, instance=0.05, unit=0.03, rater=0.01, rating=0.12)
 SAME_RATERS = VarianceComponents(0.6, instance=0.05, unit=0.03, rater=0, rating=0.12)
@@ -60,7 +60,7 @@ def test_equal_systems_are_never_told_apart():
 def test_a_target_out_of_reach_has_a_reason():
     option = only(PILOT, target_width=0.001, ratings=[1])
     assert option.instances is None
-    assert "20,000" in option.reason
+    assert option.reason == TOO_MANY.format(number=20_000)
 
 
 @pytest.mark.parametrize(
