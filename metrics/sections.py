@@ -6,12 +6,10 @@ from typing import Any, get_type_hints
 
 from annotation.filters import EVERYTHING, Filter
 from jobs.clock import database_now
-from jobs.queue import enqueue
 from metrics.models import ReportSnapshot, SectionSnapshot
 from metrics.selectors import source_of
-from metrics.services import claim, is_overdue, watermark
+from metrics.services import request_once, watermark
 from studies.models import Study
-from tiebreak.errors import DomainError
 from tiebreak.report.build import RequestedSection, build_section
 from tiebreak.report.model import CriterionSection
 from tiebreak.report.serialization import from_json, to_json
@@ -64,16 +62,8 @@ def ensure_section(
     )
     if snapshot.content is not None and snapshot.watermark == state:
         return snapshot
-    if snapshot.requested and not is_overdue(snapshot, now):
-        return snapshot
-    if not claim(snapshot, state, now):
-        return snapshot
-    try:
-        enqueue("metrics.tasks.refresh_section_task", study.pk, name, chosen.digest)
-    except DomainError:
-        SectionSnapshot.objects.filter(pk=snapshot.pk).update(requested="")
-        raise
-    snapshot.refresh_from_db()
+    task = "metrics.tasks.refresh_section_task"
+    request_once(snapshot, state, now, task, study.pk, name, chosen.digest)
     return snapshot
 
 

@@ -192,17 +192,32 @@ def ensure_fresh(
     snapshot = _snapshot_of(study, chosen, now)
     if snapshot.watermark == state and snapshot.report is not None:
         return snapshot
-    if snapshot.requested and not is_overdue(snapshot, now):
-        return snapshot
-    if not claim(snapshot, state, now):
-        return snapshot
+    task = "metrics.tasks.refresh_report_task"
+    request_once(snapshot, state, now, task, *_arguments(study, chosen))
+    return snapshot
+
+
+def request_once(
+    snapshot: ReportSnapshot | SectionSnapshot,
+    state: str,
+    now: datetime,
+    task: str,
+    *arguments: str,
+) -> None:
+    """Queue the task that computes what a row stores, unless that was requested already.
+
+    Raises `DomainError` if the broker cannot be reached.
+    """
+    if snapshot.requested and not _is_overdue(snapshot, now):
+        return
+    if not _claim(snapshot, state, now):
+        return
     try:
-        enqueue("metrics.tasks.refresh_report_task", *_arguments(study, chosen))
+        enqueue(task, *arguments)
     except DomainError:
-        ReportSnapshot.objects.filter(pk=snapshot.pk).update(requested="")
+        type(snapshot)._default_manager.filter(pk=snapshot.pk).update(requested="")
         raise
     snapshot.refresh_from_db()
-    return snapshot
 
 
 def _snapshot_of(study: Study, chosen: Filter, now: datetime) -> ReportSnapshot:
@@ -255,12 +270,12 @@ def newest_report(
     return report, is_current
 
 
-def is_overdue(snapshot: ReportSnapshot | SectionSnapshot, now: datetime) -> bool:
+def _is_overdue(snapshot: ReportSnapshot | SectionSnapshot, now: datetime) -> bool:
     """Return whether a request was not served for so long that it is repeated."""
     return snapshot.requested_at is None or snapshot.requested_at < now - STALE_AFTER
 
 
-def claim(snapshot: ReportSnapshot | SectionSnapshot, state: str, now: datetime) -> bool:
+def _claim(snapshot: ReportSnapshot | SectionSnapshot, state: str, now: datetime) -> bool:
     """Record the request, unless another page did so since this row was read."""
     as_read = type(snapshot)._default_manager.filter(
         pk=snapshot.pk, requested=snapshot.requested, requested_at=snapshot.requested_at

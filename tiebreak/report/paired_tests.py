@@ -11,9 +11,12 @@ from tiebreak.report.model import PairedTests, PValuePoint
 from tiebreak.report.outcomes import Outcomes
 from tiebreak.stats import p_value_curve, paired_t_test, permutation_test
 from tiebreak.stats.independence import MIN_CLUSTERS
+from tiebreak.stats.paired_tests import PERMUTATIONS
 
 STEPS = 10
 MAX_CURVES = 30
+# More random signs than these take seconds for each pair.
+MAX_SIGNS, MIN_PERMUTATIONS = 5_000_000, 1_000
 MAX_INSTANCES = 20_000
 TOO_FEW = f"There are fewer than {MIN_CLUSTERS} instances."
 TOO_MANY = (
@@ -55,10 +58,17 @@ def _tests(
         instances=n,
         difference=float(differences.mean()) if n else math.nan,
         t_test=paired_t_test(differences),
-        permutation_test=permutation_test(differences, rng=seeds.generator("permutation")),
+        permutation_test=permutation_test(
+            differences, rng=seeds.generator("permutation"), permutations=_permutations(n)
+        ),
         curve=() if reason else _curve(differences, seeds.generator("curve")),
         reason=reason,
     )
+
+
+def _permutations(instances: int) -> int:
+    """Return 10,000 permutations, or fewer for many instances."""
+    return min(PERMUTATIONS, max(MIN_PERMUTATIONS, MAX_SIGNS // max(instances, 1)))
 
 
 def _curve(differences: Differences, rng: np.random.Generator) -> tuple[PValuePoint, ...]:

@@ -1,5 +1,7 @@
 """Figures of sections on request, of one order, of win-or-tie rates and of fatigue."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -61,6 +63,9 @@ def test_robustness_says_k_or_fewer_unless_all_smaller_sets_were_tried(section):
     few = f"{top.removals}" if top.is_fewest else f"{top.removals} or fewer"
     assert figure.finding.startswith(f"Without {few} of {top.ratings} ratings, {top.new_first}")
     assert figure.title == ROBUSTNESS_TITLE  # which a part of the ratings shows instead
+    searched = replace(section.robustness, top=replace(top, removals=9, is_fewest=False))
+    (figure,) = MORE[0].figures(searched)
+    assert figure.finding.startswith("Without 9 or fewer of ")
     orders = {row[0]: row[5] for row in figure.rows}
     assert orders["a vs b: order"] == "yes"
     assert orders["a vs b: interval excludes ½"] == "this or fewer"

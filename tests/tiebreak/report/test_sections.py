@@ -12,6 +12,8 @@ from tiebreak.cli import main
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
 from tiebreak.report.build import build_section
+from tiebreak.report.criterion import read_criteria
+from tiebreak.report.fatigue import agreement_with_others, item_numbers
 from tiebreak.report.model import CriterionSection
 from tiebreak.report.on_request import ON_REQUEST
 
@@ -151,6 +153,27 @@ def test_agreement_falls_where_later_answers_are_random():
     agreement = of(rows).fatigue.agreement
     assert agreement.high < 0
     assert agreement.scope.raters == "new"
+
+
+def test_agreement_is_with_the_others_alone():
+    rng = np.random.default_rng(6)
+    rows = preferences(rng.integers(-1, 2, (20, 4)).tolist())
+    raters = of(rows).raters
+    (criterion,), _ = read_criteria(RatingTable.from_rows(rows), {}, None)
+    credit = agreement_with_others(criterion)
+    for name, rater in raters.items():
+        mean = credit[criterion.rows["rater"] == name].mean()
+        assert mean == pytest.approx(rater.leave_one_out.value)
+
+
+def test_items_are_numbered_within_raters_over_their_tasks():
+    shown = [("r", 2, 1), ("r", 1, 2), ("r", 1, 1), ("s", 3, 5), ("r", 2, 2)]
+    rows = [
+        {"unit": f"u{k}", "rater": r, "label": 1, "hit_position": task, "position": position}
+        for k, (r, task, position) in enumerate(shown)
+    ]
+    (criterion,), _ = read_criteria(RatingTable.from_rows(rows), {}, None)
+    assert item_numbers(criterion).tolist() == [3, 2, 1, 1, 4]
 
 
 def test_without_positions_there_is_no_slope():
