@@ -21,6 +21,11 @@ NO_PAIR = "No item has two ratings."
 ONE_LABEL = "Only one label was observed, so agreement cannot be compared with chance agreement."
 
 _ROUNDING = 1e-13
+MAX_RESAMPLED_LABELS = 40
+MANY_ORDINAL_LABELS = (
+    f"The interval of ordinal α is not computed for more than {MAX_RESAMPLED_LABELS} labels. If equal"
+    " steps between labels mean the same, declare the scale as interval."
+)
 CERTAIN = "There is only one label, so chance agreement is certain."
 
 
@@ -193,7 +198,19 @@ def _ordinal_statistic(labels: int) -> Statistic:
     def value(sums: FloatArray) -> FloatArray:
         return ordinal_alpha(sums[..., labels + 1 :], sums[..., 1 : labels + 1])
 
-    return Statistic(1 + labels + len(low), features, value, NO_PAIR, ONE_LABEL)
+    return Statistic(
+        1 + labels + len(low),
+        features,
+        value,
+        NO_PAIR,
+        ONE_LABEL,
+        reason_without_interval=reason_without_ordinal_interval(labels),
+    )
+
+
+def reason_without_ordinal_interval(labels: int) -> str | None:
+    """Return why ordinal α has no interval, as a replicate needs a number for each pair of labels."""
+    return MANY_ORDINAL_LABELS if labels > MAX_RESAMPLED_LABELS else None
 
 
 def _metric_statistic(labels: int, squared: FloatArray) -> Statistic:

@@ -36,6 +36,7 @@ OFTEN_UNDEFINED = (
     " replicates."
 )
 _ROUNDING = 1e-9
+_ROWS_AT_ONCE = 512
 
 Interval = Literal["percentile", "bias-corrected"]
 Mask = npt.NDArray[np.bool_]
@@ -65,6 +66,7 @@ class Statistic:
     NaN where it is undefined. ``n`` maps the same sums to the number of units that entered.
     ``reason_if_empty`` is the reason if no unit entered; ``reason`` is the reason if units entered
     but the value is undefined. ``reason_of`` chooses one of several reasons from the sums.
+    ``reason_without_interval`` is set if there are too many features for replicates.
     """
 
     width: int
@@ -75,6 +77,7 @@ class Statistic:
     n: Callable[[FloatArray], FloatArray] = first_feature
     interval: Interval = "percentile"
     reason_of: Callable[[FloatArray], str] | None = None
+    reason_without_interval: str | None = None
 
 
 @dataclass(frozen=True)
@@ -170,6 +173,7 @@ def difference(first: Statistic, second: Statistic, *, sides: tuple[str, str]) -
         second.reason,
         n,
         reason_of=reason_of,
+        reason_without_interval=first.reason_without_interval or second.reason_without_interval,
     )
 
 
@@ -248,6 +252,11 @@ class _StratumEstimator(Generic[Name]):
                 self._clusters[name] = self._clusters_with(statistic.count(rows))
                 self.points[name], self._values_of[name] = _bind(statistic, rows, counts)
                 continue
+            if statistic.reason_without_interval:
+                total, entering = _summed(statistic, rows, counts)
+                self._clusters[name] = self._clusters_with(entering)
+                self.points[name] = _point_estimate(statistic, total)
+                continue
             features = statistic.features(rows)
             self._clusters[name] = self._clusters_with(statistic.n(features))
             self.points[name] = _point_estimate(statistic, counts.astype(np.float64) @ features)
@@ -323,12 +332,25 @@ def _bind(
     return point, lambda _sums, counts: value_of(counts.T)
 
 
+def _summed(
+    statistic: Statistic, rows: IntArray, counts: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the summed features, and for each row whether it enters, some rows at a time."""
+    total, entering = np.zeros(statistic.width), np.zeros(len(rows))
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        block = slice(start, start + _ROWS_AT_ONCE)
+        features = statistic.features(rows[block])
+        entering[block] = statistic.n(features)
+        total += counts[block].astype(np.float64) @ features
+    return total, entering
+
+
 def _point_estimate(statistic: Statistic, total: FloatArray) -> Estimate:
     """Return the estimate of the sample from the summed features, without an interval."""
     n = round(float(statistic.n(total)))
     value = float(statistic.value(total)) if n else NAN
     if not np.isnan(value):
-        return Estimate(value, n=n)
+        return Estimate(value, n=n, reason=statistic.reason_without_interval)
     if statistic.reason_of is not None:
         return undefined(statistic.reason_of(total), n)
     return undefined(statistic.reason if n else statistic.reason_if_empty, n)

@@ -25,6 +25,7 @@ from tiebreak.stats.agreement_statistics import (
     metric_alpha,
     ordinal_alpha,
     randolph_value,
+    reason_without_ordinal_interval,
     squared_distances,
 )
 from tiebreak.stats.bootstrap import Statistic, ratio
@@ -154,7 +155,10 @@ class Pairs:
             return metric_alpha(disagreement[..., 0], marginals, squared)
 
         width = 1 + self.labels + (len(low) if squared is None else 1)
-        return Statistic(width, features, value, NO_OVERLAP, ONE_LABEL)
+        reason = reason_without_ordinal_interval(self.labels) if squared is None else None
+        return Statistic(
+            width, features, value, NO_OVERLAP, ONE_LABEL, reason_without_interval=reason
+        )
 
     def leave_one_out_statistic(self) -> Statistic:
         """Return how often the machine's label is the mode of all human ratings except one."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tiebreak.stats.bootstrap import AnyStatistic, RowStatistic, Statistic, ratio
-from tiebreak.stats.pairs import NO_OVERLAP, Pairs
+from tiebreak.stats.pairs import NO_OVERLAP, Pairs, RandomPairs
 from tiebreak.stats.validation import FloatArray, IntArray, as_values
 
 Correlation = Literal["spearman", "kendall"]
@@ -24,6 +24,7 @@ CONSTANT = (
     "Humans or the machine gave all items the same value, so a rank correlation is undefined."
 )
 MAX_CELLS = 4096
+_ELEMENTS_AT_ONCE = 2**20
 MANY_CELLS = (
     f"There is no interval because there are more than {MAX_CELLS} pairs of distinct labels."
 )
@@ -87,7 +88,9 @@ def _row_statistic(
     def bind(rows: IntArray) -> Callable[[FloatArray], FloatArray]:
         row, x, y, weight = _weighted_pairs(*sides(rows))
         if correlation == "spearman":
-            return lambda counts: _spearman(counts[..., row] * weight, x, y, shape)
+            return lambda counts: _some_at_once(
+                lambda some: _spearman(some[..., row] * weight, x, y, shape), counts, len(row)
+            )
         cells = x * shape[1] + y
         return lambda counts: kendall_value(
             np.bincount(cells, counts[row] * weight, shape[0] * shape[1])
@@ -95,8 +98,21 @@ def _row_statistic(
             .reshape(shape)
         )
 
-    reason = None if correlation == "spearman" else MANY_CELLS
+    # With random labels, every unit has a pair with each label.
+    is_cheap = correlation == "spearman" and not isinstance(pairs, RandomPairs)
+    reason = None if is_cheap else MANY_CELLS
     return RowStatistic(bind, pairs.count, NO_OVERLAP, CONSTANT, reason_without_interval=reason)
+
+
+def _some_at_once(
+    value_of: Callable[[FloatArray], FloatArray], counts: FloatArray, width: int
+) -> FloatArray:
+    """Return the values of replicates, for so many at once that ``width`` numbers of each fit."""
+    if counts.ndim == 1:
+        return value_of(counts)
+    size = max(1, _ELEMENTS_AT_ONCE // max(width, 1))
+    parts = [value_of(counts[start : start + size]) for start in range(0, len(counts), size)]
+    return np.concatenate(parts)
 
 
 def _weighted_pairs(

@@ -2,6 +2,7 @@
 
 import re
 
+import krippendorff
 import numpy as np
 import pytest
 
@@ -17,6 +18,7 @@ from tiebreak.stats import (
     percentage_agreement,
     win_rate,
 )
+from tiebreak.stats.agreement_statistics import MANY_ORDINAL_LABELS
 from tiebreak.stats.bootstrap import OFTEN_UNDEFINED, bootstrap_estimate
 from tiebreak.stats.independence import too_few_clusters
 from tiebreak.stats.resampling import replicate_weights
@@ -222,3 +224,16 @@ def test_patterns_are_reduced_once_and_used_often():
     assert again == krippendorff_alpha(counts, clusters=clusters, rng=generator_for(0))
     with refused("clusters_twice", naming="clusters"):
         krippendorff_alpha(patterns, clusters=clusters)
+
+
+def test_ordinal_alpha_of_many_labels_has_a_value_and_says_why_it_has_no_interval():
+    rng = np.random.default_rng(0)
+    counts = np.zeros((1200, 60), int)
+    labels = np.clip(rng.integers(60, size=(1200, 1)) + rng.integers(-9, 9, size=(1200, 3)), 0, 59)
+    np.add.at(counts, (np.arange(1200)[:, None], labels), 1)
+    estimate = krippendorff_alpha(counts, level="ordinal", rng=generator_for(0), replicates=20)
+    expected = krippendorff.alpha(value_counts=counts, level_of_measurement="ordinal")
+    assert estimate.value == pytest.approx(expected, abs=1e-12)
+    assert (estimate.n, estimate.reason) == (1200, MANY_ORDINAL_LABELS)
+    few = krippendorff_alpha(counts[:, :40], level="ordinal", rng=generator_for(0), replicates=20)
+    assert few.has_interval

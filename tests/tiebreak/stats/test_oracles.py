@@ -20,6 +20,7 @@ from tiebreak.stats import (
     krippendorff_alpha,
     leave_one_out,
     randolph_kappa,
+    random_baseline,
     rank_correlation,
 )
 from tiebreak.stats.rank_correlations import MANY_CELLS
@@ -142,6 +143,15 @@ def test_a_large_table_of_labels_gives_scipys_value(correlation):
     if correlation == "kendall":
         assert np.isnan(estimate.low)
         assert estimate.reason == MANY_CELLS
+
+
+def test_random_labels_of_a_large_table_have_no_interval_of_their_correlation():
+    rng = np.random.default_rng(4)
+    codes = rng.integers(0, 80, size=(2, 300))
+    pair = Comparison.of(one_hot(codes[0], 80), one_hot(codes[1], 80))
+    baseline = random_baseline(pair, level="ordinal", rng=generator_for(0), replicates=20)
+    assert baseline.spearman.reason == MANY_CELLS
+    assert baseline.spearman.value == pytest.approx(0, abs=1e-12)
 
 
 def test_spearmans_interval_is_the_same_by_rows_and_by_table(monkeypatch):
