@@ -70,8 +70,8 @@ ranks              ranks with bootstrap intervals
 shared_ranks       ranks, shared by systems whose intervals overlap
 top_robustness     a small set of ratings whose removal puts another system first
 pair_robustness    the fewest ratings whose removal turns the order of two systems
-Robustness         what both functions return
 interval_robustness  ratings whose removal makes an interval include a value
+Robustness         what the first two functions return
 RemovedRatings     ratings of one kind in such a set
 cyclic_triads      share of three systems of which each beats the next
 Triads             what `cyclic_triads` returns

@@ -260,7 +260,7 @@ def interval_robustness(
     >>> values = np.array([1.0] * 9 + [0.0])
     >>> def ends(kept):
     ...     share = values[kept].mean()
-    ...     return share - 0.3, share + 0.3
+    ...     return share - 0.25, share + 0.25
     >>> interval_robustness(values, range(10), ends)
     6
     """
