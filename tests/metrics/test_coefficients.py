@@ -12,6 +12,7 @@ from tests.tiebreak.formats.bundles import make_bundle
 from tiebreak.report.chance_corrected import NOT_TWO
 
 UNEVEN = [[1, 1]] * 38 + [[1, -1]] * 2
+CLEAR = [[1, 1]] * 29 + [[-1, -1]] * 9 + [[1, -1]] * 2
 EVEN = [[1, 1]] * 19 + [[-1, -1]] * 19 + [[1, -1]] * 2
 
 
@@ -31,7 +32,9 @@ def test_a_label_that_prevails_explains_the_difference():
     assert "98% of the ratings" in sentence
 
 
-@pytest.mark.parametrize("rows", [preferences(EVEN), preferences([[1, -1]] * 30)])
+@pytest.mark.parametrize(
+    "rows", [preferences(EVEN), preferences(CLEAR), preferences([[1, -1]] * 30)]
+)
 def test_nothing_is_explained_where_nothing_differs_or_prevails(rows):
     assert shown(rows).prevails == ""
 
