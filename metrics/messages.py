@@ -62,7 +62,7 @@ REACHED = (
 )
 CLOSED_EARLY = (
     "The study is closed. Unless the planned number of responses was reached before, its findings stay"
-    " those of the confidence sequences, and the report names that it was closed early."
+    " those of the confidence sequences, and the report says that it was closed early."
 )
 NEEDED_ASSUMES = (
     "These forecasts assume that instances to come are like those so far, and are medians of several"

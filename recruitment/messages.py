@@ -221,5 +221,5 @@ STILL_CLOSED = (
 
 CLOSING_EARLY = (
     "If you close the study before the planned number of responses is reached, its findings stay those"
-    " of the confidence sequences, its other numbers stand without a finding, and the report names it."
+    " of the confidence sequences, its other numbers stand without a finding, and the report says so."
 )

@@ -1,23 +1,25 @@
 """Every estimate has a scope, and no heading claims more than the scope."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from metrics.findings import INSTANCES
+from metrics.findings import INSTANCES, agreement_finding
 from metrics.messages import (
     INSTANCES_WERE_SELECTED,
     ON_SELECTED,
+    OTHERS_AGREE,
     OVER_DATASET,
     WEIGHTED_TO_DATASET,
 )
 from tests.metrics.studies import drawn_study, estimates, preferences, report_of, sections, words
 from tiebreak.report import Report
-from tiebreak.report.model import BY_KEY, PairSelection
+from tiebreak.report.model import BY_KEY, CriterionSection, PairSelection
 from tiebreak.report.systems import DRAWN
 from tiebreak.stats.hajek import OF_SELECTED
-from tiebreak.stats.results import Estimate, Scope
+from tiebreak.stats.results import Estimate, NarrowerInterval, Scope
 
 CLAIMS = (WEIGHTED_TO_DATASET, OVER_DATASET, INSTANCES["dataset"])
 
@@ -123,3 +125,26 @@ def test_a_prediction_powered_rate_is_undefined_after_a_draw():
     rate = powered.prediction_powered["judge"]["first"]
     assert not rate.is_defined
     assert rate.reason == DRAWN
+
+
+def with_alpha(alpha: Estimate) -> CriterionSection:
+    section = report_of(preferences([[-1, 0, 1], [1, 1, -1]] * 10)).criteria["preference"]
+    first, *rest = section.strata
+    agreement = replace(first.human_human, krippendorff_alpha=alpha)
+    return replace(section, strata=(replace(first, human_human=agreement), *rest))
+
+
+@pytest.mark.parametrize(
+    ("low", "inner_low", "heading"),
+    [
+        (0.1, 0.2, "Annotators agree beyond chance"),
+        (-0.1, 0.2, "These annotators agree beyond chance"),
+        (-0.1, -0.05, "No agreement beyond chance is shown"),
+    ],
+)
+def test_agreement_of_these_annotators_is_not_claimed_for_others(low, inner_low, heading):
+    inner = NarrowerInterval(inner_low, 0.5, Scope("new"), "bootstrap")
+    alpha = Estimate(0.3, low, 0.6, stated_scope=Scope("new", "new"), narrower=(inner,))
+    title, sentence = agreement_finding(with_alpha(alpha))
+    assert title == heading
+    assert (OTHERS_AGREE in sentence) == heading.startswith("These")
