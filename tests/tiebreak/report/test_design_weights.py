@@ -5,7 +5,7 @@ import pytest
 
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
-from tiebreak.stats import bradley_terry
+from tiebreak.stats import Estimate, bradley_terry, two_way_mean
 
 RATERS = 5
 
@@ -71,6 +71,13 @@ def test_bias_and_strengths_are_weighted_and_elo_is_of_the_selected_instances():
         weights @ (signs * first) / weights.sum() / 2
     )
     assert section.bias.position.scope.instances == "dataset"
+    value = section.bias.position.value
+    codes = [[int(row[name][1:]) for row in made] for name in ("instance", "rater")]
+    point = Estimate(value, value, value)
+    wide = two_way_mean(
+        signs * first / 2, *codes, narrow=point, weights=weights, bounds=(-0.5, 0.5)
+    )
+    assert section.bias.position.standard_error == pytest.approx(wide.standard_error)
     counts = [[row["label"] < 0, 0, row["label"] > 0] for row in made]
     names = {"system_a": ["old"] * len(made), "system_b": ["new"] * len(made)}
     fit = bradley_terry(np.array(counts, dtype=int), **names, weights=weights)

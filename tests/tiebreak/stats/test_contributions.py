@@ -6,6 +6,9 @@ import pytest
 from tiebreak.errors import InvalidInput
 from tiebreak.stats import Agreement, agreement_contributions, count_matrix
 from tiebreak.stats.agreement import agreement_statistics
+from tiebreak.stats.agreement_statistics import randolph_statistic
+from tiebreak.stats.contributions import _mean_of_units, _randolph
+from tiebreak.stats.counts import distinct_rows
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 STATISTICS = tuple(Agreement.__dataclass_fields__)
@@ -72,6 +75,16 @@ def test_a_rater_contributes_what_leaving_the_rater_out_changes():
 def value_without(statistic, unit, label, kept) -> float:
     counts = count_matrix(unit[kept], label[kept], n_units=200, n_labels=2)
     return float(statistic.value(statistic.features(counts).sum(axis=0)))
+
+
+def test_taking_anothers_place_is_exact_for_shares_of_pairs():
+    unit, label = ratings()
+    counts = count_matrix(unit, label, n_units=60, n_labels=4)
+    rows, _, n_rows, _ = distinct_rows(counts)
+    by_replacing = _mean_of_units(randolph_statistic(4), rows, n_rows)
+    exact = _randolph(rows, n_rows, k=4) * (1 - 1 / 4)
+    entered = (rows > 0) & (rows.sum(axis=1) >= 2)[:, None]
+    np.testing.assert_allclose(by_replacing[entered], exact[entered], atol=1e-12)
 
 
 def test_two_ratings_share_what_their_unit_has():
