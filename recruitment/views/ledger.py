@@ -25,7 +25,7 @@ from recruitment.services.payments import settle_payment
 from studies.access import Right, held_right, researchers_only, study_for
 from studies.models import Study
 
-PER_PAGE = 50
+PER_PAGE = 40
 # Lists of submissions that need a decision, each with the one action that settles a row.
 LISTS = (
     (
