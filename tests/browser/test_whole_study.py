@@ -131,6 +131,8 @@ def test_a_study_from_the_admin_to_the_export(
     out, report = tmp_path / "export", tmp_path / "report.json"
     call_command("export_study", study.pk, "--out", str(out), "--format", "jsonl,csv,parquet")
     call_command("analyze", str(out), "--out", str(report))
+    for section in shown["criteria"].values():
+        del section["stopping"]  # a file does not know how many responses were planned
     assert json.loads(report.read_text())["criteria"] == shown["criteria"]
     rows = [json.loads(line) for line in (out / "ratings.jsonl").read_text().splitlines()]
     counted = [row for row in rows if not row["superseded"]]
