@@ -110,6 +110,7 @@ WITHOUT_FINDINGS = {
     "Labels of annotators and machines by majority label",
     "Speed by task",
     "Win-or-tie rates beside win rates",
+    "Width of the interval by number of ratings",
     "Preference strength by separability",
     "Planned repeats",
     "Answers of annotators by the most frequent answer of the others",
