@@ -34,7 +34,11 @@ def test_every_estimate_has_a_scope():
     strata = report.criteria["preference"].strata
     of_units = [n for n, stratum in enumerate(strata) if stratum.stratifier in ("all", *BY_KEY)]
     new = "|".join(
-        ["/systems/.*(win_rate|pairs)", *(rf"/strata\[{n}\]/human_human" for n in of_units)]
+        [
+            "/systems/.*(win_rate|pairs|win_or_tie)",
+            "/fatigue/",
+            *(rf"/strata\[{n}\]/human_human" for n in of_units),
+        ]
     )
     assert len(by_path) > 50
     for path, estimate in by_path.items():
