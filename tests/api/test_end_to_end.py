@@ -112,6 +112,8 @@ def test_a_study_is_run_by_the_interface_alone(similarity, tmp_path, settings):
     archive = tmp_path / "export.zip"
     answer = client.get(at("download-export", study, job["id"]))
     archive.write_bytes(b"".join(answer.streaming_content))
+    for section in report["criteria"].values():
+        del section["stopping"]  # a file does not know how many responses were planned
     assert analysed(archive, tmp_path)["criteria"] == report["criteria"]
 
 
