@@ -57,10 +57,10 @@ def agreement_with_others(criterion: Criterion) -> Floats:
     It is NaN where nobody else gave a label.
     """
     credit = np.full(len(criterion.unit), np.nan)
-    for label in range(len(criterion.labels)):
-        rows = np.flatnonzero(criterion.is_human & (criterion.label == label))
-        modes = mode_credits(criterion.humans[criterion.unit[rows]], without=label)
-        credit[rows] = np.where(modes.any(axis=1), modes[:, label], np.nan)
+    for column in range(criterion.humans.shape[1]):
+        rows = np.flatnonzero(criterion.is_human & (criterion.column == column))
+        modes = mode_credits(criterion.humans[criterion.unit[rows]], without=column)
+        credit[rows] = np.where(modes.any(axis=1), modes[:, column], np.nan)
     return credit
 
 

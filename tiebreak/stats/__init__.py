@@ -129,16 +129,16 @@ PredictionPowered            what both functions return
 
 Tests and intervals
 ===================
-paired_t_test        two-sided t test of a mean difference of 0
-permutation_test     two-sided sign-flip test of a mean difference of 0
-p_value_curve        p-values by number of instances
-PValueCurve          what `p_value_curve` returns
-two_way_interval     an interval that allows for other instances and other raters
-two_way_mean         the same for a mean over ratings, such as a win rate
+paired_t_test            two-sided t test of a mean difference of 0
+permutation_test         two-sided sign-flip test of a mean difference of 0
+p_value_curve            p-values by number of instances
+PValueCurve              what `p_value_curve` returns
+two_way_interval         an interval that allows for other instances and other raters
+two_way_mean             the same for a mean over ratings, such as a win rate
 agreement_contributions  what each rating contributes to a statistic of agreement
-confidence_sequence  intervals of a mean that stay valid however often one looks
-ConfidenceSequence   what `confidence_sequence` returns
-StopDecision         whether collection may stop
+confidence_sequence      intervals of a mean that stay valid however often one looks
+ConfidenceSequence       what `confidence_sequence` returns
+StopDecision             whether collection may stop
 
 Design of a study
 =================
@@ -303,7 +303,6 @@ __all__ = [  # noqa: RUF022
     "intraclass_correlation",
     "leave_one_out",
     "agreement",
-    "agreement_contributions",
     "Agreement",
     # Single raters
     "pairwise_agreement",
@@ -395,6 +394,7 @@ __all__ = [  # noqa: RUF022
     "PValueCurve",
     "two_way_interval",
     "two_way_mean",
+    "agreement_contributions",
     "confidence_sequence",
     "ConfidenceSequence",
     "StopDecision",
