@@ -17,7 +17,7 @@ from metrics.messages import (
 from tests.metrics.studies import drawn_study, estimates, preferences, report_of, sections, words
 from tiebreak.report import Report
 from tiebreak.report.model import BY_KEY, CriterionSection, PairSelection
-from tiebreak.report.systems import DRAWN
+from tiebreak.report.systems import UNCOVERED, UNPREDICTED
 from tiebreak.stats.hajek import OF_SELECTED
 from tiebreak.stats.results import Estimate, NarrowerInterval, Scope
 
@@ -119,16 +119,49 @@ def test_a_drawn_criterion_without_pairs_has_a_note_on_the_selected_instances():
     assert sections(report_of(preferences([[-1, 1]] * 12)))[0].note == ""
 
 
-def test_a_prediction_powered_rate_is_undefined_after_a_draw():
-    rows = drawn_study("proportional", seed=0, control_share=0.2)
+def judged_study(*, of_all=True, control_share=0.2):
+    """Return a drawn study with a judge that rates the drawn instances and others."""
+    rows = drawn_study("proportional", seed=0, control_share=control_share)
     judged = [row | {"rater": "judge", "kind": "machine"} for row in rows if row["rater"] == "r0"]
-    judged += [
-        {**judged[0], "unit": f"more{i}", "instance": f"more{i}", "phase": ""} for i in range(30)
+    others = [
+        {
+            **judged[0],
+            "unit": f"more{i}",
+            "instance": f"more{i}",
+            "phase": "",
+            "label": i % 2 * 2 - 1,
+        }
+        for i in range(1000 - len(judged) if of_all else 30)
     ]
-    powered = report_of([*rows, *judged]).criteria["preference"].systems
-    rate = powered.prediction_powered["judge"]["first"]
-    assert not rate.is_defined
-    assert rate.reason == DRAWN
+    return [*rows, *judged, *others]
+
+
+def powered(rows):
+    systems = report_of(rows).criteria["preference"].systems
+    return systems.prediction_powered["judge"]["first"], systems
+
+
+def test_a_prediction_powered_rate_needs_all_instances_after_a_draw():
+    rate, _ = powered(judged_study(of_all=False))
+    assert (rate.is_defined, rate.reason) == (False, UNPREDICTED)
+    rate, _ = powered(judged_study(control_share=0))
+    assert (rate.is_defined, rate.reason) == (False, UNCOVERED)
+
+
+def test_a_prediction_powered_rate_after_a_draw_is_the_corrected_weighted_mean():
+    rows = judged_study()
+    rate, systems = powered(rows)
+    with_one = systems.prediction_powered_lambda_1["judge"]["first"]
+    wins = {row["unit"]: (1 - row["label"]) / 2 for row in rows if row["rater"] == "judge"}
+    of_all = np.mean(list(wins.values()))
+    people = [row for row in rows if row["rater"] != "judge"]
+    weights = np.array([1 / row["inclusion_probability"] for row in people])
+    corrected = [(1 - row["label"]) / 2 - (wins[row["unit"]] - of_all) for row in people]
+    assert with_one.value == pytest.approx(np.average(corrected, weights=weights))
+    assert (rate.scope.instances, rate.scope.raters) == ("dataset", "new")
+    assert rate.low < rate.value < rate.high
+    low, high = sorted([with_one.value, systems.win_rate["first"].value])
+    assert low <= rate.value <= high  # as λ is between 0 and 1
 
 
 def with_alpha(alpha: Estimate) -> CriterionSection:

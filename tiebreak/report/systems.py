@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.design_weights import DesignWeights, drawn_units
+from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import Estimates, SimultaneousSection, SystemsSection
 from tiebreak.report.other_rates import ranks_by_overlap, win_or_tie_rates
@@ -16,6 +16,7 @@ from tiebreak.report.pair_counts import pair_counts
 from tiebreak.stats import (
     Estimate,
     bradley_terry,
+    cross_fitted_slopes,
     elo,
     outcome_counts,
     prediction_powered_win_rate,
@@ -37,10 +38,18 @@ BONFERRONI = "{method}, Bonferroni over {n} comparisons"
 RANKING_REPLICATES = 1_000
 MAX_GAMES = 20_000_000  # limit for an Elo rating, over all random orders
 MIN_ORDERS = 100
-DRAWN = (
-    "Prediction-powered rates need a uniform random sample of instances, but these instances were"
-    " drawn with unequal probabilities."
+UNPREDICTED = (
+    "After a draw of instances, prediction-powered rates need a machine rating of every instance in the"
+    " dataset, also of those that were not drawn."
 )
+UNCOVERED = (
+    "The drawn instances do not represent the dataset, so machine ratings of the others cannot be"
+    " corrected by them. A control sample is needed, of at least 30 instances if the most separable"
+    " instances were drawn."
+)
+# Share of the dataset that a machine must have rated. The size of the dataset is only estimated, from
+# the inclusion probabilities.
+MIN_PREDICTED = 0.8
 NO_SEPARABILITY = (
     "The separability of the instances was not scored. Score them before planning the tasks."
 )
@@ -66,7 +75,6 @@ class _Comparisons:
     clusters: NDArray[np.int64]
     separability: NDArray[np.float64]
     scores: "_Scores"
-    is_drawn: bool
     design: DesignWeights | None
     criterion: Criterion
     number: NDArray[np.int64]
@@ -87,7 +95,6 @@ class _Comparisons:
             criterion.clusters[compared],
             criterion.of_units("separability").astype(float)[compared],
             _Scores.of(criterion, compared),
-            bool(drawn_units(criterion)[compared].any()),
             DesignWeights.of(criterion),
             criterion,
             np.flatnonzero(compared),
@@ -191,6 +198,25 @@ class _SystemScores:
         of_these = replace(of_these, stated_scope=Scope(rate.scope.instances))
         wide = self._widened(of_these, self.rater, level)
         return replace(wide, method=BONFERRONI.format(method=wide.method, n=comparisons))
+
+    def of(self, kept: Mask) -> "_SystemScores":
+        """Return some of the scores."""
+        values, unit, rater = self.values[kept], self.unit[kept], self.rater[kept]
+        return replace(self, values=values, unit=unit, rater=rater)
+
+    def corrected(self, correction: NDArray[np.float64], n: int) -> Estimate:
+        """Return the weighted mean of the scores minus a correction, which is from −1 to 1."""
+        assert self.design is not None
+        values = self.values - correction
+        narrow = replace(self.design.mean(values, self.unit, self.criterion), n=n)
+        return two_way_mean(
+            values,
+            self.criterion.clusters[self.unit],
+            self.rater,
+            narrow=replace(narrow, method=f"prediction-powered, {narrow.method}"),
+            weights=self.design.of_units[self.unit],
+            bounds=(-1, 2),
+        )
 
     def _widened(
         self, narrow: Estimate, rater: NDArray[np.int64], confidence_level: float
@@ -328,10 +354,9 @@ def _prediction_powered(compared: _Comparisons, lam: float | None = None) -> dic
         for name, outcomes in compared.machines.items()
         if np.any(outcomes.any(axis=1) & ~has_human)
     }
-    if compared.is_drawn:
-        return {name: _all_undefined(DRAWN, compared) for name in machines}
+    estimate = _prediction_powered_rate if compared.design is None else _drawn_powered_rate
     return {
-        name: {s: _prediction_powered_rate(compared, outcomes, s, lam) for s in compared.systems}
+        name: {s: estimate(compared, outcomes, s, lam) for s in compared.systems}
         for name, outcomes in machines.items()
     }
 
@@ -349,6 +374,48 @@ def _prediction_powered_rate(
     samples = (has_human & has_machine, ~has_human & has_machine)
     n_clusters = min(len(np.unique(clusters[sample])) for sample in samples)
     return drop_unreliable_interval(rate.estimate, n_clusters)
+
+
+def _drawn_powered_rate(
+    compared: _Comparisons, machine: NDArray[np.int64], system: str, lam: float | None
+) -> Estimate:
+    """Return the weighted mean of ratings, corrected by what the machine says of all instances.
+
+    A rating y becomes y − λ (f − F), where f is the machine's mean rating of its unit, and F that of
+    all units in the dataset. The machine's ratings of the whole dataset are known, so that their mean
+    adds no sampling error.
+    """
+    scores, design = compared.scores_of(system), compared.design
+    assert design is not None
+    predicted = _predictions(compared, machine, system)
+    known = ~np.isnan(predicted[scores.unit])
+    scores = scores.of(known)
+    units = np.unique(scores.unit)
+    if (
+        not len(units)
+        or (~np.isnan(predicted)).sum() < MIN_PREDICTED * design.of_units[units].sum()
+    ):
+        return undefined(UNPREDICTED, len(units))
+    if not design.covers[units].all():
+        return undefined(UNCOVERED, len(units))
+    f, weights = predicted[scores.unit], design.of_units[scores.unit]
+    instances = compared.criterion.clusters[scores.unit]
+    slopes = np.full(len(f), lam)
+    if lam is None:
+        slopes = cross_fitted_slopes(scores.values, f, weights=weights, clusters=instances)
+    return scores.corrected(slopes * (f - np.nanmean(predicted)), len(units))
+
+
+def _predictions(
+    compared: _Comparisons, machine: NDArray[np.int64], system: str
+) -> NDArray[np.float64]:
+    """Return a machine's mean rating of a system, by unit of the criterion; NaN without one."""
+    outcomes = compared.outcomes_of(system, machine)
+    means = np.full(compared.criterion.n_units, np.nan)
+    rated = outcomes.any(axis=1)
+    of_unit = outcomes[rated] @ np.array([1.0, 0.5, 0.0]) / outcomes[rated].sum(axis=1)
+    means[compared.number[rated]] = of_unit
+    return means
 
 
 def _disconnected_reason(compared: _Comparisons, outcomes: NDArray[np.int64]) -> str | None:

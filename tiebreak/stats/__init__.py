@@ -126,6 +126,7 @@ Inference with few labels
 prediction_powered_mean      mean human label, estimated with the help of machine labels
 prediction_powered_win_rate  the same for the win rate of system A
 PredictionPowered            what both functions return
+cross_fitted_slopes          how much weight machine labels get where instances were drawn
 
 Tests and intervals
 ===================
@@ -228,6 +229,7 @@ from tiebreak.stats.paired_tests import PValueCurve, p_value_curve, paired_t_tes
 from tiebreak.stats.position_slopes import position_slope
 from tiebreak.stats.prediction_powered import (
     PredictionPowered,
+    cross_fitted_slopes,
     prediction_powered_mean,
     prediction_powered_win_rate,
 )
@@ -387,6 +389,7 @@ __all__ = [  # noqa: RUF022
     "prediction_powered_mean",
     "prediction_powered_win_rate",
     "PredictionPowered",
+    "cross_fitted_slopes",
     # Tests and intervals
     "paired_t_test",
     "permutation_test",

@@ -37,6 +37,7 @@ NO_VARIATION = (
     "There is no interval because the labels do not vary, so the interval would have zero width."
 )
 _ROUNDING = 1e-12
+_FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -217,6 +218,74 @@ def prediction_powered_win_rate(
         unlabelled_clusters=None if groups is None else groups[~labelled],
         confidence_level=confidence_level,
     )
+
+
+def cross_fitted_slopes(
+    labels: npt.ArrayLike,
+    predictions: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike,
+    clusters: npt.ArrayLike,
+) -> FloatArray:
+    """Compute the weight λ that machine labels get beside each human label of drawn instances.
+
+    Parameters
+    ----------
+    labels, predictions : array_like of float, shape (n,)
+        Human labels y, and machine labels f of the same units.
+    weights : array_like of float, shape (n,)
+        Inverse inclusion probability of each label's instance.
+    clusters : array_like, shape (n,)
+        Instance of each label.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        Weight λ of each label, from 0 to 1; 0 where the machine labels of the other instances do not
+        vary.
+
+    Raises
+    ------
+    InvalidInput
+        If the vectors differ in length.
+
+    See Also
+    --------
+    hajek_estimate : Estimates the mean of labels that were corrected by λ (f − mean of all f).
+
+    Notes
+    -----
+    λ = Σ w² (y − ȳ)(f − f̄) / Σ w² (f − f̄)² minimises the variance of the weighted mean of y − λ f. It
+    comes from four fifths of the instances, without those of the label itself, so that the same
+    ratings do not choose λ and are then corrected by it.
+
+    Examples
+    --------
+    >>> y, f = [0, 1] * 10, [0.1, 0.9] * 10
+    >>> slopes = cross_fitted_slopes(y, f, weights=[2.0] * 20, clusters=range(20))
+    >>> bool((slopes == 1).all())
+    True
+    """
+    y, f = as_numbers(labels, name="labels"), as_numbers(predictions, name="predictions")
+    weight = as_numbers(weights, name="weights")
+    check_same_length(labels=y, predictions=f, weights=weight)
+    fold = as_groups(clusters, length=len(y), name="clusters") % _FOLDS
+    slopes = np.zeros(len(y))
+    for number in range(_FOLDS):
+        kept = fold != number
+        slopes[fold == number] = _weighted_slope(y[kept], f[kept], weight[kept])
+    return slopes
+
+
+def _weighted_slope(y: FloatArray, f: FloatArray, weight: FloatArray) -> float:
+    if len(y) == 0:
+        return 0.0
+    y, f = y - np.average(y, weights=weight), f - np.average(f, weights=weight)
+    variance = float(weight**2 @ f**2)
+    magnitude = float(weight**2 @ np.ones_like(f))
+    if variance <= _ROUNDING * magnitude:
+        return 0.0
+    return float(np.clip(weight**2 @ (y * f) / variance, 0, 1))
 
 
 def _win_scores(counts: npt.ArrayLike, *, name: str) -> FloatArray:
