@@ -9,6 +9,7 @@ from tests.metrics.studies import report_of
 from tiebreak.formats import RatingTable
 from tiebreak.report import criterion as criterion_module
 from tiebreak.report.criterion import read_criteria
+from tiebreak.report.fatigue import agreement_with_others
 from tiebreak.report.many_values import NO_INTERVAL, TOO_MANY_VALUES
 from tiebreak.scales import MAX_POINTS
 from tiebreak.stats.ratio_alpha import ratio_alpha
@@ -155,3 +156,15 @@ def test_ratio_alpha_compares_all_values_whatever_the_block(monkeypatch):
         for j in range(i)
     )
     assert whole == pytest.approx(1 - (weights.sum() - 1) * 0.5 / by_hand)
+
+
+def test_an_answer_is_compared_with_those_of_its_unit():
+    labels = [(value, value, value + 0.5) for value in range(MAX_POINTS)]
+    rows = [
+        {"unit": f"u{unit:03}", "rater": f"r{rater}", "criterion": "c", "label": label}
+        for unit, three in enumerate(labels)
+        for rater, label in enumerate(three)
+    ]
+    (criterion,), _ = read_criteria(RatingTable.from_rows(rows), {"c": "interval"}, None)
+    assert criterion.has_many_values
+    assert agreement_with_others(criterion).tolist() == [0.5, 0.5, 0.0] * MAX_POINTS
