@@ -439,12 +439,12 @@ def test_slopes_come_from_the_other_instances():
     y = np.clip(0.6 * f + rng.normal(0, 0.1, 40), 0, 1)
     slopes = cross_fitted_slopes(y, f, weights=weights, clusters=clusters)
     for fold in range(5):
-        own = clusters % 5 == fold
-        kept = ~own
+        in_fold = clusters % 5 == fold
+        kept = ~in_fold
         dy = y[kept] - np.average(y[kept], weights=weights[kept])
         df = f[kept] - np.average(f[kept], weights=weights[kept])
         expected = (weights[kept] ** 2 * dy * df).sum() / (weights[kept] ** 2 * df**2).sum()
-        np.testing.assert_allclose(slopes[own], expected)
+        np.testing.assert_allclose(slopes[in_fold], expected)
     changed = y.copy()
     changed[clusters == 0] = 1 - changed[clusters == 0]
     again = cross_fitted_slopes(changed, f, weights=weights, clusters=clusters)
