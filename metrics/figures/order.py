@@ -17,7 +17,7 @@ from tiebreak.report.model import CriterionSection, TransitivitySection
 
 SIGNIFICANT = 0.05
 MIN_SYSTEMS = 3
-TWO_SYSTEMS = "Two systems are always in one order."
+TWO_SYSTEMS = "With two systems there is nothing to contradict an order."
 WIN_OR_TIE_TITLE = "Win-or-tie rates beside win rates"
 WIN_OR_TIE_READING = (
     "● the win rate, where a tie counts half; ○ the share of its comparisons that a system wins or"

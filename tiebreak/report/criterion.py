@@ -35,9 +35,10 @@ class Criterion:
     """The ratings of one criterion, with rows (ratings) and units sorted by their ids.
 
     `labels` are the columns of the counts, unless the scale has many values: then a column is the rank
-    of a label among the labels of its unit, and `column` has the column of each row. `unit` and `label` are codes for each row; a label's code
-    is −1 if it is unparsed or has no column. `clusters` has the instance of each unit, because
-    intervals resample instances. `repeats` has the planned repeats, which no other statistic uses.
+    of a label among the labels of its unit. `column` has the column of each row. `unit` and `label`
+    are codes for each row; a label's code is −1 if it is unparsed or has no column. `clusters` has the
+    instance of each unit, because intervals resample instances. `repeats` has the planned repeats,
+    which no other statistic uses.
     """
 
     name: str

@@ -1,7 +1,5 @@
 """Win-or-tie rates, and ranks that systems share if their intervals overlap."""
 
-import numpy as np
-
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import drawn_units
 from tiebreak.report.generators import Seeds
@@ -29,9 +27,8 @@ def _win_or_tie(
     rng = seeds.generator(system)
     clusters = outcomes.clusters
     rate = win_rate(counts, tie=1, clusters=clusters, rng=rng, replicates=replicates)
-    involved = scores.select((scores.first == system) | (scores.second == system))
-    score = np.where(involved.first == system, involved.value, 1 - involved.value)
-    return two_way_mean(score > 0, involved.instance, involved.rater, narrow=rate)
+    involved = scores.of_system(system)
+    return two_way_mean(involved.value > 0, involved.instance, involved.rater, narrow=rate)
 
 
 def ranks_by_overlap(rates: Estimates) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Human ratings of two systems, by unit and one by one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 import numpy as np
@@ -78,12 +78,13 @@ class Scores:
     """Human ratings of pairs of systems one by one: 1, ½ or 0 if the first wins, ties or loses.
 
     The first system is the one that is first in alphabetical order. `first` and `second` are the
-    systems of each rating, `instance` and `rater` codes.
+    systems of each rating, `unit`, `instance` and `rater` codes.
     """
 
     first: NDArray[np.str_]
     second: NDArray[np.str_]
     value: NDArray[np.float64]
+    unit: NDArray[np.int64]
     instance: NDArray[np.int64]
     rater: NDArray[np.int64]
 
@@ -101,6 +102,7 @@ class Scores:
             np.where(is_first, a[unit], b[unit]),
             np.where(is_first, b[unit], a[unit]),
             np.where(is_first, of_a, 1 - of_a),
+            unit,
             criterion.clusters[unit],
             rater.astype(np.int64),
         )
@@ -108,6 +110,15 @@ class Scores:
     def of_pair(self, pair: tuple[str, str]) -> "Scores":
         kept = (self.first == pair[0]) & (self.second == pair[1])
         return self.select(kept)
+
+    def of_system(self, system: str, other: str | None = None) -> "Scores":
+        """Return the ratings of a system against one other or all, with its wins as 1."""
+        involved = (self.first == system) | (self.second == system)
+        if other is not None:
+            involved &= (self.first == other) | (self.second == other)
+        chosen = self.select(involved)
+        value = np.where(chosen.first == system, chosen.value, 1 - chosen.value)
+        return replace(chosen, value=value)
 
     def select(self, kept: NDArray[np.bool_]) -> "Scores":
         return Scores(*(column[kept] for column in vars(self).values()))

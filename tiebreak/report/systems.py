@@ -12,6 +12,7 @@ from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import Estimates, SimultaneousSection, SystemsSection
 from tiebreak.report.other_rates import ranks_by_overlap, win_or_tie_rates
+from tiebreak.report.outcomes import Scores
 from tiebreak.report.pair_counts import pair_counts
 from tiebreak.stats import (
     Estimate,
@@ -74,7 +75,7 @@ class _Comparisons:
     machines: dict[str, NDArray[np.int64]]
     clusters: NDArray[np.int64]
     separability: NDArray[np.float64]
-    scores: "_Scores"
+    scores: Scores
     design: DesignWeights | None
     criterion: Criterion
     number: NDArray[np.int64]
@@ -94,7 +95,7 @@ class _Comparisons:
             machines,
             criterion.clusters[compared],
             criterion.of_units("separability").astype(float)[compared],
-            _Scores.of(criterion, compared),
+            Scores.of(criterion),
             DesignWeights.of(criterion),
             criterion,
             np.flatnonzero(compared),
@@ -110,27 +111,13 @@ class _Comparisons:
 
     def outcomes_of(self, system: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the wins, ties and losses of a system per unit; all are 0 if it is not compared."""
-        first, second = self.sides_of(system)
+        first, second = np.array(self.system_a) == system, np.array(self.system_b) == system
         return np.asarray(counts * first[:, None] + counts[:, ::-1] * second[:, None])
-
-    def sides_of(self, system: str, other: str | None = None) -> tuple[Mask, Mask]:
-        """Return in which units a system is A, and in which it is B, against one other or all."""
-        a, b = np.array(self.system_a), np.array(self.system_b)
-        first, second = a == system, b == system
-        if other is not None:
-            first, second = first & (b == other), second & (a == other)
-        return first, second
 
     def scores_of(self, system: str, other: str | None = None) -> "_SystemScores":
         """Return the scores of a system, against one other or all."""
-        first, second = self.sides_of(system, other)
-        scores = self.scores
-        chosen = (first | second)[scores.unit]
-        unit, score = scores.unit[chosen], scores.of_a[chosen]
-        values = np.where(first[unit], score, 1 - score)
-        return _SystemScores(
-            values, self.number[unit], scores.rater[chosen], self.criterion, self.design
-        )
+        chosen = self.scores.of_system(system, other)
+        return _SystemScores(chosen.value, chosen.unit, chosen.rater, self.criterion, self.design)
 
     @property
     def weights(self) -> NDArray[np.float64] | None:
@@ -147,24 +134,6 @@ class _Comparisons:
             name: replace(estimate, stated_scope=scope) if estimate.has_interval else estimate
             for name, estimate in estimates.items()
         }
-
-
-@dataclass(frozen=True)
-class _Scores:
-    """Human ratings one by one: the unit, the rater, and 1, ½ or 0 if A wins, ties or loses."""
-
-    unit: NDArray[np.int64]
-    rater: NDArray[np.int64]
-    of_a: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, criterion: Criterion, compared: Mask) -> Self:
-        """Return the ratings of the compared units, which are numbered among these."""
-        sign = np.sign(criterion.strength)
-        kept = criterion.is_human & ~np.isnan(sign) & compared[criterion.unit]
-        _, rater = np.unique(criterion.rows["rater"][kept].astype(str), return_inverse=True)
-        number = np.cumsum(compared) - 1
-        return cls(number[criterion.unit[kept]], rater, (1 - sign[kept]) / 2)
 
 
 @dataclass(frozen=True, eq=False)
