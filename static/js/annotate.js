@@ -258,8 +258,20 @@
     }
   });
 
-  // --- After a reload, show unsent answers and send them again ------------------------------------
+  // --- Once the page has loaded, send what has not been sent --------------------------------------
+  const isChanged = (input) =>
+    input.type === "radio" ? input.checked && !input.defaultChecked : input.value !== input.defaultValue && input.checkValidity();
+
+  // On a slow connection, people answer before this script runs.
+  function storeEarlyAnswers() {
+    for (const question of questions) {
+      const input = [...question.querySelectorAll("input")].find(isChanged);
+      if (input) store(question, input.value);
+    }
+  }
+
   if (!isPreview) {
+    storeEarlyAnswers();
     window.addEventListener("load", () => {
       for (const question of unsent()) {
         show(question, unsentAnswer(question).value);

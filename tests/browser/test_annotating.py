@@ -202,6 +202,30 @@ def test_a_choice_that_was_not_saved_survives_a_reload(
     assert kept_back == []
 
 
+@pytest.mark.parametrize("script", ["htmx", "annotate"])
+def test_an_answer_chosen_before_the_scripts_arrived_is_saved(
+    chromium_page: Page, live_server, script
+):
+    page, study = chromium_page, make_open_study(instances=1)
+    enter(page, live_server, study)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(f"**/{script}*.js", hold)
+    page.reload(wait_until="commit")
+    page.get_by_role("radio", name="Right is better").check()
+    assert held
+    assert not Rating.objects.exists()
+    for route in held:
+        route.continue_()
+    expect_status(page, "saved")
+    expect(page.get_by_role("radio", name="Right is better")).to_be_checked()
+    rating = Rating.objects.get()
+    assert rating.label == ("1" if rating.side_a == "left" else "-1")
+
+
 def test_an_answer_whose_confirmation_was_lost_is_one_rating(chromium_page: Page, live_server):
     page, study = chromium_page, make_open_study(instances=1)
     sent: list[str] = []
