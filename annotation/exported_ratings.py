@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from django.db.models.functions import Cast, Length
 from annotation.models import Assignment, Rating
 from annotation.models.rating import RatingQuerySet
 from studies.models import Study, Unit
+from tiebreak.formats.lines import Batch
 from tiebreak.formats.rating_cells import FLAGS
 from tiebreak.formats.rows import Row
-from tiebreak.formats.writing import Batch, Columns, rows_of
+from tiebreak.formats.writing import Columns, rows_of
 from tiebreak.scales import BAD, Scale
 
 # Planning a query and reading whole tables for it cost the same for a small batch as for a large one.
@@ -110,8 +112,8 @@ class _Stored:
     """Ratings as the database has them, with what is known of their units and assignments."""
 
     ratings: list[tuple[Any, ...]]
-    units: dict[int, list[Any]]
-    assignments: dict[int, list[Any]]
+    units: dict[int, tuple[Any, ...]]
+    assignments: dict[int, tuple[Any, ...]]
 
     @classmethod
     def of(cls, keys: set[int], ratings: RatingQuerySet, of_unit: Mapping[str, Any]) -> "_Stored":
@@ -136,12 +138,15 @@ class _Stored:
 
 
 def _by_name(names: Collection[str], rows: Sequence[Sequence[Any]]) -> Batch:
-    columns = zip(*rows, strict=True) if rows else ((),) * len(names)
-    return dict(zip(names, columns, strict=True))
+    # zip(*rows) would make an iterator for each row, and the garbage collector would visit them all.
+    return {name: list(map(itemgetter(i), rows)) for i, name in enumerate(names)}
 
 
 def _role(role: str, repeat: int) -> str:
     return "repeat" if repeat and role == "main" else role
+
+
+_WITH_MICROSECONDS = len("2026-11-22 09:05:01.500000+00")
 
 
 def _in_utc(text: str) -> str:
@@ -150,6 +155,8 @@ def _in_utc(text: str) -> str:
     Connections are in UTC; SQLite has no zones. The text is cut, because to parse it took longer
     than to write the rest of a row.
     """
+    if len(text) == _WITH_MICROSECONDS:
+        return f"{text[:10]}T{text[11:]}:00"
     date, time = text.removesuffix("+00").split(" ")
     seconds, _, fraction = time.partition(".")
     return f"{date}T{seconds}.{fraction:0<6}+00:00" if fraction else f"{date}T{seconds}+00:00"
@@ -189,5 +196,5 @@ def _batches(ratings: RatingQuerySet) -> Iterator[tuple[set[int], RatingQuerySet
         yield set(batch), Rating.objects.order_by().filter(**which)
 
 
-def _facts(rows: QuerySet[Any], columns: Mapping[str, Any]) -> dict[int, list[Any]]:
-    return {pk: values for pk, *values in rows.order_by().values_list("pk", *columns.values())}
+def _facts(rows: QuerySet[Any], columns: Mapping[str, Any]) -> dict[int, tuple[Any, ...]]:
+    return {row[0]: row[1:] for row in rows.order_by().values_list("pk", *columns.values())}

@@ -1,6 +1,5 @@
 """Atomic writing: a file appears under its final name only when it is complete."""
 
-import csv
 import os
 import shutil
 import tempfile
@@ -10,19 +9,15 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from itertools import accumulate, islice
 from pathlib import Path
-from types import NoneType
 from typing import Any
-
-import orjson
 
 from tiebreak import optional
 from tiebreak.formats.export_columns import ARROW_TYPES, LABELS, MESSAGES
-from tiebreak.formats.rows import FORMULA_STARTS, Row, escape_formula
+from tiebreak.formats.lines import Batch, csv_lines, json_lines
+from tiebreak.formats.rows import Row
 
 BATCH = 2000
 
-# Some rows as the values of each column.
-Batch = dict[str, Sequence[Any]]
 # Returns a batch, and is called where the time for its work is.
 Columns = Callable[[], Batch]
 WriteBatch = Callable[[Batch], None]
@@ -228,47 +223,18 @@ def _columns(rows: list[Row], names: Sequence[str]) -> Batch:
 @contextmanager
 def _jsonl_writer(path: Path, columns: Sequence[str], _: Types) -> Iterator[WriteBatch]:
     with path.open("wb") as file:
-        yield lambda batch: file.writelines(_json_lines({name: batch[name] for name in columns}))
-
-
-def _json_lines(batch: Batch) -> Iterator[bytes]:
-    """Yield a line for each row, without its empty cells; only an unparsed label is null."""
-    types = {name: set(map(type, column)) for name, column in batch.items()}
-    cells = {name: batch[name] for name in batch if name == "label" or types[name] != {NoneType}}
-    gaps = [name for name in cells if NoneType in types[name] and name != "label"]
-    for values in zip(*cells.values(), strict=True):
-        row = dict(zip(cells, values, strict=True))
-        for name in gaps:
-            if row[name] is None:
-                del row[name]
-        yield orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+        yield lambda batch: file.writelines(json_lines(_selected(batch, columns)))
 
 
 @contextmanager
 def _csv_writer(path: Path, columns: Sequence[str], _: Types) -> Iterator[WriteBatch]:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        yield lambda batch: writer.writerows(
-            zip(*(_cells(batch[name]) for name in columns), strict=True)
-        )
+    with path.open("wb") as file:
+        file.writelines(csv_lines({name: (name,) for name in columns}))
+        yield lambda batch: file.writelines(csv_lines(_selected(batch, columns)))
 
 
-def _cells(column: Sequence[Any]) -> Sequence[Any]:
-    """Return the cells of a column. Numbers keep all their digits, and None is an empty cell."""
-    types = set(map(type, column))
-    if bool in types:
-        column = [_BOOLEANS.get(value, value) for value in column]
-    if str in types:
-        starts = {value[:1] for value in set(column) if isinstance(value, str)}
-        if not _ESCAPED.isdisjoint(starts):
-            column = [escape_formula(v) if isinstance(v, str) else v for v in column]
-    return column
-
-
-_BOOLEANS = {True: "true", False: "false"}
-# First characters of the cells that `escape_formula` may change.
-_ESCAPED = {*FORMULA_STARTS, "'"}
+def _selected(batch: Batch, columns: Sequence[str]) -> Batch:
+    return {name: batch[name] for name in columns}
 
 
 @contextmanager
