@@ -70,6 +70,11 @@ def _cell(value: object) -> object:
     return escape_formula(value) if isinstance(value, str) else value
 
 
+def test_equal_numbers_may_be_written_in_two_ways():
+    batch: Batch = {"number": [0.0, -0.0], "flag": [True, 1]}
+    assert list(csv_lines(batch)) == [b"0.0,true\r\n", b"-0.0,1\r\n"]
+
+
 def test_an_undefined_number_and_a_nested_value_are_written_for_each_row():
     turns = [{"role": "user", "content": "a"}]
     batch: Batch = {"number": [math.nan, 1.5, float("nan")], "messages": [turns, None, []]}
