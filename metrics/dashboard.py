@@ -9,7 +9,6 @@ from metrics.figures.agreement import STRATIFIERS
 from metrics.findings import (
     agreement_finding,
     consistency_sets,
-    is_of_selected,
     perception_finding,
     selection_finding,
     separability_finding,
@@ -18,6 +17,7 @@ from metrics.findings import (
     win_rate_finding,
 )
 from metrics.messages import (
+    INSTANCES_ARE_WEIGHTED,
     INSTANCES_WERE_SELECTED,
     NO_SHARED_RANK,
     NO_UNITS,
@@ -137,11 +137,12 @@ def section_of(name: str, section: CriterionSection) -> Section:
             for name, pair in (section.selection or {}).items()
         ],
         bias_rows=_bias_rows(section.bias) if section.bias else [],
-        note=INSTANCES_WERE_SELECTED if is_of_selected(agreement.krippendorff_alpha) else "",
+        note=DRAWN_NOTES.get(agreement.krippendorff_alpha.scope.instances, ""),
         problems=[(PARTS.get(part, part), why) for part, why in section.problems.items()],
     )
 
 
+DRAWN_NOTES = {"selected": INSTANCES_WERE_SELECTED, "dataset": INSTANCES_ARE_WEIGHTED}
 PARTS = {
     "strata": "Agreement",
     "raters": "Raters",

@@ -23,9 +23,14 @@ WITHOUT_PREFERENCE = (
     "A further {instances} were rated, but none of the ratings says which system is better."
 )
 INSTANCES_WERE_SELECTED = (
-    "The instances of this study were drawn. Unless a sentence says that a rate is weighted, all"
-    " numbers here are unweighted and describe only the selected instances. Do not generalize them to"
-    " the rest of the dataset."
+    "The instances of this study were drawn. Unless a sentence says otherwise, all numbers here"
+    " describe only the selected instances. Do not generalize them to the rest of the dataset."
+)
+INSTANCES_ARE_WEIGHTED = (
+    "The instances of this study were drawn. Win rates, Bradley–Terry strengths, biases, agreement"
+    " among annotators and with machines weight each by the inverse of the probability with which it"
+    " was drawn, and so describe the whole dataset. All other numbers, such as consistency, shares of"
+    " items and Elo ratings, are unweighted and describe only the selected instances."
 )
 
 # While the planned number of responses is not reached.
