@@ -5,7 +5,14 @@ import pytest
 
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
-from tiebreak.stats import Estimate, agreement, bradley_terry, two_way_mean
+from tiebreak.stats import (
+    Estimate,
+    agreement,
+    agreement_contributions,
+    bradley_terry,
+    two_way_interval,
+    two_way_mean,
+)
 
 RATERS = 5
 
@@ -147,6 +154,10 @@ def test_agreement_is_weighted_and_speaks_of_the_dataset():
     ours = section.all_units.human_human.estimates()
     expected = agreement(counts, weights=weights).estimates()
     unweighted = agreement(counts).estimates()
+    people = [row for row in made if row["rater"] != "judge"]
+    unit, rater = (np.array([int(row[name][1:]) for row in people]) for name in ("unit", "rater"))
+    label = [(row["label"] + 1) // 2 for row in people]
+    contributions = agreement_contributions(unit, label, n_units=80, n_labels=2, weights=weights)
     for name in ("krippendorff_alpha", "percentage_agreement", "fleiss_kappa", "leave_one_out"):
         estimate = ours[name]
         assert estimate.value == pytest.approx(expected[name].value, rel=1e-12)
@@ -155,6 +166,11 @@ def test_agreement_is_weighted_and_speaks_of_the_dataset():
         (inner,) = estimate.narrower
         assert (inner.scope.instances, inner.scope.raters) == ("dataset", "these")
         assert estimate.low <= inner.low < estimate.value < inner.high <= estimate.high
+        point = Estimate(estimate.value, estimate.value, estimate.value)
+        wide = two_way_interval(
+            contributions[name], unit, rater, narrow=point, weights=weights[unit]
+        )
+        assert estimate.standard_error == pytest.approx(wide.standard_error)
 
 
 def test_other_coefficients_and_agreement_with_machines_are_weighted_too():
