@@ -9,8 +9,14 @@ WEIGHTED = (
 )
 AT_ONCE = (
     "A line is the 95% interval of one system alone. The heading rests on wider intervals that hold"
-    " for all {n} comparisons at once (Bonferroni), because among many equal systems one often"
+    " for all {n} comparisons at once, because among many equal systems one often"
     " seems better by chance."
+)
+RANK_SET = "Rank set by win rate"
+HOW_TO_READ_RANK_SETS = (
+    "Rank set: the ranks that a system may have by its win rate; with a probability of 95%, the sets of"
+    " all systems contain the true ranks at once. Systems whose sets overlap are neither shown to"
+    " differ nor shown to be equally good."
 )
 WEIGHTED_TO_DATASET = "Weighted back to the whole dataset"
 NO_WINNER = "No system is shown to win more often than it loses"

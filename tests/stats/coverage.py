@@ -23,12 +23,15 @@ from scipy.stats import binomtest
 from tests.paths import ROOT
 from tiebreak.stats import (
     Estimate,
+    RatedMean,
     agreement,
     agreement_contributions,
     count_matrix,
     hajek_estimate,
+    joint_confidence_level,
     krippendorff_alpha,
     logistic_weights,
+    rank_sets,
     select,
     two_way_interval,
     two_way_mean,
@@ -273,23 +276,41 @@ def designs() -> list[Design]:
 
 def finds_a_winner(number: int, instances: int, systems: int) -> bool:
     """Whether a study of equally good systems names one that wins more often than it loses."""
+    means = rated_systems(number, instances, np.zeros(systems))
+    # The rates of two systems add up to 1.
+    level = joint_confidence_level(means if systems > 2 else means[:1])
+    return any(_is_ahead(mean, level) for mean in means)
+
+
+def misses_a_rank(number: int, instances: int, qualities: tuple[float, ...]) -> bool:
+    """Whether any set of ranks misses the true one, 1 plus the number of better systems."""
+    means = rated_systems(number, instances, np.array(qualities))
+    sets = rank_sets({str(k): mean for k, mean in enumerate(means)})
+    true = [1 + sum(other > one for other in qualities) for one in qualities]
+    # Of equally good systems, each may have any rank that they share.
+    last = [sum(other >= one for other in qualities) for one in qualities]
+    return any(
+        one.best > first or one.worst < end
+        for one, first, end in zip(sets.values(), true, last, strict=True)
+    )
+
+
+def rated_systems(number: int, instances: int, qualities: np.ndarray) -> list[RatedMean]:
+    """Return the ratings of every system; qualities add to the probability of a win."""
+    systems = len(qualities)
     rng = np.random.default_rng([number, instances, systems])
     per_instance, per_unit, raters = systems // 2, 3, 12
     instance = np.repeat(np.arange(instances), per_instance)
     # Every instance compares each system once, with a random other one.
     pairs = np.array([rng.permutation(systems) for _ in range(instances)]).reshape(-1, 2)
-    leaning = rng.normal(0, SPREAD, (instances, systems))
+    leaning = rng.normal(0, SPREAD, (instances, systems)) + qualities
     skill = rng.normal(0, 0.1, (raters, systems))
     rater = np.argsort(rng.random((len(pairs), raters)), axis=1)[:, :per_unit]
     first, second = pairs.T
     ahead = (leaning[instance, first] - leaning[instance, second])[:, None]
     ahead = ahead + skill[rater, first[:, None]] - skill[rater, second[:, None]]
     is_win = (rng.random(ahead.shape) < np.clip(0.5 + ahead, 0, 1)).astype(int)
-    comparisons = systems if systems > 2 else 1
-    return any(
-        _is_ahead(*_of_system(s, pairs, is_win, instance, rater), comparisons)
-        for s in range(systems)
-    )
+    return [RatedMean(*_of_system(s, pairs, is_win, instance, rater)) for s in range(systems)]
 
 
 def _of_system(
@@ -301,14 +322,13 @@ def _of_system(
     return values, np.repeat(instance[plays], is_win.shape[1]), rater[plays].ravel()
 
 
-def _is_ahead(
-    values: np.ndarray, instance: np.ndarray, rater: np.ndarray, comparisons: int
-) -> bool:
-    """Whether the interval for new raters that holds for all comparisons at once is above ½."""
-    value = float(values.mean())
+def _is_ahead(mean: RatedMean, level: float) -> bool:
+    """Whether the interval for new raters is above ½."""
+    value = float(np.mean(mean.values))
     point = Estimate(value, value, value)
-    level = 1 - 0.05 / comparisons
-    rate = two_way_mean(values, instance, rater, narrow=point, confidence_level=level)
+    rate = two_way_mean(
+        mean.values, mean.instances, mean.raters, narrow=point, confidence_level=level
+    )
     return rate.scope.raters == "new" and rate.low > 0.5
 
 

@@ -10,6 +10,7 @@ from tests.stats.coverage import (
     alpha_interval,
     coverage,
     finds_a_winner,
+    misses_a_rank,
     rate_interval,
     study,
     true_rate,
@@ -47,6 +48,13 @@ def test_the_true_values_are_inside(design):
 def test_equally_good_systems_are_rarely_told_apart(instances, systems):
     named = sum(finds_a_winner(number, instances, systems) for number in range(STUDIES))
     assert binomtest(named, STUDIES).proportion_ci(0.99).low <= MAX_FALSE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("qualities", [(0.0,) * 6, (0.0, 0.0, 0.1, 0.2, 0.3, 0.5)])
+def test_sets_of_ranks_hold_the_true_ranks_at_once(qualities):
+    missed = sum(misses_a_rank(number, 50, qualities) for number in range(STUDIES))
+    assert binomtest(missed, STUDIES).proportion_ci(0.99).low <= 0.05
 
 
 @pytest.mark.slow
