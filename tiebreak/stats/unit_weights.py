@@ -19,7 +19,7 @@ from tiebreak.stats.validation import FloatArray, IntArray, as_numbers
 Name = TypeVar("Name")
 
 # Features of a weighted statistic that precede those of the unweighted one.
-_OWN = 3
+_ADDED = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +62,11 @@ class UnitWeights:
 
         def value(sums: FloatArray) -> FloatArray:
             scale = np.nan_to_num(ratio(sums[..., 1], sums[..., 2]))
-            return statistic.value(scale[..., None] * sums[..., _OWN:])
+            return statistic.value(scale[..., None] * sums[..., _ADDED:])
 
         return replace(
             statistic,
-            width=statistic.width + _OWN,
+            width=statistic.width + _ADDED,
             features=features,
             value=value,
             n=first_feature,

@@ -23,8 +23,8 @@ def table():
     return counts, 1 + counts.max(axis=1)
 
 
-def values(found: Agreement) -> dict[str, float]:
-    return {name: estimate.value for name, estimate in found.estimates().items()}
+def values(agreed: Agreement) -> dict[str, float]:
+    return {name: estimate.value for name, estimate in agreed.estimates().items()}
 
 
 def effective_number(counts, weights) -> float:
@@ -54,14 +54,14 @@ def test_a_weight_of_k_is_the_unit_k_times_apart_from_the_correction_of_alpha(le
 def test_weighted_alpha_compares_pairs_of_different_ratings(level):
     counts, weights = table()
     counts, weights = counts[:12], weights[:12] * 0.37
-    each = [
+    listed = [
         (unit, label)
         for unit, row in enumerate(counts)
         if row.sum() > 1
         for label in np.repeat(np.arange(LABELS), row)
     ]
     within, of_all = np.zeros(2), np.zeros(2)
-    for (u, a), (v, b) in permutations(each, 2):
+    for (u, a), (v, b) in permutations(listed, 2):
         distance = (a - b) ** 2 if level == "interval" else float(a != b)
         of_all += weights[u] * weights[v] * np.array([distance, 1])
         if u == v:
