@@ -9,7 +9,6 @@ from metrics.figures.agreement import STRATIFIERS
 from metrics.findings import (
     agreement_finding,
     consistency_sets,
-    is_of_selected,
     perception_finding,
     selection_finding,
     separability_finding,
@@ -18,9 +17,12 @@ from metrics.findings import (
     win_rate_finding,
 )
 from metrics.messages import (
+    HOW_TO_READ_RANK_SETS,
+    INSTANCES_ARE_WEIGHTED,
     INSTANCES_WERE_SELECTED,
     NO_SHARED_RANK,
     NO_UNITS,
+    RANK_SET,
     SAVING_UNKNOWN,
     STRATA_BY_AGREEMENT,
 )
@@ -36,7 +38,7 @@ from tiebreak.report.model import (
     StratumSection,
     SystemsSection,
 )
-from tiebreak.stats import Estimate, undefined
+from tiebreak.stats import Estimate, RankSet, undefined
 
 BY_SEPARABILITY = "Consistency by separability"
 NOTES = {"agreement": STRATA_BY_AGREEMENT, "unique_labels": STRATA_BY_AGREEMENT}
@@ -137,11 +139,12 @@ def section_of(name: str, section: CriterionSection) -> Section:
             for name, pair in (section.selection or {}).items()
         ],
         bias_rows=_bias_rows(section.bias) if section.bias else [],
-        note=INSTANCES_WERE_SELECTED if is_of_selected(agreement.krippendorff_alpha) else "",
+        note=DRAWN_NOTES.get(agreement.krippendorff_alpha.scope.instances, ""),
         problems=[(PARTS.get(part, part), why) for part, why in section.problems.items()],
     )
 
 
+DRAWN_NOTES = {"selected": INSTANCES_WERE_SELECTED, "dataset": INSTANCES_ARE_WEIGHTED}
 PARTS = {
     "strata": "Agreement",
     "raters": "Raters",
@@ -170,16 +173,28 @@ def _ranking(systems: SystemsSection) -> Ranking | None:
         if title not in columns
     ]
     best_first = sorted(rates, key=lambda name: (-_zero_if_undefined(rates[name]), name))
+    sets = systems.rank_sets or {}
     rows = [
         Row(
             name,
             rates[name].n,
             "",
-            [_score(scored[name], scored is rates) for scored in columns.values()],
+            [
+                *([_ranks(sets.get(name))] if sets else []),
+                *(_score(scored[name], scored is rates) for scored in columns.values()),
+            ],
         )
         for name in best_first
     ]
-    return Ranking(list(columns), rows, notes)
+    titles = [RANK_SET, *columns] if sets else list(columns)
+    return Ranking(titles, rows, [HOW_TO_READ_RANK_SETS, *notes] if sets else notes)
+
+
+def _ranks(ranks: RankSet | None) -> Number:
+    if ranks is None:
+        return _EMPTY_CELL
+    shown = f"{ranks.best} to {ranks.worst}" if ranks.best < ranks.worst else str(ranks.best)
+    return Number(shown, "", SafeString(""), "")
 
 
 def _scores(systems: SystemsSection) -> dict[str, Estimates]:
@@ -196,7 +211,7 @@ def _scores(systems: SystemsSection) -> dict[str, Estimates]:
     for name, powered in sorted((systems.prediction_powered_lambda_1 or {}).items()):
         scores[f"Win rate, prediction-powered by {name} with λ = 1"] = powered
     ranks = systems.shared_ranks or {}
-    scores["Rank, shared where intervals of win rates overlap (HREF)"] = {
+    scores["Rank, shared where intervals overlap (only reproduces HREF, table 5)"] = {
         name: Estimate(ranks[name], n=rate.n) if name in ranks else undefined(NO_SHARED_RANK)
         for name, rate in systems.win_rate.items()
     }

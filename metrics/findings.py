@@ -98,9 +98,12 @@ def scope_sentence(estimate: Estimate) -> str:
     return f"The figures generalize {instances}{raters}."
 
 
+DRAWN_SUFFIXES = {"selected": ON_SELECTED, "dataset": OVER_DATASET}
+
+
 def _scope_suffix(estimate: Estimate) -> str:
-    """Return the end of a heading for an estimate that holds only for the selected instances."""
-    return ON_SELECTED if is_of_selected(estimate) else ""
+    """Return the end of a heading that says which instances it speaks of after a draw."""
+    return DRAWN_SUFFIXES.get(estimate.scope.instances, "")
 
 
 def is_of_selected(estimate: Estimate) -> bool:
@@ -120,7 +123,9 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
     if unreached(section):
         return NO_ALPHA_HEADING, f"{NO_FINDING_YET} {scope_sentence(alpha)}"
     unanimous = _stratum(section, "agreement", "PA=1")
-    share = f"All annotators agree on {unanimous.share:.0%} of items."
+    # The share is not weighted, so after a draw it is that of the items that were rated.
+    items = "the rated items" if alpha.scope.instances in DRAWN_SUFFIXES else "items"
+    share = f"All annotators agree on {unanimous.share:.0%} of {items}."
     if not alpha.has_interval:
         return NO_ALPHA_HEADING, f"{share} {alpha.reason or ''} {scope_sentence(alpha)}"
     heading, sentence = _beyond_chance(alpha, _advice_on_machines(section))

@@ -9,8 +9,14 @@ WEIGHTED = (
 )
 AT_ONCE = (
     "A line is the 95% interval of one system alone. The heading rests on wider intervals that hold"
-    " for all {n} comparisons at once (Bonferroni), because among many equal systems one often"
+    " for all {n} comparisons at once, because among many equal systems one often"
     " seems better by chance."
+)
+RANK_SET = "Rank set by win rate"
+HOW_TO_READ_RANK_SETS = (
+    "Rank set: the ranks that a system may have by its win rate; with a probability of 95%, the sets of"
+    " all systems contain the true ranks at once. Systems whose sets overlap are neither shown to"
+    " differ nor shown to be equally good."
 )
 WEIGHTED_TO_DATASET = "Weighted back to the whole dataset"
 NO_WINNER = "No system is shown to win more often than it loses"
@@ -23,9 +29,14 @@ WITHOUT_PREFERENCE = (
     "A further {instances} were rated, but none of the ratings says which system is better."
 )
 INSTANCES_WERE_SELECTED = (
-    "The instances of this study were drawn. Unless a sentence says that a rate is weighted, all"
-    " numbers here are unweighted and describe only the selected instances. Do not generalize them to"
-    " the rest of the dataset."
+    "The instances of this study were drawn. Unless a sentence says otherwise, all numbers here"
+    " describe only the selected instances. Do not generalize them to the rest of the dataset."
+)
+INSTANCES_ARE_WEIGHTED = (
+    "The instances of this study were drawn. Win rates, Bradley–Terry strengths, biases, agreement"
+    " among annotators and with machines weight each by the inverse of the probability with which it"
+    " was drawn, and so describe the whole dataset. All other numbers, such as consistency, shares of"
+    " items and Elo ratings, are unweighted and describe only the selected instances."
 )
 
 # While the planned number of responses is not reached.

@@ -31,7 +31,9 @@ ROBUSTNESS_READING = (
     " the result was computed again without them. The fewest ratings are this number or fewer; where"
     " the table says so, all smaller sets were tried. A small number says that the result hangs on few"
     " answers, and not that these answers are wrong: never remove them for that. A large number does"
-    " not show that other annotators or texts would give the same result; intervals do."
+    " not show that other annotators or texts would give the same result; intervals do. If instances"
+    " were drawn, a rating counts by its instance's weight, so that fewer ratings of rarely drawn"
+    " instances may decide."
 )
 ROBUSTNESS_COLUMNS = (
     *("result", "ahead", "ahead_without", "ratings_removed", "ratings", "is_fewest"),

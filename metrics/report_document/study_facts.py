@@ -162,7 +162,7 @@ def limitations(study: Study, counts: StudyCounts) -> Iterator[str]:
         yield f"{counts.rows.unparsed} answers of machine raters could not be parsed."
     if study.selected.exists():
         yield (
-            "Instances were drawn with unequal probabilities. Win rates, strengths and biases are"
-            " weighted and describe the whole dataset where a control sample covers it; all other"
-            " numbers describe the selected instances."
+            "Instances were drawn with unequal probabilities. Win rates, strengths, biases and"
+            " agreement are weighted and describe the whole dataset where a control sample covers it;"
+            " all other numbers describe the selected instances."
         )

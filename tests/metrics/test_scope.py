@@ -8,6 +8,7 @@ import pytest
 
 from metrics.findings import INSTANCES, agreement_finding
 from metrics.messages import (
+    INSTANCES_ARE_WEIGHTED,
     INSTANCES_WERE_SELECTED,
     ON_SELECTED,
     OTHERS_AGREE,
@@ -117,6 +118,14 @@ def test_a_drawn_criterion_without_pairs_has_a_note_on_the_selected_instances():
     report = report_of(rows, scales={"c": "ordinal:1..5"})
     assert sections(report)[0].note == INSTANCES_WERE_SELECTED
     assert sections(report_of(preferences([[-1, 1]] * 12)))[0].note == ""
+
+
+def test_agreement_after_a_draw_with_a_control_sample_is_that_of_the_dataset():
+    (section,) = sections(report_of(drawn_study("proportional", seed=0, n=300, control_share=0.2)))
+    heading, sentence = section.agreement
+    assert heading.endswith(OVER_DATASET)
+    assert INSTANCES["dataset"] in sentence
+    assert section.note == INSTANCES_ARE_WEIGHTED
 
 
 def judged_study(*, of_all=True, control_share=0.2):

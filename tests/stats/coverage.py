@@ -23,11 +23,15 @@ from scipy.stats import binomtest
 from tests.paths import ROOT
 from tiebreak.stats import (
     Estimate,
+    RatedMean,
+    agreement,
     agreement_contributions,
     count_matrix,
     hajek_estimate,
+    joint_confidence_level,
     krippendorff_alpha,
     logistic_weights,
+    rank_sets,
     select,
     two_way_interval,
     two_way_mean,
@@ -83,11 +87,12 @@ class Study(NamedTuple):
     rater: np.ndarray
     inclusion: np.ndarray | None
     truth: float
+    alpha: float
 
 
 def study(design: Design, rng: np.random.Generator) -> Study:
     skill = rng.normal(0, design.differ, design.raters)
-    leaning, inclusion, truth = _instances(design, rng)
+    leaning, inclusion, *truths = _instances(design, rng)
     instance = np.repeat(np.arange(design.instances), design.units)
     # Of many systems, one takes part in few comparisons; only these enter its win rate.
     takes_part = rng.random(len(instance)) < 2 / design.systems
@@ -99,18 +104,24 @@ def study(design: Design, rng: np.random.Generator) -> Study:
     kept = rng.random(wins.shape) >= design.missing
     unit = np.repeat(np.arange(len(instance)), rater.shape[1]).reshape(kept.shape)
     chosen = unit[kept]
-    return Study(is_win[kept].astype(int), chosen, instance[chosen], rater[kept], inclusion, truth)
+    wins = is_win[kept].astype(int)
+    return Study(wins, chosen, instance[chosen], rater[kept], inclusion, *truths)
 
 
 def _instances(
     design: Design, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray | None, float]:
-    """Return how much the rated instances lean to A, their probabilities, and the true rate."""
+) -> tuple[np.ndarray, np.ndarray | None, float, float]:
+    """Return how much the rated instances lean to A, their probabilities, true rate and true α.
+
+    After a draw, the truth is that of the dataset. The more separable an instance is, the more it leans,
+    so that raters agree more on what is drawn.
+    """
     if not design.draw:
-        return rng.normal(0, SPREAD, design.instances), None, true_rate(design)
+        leaning = rng.normal(0, SPREAD, design.instances)
+        return leaning, None, true_rate(design), true_alpha(design)
     total = DATASET * design.instances
     delta = rng.random(total)
-    leaning = rng.normal(0, SPREAD, total) + 0.3 * (delta - 0.5)
+    leaning = rng.normal(0, SPREAD, total) * 3 * delta**2 + 0.3 * (delta - 0.5)
     drawn = select(
         delta,
         design.instances,
@@ -120,10 +131,18 @@ def _instances(
         control_share=max(0.2, 30 / design.instances if design.draw == "top" else 0),
         rng=rng,
     )
-    sd = np.hypot(SPREAD / 2, design.differ)
-    of_raters = design.share + leaning[:, None] + sd * np.array(QUANTILES)
     chosen = drawn.selected
-    return leaning[chosen], drawn.inclusion[chosen], float(np.clip(of_raters, 0, 1).mean())
+    return leaning[chosen], drawn.inclusion[chosen], *_of_dataset(design, leaning)
+
+
+def _of_dataset(design: Design, leaning: np.ndarray) -> tuple[float, float]:
+    """Return the win rate and α of a dataset, over all units of its instances and all raters."""
+    quantiles = np.array(QUANTILES)
+    of_units = design.share + leaning[:, None] + SPREAD / 2 * quantiles
+    skill = design.differ * quantiles
+    share = np.clip(of_units[..., None] + skill, 0, 1).mean(axis=-1)
+    rate = float(share.mean())
+    return rate, 1 - float((share * (1 - share)).mean()) / (rate * (1 - rate))
 
 
 def _raters(design: Design, units: int, rng: np.random.Generator) -> np.ndarray:
@@ -156,7 +175,7 @@ def true_alpha(design: Design) -> float:
 
 def rate_interval(ratings: Study, rng: np.random.Generator) -> Estimate:
     """Return the win rate of A as the report has it."""
-    is_win, _, instance, rater, inclusion, _ = ratings
+    is_win, _, instance, rater, inclusion, *_ = ratings
     if inclusion is None:
         counts = np.stack([is_win, np.zeros_like(is_win), 1 - is_win], axis=1)
         narrow = win_rate(counts, clusters=instance, rng=rng, replicates=REPLICATES)
@@ -167,18 +186,31 @@ def rate_interval(ratings: Study, rng: np.random.Generator) -> Estimate:
     return two_way_mean(is_win, instance, rater, narrow=narrow, weights=1 / inclusion[instance])
 
 
-def alpha_interval(ratings: Study, rng: np.random.Generator) -> Estimate:
+def alpha_interval(
+    ratings: Study, rng: np.random.Generator, *, is_weighted: bool = True
+) -> Estimate:
     """Return Krippendorff's α as the report has it."""
-    is_win, unit, instance, rater, _, _ = ratings
+    is_win, unit, instance, rater, inclusion, *_ = ratings
     units, unit = np.unique(unit, return_inverse=True)
     counts = count_matrix(unit, is_win, n_units=len(units), n_labels=2)
     clusters = np.zeros(len(units), dtype=int)
     clusters[unit] = instance
-    narrow = krippendorff_alpha(counts, clusters=clusters, rng=rng, replicates=REPLICATES)
-    by_name = agreement_contributions(unit, is_win, n_units=len(units), n_labels=2)
+    weights = np.ones(len(units))
+    if inclusion is not None and is_weighted:
+        weights = 1 / inclusion[clusters]
+    every = agreement(counts, weights=weights, clusters=clusters, rng=rng, replicates=REPLICATES)
+    narrow = every.krippendorff_alpha
+    by_name = agreement_contributions(unit, is_win, n_units=len(units), n_labels=2, weights=weights)
     ours = by_name["krippendorff_alpha"]
     kept = ~np.isnan(ours)
-    return two_way_interval(ours[kept], instance[kept], rater[kept], narrow=narrow, bounds=(-1, 1))
+    return two_way_interval(
+        ours[kept],
+        instance[kept],
+        rater[kept],
+        narrow=narrow,
+        weights=weights[unit][kept],
+        bounds=(-1, 1),
+    )
 
 
 class Coverage(NamedTuple):
@@ -209,8 +241,8 @@ def coverage(design: Design, studies: int) -> tuple[Coverage, Coverage]:
         rng = np.random.default_rng([number, design.raters, design.instances, design.units])
         ratings = study(design, rng)
         of_rate += _holds(rate_interval(ratings, rng), ratings.truth)
-        if design.per_unit > 1 and not design.draw:
-            of_alpha += _holds(alpha_interval(ratings, rng), true_alpha(design))
+        if design.per_unit > 1:
+            of_alpha += _holds(alpha_interval(ratings, rng), ratings.alpha)
     return Coverage(len(of_rate), sum(of_rate)), Coverage(len(of_alpha), sum(of_alpha))
 
 
@@ -244,23 +276,41 @@ def designs() -> list[Design]:
 
 def finds_a_winner(number: int, instances: int, systems: int) -> bool:
     """Whether a study of equally good systems names one that wins more often than it loses."""
+    means = rated_systems(number, instances, np.zeros(systems))
+    # The rates of two systems add up to 1.
+    level = joint_confidence_level(means if systems > 2 else means[:1])
+    return any(_is_ahead(mean, level) for mean in means)
+
+
+def misses_a_rank(number: int, instances: int, qualities: tuple[float, ...]) -> bool:
+    """Whether any set of ranks misses the true one, 1 plus the number of better systems."""
+    means = rated_systems(number, instances, np.array(qualities))
+    sets = rank_sets({str(k): mean for k, mean in enumerate(means)})
+    true = [1 + sum(other > one for other in qualities) for one in qualities]
+    # Of equally good systems, each may have any rank that they share.
+    last = [sum(other >= one for other in qualities) for one in qualities]
+    return any(
+        one.best > first or one.worst < end
+        for one, first, end in zip(sets.values(), true, last, strict=True)
+    )
+
+
+def rated_systems(number: int, instances: int, qualities: np.ndarray) -> list[RatedMean]:
+    """Return the ratings of every system; qualities add to the probability of a win."""
+    systems = len(qualities)
     rng = np.random.default_rng([number, instances, systems])
     per_instance, per_unit, raters = systems // 2, 3, 12
     instance = np.repeat(np.arange(instances), per_instance)
     # Every instance compares each system once, with a random other one.
     pairs = np.array([rng.permutation(systems) for _ in range(instances)]).reshape(-1, 2)
-    leaning = rng.normal(0, SPREAD, (instances, systems))
+    leaning = rng.normal(0, SPREAD, (instances, systems)) + qualities
     skill = rng.normal(0, 0.1, (raters, systems))
     rater = np.argsort(rng.random((len(pairs), raters)), axis=1)[:, :per_unit]
     first, second = pairs.T
     ahead = (leaning[instance, first] - leaning[instance, second])[:, None]
     ahead = ahead + skill[rater, first[:, None]] - skill[rater, second[:, None]]
     is_win = (rng.random(ahead.shape) < np.clip(0.5 + ahead, 0, 1)).astype(int)
-    comparisons = systems if systems > 2 else 1
-    return any(
-        _is_ahead(*_of_system(s, pairs, is_win, instance, rater), comparisons)
-        for s in range(systems)
-    )
+    return [RatedMean(*_of_system(s, pairs, is_win, instance, rater)) for s in range(systems)]
 
 
 def _of_system(
@@ -272,14 +322,13 @@ def _of_system(
     return values, np.repeat(instance[plays], is_win.shape[1]), rater[plays].ravel()
 
 
-def _is_ahead(
-    values: np.ndarray, instance: np.ndarray, rater: np.ndarray, comparisons: int
-) -> bool:
-    """Whether the interval for new raters that holds for all comparisons at once is above ½."""
-    value = float(values.mean())
+def _is_ahead(mean: RatedMean, level: float) -> bool:
+    """Whether the interval for new raters is above ½."""
+    value = float(np.mean(mean.values))
     point = Estimate(value, value, value)
-    level = 1 - 0.05 / comparisons
-    rate = two_way_mean(values, instance, rater, narrow=point, confidence_level=level)
+    rate = two_way_mean(
+        mean.values, mean.instances, mean.raters, narrow=point, confidence_level=level
+    )
     return rate.scope.raters == "new" and rate.low > 0.5
 
 

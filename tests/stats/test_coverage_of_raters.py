@@ -7,8 +7,10 @@ from scipy.stats import binomtest
 from tests.stats.coverage import (
     MAX_FALSE,
     Design,
+    alpha_interval,
     coverage,
     finds_a_winner,
+    misses_a_rank,
     rate_interval,
     study,
     true_rate,
@@ -37,7 +39,7 @@ def test_the_true_values_are_inside(design):
     of_rate, of_alpha = coverage(design, STUDIES)
     assert of_rate.intervals > 0.9 * STUDIES
     assert not of_rate.misses(design)
-    assert bool(of_alpha.intervals) == (design.per_unit > 1 and not design.draw)
+    assert bool(of_alpha.intervals) == (design.per_unit > 1)
     assert not of_alpha.misses(design)
 
 
@@ -49,6 +51,13 @@ def test_equally_good_systems_are_rarely_told_apart(instances, systems):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("qualities", [(0.0,) * 6, (0.0, 0.0, 0.1, 0.2, 0.3, 0.5)])
+def test_sets_of_ranks_hold_the_true_ranks_at_once(qualities):
+    missed = sum(misses_a_rank(number, 50, qualities) for number in range(STUDIES))
+    assert binomtest(missed, STUDIES).proportion_ci(0.99).low <= 0.05
+
+
+@pytest.mark.slow
 def test_the_interval_for_these_raters_does_not_cover_where_six_raters_differ():
     design, held = Design(6, 0.1, 400), []
     truth = true_rate(design)
@@ -57,3 +66,15 @@ def test_the_interval_for_these_raters_does_not_cover_where_six_raters_differ():
         (inner,) = rate_interval(study(design, rng), rng).narrower
         held.append(inner.low <= truth <= inner.high)
     assert np.mean(held) < 0.8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", ["proportional", "top"])
+def test_unweighted_agreement_does_not_cover_the_dataset_after_a_draw(draw):
+    design, held = Design(40, 0.1, 200, draw=draw), []
+    for number in range(60):
+        rng = np.random.default_rng(number)
+        ratings = study(design, rng)
+        alpha = alpha_interval(ratings, rng, is_weighted=False)
+        held.append(alpha.low <= ratings.alpha <= alpha.high)
+    assert np.mean(held) < 0.7

@@ -5,16 +5,18 @@ Their intervals resample instances, so they speak of these raters.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Codes, Criterion
+from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import ChanceCorrectedSection, Estimates
 from tiebreak.scales import MAX_POINTS
 from tiebreak.stats import Estimate, Patterns, intraclass_correlation, undefined
-from tiebreak.stats.bootstrap import Statistic, estimate_each
+from tiebreak.stats.bootstrap import Resampling, Statistic, estimate_each, on_columns
 from tiebreak.stats.chance_corrected import (
     brennan_prediger_statistic,
     gwet_statistic,
@@ -22,6 +24,7 @@ from tiebreak.stats.chance_corrected import (
 )
 from tiebreak.stats.intraclass import NO_PAIR, NOT_CROSSED, one_way_correlation
 from tiebreak.stats.label_weights import WEIGHTS, Weights, label_weights
+from tiebreak.stats.unit_weights import UnitWeights, weighted
 from tiebreak.stats.weighted_kappa import conger_statistic, weighted_cohen_statistic
 
 Matrix = NDArray[np.float64]
@@ -91,10 +94,9 @@ def _of_labels(
     weights = {
         name: label_weights(len(criterion.labels), name, values=criterion.numbers) for name in names
     }
-    patterns = Patterns.of(criterion.humans, clusters=criterion.clusters)
     rng = seeds.generator("counts")
     return (
-        _by_weights(OF_COUNTS, weights, patterns, rng, replicates)
+        _by_weights(OF_COUNTS, weights, criterion.humans, criterion, rng=rng, replicates=replicates)
         | _conger(criterion, humans, weights, seeds, replicates)
         | _cohen(criterion, humans, weights, seeds, replicates)
     )
@@ -117,13 +119,15 @@ def _conger(
 ) -> dict[str, Estimates]:
     if humans.n_raters * len(criterion.labels) > MAX_CELLS:
         return _undefined(("conger_kappa",), weights, TOO_MANY_RATERS)
-    patterns = Patterns.of(humans.codes(criterion.n_units), clusters=criterion.clusters)
+    codes = humans.codes(criterion.n_units)
 
     def statistic(table: Matrix) -> Statistic:
         return conger_statistic(humans.n_raters, table)
 
     rng = seeds.generator("conger_kappa")
-    return _by_weights({"conger_kappa": statistic}, weights, patterns, rng, replicates)
+    return _by_weights(
+        {"conger_kappa": statistic}, weights, codes, criterion, rng=rng, replicates=replicates
+    )
 
 
 def _cohen(
@@ -135,26 +139,38 @@ def _cohen(
 ) -> dict[str, Estimates]:
     if humans.n_raters != 2:
         return _undefined(("cohen_kappa",), weights, NOT_TWO.format(number=humans.n_raters))
-    patterns = Patterns.of(humans.codes(criterion.n_units), clusters=criterion.clusters)
+    codes = humans.codes(criterion.n_units)
     rng = seeds.generator("cohen_kappa")
     statistics: dict[str, ByWeights] = {"cohen_kappa": weighted_cohen_statistic}
-    return _by_weights(statistics, weights, patterns, rng, replicates)
+    return _by_weights(statistics, weights, codes, criterion, rng=rng, replicates=replicates)
 
 
 def _by_weights(
     statistics: Mapping[str, ByWeights],
     weights: Mapping[Weights, Matrix],
-    patterns: Patterns,
-    rng: np.random.Generator,
-    replicates: int,
+    rows: Codes,
+    criterion: Criterion,
+    **resampling: Unpack[Resampling],
 ) -> dict[str, Estimates]:
-    """Return every statistic with every kind of weights, all from the same replicates."""
+    """Return every statistic with every kind of weights, all from the same replicates.
+
+    ``rows`` has what the statistics need of each unit. Where instances were drawn, units have weights
+    too.
+    """
+    columns, design = slice(0, rows.shape[1]), DesignWeights.of(criterion)
     combined = {
-        (name, kind): statistic(table)
+        (name, kind): on_columns(statistic(table), columns)
         for name, statistic in statistics.items()
         for kind, table in weights.items()
     }
-    estimates = estimate_each(combined, patterns, rng=rng, replicates=replicates)
+    of_units = None if design is None else UnitWeights.of(design.of_units)
+    if of_units is not None:
+        rows = np.column_stack([rows, of_units.codes])
+    patterns = Patterns.of(rows, clusters=criterion.clusters)
+    estimates = estimate_each(weighted(combined, of_units), patterns, **resampling)
+    if design is not None:
+        rated = np.asarray(criterion.humans.sum(axis=1) > 0)
+        estimates = design.scoped(estimates, rated, criterion)
     return {name: {kind: estimates[name, kind] for kind in weights} for name in statistics}
 
 

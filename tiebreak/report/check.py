@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from tiebreak.formats import RatingTable
 from tiebreak.optional import load
 from tiebreak.report.criterion import Criterion, read_criteria
+from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.model import CriterionSection, Report
 from tiebreak.report.strata import strata_of
+from tiebreak.stats import agreement
 
 PACKAGE = "krippendorff"
-HUMANS = "among humans"
+HUMANS, UNWEIGHTED = "among humans", "among humans, unweighted"
 TOLERANCE = 1e-9
 
 Mask = NDArray[np.bool_]
@@ -77,17 +79,26 @@ def _of_criterion(
 ) -> Iterator[CheckedAlpha]:
     members = {(stratum.stratifier, stratum.name): stratum for stratum in strata_of(criterion)}
     rater = criterion.rows["rater"]
+    # The package knows no weights, so after a draw the same function is checked without them.
+    is_weighted = not criterion.has_many_values and DesignWeights.of(criterion) is not None
     for stratum in section.strata:
         units = members[stratum.stratifier, stratum.stratum].members
         name = f"{stratum.stratifier} {stratum.stratum}"
-        alpha = stratum.human_human.krippendorff_alpha.value
+        among, alpha = HUMANS, stratum.human_human.krippendorff_alpha.value
+        if is_weighted:
+            among, alpha = UNWEIGHTED, _unweighted(criterion, units)
         again = _alpha(criterion, criterion.is_human & units[criterion.unit], package)
-        yield CheckedAlpha(criterion.name, name, HUMANS, alpha, again)
+        yield CheckedAlpha(criterion.name, name, among, alpha, again)
         for machine, groups in stratum.machines.items():
             rows = (rater == machine) & ~criterion.is_human & units[criterion.unit]
             alpha = groups.machine_machine.krippendorff_alpha.value
             again = _alpha(criterion, rows, package)
             yield CheckedAlpha(criterion.name, name, f"runs of {machine}", alpha, again)
+
+
+def _unweighted(criterion: Criterion, units: Mask) -> float:
+    level, values = criterion.scale.level, criterion.values
+    return agreement(criterion.humans[units], level=level, values=values).krippendorff_alpha.value
 
 
 def _alpha(criterion: Criterion, mask: Mask, package: Any) -> float:

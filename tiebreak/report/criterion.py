@@ -108,6 +108,13 @@ class Criterion:
         """Return the first known value of each unit in a column that describes units."""
         return _per_unit(self.rows[column], self.unit, self.first_row)
 
+    @property
+    def pairs(self) -> NDArray[np.str_]:
+        """Pair of systems of each unit as "A vs B", or "" if a system is unknown."""
+        a, b = (self.of_units(side).astype(str) for side in ("system_a", "system_b"))
+        pairs = np.char.add(np.char.add(a, " vs "), b)
+        return np.where((a == "") | (b == ""), "", pairs)
+
 
 def read_criteria(
     table: RatingTable,

@@ -1,22 +1,26 @@
 """Weights of drawn instances: how much of the dataset each stands for, and whether they cover it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.strata import pairs_of_units
 from tiebreak.stats import Estimate, hajek_estimate
-from tiebreak.stats.independence import MIN_CLUSTERS, effective_size
+from tiebreak.stats.independence import MIN_CLUSTERS, drop_unreliable_interval, effective_size
+from tiebreak.stats.results import Scope
 from tiebreak.stats.selection import CONTROL
 
+Name = TypeVar("Name")
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.float64]
 
 # If more than this share of the dataset could be drawn only in the control sample, a few instances
 # with large weights represent it, so the control sample must have at least this many instances.
 MAX_UNREACHED_SHARE = 0.1
+WEIGHTED = "{method}, weighted by inverse inclusion probabilities"
 MIN_CONTROLS = 30
 
 
@@ -63,7 +67,7 @@ class DesignWeights:
         """Return the weights, or None if nothing was drawn or a rated unit has no probability."""
         drawn, rated = drawn_units(criterion), criterion.humans.sum(axis=1) > 0
         inclusion = criterion.of_units("inclusion_probability").astype(float)
-        pairs, in_control = pairs_of_units(criterion), control_units(criterion)
+        pairs, in_control = criterion.pairs, control_units(criterion)
         weights, covers = np.ones(len(drawn)), np.ones(len(drawn), dtype=bool)
         for pair in np.unique(pairs[drawn]):
             of_pair = drawn & (pairs == pair)
@@ -87,3 +91,25 @@ class DesignWeights:
         totals = np.bincount(instance, weights * values) / of_instance
         covers = bool(self.covers[units].all())
         return hajek_estimate(totals, 1 / of_instance, sizes=sizes, covers=covers)
+
+    def scoped(
+        self, estimates: Mapping[Name, Estimate], entered: Mask, criterion: Criterion
+    ) -> dict[Name, Estimate]:
+        """Return weighted estimates with their scope, given the units that entered.
+
+        Their intervals are left out if there are too few effective instances.
+        """
+        scope = Scope("dataset" if self.covers[entered].all() else "selected")
+        of_instance = np.bincount(criterion.clusters[entered], self.of_units[entered])
+        instances = effective_size(of_instance)
+        return {
+            name: _scoped(drop_unreliable_interval(estimate, instances), scope)
+            for name, estimate in estimates.items()
+        }
+
+
+def _scoped(estimate: Estimate, scope: Scope) -> Estimate:
+    if not estimate.is_defined:
+        return estimate
+    method = WEIGHTED.format(method=estimate.method) if estimate.has_interval else estimate.method
+    return replace(estimate, stated_scope=scope, method=method)

@@ -16,6 +16,7 @@ from tiebreak.stats import (
     Estimate,
     HumanMachine,
     Influence,
+    RankSet,
     Robustness,
     Triads,
 )
@@ -405,9 +406,13 @@ class SystemsSection:
         win.
     shared_ranks : dict of str to int, optional
         1 plus the number of systems whose whole interval of the win rate lies above that of the
-        system, as in table 5 of Lyu et al. (2024). Systems without an interval have none.
+        system, as in table 5 of Lyu et al. (2024). Systems without an interval have none. Only a
+        reproduction: intervals that overlap do not show that systems are equally good.
     prediction_powered_lambda_1 : dict of str to dict, optional
         Prediction-powered win rates in which the machine's ratings have their full weight.
+    rank_sets : dict of str to RankSet, optional
+        Ranks by win rate that each system may have. With a probability of 95%, all sets in all criteria
+        with preferences contain the true ranks at once. None if no win rate has an interval.
     """
 
     win_rate: Estimates
@@ -422,6 +427,7 @@ class SystemsSection:
     win_or_tie: Estimates | None = None
     shared_ranks: dict[str, int] | None = None
     prediction_powered_lambda_1: dict[str, Estimates] | None = None
+    rank_sets: dict[str, RankSet] | None = None
 
 
 @dataclass(frozen=True)

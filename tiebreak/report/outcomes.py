@@ -26,13 +26,14 @@ class Outcomes:
     """Units that compare two different systems, with the wins, ties and losses of the first.
 
     The first system of a unit is the one that is first in alphabetical order. `counts` has the shape
-    (units, 3), and `clusters` the instance of each unit.
+    (units, 3), `clusters` the instance of each unit, and `unit` its number in the criterion.
     """
 
     first: NDArray[np.str_]
     second: NDArray[np.str_]
     counts: NDArray[np.int64]
     clusters: NDArray[np.int64]
+    unit: NDArray[np.int64]
 
     @classmethod
     def of(cls, criterion: Criterion) -> "Outcomes":
@@ -50,6 +51,7 @@ class Outcomes:
             np.where(a < b, b, a),
             np.where((a < b)[:, None], counts, counts[:, ::-1]),
             criterion.clusters[compared],
+            np.flatnonzero(compared),
         )
 
     @staticmethod

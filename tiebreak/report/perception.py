@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import Distribution, PerceptionBin
-from tiebreak.report.strata import pairs_of_units
 from tiebreak.stats.pairs import central_weights
 
 
@@ -26,7 +25,7 @@ def perception_section(criterion: Criterion) -> tuple[PerceptionBin, ...]:
 
 def perception_by_systems(criterion: Criterion) -> dict[str, tuple[PerceptionBin, ...]]:
     """Return the bins of each pair of systems, if there are several pairs."""
-    pairs = pairs_of_units(criterion)
+    pairs = criterion.pairs
     names = sorted(set(pairs.tolist()) - {""})
     if len(names) < 2 or criterion.has_many_values:
         return {}

@@ -1,12 +1,12 @@
 """How few ratings decide which system is first, which of two is ahead, and what is shown of them."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.design_weights import drawn_units
+from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import RobustnessSection
 from tiebreak.report.outcomes import Outcomes, Scores
@@ -22,27 +22,21 @@ from tiebreak.stats import (
 
 # Each finding takes about twenty intervals.
 MAX_FINDINGS = 20
-DRAWN = (
-    "The instances were drawn with probabilities, so that which system is first depends on weights,"
-    " which this search does not have."
-)
+
+Numbers = NDArray[np.float64]
 
 
 def robustness_section(criterion: Criterion, seeds: Seeds, replicates: int) -> RobustnessSection:
-    outcomes = Outcomes.of(criterion)
-    if drawn_units(criterion).any():
-        nothing = Robustness("", "", 0, int(outcomes.counts.sum()), False, reason=DRAWN)
-        return RobustnessSection(nothing, nothing, {}, {})
-    pairs = {pair: _order(outcomes, pair) for pair in outcomes.pairs}
-    scores = Scores.of(criterion)
-    rng_of = seeds.below("finding")
-    findings = {
-        pair: _finding(scores.of_pair(pair), pairs[pair], rng_of.below(*pair), replicates)
-        for pair in outcomes.pairs[:MAX_FINDINGS]
-    }
+    """Return how few ratings decide; after a draw, ratings have the weights of their instances."""
+    outcomes, design = Outcomes.of(criterion), DesignWeights.of(criterion)
+    weights = None if design is None else design.of_units[outcomes.unit]
+    pairs = {pair: _order(outcomes, weights, pair) for pair in outcomes.pairs}
+    rates = _Rates(criterion, design, seeds.below("finding"), replicates)
+    findings = {pair: rates.finding(pair, pairs[pair]) for pair in outcomes.pairs[:MAX_FINDINGS]}
+    names = outcomes.names
     return RobustnessSection(
-        top=top_robustness(outcomes.counts, **outcomes.names),
-        top_by_win_rate=top_robustness(outcomes.counts, **outcomes.names, by="win_rate"),
+        top=top_robustness(outcomes.counts, **names, weights=weights),
+        top_by_win_rate=top_robustness(outcomes.counts, **names, weights=weights, by="win_rate"),
         pairs={_name(pair): order for pair, order in pairs.items()},
         findings={_name(pair): one for pair, one in findings.items() if one is not None},
     )
@@ -52,33 +46,58 @@ def _name(pair: tuple[str, str]) -> str:
     return f"{pair[0]} vs {pair[1]}"
 
 
-def _order(outcomes: Outcomes, pair: tuple[str, str]) -> Robustness:
-    wins, ties, losses = outcomes.counts[outcomes.units_of(pair)].sum(axis=0).tolist()
-    return pair_robustness(wins, ties, losses, names=pair)
+def _order(outcomes: Outcomes, weights: Numbers | None, pair: tuple[str, str]) -> Robustness:
+    units = outcomes.units_of(pair)
+    counts = outcomes.counts[units]
+    wins, ties, losses = counts.sum(axis=0).tolist()
+    of_sides = None
+    if weights is not None:
+        of_wins, _, of_losses = (np.repeat(weights[units], column) for column in counts.T)
+        of_sides = of_wins, of_losses
+    return pair_robustness(wins, ties, losses, names=pair, weights=of_sides)
 
 
-def _finding(scores: Scores, order: Robustness, seeds: Seeds, replicates: int) -> Robustness | None:
-    """Return how few ratings the finding of a pair depends on, or None if nothing is shown."""
-    if not len(scores.value) or not replicates:
-        return None
+@dataclass(frozen=True, eq=False)
+class _Rates:
+    """The win rates of pairs as the report has them, also of some of the ratings."""
 
-    def interval(kept: NDArray[np.bool_]) -> tuple[float, float]:
-        rate = _rate(scores.select(kept), seeds, replicates)
-        return rate.low, rate.high
+    criterion: Criterion
+    design: DesignWeights | None
+    seeds: Seeds
+    replicates: int
 
-    removals = interval_robustness(scores.value, scores.instance, interval)
-    if not removals:
-        return None
-    return replace(
-        order, new_first="", removals=removals, is_fewest=removals == 1, removed=(), reason=None
-    )
+    def finding(self, pair: tuple[str, str], order: Robustness) -> Robustness | None:
+        """Return how few ratings the finding depends on, or None if nothing is shown."""
+        scores = Scores.of(self.criterion).of_pair(pair)
+        if not len(scores.value) or not self.replicates:
+            return None
 
+        def interval(kept: NDArray[np.bool_]) -> tuple[float, float]:
+            rate = self._rate(scores.select(kept), self.seeds.below(*pair))
+            return rate.low, rate.high
 
-def _rate(scores: Scores, seeds: Seeds, replicates: int) -> Estimate:
-    """Return the win rate of a pair as the report has it, of these ratings."""
-    counts = np.stack([scores.value == value for value in (1, 0.5, 0)], axis=1).astype(np.int64)
-    _, instance = np.unique(scores.instance, return_inverse=True)
-    by_instance = np.zeros((int(instance.max()) + 1, 3), dtype=np.int64)
-    np.add.at(by_instance, instance, counts)
-    narrow = win_rate(by_instance, rng=seeds.generator(), replicates=replicates)
-    return two_way_mean(scores.value, instance, scores.rater, narrow=narrow)
+        weights = self._weights(scores)
+        removals = interval_robustness(scores.value, scores.instance, interval, weights=weights)
+        if not removals:
+            return None
+        return replace(
+            order, new_first="", removals=removals, is_fewest=removals == 1, removed=(), reason=None
+        )
+
+    def _weights(self, scores: Scores) -> Numbers | None:
+        return None if self.design is None else self.design.of_units[scores.unit]
+
+    def _rate(self, scores: Scores, seeds: Seeds) -> Estimate:
+        _, instance = np.unique(scores.instance, return_inverse=True)
+        if self.design is None:
+            narrow = self._unweighted(scores, instance, seeds)
+        else:
+            narrow = self.design.mean(scores.value, scores.unit, self.criterion)
+        weights = self._weights(scores)
+        return two_way_mean(scores.value, instance, scores.rater, narrow=narrow, weights=weights)
+
+    def _unweighted(self, scores: Scores, instance: NDArray[np.int64], seeds: Seeds) -> Estimate:
+        counts = np.stack([scores.value == value for value in (1, 0.5, 0)], axis=1)
+        by_instance = np.zeros((int(instance.max()) + 1, 3), dtype=np.int64)
+        np.add.at(by_instance, instance, counts.astype(np.int64))
+        return win_rate(by_instance, rng=seeds.generator(), replicates=self.replicates)

@@ -13,7 +13,6 @@ from tiebreak.report.design_weights import (
     drawn_units,
 )
 from tiebreak.report.model import PairSelection
-from tiebreak.report.strata import pairs_of_units
 from tiebreak.stats import Estimate, hajek_estimate, instances_saved, undefined
 from tiebreak.stats.hajek import ALL_CONTROL, NO_CONTROL
 from tiebreak.stats.independence import MIN_CLUSTERS
@@ -39,7 +38,7 @@ def selection_section(criterion: Criterion) -> dict[str, PairSelection]:
     inclusion probability, which is constant in the control sample. The scope of the weighted rate
     is the dataset if the control sample covers it, and otherwise the selected instances.
     """
-    drawn, pairs = drawn_units(criterion), pairs_of_units(criterion)
+    drawn, pairs = drawn_units(criterion), criterion.pairs
     rated = drawn & (pairs != "") & (criterion.humans.sum(axis=1) > 0)
     section = {}
     for pair in sorted(set(pairs[rated])):

@@ -7,7 +7,7 @@ from scipy.stats import rankdata
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import RaterSets, RatingSetsSection
-from tiebreak.report.strata import pairs_of_units, separability_of_units
+from tiebreak.report.strata import separability_of_units
 from tiebreak.stats import (
     Estimate,
     RatingSets,
@@ -104,7 +104,7 @@ def _clustered(sets: RatingSets, cluster: NDArray[np.int64]) -> RatingSets:
 
 def _unit_groups(criterion: Criterion) -> NDArray[np.int64]:
     """Return a code for each unit's combination of instance and system pair."""
-    pairs = np.unique(pairs_of_units(criterion), return_inverse=True)[1]
+    pairs = np.unique(criterion.pairs, return_inverse=True)[1]
     key = criterion.clusters * (pairs.max(initial=0) + 1) + pairs
     return np.unique(key, return_inverse=True)[1].astype(np.int64)
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
+from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import BY_KEY, STRATIFIERS, Estimates, MachineAgreement, StratumSection
 from tiebreak.stats import (
@@ -35,6 +36,7 @@ from tiebreak.stats.bootstrap import AnyStatistic, Resampling, estimate_strata, 
 from tiebreak.stats.counts import distinct_rows
 from tiebreak.stats.human_machine import comparison_statistics
 from tiebreak.stats.separability import range_edges
+from tiebreak.stats.unit_weights import UnitWeights, weighted
 
 # With more labels than this, units hardly ever have the same label, so nobody reads these statistics
 # and their contributions would take minutes.
@@ -49,6 +51,7 @@ BOUNDS = {
 }
 
 Codes = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 Group = tuple[Sequence[Stratum], Codes]
 Groups = dict[str, Estimates]
 Table = tuple[dict[tuple[str, str], AnyStatistic], Patterns]
@@ -64,18 +67,28 @@ def strata_section(
     """
     raters = (None, *criterion.machines)
     groups = _groups(criterion, tuple(strata_of(criterion)))
+    design = DesignWeights.of(criterion)
 
     def estimates(group: Group, rater: str | None) -> list[Groups]:
         strata, split = group
         names = ("humans",) if rater is None else ("machine", rater)
         rng = seeds.below(strata[0].stratifier).generator(*names)
         table = _human_table if rater is None else partial(_machine_table, machine=rater)
-        return _estimates(table(criterion, split), strata, rng=rng, replicates=replicates)
+        weights = None if design is None else UnitWeights.of(design.of_units, split)
+        codes = split if weights is None else weights.codes
+        every = _estimates(table(criterion, codes, weights), strata, rng=rng, replicates=replicates)
+        if design is None:
+            return every
+        compared = _compared_units(criterion, rater)
+        return [
+            _scoped(groups, design, stratum.members & compared, criterion)
+            for groups, stratum in zip(every, strata, strict=True)
+        ]
 
     # Threads are enough, because drawing replicates releases the global interpreter lock.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [[pool.submit(estimates, group, rater) for rater in raters] for group in groups]
-    ratings = _HumanRatings.of(criterion)
+    ratings = _HumanRatings.of(criterion, design)
     entries = [
         ratings.widened(
             _entry(stratum, criterion.machines, [job.result()[index] for job in group_jobs]),
@@ -92,16 +105,18 @@ class _HumanRatings:
     """The ratings of humans one by one, from which intervals for new raters are made."""
 
     criterion: Criterion
+    weights: NDArray[np.float64]
     unit: Codes
     label: Codes
     rater: Codes
 
     @classmethod
-    def of(cls, criterion: Criterion) -> "_HumanRatings":
+    def of(cls, criterion: Criterion, design: DesignWeights | None) -> "_HumanRatings":
         kept = criterion.is_human & (criterion.label >= 0)
         names = criterion.rows["rater"][kept].astype(str)
         _, rater = np.unique(names, return_inverse=True)
-        return cls(criterion, criterion.unit[kept], criterion.label[kept], rater)
+        weights = np.ones(criterion.n_units) if design is None else design.of_units
+        return cls(criterion, weights, criterion.unit[kept], criterion.label[kept], rater)
 
     def widened(self, entry: StratumSection, members: NDArray[np.bool_]) -> StratumSection:
         """Return the stratum with intervals for new raters among humans, where they are known.
@@ -120,26 +135,31 @@ class _HumanRatings:
             n_labels=labels,
             level=self.criterion.scale.level,
             values=self.criterion.values,
+            weights=self.weights[units],
         )
-        instance, rater = self.criterion.clusters[self.unit[chosen]], self.rater[chosen]
         wide = {
-            name: _two_way(estimate, by_name[name], instance, rater, BOUNDS[name])
+            name: self._two_way(estimate, by_name[name], chosen, BOUNDS[name])
             for name, estimate in entry.human_human.estimates().items()
         }
         return replace(entry, human_human=Agreement(**wide))
 
-
-def _two_way(
-    narrow: Estimate,
-    contributions: NDArray[np.float64],
-    instance: Codes,
-    rater: Codes,
-    bounds: tuple[float, float],
-) -> Estimate:
-    entered = ~np.isnan(contributions)
-    return two_way_interval(
-        contributions[entered], instance[entered], rater[entered], narrow=narrow, bounds=bounds
-    )
+    def _two_way(
+        self,
+        narrow: Estimate,
+        contributions: NDArray[np.float64],
+        chosen: Mask,
+        bounds: tuple[float, float],
+    ) -> Estimate:
+        entered = ~np.isnan(contributions)
+        unit = self.unit[chosen][entered]
+        return two_way_interval(
+            contributions[entered],
+            self.criterion.clusters[unit],
+            self.rater[chosen][entered],
+            narrow=narrow,
+            weights=self.weights[unit],
+            bounds=bounds,
+        )
 
 
 def no_strata(criterion: Criterion, reason: str) -> tuple[StratumSection]:
@@ -199,7 +219,7 @@ def strata_of(criterion: Criterion) -> Iterator[Stratum]:
     yield from _by_key("category", criterion.of_units("category"))
     separability = separability_of_units(criterion)
     yield from separability_strata(separability, range_edges(separability))
-    yield from _by_key("systems", pairs_of_units(criterion))
+    yield from _by_key("systems", criterion.pairs)
 
 
 def _split(strata: Sequence[Stratum], units: int) -> Codes:
@@ -215,33 +235,46 @@ def separability_of_units(criterion: Criterion) -> NDArray[np.float64]:
     return raw if np.any(~np.isnan(raw)) else criterion.of_units("separability").astype(float)
 
 
-def pairs_of_units(criterion: Criterion) -> NDArray[np.str_]:
-    """Return each unit's pair of systems as "A vs B", or "" if a system is unknown."""
-    a, b = (criterion.of_units(side).astype(str) for side in ("system_a", "system_b"))
-    pairs = np.char.add(np.char.add(a, " vs "), b)
-    return np.where((a == "") | (b == ""), "", pairs)
-
-
 def _by_key(stratifier: str, keys: NDArray[Any]) -> tuple[Stratum, ...]:
     texts = keys.astype(str).tolist()
     return key_strata(stratifier, texts) if any(texts) else ()
 
 
-def _human_table(criterion: Criterion, split: Codes) -> Table:
+def _compared_units(criterion: Criterion, machine: str | None) -> Mask:
+    """Return the units whose human ratings are compared with each other, or with a machine's."""
+    rated = criterion.humans.sum(axis=1)
+    if machine is None:
+        return np.asarray(rated > 1)
+    answers = criterion.machines[machine]
+    return np.asarray((rated > 0) & (answers.counts.sum(axis=1) + answers.unparsed > 0))
+
+
+def _scoped(groups: Groups, design: DesignWeights, entered: Mask, criterion: Criterion) -> Groups:
+    """Return the estimates with the scope of weighted ones, but for those of machines alone."""
+    return {
+        group: by_name if group == "machine_machine" else design.scoped(by_name, entered, criterion)
+        for group, by_name in groups.items()
+    }
+
+
+def _human_table(criterion: Criterion, split: Codes, weights: UnitWeights | None) -> Table:
     """Return all statistics among humans by group and name, with the rows for computing them."""
     labels = len(criterion.labels)
     patterns = Patterns.of(np.column_stack([criterion.humans, split]), clusters=criterion.clusters)
     agreement = agreement_statistics(
         labels, level=criterion.scale.level, values=criterion.values, k=labels
     )
+    columns = slice(0, labels)
     statistics: dict[tuple[str, str], AnyStatistic] = {
-        ("human_human", name): on_columns(statistic, slice(0, labels))
+        ("human_human", name): on_columns(statistic, columns)
         for name, statistic in agreement.items()
     }
-    return statistics, patterns
+    return weighted(statistics, weights, columns), patterns
 
 
-def _machine_table(criterion: Criterion, split: Codes, *, machine: str) -> Table:
+def _machine_table(
+    criterion: Criterion, split: Codes, weights: UnitWeights | None, *, machine: str
+) -> Table:
     """Return all statistics of a machine by group and name, with the rows for computing them."""
     ratings = criterion.machines[machine]
     comparison = Comparison.of(
@@ -256,6 +289,7 @@ def _machine_table(criterion: Criterion, split: Codes, *, machine: str) -> Table
         level=criterion.scale.level,
         values=criterion.values,
         k=len(criterion.labels),
+        weights=weights,
     )
     statistics: dict[tuple[str, str], AnyStatistic] = {
         (group, name): statistic

@@ -16,11 +16,15 @@ from tiebreak.report.outcomes import Scores
 from tiebreak.report.pair_counts import pair_counts
 from tiebreak.stats import (
     Estimate,
+    RankSet,
+    RatedMean,
     bradley_terry,
     cross_fitted_slopes,
     elo,
+    joint_confidence_level,
     outcome_counts,
     prediction_powered_win_rate,
+    rank_sets,
     ranks,
     two_way_mean,
     undefined,
@@ -31,11 +35,11 @@ from tiebreak.stats.games import DisconnectedError, Games
 from tiebreak.stats.independence import drop_unreliable_interval
 from tiebreak.stats.rankings import NO_RATING
 from tiebreak.stats.results import THESE, Scope
+from tiebreak.stats.simultaneous import MAX_COMPARISONS
 
 Mask = NDArray[np.bool_]
 
 PAIR = "{} vs {}"
-BONFERRONI = "{method}, Bonferroni over {n} comparisons"
 RANKING_REPLICATES = 1_000
 MAX_GAMES = 20_000_000  # limit for an Elo rating, over all random orders
 MIN_ORDERS = 100
@@ -157,16 +161,21 @@ class _SystemScores:
             narrow = replace(narrow, n=unweighted.n)
         return self._widened(narrow, self.rater, CONFIDENCE_LEVEL)
 
-    def simultaneous(self, rate: Estimate, comparisons: int) -> Estimate:
+    def simultaneous(self, rate: Estimate, family: "_Family") -> Estimate:
         """Return the win rate with an interval that holds together with those of other comparisons."""
-        if not rate.has_interval or comparisons <= 1:
+        if not rate.has_interval or family.comparisons <= 1:
             return rate
-        level = 1 - (1 - CONFIDENCE_LEVEL) / comparisons
         point = replace(rate, low=rate.value, high=rate.value, narrower=(), stated_scope=THESE)
-        of_these = self._widened(point, np.full(len(self.rater), -1), level)
+        of_these = self._widened(point, np.full(len(self.rater), -1), family.level_of_these)
         of_these = replace(of_these, stated_scope=Scope(rate.scope.instances))
-        wide = self._widened(of_these, self.rater, level)
-        return replace(wide, method=BONFERRONI.format(method=wide.method, n=comparisons))
+        wide = self._widened(of_these, self.rater, family.level)
+        return replace(wide, method=f"{wide.method}, {family}")
+
+    def rated(self, *, of_these: bool = False) -> RatedMean:
+        """Return the scores as they vary together with others; for these raters, without raters."""
+        rater = np.full(len(self.rater), -1) if of_these else self.rater
+        weights = None if self.design is None else self.design.of_units[self.unit]
+        return RatedMean(self.values, self.criterion.clusters[self.unit], rater, weights)
 
     def of(self, kept: Mask) -> "_SystemScores":
         """Return some of the scores."""
@@ -206,17 +215,69 @@ def _simultaneous(
     pairs: Mapping[tuple[str, str], Estimate],
     criteria: int,
 ) -> SimultaneousSection:
+    of_systems = {s: compared.scores_of(s) for s in rates}
+    of_pairs = {names: compared.scores_of(*names) for names in pairs}
     # The rates of two systems are one comparison, because they add up to 1.
-    n_rates, n_pairs = criteria * (len(rates) if len(rates) > 2 else 1), criteria * len(pairs)
+    distinct = list(of_systems)[: len(rates) if len(rates) > 2 else 1]
+    all_rates = _Family.of([of_systems[s] for s in distinct], criteria)
+    all_pairs = _Family.of(list(of_pairs.values()), criteria)
     return SimultaneousSection(
-        win_rate={s: compared.scores_of(s).simultaneous(r, n_rates) for s, r in rates.items()},
+        win_rate={s: of_systems[s].simultaneous(r, all_rates) for s, r in rates.items()},
         pairs={
-            PAIR.format(*names): compared.scores_of(*names).simultaneous(rate, n_pairs)
+            PAIR.format(*names): of_pairs[names].simultaneous(rate, all_pairs)
             for names, rate in pairs.items()
         },
-        n_win_rates=n_rates,
-        n_pairs=n_pairs,
+        n_win_rates=all_rates.comparisons,
+        n_pairs=all_pairs.comparisons,
     )
+
+
+@dataclass(frozen=True)
+class _Family:
+    """Comparisons whose intervals hold at once, and the level of each interval.
+
+    Criteria divide the error equally (Bonferroni). Within a criterion, the level comes from how the
+    comparisons vary together (max-t).
+    """
+
+    comparisons: int
+    criteria: int
+    level: float
+    level_of_these: float
+
+    @classmethod
+    def of(cls, scores: Sequence[_SystemScores], criteria: int) -> "_Family":
+        levels = [
+            joint_confidence_level(
+                [one.rated(of_these=of_these) for one in scores if len(one.values)],
+                confidence_level=level_of_criterion(criteria),
+            )
+            for of_these in (False, True)
+        ]
+        return cls(criteria * len(scores), criteria, *levels)
+
+    def __str__(self) -> str:
+        within = self.comparisons // self.criteria
+        is_joint = 1 < within <= MAX_COMPARISONS
+        if not is_joint:
+            return f"Bonferroni over {self.comparisons} comparisons"
+        of_criteria = f", Bonferroni over {self.criteria} criteria" if self.criteria > 1 else ""
+        return f"max-t over {within} comparisons{of_criteria}"
+
+
+def level_of_criterion(criteria: int) -> float:
+    """Return the confidence level of one criterion if all criteria hold at once."""
+    return 1 - (1 - CONFIDENCE_LEVEL) / criteria
+
+
+def _rank_sets(
+    compared: _Comparisons, rates: Estimates, criteria: int
+) -> dict[str, RankSet] | None:
+    """Return the ranks by win rate that each system may have; None without an interval of any."""
+    rated = {s: compared.scores_of(s).rated() for s, rate in rates.items() if rate.is_defined}
+    if not any(rate.has_interval for rate in rates.values()):
+        return None
+    return rank_sets(rated, confidence_level=level_of_criterion(criteria))
 
 
 def systems_section(
@@ -252,6 +313,7 @@ def systems_section(
         simultaneous=_simultaneous(compared, of_systems, of_pairs, criteria),
         win_or_tie=win_or_tie_rates(criterion, seeds.below("win_or_tie"), replicates),
         shared_ranks=ranks_by_overlap(of_systems),
+        rank_sets=_rank_sets(compared, of_systems, criteria),
         prediction_powered_lambda_1=_prediction_powered(compared, lam=1),
     )
 

@@ -68,6 +68,10 @@ separability_step  the step size of a game in SEP-Elo
 Elo                what `elo` returns
 ranks              ranks with bootstrap intervals
 shared_ranks       ranks, shared by systems whose intervals overlap
+rank_sets          ranks that each system may have, all at once
+RankSet            what `rank_sets` returns for a system
+joint_confidence_level  the level of single intervals that hold all at once
+RatedMean          ratings with a mean, which these two functions take
 top_robustness     a small set of ratings whose removal puts another system first
 pair_robustness    the fewest ratings whose removal turns the order of two systems
 interval_robustness  ratings whose removal makes an interval include a value
@@ -276,6 +280,12 @@ from tiebreak.stats.separability import (
     range_of,
     separability,
 )
+from tiebreak.stats.simultaneous import (
+    RankSet,
+    RatedMean,
+    joint_confidence_level,
+    rank_sets,
+)
 from tiebreak.stats.strata import (
     AGREEMENT_STRATA,
     Stratum,
@@ -341,6 +351,10 @@ __all__ = [  # noqa: RUF022
     "Elo",
     "ranks",
     "shared_ranks",
+    "rank_sets",
+    "RankSet",
+    "joint_confidence_level",
+    "RatedMean",
     "top_robustness",
     "pair_robustness",
     "interval_robustness",

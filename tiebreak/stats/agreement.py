@@ -11,6 +11,7 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
 from tiebreak.stats.agreement_statistics import (
     Categories,
@@ -21,11 +22,12 @@ from tiebreak.stats.agreement_statistics import (
     percentage_statistic,
     randolph_statistic,
 )
-from tiebreak.stats.bootstrap import Resampling, Statistic, estimate, estimate_each
+from tiebreak.stats.bootstrap import Resampling, Statistic, estimate, estimate_each, on_columns
 from tiebreak.stats.counts import Patterns, as_patterns
 from tiebreak.stats.leave_one_out import leave_one_out_statistic
 from tiebreak.stats.results import Estimate
-from tiebreak.stats.validation import as_codes, check_same_length
+from tiebreak.stats.unit_weights import UnitWeights, weighted
+from tiebreak.stats.validation import as_codes, as_counts, check_same_length
 
 
 def krippendorff_alpha(
@@ -323,6 +325,7 @@ def agreement(
     level: Level = "nominal",
     values: npt.ArrayLike | None = None,
     k: Categories = None,
+    weights: npt.ArrayLike | None = None,
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> Agreement:
@@ -340,6 +343,9 @@ def agreement(
         Numeric value of each label on an interval or ratio scale; 0, 1, 2, … by default.
     k : int or {"observed"}, optional
         Number of labels for Randolph's κ; see `randolph_kappa`.
+    weights : array_like of float, shape (n_units,), optional
+        Weight of each unit, above 0, such as the inverse of the probability with which its instance
+        was drawn; 1 by default. The counts must then not be `Patterns`.
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
@@ -354,12 +360,21 @@ def agreement(
     Raises
     ------
     InvalidInput
-        If the counts are not whole numbers, or the values are not strictly increasing.
+        If the counts are not whole numbers, the values are not strictly increasing, or a weight is
+        not above 0.
 
     See Also
     --------
     human_machine : Estimates the agreement between humans and a machine.
-    two_way : Estimates an interval that also allows for other raters.
+    two_way_interval : Estimates an interval that also allows for other raters.
+
+    Notes
+    -----
+    A weight multiplies all that a unit adds to a sum, such as its coincidences and labels, as if the
+    unit were there as many times. Only the correction of α for small samples differs: n − 1 becomes
+    W − Σ w² / W, where w is the weight of a rating's unit and W = Σ w over ratings. Expected
+    disagreement thereby stays the weighted mean over pairs of two different ratings. Weights count
+    relative to each other, and equal weights change nothing.
 
     Examples
     --------
@@ -367,11 +382,32 @@ def agreement(
     >>> round(estimates.fleiss_kappa.value, 4), round(estimates.leave_one_out.value, 4)
     (0.3333, 0.6667)
     """
-    patterns = as_patterns(counts, clusters=clusters)
+    unit_weights = None if weights is None else UnitWeights.of(weights)
+    patterns = as_patterns(_with_codes(counts, unit_weights), clusters=clusters)
+    labels = slice(0, patterns.n_columns - (unit_weights is not None))
+    rows = patterns.rows[:, labels]
     statistics = agreement_statistics(
-        patterns.n_columns, level=level, values=values, k=label_number(patterns.rows, k)
+        rows.shape[1], level=level, values=values, k=label_number(rows, k)
     )
-    return Agreement(**estimate_each(statistics, patterns, **resampling))
+    on_labels = {name: on_columns(statistic, labels) for name, statistic in statistics.items()}
+    by_name = weighted(on_labels, unit_weights, labels)
+    return Agreement(**estimate_each(by_name, patterns, **resampling))
+
+
+def _with_codes(
+    counts: npt.ArrayLike | Patterns, weights: UnitWeights | None
+) -> npt.ArrayLike | Patterns:
+    """Return the counts, with the codes of the units' weights as a last column."""
+    if weights is None:
+        return counts
+    if isinstance(counts, Patterns):
+        raise InvalidInput(
+            "weights_twice",
+            "weights cannot be passed together with a Patterns object; pass counts.",
+        )
+    matrix = as_counts(counts)
+    check_same_length(counts=matrix, weights=weights.codes)
+    return np.column_stack([matrix, weights.codes])
 
 
 def agreement_statistics(

@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
 from tiebreak.stats.agreement_statistics import (
     has_pair,
@@ -23,11 +24,19 @@ from tiebreak.stats.agreement_statistics import (
 from tiebreak.stats.bootstrap import Statistic
 from tiebreak.stats.counts import count_matrix, distinct_rows
 from tiebreak.stats.leave_one_out import leave_one_out_statistic
-from tiebreak.stats.validation import FloatArray, IntArray, as_codes, check_same_length
+from tiebreak.stats.validation import (
+    FloatArray,
+    IntArray,
+    as_codes,
+    as_numbers,
+    check_same_length,
+)
 
-# Maps the distinct rows of counts and their numbers of units to the contributions of a rating to a
-# statistic, by row and label, as if there were one unit.
-ByRow = Callable[[IntArray, IntArray], FloatArray]
+# Label shares that add up to 1 may differ from it by this much.
+ROUNDING = 1e-12
+# Maps the distinct rows of counts and the weights of all their units to the contributions of a rating
+# to a statistic, by row and label, of a unit with a weight of 1.
+ByRow = Callable[[IntArray, FloatArray], FloatArray]
 
 
 def agreement_contributions(
@@ -39,6 +48,7 @@ def agreement_contributions(
     level: Level = "nominal",
     values: npt.ArrayLike | None = None,
     k: int | None = None,
+    weights: npt.ArrayLike | None = None,
 ) -> dict[str, FloatArray]:
     """Return what each rating contributes to the statistics of `agreement`.
 
@@ -56,18 +66,21 @@ def agreement_contributions(
         Numeric value of each label on an interval or ratio scale; 0, 1, 2, … by default.
     k : int, optional
         Number of labels for Randolph's κ; see `randolph_kappa`.
+    weights : array_like of float, shape (n_units,), optional
+        Weight of each unit, above 0; 1 by default. See `agreement`.
 
     Returns
     -------
     dict of str to ndarray of float, shape (n_ratings,)
-        For each field of `Agreement`, the contributions that `two_way_interval` takes. They are NaN
+        For each field of `Agreement`, the contributions that `two_way_interval` takes, together with
+        the weight of each rating's unit. They are NaN
         for ratings of units with fewer than two ratings, which do not enter, and for all ratings if
         the statistic is undefined.
 
     Raises
     ------
     InvalidInput
-        If a code is out of range or the vectors differ in length.
+        If a code or weight is out of range or the vectors differ in length.
 
     See Also
     --------
@@ -91,7 +104,9 @@ def agreement_contributions(
     label = as_codes(labels, below=n_labels, name="labels")
     check_same_length(units=unit, labels=label)
     counts = count_matrix(unit, label, n_units=n_units, n_labels=n_labels)
-    rows, row_of_unit, n_rows, _ = distinct_rows(counts)
+    rows, row_of_unit, _, _ = distinct_rows(counts)
+    of_unit = _unit_weights(weights, n_units)
+    weight = np.bincount(row_of_unit, of_unit, len(rows)).astype(np.float64)
     randolph = label_number(rows, k)
     by_row: dict[str, ByRow] = {
         "krippendorff_alpha": partial(_alpha, level=level, values=values),
@@ -101,15 +116,25 @@ def agreement_contributions(
         "leave_one_out": partial(_mean_of_units, leave_one_out_statistic()),
     }
     paired = has_pair(rows)
-    n_ratings = int((n_rows * rows.sum(axis=1))[paired].sum())
-    entered = np.where(paired, 1.0, np.nan)[row_of_unit[unit]]
+    total = float((weight * rows.sum(axis=1))[paired].sum())
+    entered = np.where(paired, 1.0, np.nan)[row_of_unit[unit]] * of_unit[unit]
     return {
-        name: entered * n_ratings * contribution(rows, n_rows)[row_of_unit[unit], label]
+        name: entered * total * contribution(rows, weight)[row_of_unit[unit], label]
         for name, contribution in by_row.items()
     }
 
 
-def _mean_of_units(statistic: Statistic, rows: IntArray, n_rows: IntArray) -> FloatArray:
+def _unit_weights(weights: npt.ArrayLike | None, n_units: int) -> FloatArray:
+    if weights is None:
+        return np.ones(n_units)
+    values = as_numbers(weights, name="weights")
+    check_same_length(units=np.zeros(n_units), weights=values)
+    if values.size and not values.min() > 0:
+        raise InvalidInput("out_of_range", "weights must be above 0.")
+    return values
+
+
+def _mean_of_units(statistic: Statistic, rows: IntArray, weight: FloatArray) -> FloatArray:
     """Return the contributions to a mean over units that depends on a unit's counts in any way."""
 
     def of_units(counts: IntArray) -> FloatArray:
@@ -128,20 +153,25 @@ def _mean_of_units(statistic: Statistic, rows: IntArray, n_rows: IntArray) -> Fl
             change = of_units(rows[affected]) - of_units(replaced)
             effect[affected, left_out] += change * chance[affected]
     effect *= 1 / np.maximum(size + 1, 1)  # (m − 1)/(m + 1), over m − 1 ratings that may replace it
-    return _with_units(of_units(rows), effect, rows, n_rows)
+    return _with_units(of_units(rows), effect, rows, weight)
 
 
 def _with_units(
-    of_units: FloatArray, effect: FloatArray, rows: IntArray, n_rows: IntArray
+    of_units: FloatArray, effect: FloatArray, rows: IntArray, weight: FloatArray
 ) -> FloatArray:
     """Return contributions to a mean over units with a pair, given the effects of their ratings."""
     paired, size = has_pair(rows), np.maximum(rows.sum(axis=1), 1)
-    weight = n_rows * paired
-    n_units = max(int(weight.sum()), 1)
-    deviation = of_units - float(weight @ of_units) / n_units
+    entering = weight * paired
+    n_units = _positive(entering.sum())
+    deviation = of_units - float(entering @ of_units) / n_units
     centred = effect - ((rows * effect).sum(axis=1) / size)[:, None]
     contributions: FloatArray = ((deviation / size)[:, None] + centred) / n_units
     return contributions
+
+
+def _positive(total: np.floating) -> float:
+    """Return a total of weights; 1 if nothing enters, so that it may divide."""
+    return float(total) or 1.0
 
 
 def _pair_effects(rows: IntArray) -> FloatArray:
@@ -151,20 +181,20 @@ def _pair_effects(rows: IntArray) -> FloatArray:
     return effects
 
 
-def _randolph(rows: IntArray, n_rows: IntArray, *, k: int) -> FloatArray:
-    pairs = _with_units(pair_shares(rows), _pair_effects(rows), rows, n_rows)
+def _randolph(rows: IntArray, weight: FloatArray, *, k: int) -> FloatArray:
+    pairs = _with_units(pair_shares(rows), _pair_effects(rows), rows, weight)
     return pairs / (1 - 1 / k) if k > 1 else np.full(rows.shape, np.nan)
 
 
-def _fleiss(rows: IntArray, n_rows: IntArray) -> FloatArray:
+def _fleiss(rows: IntArray, weight: FloatArray) -> FloatArray:
     """Return contributions to κ = (P − C) / (1 − C), where C = Σ p² of the label shares p."""
-    weight, size = n_rows * has_pair(rows), np.maximum(rows.sum(axis=1, keepdims=True), 1)
-    n_units = max(int(weight.sum()), 1)
-    shares = weight @ (rows / size) / n_units
-    chance, observed = float(shares @ shares), float(weight @ pair_shares(rows)) / n_units
-    if chance >= 1 or not weight.any():
+    entering, size = weight * has_pair(rows), np.maximum(rows.sum(axis=1, keepdims=True), 1)
+    n_units = _positive(entering.sum())
+    shares = entering @ (rows / size) / n_units
+    chance, observed = float(shares @ shares), float(entering @ pair_shares(rows)) / n_units
+    if chance >= 1 - ROUNDING or not entering.any():
         return np.full(rows.shape, np.nan)
-    of_pairs = _with_units(pair_shares(rows), _pair_effects(rows), rows, n_rows)
+    of_pairs = _with_units(pair_shares(rows), _pair_effects(rows), rows, weight)
     of_chance = 2 * (shares - chance) / size / n_units
     slope = (1 - observed) / (1 - chance) ** 2
     contributions: FloatArray = of_pairs / (1 - chance) - slope * of_chance
@@ -172,12 +202,12 @@ def _fleiss(rows: IntArray, n_rows: IntArray) -> FloatArray:
 
 
 def _alpha(
-    rows: IntArray, n_rows: IntArray, *, level: Level, values: npt.ArrayLike | None
+    rows: IntArray, weight: FloatArray, *, level: Level, values: npt.ArrayLike | None
 ) -> FloatArray:
     """Return contributions to α = 1 − O / E, where O and E are mean δ² within units and overall."""
     counts, size = rows * has_pair(rows)[:, None], rows.sum(axis=1, keepdims=True)
-    n_ratings = max(int((n_rows @ counts).sum()), 1)
-    shares = (n_rows @ counts) / n_ratings
+    n_ratings = _positive((weight @ counts).sum())
+    shares = (weight @ counts) / n_ratings
     squared = squared_distances(rows.shape[1], level=level, values=values)
     ranks = shares.cumsum() - shares / 2
     if squared is None:
@@ -185,7 +215,7 @@ def _alpha(
     # The distance of a label from the unit's other ratings is 0 for itself, so it may stay in.
     of_rating = counts @ squared / np.maximum(size - 1, 1)
     of_unit = (counts * of_rating).sum(axis=1) / np.maximum(size[:, 0], 1)
-    observed = float((n_rows * size[:, 0]) @ of_unit) / n_ratings
+    observed = float((weight * size[:, 0]) @ of_unit) / n_ratings
     of_label = squared @ shares
     expected = float(shares @ of_label)
     if not expected > 0:
@@ -193,7 +223,7 @@ def _alpha(
     within = (of_unit - observed)[:, None] + 2 * (of_rating - of_unit[:, None])
     change = within - observed / expected * 2 * (of_label - expected)
     if level == "ordinal":
-        pairs = (counts / np.maximum(size - 1, 1) * n_rows[:, None]).T @ counts / n_ratings
+        pairs = (counts / np.maximum(size - 1, 1) * weight[:, None]).T @ counts / n_ratings
         change = change + _by_ranks(pairs, shares, ranks, observed / expected)
     contributions: FloatArray = -change / expected / n_ratings
     return contributions

@@ -37,6 +37,7 @@ from tiebreak.stats.rank_correlations import (
     medians_statistic,
 )
 from tiebreak.stats.results import NAN, Estimate
+from tiebreak.stats.unit_weights import UnitWeights, weighted
 from tiebreak.stats.validation import (
     FloatArray,
     IntArray,
@@ -525,38 +526,45 @@ def comparison_statistics(
     values: npt.ArrayLike | None = None,
     k: Categories = None,
     form: Form = "distance",
+    weights: UnitWeights | None = None,
 ) -> dict[Group, dict[str, AnyStatistic]]:
-    """Return all statistics of one machine, by group and name."""
+    """Return all statistics of one machine, by group and name.
+
+    Weights, whose codes split the comparison, enter both sides of Δ. They do not enter the agreement
+    among the machine's own runs, because a machine also rates units that were not drawn.
+    """
     n_labels = comparison.label_number(k)
     n_machine_labels = label_number(comparison.patterns.rows[:, comparison.machine], k)
     pairs, random = comparison.pairs(level=level), comparison.random_pairs(level=level)
     humans = agreement_statistics(comparison.labels, level=level, values=values, k=n_labels)
     runs = agreement_statistics(comparison.labels, level=level, values=values, k=n_machine_labels)
-    with_machine = _majority(pairs, values=values, k=n_labels, form=form)
+    with_machine = weighted(_majority(pairs, values=values, k=n_labels, form=form), weights)
+    among_humans = _on_columns(humans, comparison.humans)
     baseline = _majority(random, values=values, k=n_labels, form=form)
+    single = _single(comparison, level=level, values=values, k=n_labels)
     return {
         "machine_machine": {**_on_columns(runs, comparison.machine)},
-        "human_machine": with_machine | _correlations(pairs),
-        "single_human_machine": _single(comparison, level=level, values=values, k=n_labels),
-        "delta": _differences(_on_columns(humans, comparison.humans), with_machine),
-        "classification": classification_statistics(pairs),
-        "random_baseline": baseline | _correlations(random),
+        "human_machine": with_machine | weighted(_correlations(pairs), weights),
+        "single_human_machine": weighted(single, weights),
+        "delta": _differences(weighted(among_humans, weights, comparison.humans), with_machine),
+        "classification": weighted(classification_statistics(pairs), weights),
+        "random_baseline": weighted(baseline | _correlations(random), weights),
     }
 
 
-def _on_columns(statistics: Mapping[str, Statistic], columns: slice) -> dict[str, Statistic]:
+def _on_columns(statistics: Mapping[str, Statistic], columns: slice) -> dict[str, AnyStatistic]:
     return {name: on_columns(statistic, columns) for name, statistic in statistics.items()}
 
 
 def _differences(
-    humans: Mapping[str, Statistic], with_machine: Mapping[str, AnyStatistic]
+    humans: Mapping[str, AnyStatistic], with_machine: Mapping[str, AnyStatistic]
 ) -> dict[str, AnyStatistic]:
     sides = (AMONG_HUMANS, AGAINST_MACHINE)
     pairs = {name: (humans[name], with_machine[name]) for name in humans}
     return {
         name: difference(first, second, sides=sides)
         for name, (first, second) in pairs.items()
-        if isinstance(second, Statistic)
+        if isinstance(first, Statistic) and isinstance(second, Statistic)
     }
 
 

@@ -1,11 +1,12 @@
 """How few ratings decide a ranking: small sets of ratings whose removal changes it.
 
-Ratings of one pair of systems with the same outcome are exchangeable in a Bradley–Terry fit and in
-win rates, so a set of ratings is a number for each of these kinds. A set is built by influence, the
+Ratings of one pair of systems with the same outcome and weight are exchangeable in a Bradley–Terry
+fit and in win rates, so a set of ratings is a number for each of these kinds. A set is built by influence, the
 first-order change when a rating leaves, and counts only if the refitted ranking has changed. Where
 all smaller sets can be tried, they are.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -13,6 +14,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.games import LOSS, TIE, WIN, DisconnectedError, Games
 from tiebreak.stats.paired_likelihood import Outcomes, maximum_likelihood, reason_without_maximum
 from tiebreak.stats.results import NAN
@@ -22,6 +24,7 @@ from tiebreak.stats.validation import (
     as_groups,
     as_numbers,
     check_choice,
+    check_same_length,
 )
 
 By = Literal["bradley_terry", "win_rate"]
@@ -34,6 +37,8 @@ MAX_ROUNDS = 60
 MAX_SETS = 20_000
 # Systems squared, for each set that is tried.
 MAX_CELLS = 500_000
+# Kinds of ratings, for each set that is tried.
+MAX_NUMBERS = 5_000_000
 MAX_SIZE = 60
 MAX_RIVALS = 5
 NO_RATINGS = "No rating compares two systems."
@@ -108,6 +113,7 @@ def top_robustness(
     system_a: Sequence[str],
     system_b: Sequence[str],
     by: By = "bradley_terry",
+    weights: npt.ArrayLike | None = None,
 ) -> Robustness:
     """Search a small set of ratings whose removal puts another system first.
 
@@ -120,6 +126,8 @@ def top_robustness(
     by : {"bradley_terry", "win_rate"}, default "bradley_terry"
         Whether systems are ranked by Bradley–Terry strength, where a tie counts as half a win for
         each system, or by win rate over all their comparisons.
+    weights : array_like of float, shape (n_units,), optional
+        Weight of each unit's ratings in both, above 0; 1 by default.
 
     Returns
     -------
@@ -131,7 +139,8 @@ def top_robustness(
     Raises
     ------
     InvalidInput
-        If a unit compares a system with itself, or the arguments differ in length.
+        If a unit compares a system with itself, the arguments differ in length, or a weight is not
+        above 0.
 
     See Also
     --------
@@ -161,7 +170,7 @@ def top_robustness(
         return _without_set(error.message)
     if not games.names:
         return _without_set(NO_RATINGS)
-    table = _Table.of(games)
+    table = _Table.of(games, _weights_of_units(weights, len(system_a))[games.units])
     scoring: _Scoring = _Strengths(table) if by == "bradley_terry" else _WinRates(table)
     scores = scoring.scores(table.ratings[None].astype(float))[0]
     if np.isnan(scores).any():
@@ -170,7 +179,29 @@ def top_robustness(
     return _search(table, scoring, scores)
 
 
-def pair_robustness(wins: int, ties: int, losses: int, *, names: tuple[str, str]) -> Robustness:
+def _weights_of_units(weights: npt.ArrayLike | None, units: int) -> FloatArray:
+    if weights is None:
+        return np.ones(units)
+    values = as_numbers(weights, name="weights")
+    check_same_length(system_a=np.zeros(units), weights=values)
+    _check_positive(values)
+    # Scores do not depend on the unit of weights, and tolerances should not, either.
+    return np.asarray(values / values.max(initial=0)) if units else values
+
+
+def _check_positive(weights: FloatArray) -> None:
+    if weights.size and not weights.min() > 0:
+        raise InvalidInput("out_of_range", "weights must be above 0.")
+
+
+def pair_robustness(
+    wins: int,
+    ties: int,
+    losses: int,
+    *,
+    names: tuple[str, str],
+    weights: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+) -> Robustness:
     """Return the fewest ratings whose removal turns the order of two systems.
 
     Parameters
@@ -179,6 +210,9 @@ def pair_robustness(wins: int, ties: int, losses: int, *, names: tuple[str, str]
         Numbers of ratings in which the first system won, tied and lost against the second.
     names : tuple of (str, str)
         Names of the first and the second system.
+    weights : (array_like of float, array_like of float), shapes (wins,) and (losses,), optional
+        Weights, above 0, of the ratings in which the first system won and lost; 1 by default. The
+        order is then that of the weighted win rate.
 
     Returns
     -------
@@ -194,7 +228,7 @@ def pair_robustness(wins: int, ties: int, losses: int, *, names: tuple[str, str]
     -----
     A win rate is above ½ if wins outnumber losses. Every removed win shortens the lead by 1, and no
     other rating does so by more. So the fewest are the lead plus 1, if that leaves no fewer than 0
-    wins.
+    wins. With weights, a removed win shortens the lead by its weight, and the heaviest wins go first.
 
     Examples
     --------
@@ -202,14 +236,30 @@ def pair_robustness(wins: int, ties: int, losses: int, *, names: tuple[str, str]
     4
     """
     ratings = wins + ties + losses
-    if wins == losses:
+    of_wins, of_losses = _weights_of_sides(weights, (wins, losses))
+    lead = float(of_wins.sum() - of_losses.sum())
+    least = TOLERANCE * float(of_wins.sum() + of_losses.sum())
+    if abs(lead) <= least:
         return _without_set(NO_ORDER if ratings else NO_RATINGS, ratings)
-    ahead, behind = names if wins > losses else names[::-1]
+    ahead, behind = names if lead > 0 else names[::-1]
     if not min(wins, losses):
         return Robustness(ahead, "", 0, ratings, False, reason=NEVER_LOST)
-    removals = abs(wins - losses) + 1
+    heaviest_first = -np.sort(-(of_wins if lead > 0 else of_losses))
+    removals = int((heaviest_first.cumsum() <= abs(lead) + least).sum()) + 1
     removed = (RemovedRatings(ahead, behind, "won", removals),)
     return Robustness(ahead, behind, removals, ratings, True, removed)
+
+
+def _weights_of_sides(
+    weights: tuple[npt.ArrayLike, npt.ArrayLike] | None, sizes: tuple[int, int]
+) -> tuple[FloatArray, FloatArray]:
+    if weights is None:
+        return np.ones(sizes[0]), np.ones(sizes[1])
+    sides = as_numbers(weights[0], name="weights"), as_numbers(weights[1], name="weights")
+    for side, size in zip(sides, sizes, strict=True):
+        check_same_length(ratings=np.zeros(size), weights=side)
+        _check_positive(side)
+    return sides
 
 
 def interval_robustness(
@@ -218,6 +268,7 @@ def interval_robustness(
     interval: Callable[[npt.NDArray[np.bool_]], tuple[float, float]],
     *,
     reference: float = 0.5,
+    weights: npt.ArrayLike | None = None,
 ) -> int:
     """Search a small number of ratings whose removal makes an interval include a reference value.
 
@@ -232,6 +283,8 @@ def interval_robustness(
         keeps, or NaN if there is none.
     reference : float, default 0.5
         The value that the interval excludes with all ratings.
+    weights : array_like of float, shape (n_ratings,), optional
+        Weight of each rating in the mean, above 0; 1 by default.
 
     Returns
     -------
@@ -243,7 +296,7 @@ def interval_robustness(
     Raises
     ------
     InvalidInput
-        If a value is not finite, or the vectors differ in length.
+        If a value is not finite, a weight is not above 0, or the vectors differ in length.
 
     See Also
     --------
@@ -270,7 +323,10 @@ def interval_robustness(
     if not (low > reference or high < reference):
         return 0
     nearer = low if low > reference else high
-    order = np.argsort(_pull(value, instance, nearer), kind="stable")
+    weight = np.ones(len(value)) if weights is None else as_numbers(weights, name="weights")
+    check_same_length(values=value, weights=weight)
+    _check_positive(weight)
+    order = np.argsort(_pull(value, weight, instance, nearer), kind="stable")
 
     def excludes(removed: int) -> bool:
         kept = np.ones(len(value), dtype=np.bool_)
@@ -295,19 +351,19 @@ def _bisected(holds: Callable[[int], bool], most: int) -> int:
     return high
 
 
-def _pull(value: FloatArray, instance: IntArray, end: float) -> FloatArray:
+def _pull(value: FloatArray, weight: FloatArray, instance: IntArray, end: float) -> FloatArray:
     """Return by how much an end of the interval moves towards the mean's other side; most first.
 
-    Without a rating of deviation e, the mean loses e / n. With S for the sum of deviations of an
-    instance, the variance, proportional to Σ S², loses a share of 2 S e / Σ S², and the half-width
+    Without a rating of weighted deviation e, the mean loses e / Σ w. With S for the sum of deviations
+    of an instance, the variance, proportional to Σ S², loses a share of 2 S e / Σ S², and the half-width
     half of that share.
     """
-    mean = float(value.mean())
-    deviation = value - mean
+    mean = float(weight @ value / weight.sum())
+    deviation = weight * (value - mean)
     sums = np.bincount(instance, deviation)
     squares = max(float(sums @ sums), np.finfo(float).tiny)
     of_width = abs(mean - end) * sums[instance] * deviation / squares
-    return np.asarray(of_width - np.sign(mean - end) * deviation / len(value))
+    return np.asarray(of_width - np.sign(mean - end) * deviation / weight.sum())
 
 
 def _without_set(reason: str, ratings: int = 0, first: str = "") -> Robustness:
@@ -316,44 +372,49 @@ def _without_set(reason: str, ratings: int = 0, first: str = "") -> Robustness:
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """Numbers of ratings by kind, which is a pair of systems and an outcome.
+    """Numbers of ratings by kind, which is a pair of systems, a weight and an outcome.
 
-    `first` and `second` are the systems of each pair, and `ratings` has a row for each pair, in one
-    vector of the length 3 · pairs.
+    `first` and `second` are the systems of each row, `weight` is that of its ratings, and `ratings` has
+    the three outcomes of each row, in one vector of the length 3 · rows.
     """
 
     names: tuple[str, ...]
     first: IntArray
     second: IntArray
+    weight: FloatArray
     ratings: IntArray
 
     @classmethod
-    def of(cls, games: Games) -> "_Table":
-        codes = games.first * len(games.names) + games.second
-        pairs, pair = np.unique(codes, return_inverse=True)
-        ratings = np.zeros((len(pairs), 3), dtype=np.int64)
-        np.add.at(ratings, pair, games.counts)
-        first, second = np.divmod(pairs, len(games.names))
-        return cls(games.names, first, second, ratings.ravel())
+    def of(cls, games: Games, weights: FloatArray) -> "_Table":
+        columns = np.column_stack([games.first, games.second, weights])
+        rows, row = np.unique(columns, axis=0, return_inverse=True)
+        ratings = np.zeros((len(rows), 3), dtype=np.int64)
+        np.add.at(ratings, row, games.counts)
+        first, second = rows[:, :2].T.astype(np.int64)
+        return cls(games.names, first, second, rows[:, 2], ratings.ravel())
 
     def outcomes(self, ratings: npt.NDArray[np.number]) -> Outcomes:
         """Return the wins of samples of ratings, shape (samples, kinds); a tie is half a win each."""
-        by_pair = ratings.reshape(len(ratings), -1, 3)
-        wins = np.zeros((len(ratings), len(self.names), len(self.names)))
-        wins[:, self.first, self.second] = by_pair[..., WIN] + by_pair[..., TIE] / 2
-        wins[:, self.second, self.first] = by_pair[..., LOSS] + by_pair[..., TIE] / 2
+        by_row = ratings.reshape(len(ratings), -1, 3) * self.weight[:, None]
+        wins = np.zeros((len(self.names), len(self.names), len(ratings)))
+        of_first, of_second = (by_row[..., end] + by_row[..., TIE] / 2 for end in (WIN, LOSS))
+        np.add.at(wins, (self.first, self.second), of_first.T)
+        np.add.at(wins, (self.second, self.first), of_second.T)
+        wins = np.ascontiguousarray(np.moveaxis(wins, -1, 0))
         return Outcomes(wins, np.zeros_like(wins))
 
     def described(self, removed: IntArray) -> tuple[RemovedRatings, ...]:
-        """Return the removed ratings by kind, the most frequent first."""
-        kinds = sorted(np.flatnonzero(removed).tolist(), key=lambda kind: (-removed[kind], kind))
-        return tuple(self._kind(kind, int(removed[kind])) for kind in kinds)
+        """Return the removed ratings by systems and outcome, the most frequent first."""
+        numbers: Counter[tuple[str, str, Outcome]] = Counter()
+        for kind in np.flatnonzero(removed).tolist():
+            numbers[self._kind(kind)] += int(removed[kind])
+        return tuple(RemovedRatings(*kind, number) for kind, number in numbers.most_common())
 
-    def _kind(self, kind: int, number: int) -> RemovedRatings:
-        pair, outcome = divmod(kind, 3)
-        names = self.names[self.first[pair]], self.names[self.second[pair]]
+    def _kind(self, kind: int) -> tuple[str, str, Outcome]:
+        row, outcome = divmod(kind, 3)
+        names = self.names[self.first[row]], self.names[self.second[row]]
         winner, other = names[::-1] if outcome == LOSS else names
-        return RemovedRatings(winner, other, "tied" if outcome == TIE else "won", number)
+        return winner, other, "tied" if outcome == TIE else "won"
 
 
 class _Scoring(Protocol):
@@ -381,7 +442,7 @@ class _Strengths:
 
     def influences(self, ratings: FloatArray, scores: FloatArray, lead: FloatArray) -> FloatArray:
         first, second, systems = self._table.first, self._table.second, len(scores)
-        games = ratings.reshape(-1, 3).sum(axis=1)
+        games = ratings.reshape(-1, 3).sum(axis=1) * self._table.weight
         expected = 1 / (1 + np.exp(scores[second] - scores[first]))
         information = np.full((systems, systems), 1 / systems)  # the mean of strengths stays 0
         weight = games * expected * (1 - expected)
@@ -390,7 +451,7 @@ class _Strengths:
         np.add.at(information, (first, second), -weight)
         np.add.at(information, (second, first), -weight)
         direction = np.linalg.solve(information, lead)
-        along = direction[first] - direction[second]
+        along = (direction[first] - direction[second]) * self._table.weight
         return np.asarray((along[:, None] * (SCORES - expected[:, None])).ravel())
 
 
@@ -412,7 +473,7 @@ class _WinRates:
         games, first, second = self._games(ratings[None])[0], self._table.first, self._table.second
         of_first = (lead / games)[first, None] * (SCORES - scores[first, None])
         of_second = (lead / games)[second, None] * (1 - SCORES - scores[second, None])
-        return np.asarray((of_first + of_second).ravel())
+        return np.asarray(((of_first + of_second) * self._table.weight[:, None]).ravel())
 
     def _games(self, ratings: FloatArray) -> FloatArray:
         return np.asarray(self._table.outcomes(ratings).n_games.sum(axis=2))
@@ -538,7 +599,9 @@ def _exhaustive(
 ) -> tuple[IntArray | None, bool]:
     """Return the smallest set of fewer than ``most`` ratings, and whether all were tried."""
     kinds = np.flatnonzero(table.ratings)
-    max_sets = min(MAX_SETS, MAX_CELLS // len(table.names) ** 2)
+    max_sets = min(
+        MAX_SETS, MAX_CELLS // len(table.names) ** 2, MAX_NUMBERS // max(len(table.ratings), 1)
+    )
     numbers = _numbers_of_sets(table.ratings[kinds], min(most, MAX_SIZE + 1))
     for size in range(1, most):
         if size > MAX_SIZE or numbers[: size + 1].sum() > max_sets:

@@ -5,7 +5,14 @@ import pytest
 
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
-from tiebreak.stats import Estimate, bradley_terry, two_way_mean
+from tiebreak.stats import (
+    Estimate,
+    agreement,
+    agreement_contributions,
+    bradley_terry,
+    two_way_interval,
+    two_way_mean,
+)
 
 RATERS = 5
 
@@ -86,7 +93,6 @@ def test_bias_and_strengths_are_weighted_and_elo_is_of_the_selected_instances():
     assert strength.scope.instances == "dataset"
     assert section.systems.bradley_terry_rank["new"].scope.instances == "dataset"
     assert section.systems.elo["new"].scope.instances == "selected"
-    assert section.all_units.human_human.krippendorff_alpha.scope.instances == "selected"
 
 
 def test_without_a_control_sample_only_the_selected_instances_are_spoken_of():
@@ -119,3 +125,99 @@ def test_instances_that_were_not_drawn_have_no_weights():
     rate = criterion(made).systems.win_rate["new"]
     assert rate.value == pytest.approx(np.mean([row["label"] > 0 for row in made]))
     assert rate.scope.instances == "new"
+
+
+def agreed(*, control=True):
+    """Return ratings in which raters agree more on instances that are rarely drawn, and a judge's."""
+    rng, made = np.random.default_rng(5), []
+    for row in rows(control=control):
+        sure = row["inclusion_probability"] < 0.5
+        label = 1 if rng.random() < (0.95 if sure else 0.5) else -1
+        made.append(row | {"label": label})
+    judge = {"rater": "judge", "kind": "machine", "label": 1}
+    return made + [row | judge for row in {row["unit"]: row for row in made}.values()]
+
+
+def human_counts(made):
+    counts, weights = np.zeros((80, 5), dtype=int), np.zeros(80)
+    for row in made:
+        unit = int(row["unit"][1:])
+        weights[unit] = 1 / row["inclusion_probability"]
+        counts[unit, row["label"] + 2] += row["rater"] != "judge"
+    return counts[:, [1, 3]], weights
+
+
+def test_agreement_is_weighted_and_speaks_of_the_dataset():
+    made = agreed()
+    section = criterion(made)
+    counts, weights = human_counts(made)
+    ours = section.all_units.human_human.estimates()
+    expected = agreement(counts, weights=weights).estimates()
+    unweighted = agreement(counts).estimates()
+    people = [row for row in made if row["rater"] != "judge"]
+    unit, rater = (np.array([int(row[name][1:]) for row in people]) for name in ("unit", "rater"))
+    label = [(row["label"] + 1) // 2 for row in people]
+    contributions = agreement_contributions(unit, label, n_units=80, n_labels=2, weights=weights)
+    for name in ("krippendorff_alpha", "percentage_agreement", "fleiss_kappa", "leave_one_out"):
+        estimate = ours[name]
+        assert estimate.value == pytest.approx(expected[name].value, rel=1e-12)
+        assert abs(estimate.value - unweighted[name].value) > 0.02
+        assert (estimate.scope.instances, estimate.scope.raters) == ("dataset", "new")
+        (inner,) = estimate.narrower
+        assert (inner.scope.instances, inner.scope.raters) == ("dataset", "these")
+        assert estimate.low <= inner.low < estimate.value < inner.high <= estimate.high
+        point = Estimate(estimate.value, estimate.value, estimate.value)
+        wide = two_way_interval(
+            contributions[name], unit, rater, narrow=point, weights=weights[unit]
+        )
+        assert estimate.standard_error == pytest.approx(wide.standard_error)
+
+
+def test_other_coefficients_and_agreement_with_machines_are_weighted_too():
+    made = agreed()
+    section = criterion(made)
+    counts, weights = human_counts(made)
+    shares = (counts.max(axis=1) > counts.sum(axis=1) / 2) * (counts[:, 1] > counts[:, 0])
+    groups = section.all_units.machines["judge"]
+    assert groups.classification.accuracy.value == pytest.approx(
+        weights @ shares / weights.sum(), rel=1e-12
+    )
+    delta, compared = groups.delta.percentage_agreement, groups.human_machine.percentage_agreement
+    among = section.all_units.human_human.percentage_agreement
+    assert delta.value == pytest.approx(among.value - compared.value, rel=1e-12)
+    pairs = (counts * (counts - 1)).sum(axis=1) / 6
+    by_chance = 1 / 3  # of the labels on the scale
+    coefficient = section.chance_corrected.brennan_prediger["identity"]
+    expected = (weights @ pairs / weights.sum() - by_chance) / (1 - by_chance)
+    assert coefficient.value == pytest.approx(expected, rel=1e-12)
+    for estimate in (delta, compared, coefficient):
+        assert (estimate.scope.instances, estimate.scope.raters) == ("dataset", "these")
+        assert "inverse inclusion probabilities" in estimate.method
+    runs = groups.machine_machine.percentage_agreement
+    assert runs.scope.instances == "selected"
+
+
+def test_agreement_without_a_control_sample_is_that_of_the_selected_instances():
+    made = agreed(control=False)
+    section = criterion(made)
+    counts, weights = human_counts(made)
+    alpha = section.all_units.human_human.krippendorff_alpha
+    expected = agreement(counts, weights=weights).krippendorff_alpha.value
+    assert alpha.value == pytest.approx(expected, rel=1e-12)
+    assert alpha.scope.instances == alpha.narrower[0].scope.instances == "selected"
+
+
+def test_few_effective_instances_have_no_interval_of_agreement():
+    """Of 40 instances, two stand for nearly the whole dataset."""
+    made = [
+        row | {"inclusion_probability": 0.001 if int(row["unit"][1:]) < 2 else 1.0}
+        for row in agreed()
+        if int(row["unit"][1:]) < 40
+    ]
+    section = criterion(made)
+    for estimate in (
+        section.all_units.human_human.krippendorff_alpha,
+        section.all_units.machines["judge"].human_machine.percentage_agreement,
+    ):
+        assert (estimate.is_defined, estimate.has_interval) == (True, False)
+        assert "effective" in estimate.reason

@@ -101,10 +101,20 @@ def test_robustness_counts_every_human_rating(section):
             assert 0 < robust.findings[name].removals <= robust.pairs[name].removals
 
 
-def test_after_a_draw_robustness_says_why_there_is_none():
-    robust = of(drawn_study("proportional", seed=0), sections=["robustness"]).robustness
-    assert not robust.top.removals
-    assert "drawn" in robust.top.reason
+def test_after_a_draw_robustness_removes_from_the_weighted_ranking():
+    rows = drawn_study("top", seed=0, n=150, control_share=0.3)
+    section = of(rows, sections=["robustness"])
+    (order,), rates = section.robustness.pairs.values(), section.systems.win_rate
+    assert order.first == section.robustness.top.first == max(rates, key=lambda s: rates[s].value)
+    weights = {row["unit"]: 1 / row["inclusion_probability"] for row in rows}
+    signed = [(weights[row["unit"]], np.sign(row["label"])) for row in rows]
+    lead = sum(weight * sign for weight, sign in signed)
+    towards = sorted((w for w, sign in signed if sign == np.sign(lead)), reverse=True)
+    fewest = int((np.cumsum(towards) <= abs(lead)).sum()) + 1
+    assert order.removals == fewest
+    # Of two systems, the order is who is first.
+    assert section.robustness.top_by_win_rate.removals == fewest
+    assert fewest != abs(sum(sign for _, sign in signed)) + 1
 
 
 def test_win_or_tie_counts_ties_as_wins():

@@ -5,10 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
+from metrics.dashboard import section_of
 from metrics.findings import win_rate_finding
-from metrics.messages import AT_ONCE, NO_WINNER
+from metrics.messages import AT_ONCE, HOW_TO_READ_RANK_SETS, NO_WINNER, RANK_SET
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
+from tiebreak.stats import RankSet
 
 RATERS = 12
 
@@ -58,9 +60,51 @@ def test_intervals_that_hold_at_once_are_wider_and_have_the_same_value():
         assert wide.value == rate.value
         assert wide.low < rate.low < rate.high < wide.high
         assert wide.scope == rate.scope
-        assert "Bonferroni over" in wide.method
+        assert "max-t over" in wide.method
         (inner,) = wide.narrower
         assert inner.scope.raters == "these"
+
+
+def test_they_are_never_wider_than_bonferronis(monkeypatch):
+    made = rows(["a", "b", "c", "d"])
+    together = sections(made)["preference"].systems.simultaneous
+    for module in ("tiebreak.stats.simultaneous", "tiebreak.report.systems"):
+        monkeypatch.setattr(f"{module}.MAX_COMPARISONS", 1)
+    by_bonferroni = sections(made)["preference"].systems.simultaneous
+    narrower = 0
+    for name, wide in (by_bonferroni.win_rate | by_bonferroni.pairs).items():
+        rate = (together.win_rate | together.pairs)[name]
+        assert wide.method.endswith(" comparisons")
+        assert "Bonferroni over" in wide.method
+        assert wide.low <= rate.low < rate.high <= wide.high
+        narrower += wide.low < rate.low
+    assert narrower
+
+
+def test_a_level_is_that_of_the_criteria_and_the_systems_of_each():
+    section = sections(rows(["a", "b", "c"], criteria=("fluent", "correct")))["fluent"]
+    method = section.systems.simultaneous.pairs["a vs b"].method
+    assert "max-t over 3 comparisons, Bonferroni over 2 criteria" in method
+    section = sections(rows(["a", "b"], criteria=("fluent", "correct")))["fluent"]
+    method = section.systems.simultaneous.pairs["a vs b"].method
+    assert "Bonferroni over 2 comparisons" in method
+
+
+def test_rank_sets_stand_beside_win_rates_and_say_how_to_read_them():
+    section = sections(rows([f"s{n}" for n in range(4)], lead=0.4))["preference"]
+    sets = section.systems.rank_sets
+    assert sets["s0"] == RankSet(1, 1)
+    assert {sets[f"s{n}"] for n in (1, 2, 3)} == {RankSet(2, 4)}
+    ranking = section_of("preference", section).ranking
+    assert ranking.columns[0] == RANK_SET
+    assert [row.numbers[0].text for row in ranking.rows] == ["1", "2 to 4", "2 to 4", "2 to 4"]
+    assert HOW_TO_READ_RANK_SETS in ranking.notes
+
+
+def test_without_intervals_there_are_no_rank_sets():
+    section = sections(rows(["a", "b", "c"], instances=4))["preference"]
+    assert section.systems.rank_sets is None
+    assert RANK_SET not in section_of("preference", section).ranking.columns
 
 
 def test_criteria_with_preferences_share_the_family():

@@ -19,12 +19,12 @@ def random_ratings(rng):
     return first, second, rng.integers(0, 3, ratings)
 
 
-def wins_of(first, second, outcome, kept):
+def wins_of(first, second, outcome, kept, weights=None):
     """Return wins of row over column in samples, where a tie is half a win of each."""
-    wins = np.zeros((len(kept), 4, 4))
+    wins, weight = np.zeros((len(kept), 4, 4)), np.ones(len(first)) if weights is None else weights
     for k, (a, b, result) in enumerate(zip(first, second, outcome, strict=True)):
-        wins[:, a, b] += kept[:, k] * (1, 0.5, 0)[result]
-        wins[:, b, a] += kept[:, k] * (0, 0.5, 1)[result]
+        wins[:, a, b] += kept[:, k] * (1, 0.5, 0)[result] * weight[k]
+        wins[:, b, a] += kept[:, k] * (0, 0.5, 1)[result] * weight[k]
     return wins
 
 
@@ -53,11 +53,11 @@ def rates(wins, plays):
     return np.where((games > 0).all(axis=1)[:, None], values, np.nan)
 
 
-def fewest(ratings, scores):
+def fewest(ratings, scores, weights=None):
     """Return the size of the smallest set that puts another system first, by trying all sets."""
     first, second, outcome = ratings
     n, plays = len(first), sorted({*first.tolist(), *second.tolist()})
-    of_all = scores(wins_of(first, second, outcome, np.ones((1, n))), plays)[0]
+    of_all = scores(wins_of(first, second, outcome, np.ones((1, n)), weights), plays)[0]
     if np.isnan(of_all).any() or (of_all > of_all.max() - 1e-7).sum() > 1:
         return None
     top = int(np.argmax(of_all))
@@ -65,7 +65,7 @@ def fewest(ratings, scores):
         kept = np.array(
             [[k not in gone for k in range(n)] for gone in combinations(range(n), size)]
         )
-        left = scores(np.unique(wins_of(first, second, outcome, kept), axis=0), plays)
+        left = scores(np.unique(wins_of(first, second, outcome, kept, weights), axis=0), plays)
         others = np.delete(left, top, axis=1)
         with np.errstate(invalid="ignore"):
             if (others > left[:, [top]] + 1e-6).any():
@@ -92,6 +92,52 @@ def test_the_number_is_that_of_a_search_through_all_sets(by, scores):
         assert robust.removals == (least or 0)
         assert robust.is_fewest == bool(least)
         assert bool(robust.reason) == (not least)
+
+
+@pytest.mark.parametrize(("by", "scores"), [("bradley_terry", strengths), ("win_rate", rates)])
+def test_with_weights_the_number_is_never_below_that_of_a_search_through_all_sets(by, scores):
+    rng, compared, differ = np.random.default_rng(12), 0, 0
+    while compared < 150:
+        ratings = first, second, outcome = random_ratings(rng)
+        weights = rng.choice([0.5, 1.0, 3.3], len(first))
+        names = {"system_a": [NAMES[k] for k in first], "system_b": [NAMES[k] for k in second]}
+        robust = top_robustness(OUTCOMES[outcome], **names, by=by, weights=weights)
+        if "never compared" in (robust.reason or ""):
+            continue
+        compared += 1
+        least = fewest(ratings, scores, weights) or 0
+        assert bool(robust.removals) == bool(least)
+        assert robust.removals == least if robust.is_fewest else robust.removals >= least
+        differ += least != (fewest(ratings, scores) or 0)
+    assert differ > 30
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_order_of_a_weighted_pair_needs_the_fewest_ratings(seed):
+    rng = np.random.default_rng(seed)
+    sides = [rng.choice([0.5, 1.0, 3.3], rng.integers(1, 7)) for _ in range(2)]
+    robust = pair_robustness(len(sides[0]), 2, len(sides[1]), names=("x", "y"), weights=sides)
+    lead = sides[0].sum() - sides[1].sum()
+    if abs(lead) < 1e-9:
+        assert (robust.first, robust.removals) == ("", 0)
+        return
+    signed = np.concatenate([sides[0], -sides[1]]) * np.sign(lead)
+    least = next(
+        size
+        for size in range(1, len(signed))
+        if any(signed.sum() - sum(gone) < -1e-9 for gone in combinations(signed.tolist(), size))
+    )
+    assert (robust.first, robust.removals) == ("xy"[int(lead < 0)], least)
+    assert robust.is_fewest
+
+
+def test_equal_weights_change_nothing():
+    counts, a, b = table(np.random.default_rng(1))
+    names = {"system_a": a, "system_b": b}
+    weighted = top_robustness(counts, **names, weights=np.full(len(a), 7.3))
+    assert weighted == top_robustness(counts, **names)
+    plain = pair_robustness(7, 2, 4, names=("x", "y"))
+    assert pair_robustness(7, 2, 4, names=("x", "y"), weights=([7.3] * 7, [7.3] * 4)) == plain
 
 
 def table(rng, systems=6, ratings=600, gap=0.3):
