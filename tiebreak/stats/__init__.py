@@ -126,6 +126,10 @@ Inference with few labels
 prediction_powered_mean      mean human label, estimated with the help of machine labels
 prediction_powered_win_rate  the same for the win rate of system A
 PredictionPowered            what both functions return
+stacked_mean                 mean human label, estimated with the help of several machines
+stacked_win_rate             the same for the win rate of system A
+StackedMean                  what both functions return
+effective_sample_size        how many human labels an estimate with the help of machines is worth
 cross_fitted_slopes          how much weight machine labels get where instances were drawn
 
 Tests and intervals
@@ -229,7 +233,6 @@ from tiebreak.stats.paired_tests import PValueCurve, p_value_curve, paired_t_tes
 from tiebreak.stats.position_slopes import position_slope
 from tiebreak.stats.prediction_powered import (
     PredictionPowered,
-    cross_fitted_slopes,
     prediction_powered_mean,
     prediction_powered_win_rate,
 )
@@ -275,6 +278,13 @@ from tiebreak.stats.separability import (
     range_edges,
     range_of,
     separability,
+)
+from tiebreak.stats.stacked_prediction import (
+    StackedMean,
+    cross_fitted_slopes,
+    effective_sample_size,
+    stacked_mean,
+    stacked_win_rate,
 )
 from tiebreak.stats.strata import (
     AGREEMENT_STRATA,
@@ -389,6 +399,10 @@ __all__ = [  # noqa: RUF022
     "prediction_powered_mean",
     "prediction_powered_win_rate",
     "PredictionPowered",
+    "stacked_mean",
+    "stacked_win_rate",
+    "StackedMean",
+    "effective_sample_size",
     "cross_fitted_slopes",
     # Tests and intervals
     "paired_t_test",
