@@ -30,6 +30,7 @@ Version = Annotated[int, {"const": REPORT_VERSION}]
 Seed = Annotated[int, {"minimum": None}]  # other whole numbers are counts and not negative
 Proportion = Annotated[float, {"minimum": 0, "maximum": 1}]
 ProportionOrNaN = Annotated[float, {"type": ["number", "null"], "minimum": 0, "maximum": 1}]
+CountOrNaN = Annotated[float, {"type": ["number", "null"], "minimum": 0}]
 Sha256 = Annotated[str, {"pattern": "^[0-9a-f]{64}$"}]
 Stratifier = Annotated[str, {"enum": list(STRATIFIERS)}]
 Reason = Annotated[str, {"minLength": 1}]
@@ -377,6 +378,42 @@ class SimultaneousSection:
 
 
 @dataclass(frozen=True)
+class PoweredSystem:
+    """A system's win rate without machine raters, with the best one, and with all of them stacked.
+
+    All three are of the same ratings. Units have equal weight, or after a draw the weight of their
+    instance.
+
+    Attributes
+    ----------
+    human : Estimate
+        Win rate by human ratings alone.
+    best : Estimate
+        Prediction-powered win rate with the machine whose interval is shortest.
+    best_machine : str
+        The name of this machine; empty if no machine's estimate has an interval.
+    stack : Estimate
+        Prediction-powered win rate with all machines, whose weights come from other instances.
+    weights : dict of str to float
+        Weight of each machine in the stack, averaged over the human ratings.
+    ratings : int
+        Number of human ratings.
+    effective_best, effective_stack : float
+        Number of human ratings that would give the interval of `best` or `stack` without machines;
+        NaN without an interval.
+    """
+
+    human: Estimate
+    best: Estimate
+    best_machine: str
+    stack: Estimate
+    weights: dict[str, ProportionOrNaN]
+    ratings: int
+    effective_best: CountOrNaN
+    effective_stack: CountOrNaN
+
+
+@dataclass(frozen=True)
 class SystemsSection:
     """Rankings of the systems by human ratings; without systems, there are only empty win rates.
 
@@ -408,6 +445,8 @@ class SystemsSection:
         system, as in table 5 of Lyu et al. (2024). Systems without an interval have none.
     prediction_powered_lambda_1 : dict of str to dict, optional
         Prediction-powered win rates in which the machine's ratings have their full weight.
+    powered : dict of str to PoweredSystem, optional
+        What machines add to the win rate of each system, one by one and stacked.
     """
 
     win_rate: Estimates
@@ -422,6 +461,7 @@ class SystemsSection:
     win_or_tie: Estimates | None = None
     shared_ranks: dict[str, int] | None = None
     prediction_powered_lambda_1: dict[str, Estimates] | None = None
+    powered: dict[str, PoweredSystem] | None = None
 
 
 @dataclass(frozen=True)

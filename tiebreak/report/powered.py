@@ -1,17 +1,24 @@
 """Prediction-powered win rates: few human ratings, and the ratings of machines of all units."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+from math import sqrt
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.comparisons import Comparisons
-from tiebreak.report.model import Estimates
+from tiebreak.report.model import Estimates, PoweredSystem
 from tiebreak.stats import (
     Estimate,
     cross_fitted_slopes,
+    effective_sample_size,
     prediction_powered_win_rate,
+    stacked_win_rate,
     undefined,
 )
 from tiebreak.stats.independence import drop_unreliable_interval
+from tiebreak.stats.results import NAN
 
 UNPREDICTED = (
     "After a draw of instances, prediction-powered rates need a machine rating of every instance in the"
@@ -34,24 +41,42 @@ def prediction_powered_rates(
 
     ``lam`` is the weight of the machine's ratings, which is tuned by default.
     """
-    has_human = compared.outcomes.any(axis=1)
-    machines = {
-        name: outcomes
-        for name, outcomes in compared.machines.items()
-        if np.any(outcomes.any(axis=1) & ~has_human)
-    }
     estimate = _powered_rate if compared.design is None else _drawn_powered_rate
     return {
         name: {s: estimate(compared, outcomes, s, lam) for s in compared.systems}
-        for name, outcomes in machines.items()
+        for name, outcomes in _machines(compared).items()
+    }
+
+
+def powered_systems(
+    compared: Comparisons, rates: Estimates, powered: Mapping[str, Estimates]
+) -> dict[str, PoweredSystem]:
+    """Return what machines add to each win rate, given the rates with each machine alone."""
+    if not powered:
+        return {}
+    compare = _compared_with_stack if compared.design is None else _compared_with_drawn_stack
+    return {
+        system: compare(
+            compared, system, rates[system], {m: of[system] for m, of in powered.items()}
+        )
+        for system in compared.systems
+    }
+
+
+def _machines(compared: Comparisons) -> dict[str, NDArray[np.int64]]:
+    """Return the outcomes by each machine that also rated units without human ratings."""
+    has_human = compared.outcomes.any(axis=1)
+    return {
+        name: outcomes
+        for name, outcomes in compared.machines.items()
+        if np.any(outcomes.any(axis=1) & ~has_human)
     }
 
 
 def _powered_rate(
     compared: Comparisons, machine: NDArray[np.int64], system: str, lam: float | None
 ) -> Estimate:
-    pairs = zip(compared.system_a, compared.system_b, strict=True)
-    mask = np.array([system in pair for pair in pairs])
+    mask = _involves(compared, system)
     humans = compared.outcomes_of(system, compared.outcomes)[mask]
     predictions = compared.outcomes_of(system, machine)[mask]
     clusters = compared.clusters[mask]
@@ -60,6 +85,88 @@ def _powered_rate(
     samples = (has_human & has_machine, ~has_human & has_machine)
     n_clusters = min(len(np.unique(clusters[sample])) for sample in samples)
     return drop_unreliable_interval(rate.estimate, n_clusters)
+
+
+def _involves(compared: Comparisons, system: str) -> NDArray[np.bool_]:
+    pairs = zip(compared.system_a, compared.system_b, strict=True)
+    return np.array([system in pair for pair in pairs])
+
+
+def _compared_with_stack(
+    compared: Comparisons, system: str, _: Estimate, alone: Estimates
+) -> PoweredSystem:
+    mask = _involves(compared, system)
+    humans = compared.outcomes_of(system, compared.outcomes)[mask]
+    predicted = [
+        compared.outcomes_of(system, outcomes)[mask] for outcomes in _machines(compared).values()
+    ]
+    clusters, has_human = compared.clusters[mask], humans.any(axis=1)
+    stack = stacked_win_rate(humans, predicted, clusters=clusters)
+    labelled, others = (len(np.unique(clusters[kept])) for kept in (has_human, ~has_human))
+    divided_by_n = sqrt(1 - 1 / max(labelled, 2))
+    of_these = replace(
+        stack.classical, standard_error=stack.classical.standard_error * divided_by_n
+    )
+    return _powered_system(
+        drop_unreliable_interval(stack.classical, labelled),
+        alone,
+        drop_unreliable_interval(stack.estimate, min(labelled, others)),
+        dict(zip(_machines(compared), stack.weights, strict=True)),
+        int(humans.sum()),
+        of_these,
+    )
+
+
+def _compared_with_drawn_stack(
+    compared: Comparisons, system: str, human: Estimate, alone: Estimates
+) -> PoweredSystem:
+    scores, design = compared.scores_of(system), compared.design
+    assert design is not None
+    known = {m: rate for m, rate in alone.items() if rate.is_defined}
+    weights = dict.fromkeys(alone, NAN)
+    stack = next(iter(alone.values()))
+    if known:
+        predicted = np.stack(
+            [_predictions(compared, _machines(compared)[m], system) for m in known], axis=1
+        )
+        # A machine says nothing of a unit that it did not rate.
+        f = np.nan_to_num(predicted - np.nanmean(predicted, axis=0))[scores.unit]
+        slopes = cross_fitted_slopes(
+            scores.values,
+            f,
+            weights=design.of_units[scores.unit],
+            clusters=compared.criterion.clusters[scores.unit],
+        )
+        weights |= dict(zip(known, slopes.mean(axis=0).tolist(), strict=True))
+        stack = scores.corrected((slopes * f).sum(axis=1), len(np.unique(scores.unit)))
+    return _powered_system(human, alone, stack, weights, len(scores.values))
+
+
+def _powered_system(  # noqa: PLR0917  the fields of the result
+    human: Estimate,
+    alone: Estimates,
+    stack: Estimate,
+    weights: dict[str, float],
+    ratings: int,
+    of_these: Estimate | None = None,
+) -> PoweredSystem:
+    """Return the comparison; `of_these` is `human` with variances divided by n, as in `alone`."""
+    machine, best = min(alone.items(), key=lambda item: (*_precision(item[1]), item[0]))
+    reference = human if of_these is None else of_these
+    return PoweredSystem(
+        human=human,
+        best=best,
+        best_machine=machine if best.has_interval else "",
+        stack=stack,
+        weights=weights,
+        ratings=ratings,
+        effective_best=effective_sample_size(ratings, reference, best),
+        effective_stack=effective_sample_size(ratings, human, stack),
+    )
+
+
+def _precision(rate: Estimate) -> tuple[bool, float]:
+    return not rate.has_interval, rate.standard_error if rate.has_interval else 0.0
 
 
 def _drawn_powered_rate(

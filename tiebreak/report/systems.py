@@ -11,7 +11,7 @@ from tiebreak.report.generators import Seeds
 from tiebreak.report.model import Estimates, SimultaneousSection, SystemsSection
 from tiebreak.report.other_rates import ranks_by_overlap, win_or_tie_rates
 from tiebreak.report.pair_counts import pair_counts
-from tiebreak.report.powered import prediction_powered_rates
+from tiebreak.report.powered import powered_systems, prediction_powered_rates
 from tiebreak.stats import (
     Estimate,
     bradley_terry,
@@ -76,6 +76,7 @@ def systems_section(
     of_pairs = {
         names: compared.scores_of(*names).win_rate(rate) for names, rate in rates.pairs.items()
     }
+    powered = prediction_powered_rates(compared)
     return SystemsSection(
         win_rate=of_systems,
         pairs={PAIR.format(*names): rate for names, rate in of_pairs.items()},
@@ -83,12 +84,13 @@ def systems_section(
         bradley_terry_rank=strength_ranks,
         elo=_elo(compared, seeds.generator("elo"), ranking_replicates),
         sep_elo=_separability_elo(compared, seeds.generator("sep_elo"), ranking_replicates),
-        prediction_powered=prediction_powered_rates(compared),
+        prediction_powered=powered,
         counts=pair_counts(criterion),
         simultaneous=_simultaneous(compared, of_systems, of_pairs, criteria),
         win_or_tie=win_or_tie_rates(criterion, seeds.below("win_or_tie"), replicates),
         shared_ranks=ranks_by_overlap(of_systems),
         prediction_powered_lambda_1=prediction_powered_rates(compared, lam=1),
+        powered=powered_systems(compared, of_systems, powered),
     )
 
 
