@@ -721,6 +721,13 @@ class PairComponents:
         Which components could not be separated.
     reason : str, optional
         Why there are no components.
+    mixed : Estimate, optional
+        Gain in ratings if 15% of units get two ratings and the others one, instead of two for all.
+    stack : Estimate, optional
+        Gain in instances if machines rate the whole dataset; None without machine ratings.
+    explained : float
+        Share of the variance between units and instances that the machines explain; 0 if the lower
+        bound of `stack` does not exceed 1.
     """
 
     systems: tuple[str, str]
@@ -732,6 +739,9 @@ class PairComponents:
     rating: ProportionOrNaN
     notes: tuple[str, ...] = ()
     reason: str | None = None
+    mixed: Estimate | None = None
+    stack: Estimate | None = None
+    explained: Proportion = 0.0
 
 
 @dataclass(frozen=True)

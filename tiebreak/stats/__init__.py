@@ -154,6 +154,9 @@ SampleSize           what `sample_size` returns
 PlannedStudy         a design that `sample_size` simulated
 design_grid          number of instances by units per instance and ratings per unit
 DesignOption         what `design_grid` returns for a design
+mixed_gain           gain of rating most units once, shown by a pilot
+stack_gain           gain of correcting labels by machine labels, shown by a pilot
+explained_share      share of the variance between units that machine labels explain
 
 Strata of units
 ===============
@@ -230,6 +233,7 @@ from tiebreak.stats.intraclass import intraclass_correlation
 from tiebreak.stats.jensen_shannon import jensen_shannon
 from tiebreak.stats.leave_one_out import leave_one_out
 from tiebreak.stats.paired_tests import PValueCurve, p_value_curve, paired_t_test, permutation_test
+from tiebreak.stats.pilot_gains import explained_share, mixed_gain, stack_gain
 from tiebreak.stats.position_slopes import position_slope
 from tiebreak.stats.prediction_powered import (
     PredictionPowered,
@@ -423,6 +427,9 @@ __all__ = [  # noqa: RUF022
     "PlannedStudy",
     "design_grid",
     "DesignOption",
+    "mixed_gain",
+    "stack_gain",
+    "explained_share",
     # Strata of units
     "Stratum",
     "all_units",
