@@ -23,10 +23,12 @@ from metrics.messages import (
     SINGLE_RATINGS,
 )
 from metrics.models import ReportSnapshot
+from metrics.words import in_digits
 from recruitment.costs import highest_fee, per_response
 from studies.access import Right, researchers_only, studies_of, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
+from tiebreak.report.planning import REPEATED_SHARE
 from tiebreak.stats import DesignOption, VarianceComponents, design_grid
 
 RATINGS = (1, 2, 3, 4, 5, 6, 8, 10)
@@ -34,6 +36,21 @@ MIN_RATINGS = 2
 MAX_PILOTS = 50
 TASKS_IF_UNLIMITED = 20
 WIDTH, POWER = "width", "power"
+MIXED = "R = 2 for 15% of items, R = 1 for the others"
+MIXED_GAIN = (
+    "In the pilot, two ratings of all items would take {value} times as many ratings ({low} to {high})"
+    " for the same width, because items differ more than ratings of one item. With fewer than 15%,"
+    " agreement and consistency could not be told."
+)
+STACKED = "R = 2, and machine raters of the whole dataset, stacked"
+STACK_GAIN = (
+    "In the pilot, annotators alone would need {value} times as many instances ({low} to {high}). The"
+    " machine raters must rate every instance of the dataset, and the interval is that of the stack."
+)
+BOTH = "Both: R = 2 for 15% of items, and machine raters"
+BOTH_GAIN = (
+    "Both at once; the pilot shows each gain, and the gain of both is computed from its variances."
+)
 COMPONENTS = ("mean", "instance", "rater", "rating")
 
 
@@ -84,6 +101,8 @@ class Option:
     design: DesignOption
     cost: Decimal | None
     is_cheapest: bool = False
+    title: str = ""
+    sentence: str = ""
 
     @property
     def can_apply(self) -> bool:
@@ -149,7 +168,7 @@ def _planned(study: Study, request: HttpRequest) -> dict[str, Any]:
         return {"form": form, "problem": problem}
     target = {"target_width": values["width"]} if values["goal"] == WIDTH else {}
     target |= {"power": values["power"]} if values["goal"] == POWER else {}
-    units = sorted({1, study.comparisons_per_hit})
+    units = _units(study)
     designs = design_grid(
         components, units=units, ratings=RATINGS, units_per_rater=_units_per_rater(study), **target
     )
@@ -158,6 +177,7 @@ def _planned(study: Study, request: HttpRequest) -> dict[str, Any]:
         "form": form,
         "components": components,
         "options": options,
+        "savings": _savings(study, values["pilot"], target),
         "cheapest": next((option for option in options if option.is_cheapest), None),
         "charts": _charts(options, units),
         "units_per_rater": _units_per_rater(study),
@@ -186,19 +206,81 @@ def _components(values: dict[str, Any]) -> tuple[VarianceComponents | None, str]
     if not values["pilot"]:
         mean, instance, rater, rating = (values[name] for name in COMPONENTS)
         return VarianceComponents(mean, instance, 0.0, rater, rating), ""
-    report = ReportSnapshot.objects.get(study=values["pilot"], digest="").report or {}
-    sections = report.get("criteria", {}).values()
-    pairs = [p for section in sections for p in (section.get("planning") or {}).values()]
-    known = [
-        VarianceComponents(
-            *(pair[name] for name in ("mean", "instance", "unit", "rater", "rating"))
-        )
-        for pair in pairs
-        if "reason" not in pair
-    ]
-    if not known:
+    pairs = _pilot_pairs(values["pilot"])
+    widest = _widest(pairs)
+    if widest is None:
         return None, next((pair["reason"] for pair in pairs), PILOT_WITHOUT_COMPONENTS)
-    return max(known, key=lambda c: c.instance + c.unit + c.rater + c.rating), ""
+    return _components_of(widest), ""
+
+
+def _pilot_pairs(pilot: str) -> list[dict[str, Any]]:
+    report = ReportSnapshot.objects.get(study=pilot, digest="").report or {}
+    sections = report.get("criteria", {}).values()
+    return [p for section in sections for p in (section.get("planning") or {}).values()]
+
+
+def _widest(pairs: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the pair of systems that varies most."""
+    known = [pair for pair in pairs if "reason" not in pair]
+    parts = ("instance", "unit", "rater", "rating")
+    return max(known, key=lambda pair: sum(pair[name] for name in parts), default=None)
+
+
+def _components_of(pair: dict[str, Any]) -> VarianceComponents:
+    names = ("mean", "instance", "unit", "rater", "rating")
+    return VarianceComponents(*(pair[name] for name in names))
+
+
+def _savings(study: Study, pilot: str, target: dict[str, float]) -> list[Option]:
+    """Return the cheaper designs of which the pilot shows that they pay; none without a pilot."""
+    pair = _widest(_pilot_pairs(pilot)) if pilot else None
+    if pair is None:
+        return []
+    price, savings = _price_of_rating(study), []
+    for title, sentence, share, explained in saving_designs(pair):
+        designs = design_grid(
+            _components_of(pair),
+            units=_units(study),
+            ratings=[MIN_RATINGS],
+            units_per_rater=_units_per_rater(study),
+            repeated=share,
+            explained=explained,
+            **target,  # type: ignore[arg-type]
+        )
+        design = min(designs, key=lambda one: (one.total is None, one.total or 0))
+        cost = None if price is None or design.total is None else round(price * design.total, 2)
+        savings.append(Option(design, cost, title=title, sentence=sentence))
+    return savings
+
+
+def saving_designs(pair: dict[str, Any]) -> list[tuple[str, str, float, float]]:
+    """Return title, sentence, share of repeated items and explained share of designs that pay.
+
+    A design is left out unless the lower bound of its gain in the pilot exceeds 1.
+    """
+    is_mixed, explained = _exceeds_1(pair.get("mixed")), float(pair.get("explained") or 0)
+    designs = []
+    if is_mixed:
+        gain = MIXED_GAIN.format(**_as_digits(pair["mixed"]))
+        designs.append((MIXED, gain, REPEATED_SHARE, 0.0))
+    if explained and _exceeds_1(pair.get("stack")):
+        gain = STACK_GAIN.format(**_as_digits(pair["stack"]))
+        designs.append((STACKED, gain, 1.0, explained))
+        if is_mixed:
+            designs.append((BOTH, BOTH_GAIN, REPEATED_SHARE, explained))
+    return designs
+
+
+def _exceeds_1(gain: dict[str, Any] | None) -> bool:
+    return gain is not None and gain["low"] is not None and gain["low"] > 1
+
+
+def _as_digits(gain: dict[str, Any]) -> dict[str, str]:
+    return {name: in_digits(gain[name]) for name in ("value", "low", "high")}
+
+
+def _units(study: Study) -> list[int]:
+    return sorted({1, study.comparisons_per_hit})
 
 
 def _units_per_rater(study: Study) -> int:

@@ -26,6 +26,7 @@ from metrics.figures.single_raters import single_rater_figures
 from metrics.figures.stopping import width_figures
 from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figure
 from metrics.page_rows import PageRows, rows_of
+from metrics.powered_rates import powered_rates
 from metrics.rater_rows import rater_rows
 from metrics.score_distributions import comparable_studies, scored_similarities
 from metrics.stopping_page import stopping_context
@@ -111,6 +112,10 @@ def _systems(shown: Shown) -> list[Figure]:
     ]
 
 
+def _powered_rates(shown: Shown) -> dict[str, Any]:
+    return {"powered": powered_rates(shown.about)}
+
+
 def _order(about: CriterionSection) -> list[Figure]:
     """Return the figure of one order, which needs three systems."""
     return [order_figure(about)] if has_several(about) else []
@@ -181,7 +186,13 @@ def _stopping(shown: Shown) -> list[Figure]:
 
 
 TABS = (
-    Tab("systems", "Systems", "Which system is better, and how sure is that?", _systems),
+    Tab(
+        "systems",
+        "Systems",
+        "Which system is better, and how sure is that?",
+        _systems,
+        _powered_rates,
+    ),
     Tab(
         "agreement",
         "Agreement",

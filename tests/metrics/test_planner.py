@@ -6,9 +6,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from metrics.planner import apply_design
+from metrics.models import ReportSnapshot
+from metrics.planner import BOTH, MIXED, STACKED, apply_design, saving_designs
 from metrics.services import refresh_report
 from studies.models import Membership, Study
+from tests.metrics.studies import preferences, report_of
 from tests.metrics.test_watching import A_WINS, B_WINS, answer, small_study
 from tests.refusals import refused
 from tests.studies.factories import make_study
@@ -144,3 +146,68 @@ def test_size_and_pay_leads_to_the_planner(client, study, planned):
     ).text
     assert part.lstrip().startswith("<section")
     assert "<svg" in part
+
+
+def gains(*, mixed=1.5, stack=1.3, explained=0.4):
+    return {
+        "mixed": {"value": 1.6, "low": mixed, "high": 1.8},
+        "stack": {"value": 1.5, "low": stack, "high": 1.8},
+        "explained": explained,
+    }
+
+
+@pytest.mark.parametrize(
+    ("pair", "titles"),
+    [
+        (gains(), [MIXED, STACKED, BOTH]),
+        (gains(mixed=1.0), [STACKED]),
+        (gains(stack=0.9), [MIXED]),
+        (gains(mixed=None, stack=None), []),
+        (gains(explained=0.0), [MIXED]),
+        ({}, []),
+    ],
+)
+def test_a_design_is_offered_only_if_the_pilot_shows_that_it_pays(pair, titles):
+    assert [title for title, *_ in saving_designs(pair)] == titles
+
+
+def test_the_page_plans_what_the_pilot_shows(client, study, planned, ada):
+    pilot = pilot_of(ada)
+    assert planned(pilot=pilot.pk, **ASSUMED, **COMPONENTS)["savings"] == []
+    snapshot = ReportSnapshot.objects.get(study=pilot, digest="")
+    (pair,) = snapshot.report["criteria"]["preference"]["planning"].values()
+    pair |= gains() | {"instance": 0.1, "unit": 0.0, "rater": 0.0, "rating": 0.1}
+    snapshot.save()
+    context = planned(pilot=pilot.pk, **ASSUMED, **COMPONENTS)
+    mixed, stacked, both = (option.design for option in context["savings"])
+    (expected,) = design_grid(
+        VarianceComponents(pair["mean"], 0.1, 0, 0, 0.1),
+        target_width=0.1,
+        units=[1],
+        ratings=[2],
+        units_per_rater=10,
+        repeated=0.15,
+        explained=0.4,
+    )
+    assert both == expected
+    assert both.total < min(mixed.total, stacked.total)
+    assert max(mixed.total, stacked.total) < context["cheapest"].design.total
+    assert context["savings"][0].cost == mixed.total * Decimal("0.3")
+    address = reverse("metrics:planner", args=[study.pk])
+    page = client.get(address, {"pilot": pilot.pk, **ASSUMED, **COMPONENTS}).text
+    assert MIXED in page
+    assert STACKED in page
+    assert MIXED not in client.get(address, ASSUMED | COMPONENTS).text
+
+
+def test_a_report_has_the_gains_of_its_machines():
+    labels = [[-1, -1], [1, 1], [-1, 0]] * 20
+    rows = preferences(labels)
+    judge = preferences([[row[0]] for row in labels], rater="judge", kind="machine")
+    plan = report_of([*rows, *judge], replicates=0).criteria["preference"].planning["a vs b"]
+    assert plan.mixed.low > 1
+    assert plan.stack.low > 1
+    assert 0.5 < plan.explained <= 1
+    alone = report_of(rows, replicates=0).criteria["preference"].planning["a vs b"]
+    assert (alone.stack, alone.explained) == (None, 0)
+    assert alone.mixed == plan.mixed

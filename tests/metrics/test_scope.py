@@ -18,7 +18,7 @@ from metrics.messages import (
 from tests.metrics.studies import drawn_study, estimates, preferences, report_of, sections, words
 from tiebreak.report import Report
 from tiebreak.report.model import BY_KEY, CriterionSection, PairSelection
-from tiebreak.report.systems import UNCOVERED, UNPREDICTED
+from tiebreak.report.powered import UNCOVERED, UNPREDICTED
 from tiebreak.stats.hajek import OF_SELECTED
 from tiebreak.stats.results import Estimate, NarrowerInterval, Scope
 

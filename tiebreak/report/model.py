@@ -31,6 +31,7 @@ Version = Annotated[int, {"const": REPORT_VERSION}]
 Seed = Annotated[int, {"minimum": None}]  # other whole numbers are counts and not negative
 Proportion = Annotated[float, {"minimum": 0, "maximum": 1}]
 ProportionOrNaN = Annotated[float, {"type": ["number", "null"], "minimum": 0, "maximum": 1}]
+CountOrNaN = Annotated[float, {"type": ["number", "null"], "minimum": 0}]
 Sha256 = Annotated[str, {"pattern": "^[0-9a-f]{64}$"}]
 Stratifier = Annotated[str, {"enum": list(STRATIFIERS)}]
 Reason = Annotated[str, {"minLength": 1}]
@@ -378,6 +379,42 @@ class SimultaneousSection:
 
 
 @dataclass(frozen=True)
+class PoweredSystem:
+    """A system's win rate without machine raters, with the best one, and with all of them stacked.
+
+    All three are of the same ratings. Units have equal weight, or after a draw the weight of their
+    instance.
+
+    Attributes
+    ----------
+    human : Estimate
+        Win rate by human ratings alone.
+    best : Estimate
+        Prediction-powered win rate with the machine whose interval is shortest.
+    best_machine : str
+        The name of this machine; empty if no machine's estimate has an interval.
+    stack : Estimate
+        Prediction-powered win rate with all machines, whose weights come from other instances.
+    weights : dict of str to float
+        Weight of each machine in the stack, averaged over the human ratings.
+    ratings : int
+        Number of human ratings.
+    effective_best, effective_stack : float
+        Number of human ratings that would give the interval of `best` or `stack` without machines;
+        NaN without an interval.
+    """
+
+    human: Estimate
+    best: Estimate
+    best_machine: str
+    stack: Estimate
+    weights: dict[str, ProportionOrNaN]
+    ratings: int
+    effective_best: CountOrNaN
+    effective_stack: CountOrNaN
+
+
+@dataclass(frozen=True)
 class SystemsSection:
     """Rankings of the systems by human ratings; without systems, there are only empty win rates.
 
@@ -413,6 +450,8 @@ class SystemsSection:
     rank_sets : dict of str to RankSet, optional
         Ranks by win rate that each system may have. With a probability of 95%, all sets in all criteria
         with preferences contain the true ranks at once. None if no win rate has an interval.
+    powered : dict of str to PoweredSystem, optional
+        What machines add to the win rate of each system, one by one and stacked.
     """
 
     win_rate: Estimates
@@ -428,6 +467,7 @@ class SystemsSection:
     shared_ranks: dict[str, int] | None = None
     prediction_powered_lambda_1: dict[str, Estimates] | None = None
     rank_sets: dict[str, RankSet] | None = None
+    powered: dict[str, PoweredSystem] | None = None
 
 
 @dataclass(frozen=True)
@@ -687,6 +727,13 @@ class PairComponents:
         Which components could not be separated.
     reason : str, optional
         Why there are no components.
+    mixed : Estimate, optional
+        Gain in ratings if 15% of units get two ratings and the others one, instead of two for all.
+    stack : Estimate, optional
+        Gain in instances if machines rate the whole dataset; None without machine ratings.
+    explained : float
+        Share of the variance between units and instances that the machines explain; 0 if the lower
+        bound of `stack` does not exceed 1.
     """
 
     systems: tuple[str, str]
@@ -698,6 +745,9 @@ class PairComponents:
     rating: ProportionOrNaN
     notes: tuple[str, ...] = ()
     reason: str | None = None
+    mixed: Estimate | None = None
+    stack: Estimate | None = None
+    explained: Proportion = 0.0
 
 
 @dataclass(frozen=True)

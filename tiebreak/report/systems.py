@@ -1,60 +1,32 @@
 """Rankings of systems: win rates, Elo, Bradley–Terry, and prediction-powered win rates."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Self, TypedDict
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiebreak.report.comparisons import Comparisons
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import Estimates, SimultaneousSection, SystemsSection
+from tiebreak.report.model import Estimates, SystemsSection
 from tiebreak.report.other_rates import ranks_by_overlap, win_or_tie_rates
-from tiebreak.report.outcomes import Scores
 from tiebreak.report.pair_counts import pair_counts
+from tiebreak.report.powered import powered_systems, prediction_powered_rates
+from tiebreak.report.simultaneous import PAIR, rank_sets_of, simultaneous_section
 from tiebreak.stats import (
     Estimate,
-    RankSet,
-    RatedMean,
     bradley_terry,
-    cross_fitted_slopes,
     elo,
-    joint_confidence_level,
-    outcome_counts,
-    prediction_powered_win_rate,
-    rank_sets,
     ranks,
-    two_way_mean,
     undefined,
     win_rates,
 )
-from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.games import DisconnectedError, Games
-from tiebreak.stats.independence import drop_unreliable_interval
 from tiebreak.stats.rankings import NO_RATING
-from tiebreak.stats.results import THESE, Scope
-from tiebreak.stats.simultaneous import MAX_COMPARISONS
 
-Mask = NDArray[np.bool_]
-
-PAIR = "{} vs {}"
 RANKING_REPLICATES = 1_000
 MAX_GAMES = 20_000_000  # limit for an Elo rating, over all random orders
 MIN_ORDERS = 100
-UNPREDICTED = (
-    "After a draw of instances, prediction-powered rates need a machine rating of every instance in the"
-    " dataset, also of those that were not drawn."
-)
-UNCOVERED = (
-    "The drawn instances do not represent the dataset, so machine ratings of the others cannot be"
-    " corrected by them. A control sample is needed, of at least 30 instances if the most separable"
-    " instances were drawn."
-)
-# Share of the dataset that a machine must have rated. The size of the dataset is only estimated, from
-# the inclusion probabilities.
-MIN_PREDICTED = 0.8
 NO_SEPARABILITY = (
     "The separability of the instances was not scored. Score them before planning the tasks."
 )
@@ -64,227 +36,11 @@ TOO_MANY = (
 )
 
 
-class _Systems(TypedDict):
-    system_a: Sequence[str]
-    system_b: Sequence[str]
-
-
-@dataclass(frozen=True)
-class _Comparisons:
-    """Units that compare two different systems, with δ and the outcomes by humans and machines."""
-
-    system_a: Sequence[str]
-    system_b: Sequence[str]
-    outcomes: NDArray[np.int64]
-    machines: dict[str, NDArray[np.int64]]
-    clusters: NDArray[np.int64]
-    separability: NDArray[np.float64]
-    scores: Scores
-    design: DesignWeights | None
-    criterion: Criterion
-    number: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, criterion: Criterion) -> Self:
-        a, b = (criterion.of_units(name).astype(str) for name in ("system_a", "system_b"))
-        compared = (a != "") & (b != "") & (a != b)
-        machines = {
-            name: outcome_counts(machine.counts[compared], criterion.labels)
-            for name, machine in criterion.machines.items()
-        }
-        return cls(
-            a[compared].tolist(),
-            b[compared].tolist(),
-            outcome_counts(criterion.humans[compared], criterion.labels),
-            machines,
-            criterion.clusters[compared],
-            criterion.of_units("separability").astype(float)[compared],
-            Scores.of(criterion),
-            DesignWeights.of(criterion),
-            criterion,
-            np.flatnonzero(compared),
-        )
-
-    @property
-    def systems(self) -> list[str]:
-        return sorted({*self.system_a, *self.system_b})
-
-    @property
-    def names(self) -> _Systems:
-        return {"system_a": self.system_a, "system_b": self.system_b}
-
-    def outcomes_of(self, system: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the wins, ties and losses of a system per unit; all are 0 if it is not compared."""
-        first, second = np.array(self.system_a) == system, np.array(self.system_b) == system
-        return np.asarray(counts * first[:, None] + counts[:, ::-1] * second[:, None])
-
-    def scores_of(self, system: str, other: str | None = None) -> "_SystemScores":
-        """Return the scores of a system, against one other or all."""
-        chosen = self.scores.of_system(system, other)
-        return _SystemScores(chosen.value, chosen.unit, chosen.rater, self.criterion, self.design)
-
-    @property
-    def weights(self) -> NDArray[np.float64] | None:
-        """How much of the dataset each unit stands for; None if no instances were drawn."""
-        return None if self.design is None else self.design.of_units[self.number]
-
-    def scoped(self, estimates: Estimates) -> Estimates:
-        """Return weighted estimates of all systems with the scope that they have after a draw."""
-        if self.design is None:
-            return estimates
-        covers = self.design.covers[self.number].all()
-        scope = Scope("dataset" if covers else "selected")
-        return {
-            name: replace(estimate, stated_scope=scope) if estimate.has_interval else estimate
-            for name, estimate in estimates.items()
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class _SystemScores:
-    """The scores of one system: 1, ½ or 0 for each rating, with its unit and rater."""
-
-    values: NDArray[np.float64]
-    unit: NDArray[np.int64]
-    rater: NDArray[np.int64]
-    criterion: Criterion
-    design: DesignWeights | None
-
-    def win_rate(self, unweighted: Estimate) -> Estimate:
-        """Return the win rate with the widest interval that the ratings support.
-
-        If instances were drawn, they are weighted by their inverse inclusion probabilities.
-        """
-        narrow = unweighted
-        if self.design is not None and unweighted.is_defined:
-            narrow = self.design.mean(self.values, self.unit, self.criterion)
-            narrow = replace(narrow, n=unweighted.n)
-        return self._widened(narrow, self.rater, CONFIDENCE_LEVEL)
-
-    def simultaneous(self, rate: Estimate, family: "_Family") -> Estimate:
-        """Return the win rate with an interval that holds together with those of other comparisons."""
-        if not rate.has_interval or family.comparisons <= 1:
-            return rate
-        point = replace(rate, low=rate.value, high=rate.value, narrower=(), stated_scope=THESE)
-        of_these = self._widened(point, np.full(len(self.rater), -1), family.level_of_these)
-        of_these = replace(of_these, stated_scope=Scope(rate.scope.instances))
-        wide = self._widened(of_these, self.rater, family.level)
-        return replace(wide, method=f"{wide.method}, {family}")
-
-    def rated(self, *, of_these: bool = False) -> RatedMean:
-        """Return the scores as they vary together with others; for these raters, without raters."""
-        rater = np.full(len(self.rater), -1) if of_these else self.rater
-        weights = None if self.design is None else self.design.of_units[self.unit]
-        return RatedMean(self.values, self.criterion.clusters[self.unit], rater, weights)
-
-    def of(self, kept: Mask) -> "_SystemScores":
-        """Return some of the scores."""
-        values, unit, rater = self.values[kept], self.unit[kept], self.rater[kept]
-        return replace(self, values=values, unit=unit, rater=rater)
-
-    def corrected(self, correction: NDArray[np.float64], n: int) -> Estimate:
-        """Return the weighted mean of the scores minus a correction, which is from −1 to 1."""
-        assert self.design is not None
-        values = self.values - correction
-        narrow = replace(self.design.mean(values, self.unit, self.criterion), n=n)
-        return two_way_mean(
-            values,
-            self.criterion.clusters[self.unit],
-            self.rater,
-            narrow=replace(narrow, method=f"prediction-powered, {narrow.method}"),
-            weights=self.design.of_units[self.unit],
-            bounds=(-1, 2),
-        )
-
-    def _widened(
-        self, narrow: Estimate, rater: NDArray[np.int64], confidence_level: float
-    ) -> Estimate:
-        return two_way_mean(
-            self.values,
-            self.criterion.clusters[self.unit],
-            rater,
-            narrow=narrow,
-            weights=None if self.design is None else self.design.of_units[self.unit],
-            confidence_level=confidence_level,
-        )
-
-
-def _simultaneous(
-    compared: _Comparisons,
-    rates: Estimates,
-    pairs: Mapping[tuple[str, str], Estimate],
-    criteria: int,
-) -> SimultaneousSection:
-    of_systems = {s: compared.scores_of(s) for s in rates}
-    of_pairs = {names: compared.scores_of(*names) for names in pairs}
-    # The rates of two systems are one comparison, because they add up to 1.
-    distinct = list(of_systems)[: len(rates) if len(rates) > 2 else 1]
-    all_rates = _Family.of([of_systems[s] for s in distinct], criteria)
-    all_pairs = _Family.of(list(of_pairs.values()), criteria)
-    return SimultaneousSection(
-        win_rate={s: of_systems[s].simultaneous(r, all_rates) for s, r in rates.items()},
-        pairs={
-            PAIR.format(*names): of_pairs[names].simultaneous(rate, all_pairs)
-            for names, rate in pairs.items()
-        },
-        n_win_rates=all_rates.comparisons,
-        n_pairs=all_pairs.comparisons,
-    )
-
-
-@dataclass(frozen=True)
-class _Family:
-    """Comparisons whose intervals hold at once, and the level of each interval.
-
-    Criteria divide the error equally (Bonferroni). Within a criterion, the level comes from how the
-    comparisons vary together (max-t).
-    """
-
-    comparisons: int
-    criteria: int
-    level: float
-    level_of_these: float
-
-    @classmethod
-    def of(cls, scores: Sequence[_SystemScores], criteria: int) -> "_Family":
-        levels = [
-            joint_confidence_level(
-                [one.rated(of_these=of_these) for one in scores if len(one.values)],
-                confidence_level=level_of_criterion(criteria),
-            )
-            for of_these in (False, True)
-        ]
-        return cls(criteria * len(scores), criteria, *levels)
-
-    def __str__(self) -> str:
-        within = self.comparisons // self.criteria
-        is_joint = 1 < within <= MAX_COMPARISONS
-        if not is_joint:
-            return f"Bonferroni over {self.comparisons} comparisons"
-        of_criteria = f", Bonferroni over {self.criteria} criteria" if self.criteria > 1 else ""
-        return f"max-t over {within} comparisons{of_criteria}"
-
-
-def level_of_criterion(criteria: int) -> float:
-    """Return the confidence level of one criterion if all criteria hold at once."""
-    return 1 - (1 - CONFIDENCE_LEVEL) / criteria
-
-
-def _rank_sets(
-    compared: _Comparisons, rates: Estimates, criteria: int
-) -> dict[str, RankSet] | None:
-    """Return the ranks by win rate that each system may have; None without an interval of any."""
-    rated = {s: compared.scores_of(s).rated() for s, rate in rates.items() if rate.is_defined}
-    if not any(rate.has_interval for rate in rates.values()):
-        return None
-    return rank_sets(rated, confidence_level=level_of_criterion(criteria))
-
-
 def systems_section(
     criterion: Criterion, seeds: Seeds, replicates: int, *, criteria: int = 1
 ) -> SystemsSection:
     """Return the rankings; ``criteria`` is the number of criteria with preferences in the study."""
-    compared = _Comparisons.of(criterion)
+    compared = Comparisons.of(criterion)
     if not compared.systems:
         return SystemsSection(win_rate={}, pairs={})
     ranking_replicates = min(replicates, RANKING_REPLICATES)
@@ -301,6 +57,7 @@ def systems_section(
     of_pairs = {
         names: compared.scores_of(*names).win_rate(rate) for names, rate in rates.pairs.items()
     }
+    powered = prediction_powered_rates(compared)
     return SystemsSection(
         win_rate=of_systems,
         pairs={PAIR.format(*names): rate for names, rate in of_pairs.items()},
@@ -308,18 +65,19 @@ def systems_section(
         bradley_terry_rank=strength_ranks,
         elo=_elo(compared, seeds.generator("elo"), ranking_replicates),
         sep_elo=_separability_elo(compared, seeds.generator("sep_elo"), ranking_replicates),
-        prediction_powered=_prediction_powered(compared),
+        prediction_powered=powered,
         counts=pair_counts(criterion),
-        simultaneous=_simultaneous(compared, of_systems, of_pairs, criteria),
+        simultaneous=simultaneous_section(compared, of_systems, of_pairs, criteria),
         win_or_tie=win_or_tie_rates(criterion, seeds.below("win_or_tie"), replicates),
         shared_ranks=ranks_by_overlap(of_systems),
-        rank_sets=_rank_sets(compared, of_systems, criteria),
-        prediction_powered_lambda_1=_prediction_powered(compared, lam=1),
+        rank_sets=rank_sets_of(compared, of_systems, criteria),
+        prediction_powered_lambda_1=prediction_powered_rates(compared, lam=1),
+        powered=powered_systems(compared, of_systems, powered),
     )
 
 
 def _strengths(
-    compared: _Comparisons, rng: np.random.Generator, replicates: int
+    compared: Comparisons, rng: np.random.Generator, replicates: int
 ) -> tuple[Estimates, Estimates]:
     """Return the Bradley–Terry strengths, and the ranks by strength."""
     reason = _disconnected_reason(compared, compared.outcomes)
@@ -340,7 +98,7 @@ def _strengths(
 
 
 def _separability_elo(
-    compared: _Comparisons, rng: np.random.Generator, replicates: int
+    compared: Comparisons, rng: np.random.Generator, replicates: int
 ) -> Estimates:
     if np.isnan(compared.separability).all():
         return _all_undefined(NO_SEPARABILITY, compared)
@@ -348,7 +106,7 @@ def _separability_elo(
 
 
 def _elo(
-    compared: _Comparisons,
+    compared: Comparisons,
     rng: np.random.Generator,
     replicates: int,
     separability: NDArray[np.float64] | None = None,
@@ -374,82 +132,7 @@ def _elo(
     return _all_systems(ratings.systems, compared)
 
 
-def _prediction_powered(compared: _Comparisons, lam: float | None = None) -> dict[str, Estimates]:
-    """Return the prediction-powered win rates over all units, by machine and system.
-
-    ``lam`` is the weight of the machine's ratings, which is tuned by default.
-    """
-    has_human = compared.outcomes.any(axis=1)
-    machines = {
-        name: outcomes
-        for name, outcomes in compared.machines.items()
-        if np.any(outcomes.any(axis=1) & ~has_human)
-    }
-    estimate = _prediction_powered_rate if compared.design is None else _drawn_powered_rate
-    return {
-        name: {s: estimate(compared, outcomes, s, lam) for s in compared.systems}
-        for name, outcomes in machines.items()
-    }
-
-
-def _prediction_powered_rate(
-    compared: _Comparisons, machine: NDArray[np.int64], system: str, lam: float | None
-) -> Estimate:
-    pairs = zip(compared.system_a, compared.system_b, strict=True)
-    mask = np.array([system in pair for pair in pairs])
-    humans = compared.outcomes_of(system, compared.outcomes)[mask]
-    predictions = compared.outcomes_of(system, machine)[mask]
-    clusters = compared.clusters[mask]
-    rate = prediction_powered_win_rate(humans, predictions, lam=lam, clusters=clusters)
-    has_human, has_machine = humans.any(axis=1), predictions.any(axis=1)
-    samples = (has_human & has_machine, ~has_human & has_machine)
-    n_clusters = min(len(np.unique(clusters[sample])) for sample in samples)
-    return drop_unreliable_interval(rate.estimate, n_clusters)
-
-
-def _drawn_powered_rate(
-    compared: _Comparisons, machine: NDArray[np.int64], system: str, lam: float | None
-) -> Estimate:
-    """Return the weighted mean of ratings, corrected by what the machine says of all instances.
-
-    A rating y becomes y − λ (f − F), where f is the machine's mean rating of its unit, and F that of
-    all units in the dataset. The machine's ratings of the whole dataset are known, so that their mean
-    adds no sampling error.
-    """
-    scores, design = compared.scores_of(system), compared.design
-    assert design is not None
-    predicted = _predictions(compared, machine, system)
-    known = ~np.isnan(predicted[scores.unit])
-    scores = scores.of(known)
-    units = np.unique(scores.unit)
-    if (
-        not len(units)
-        or (~np.isnan(predicted)).sum() < MIN_PREDICTED * design.of_units[units].sum()
-    ):
-        return undefined(UNPREDICTED, len(units))
-    if not design.covers[units].all():
-        return undefined(UNCOVERED, len(units))
-    f, weights = predicted[scores.unit], design.of_units[scores.unit]
-    instances = compared.criterion.clusters[scores.unit]
-    slopes = np.full(len(f), lam)
-    if lam is None:
-        slopes = cross_fitted_slopes(scores.values, f, weights=weights, clusters=instances)
-    return scores.corrected(slopes * (f - np.nanmean(predicted)), len(units))
-
-
-def _predictions(
-    compared: _Comparisons, machine: NDArray[np.int64], system: str
-) -> NDArray[np.float64]:
-    """Return a machine's mean rating of a system, by unit of the criterion; NaN without one."""
-    outcomes = compared.outcomes_of(system, machine)
-    means = np.full(compared.criterion.n_units, np.nan)
-    rated = outcomes.any(axis=1)
-    of_unit = outcomes[rated] @ np.array([1.0, 0.5, 0.0]) / outcomes[rated].sum(axis=1)
-    means[compared.number[rated]] = of_unit
-    return means
-
-
-def _disconnected_reason(compared: _Comparisons, outcomes: NDArray[np.int64]) -> str | None:
+def _disconnected_reason(compared: Comparisons, outcomes: NDArray[np.int64]) -> str | None:
     """Return a sentence on groups of systems that were never compared with each other, or None."""
     try:
         Games.of(outcomes, **compared.names)
@@ -458,10 +141,10 @@ def _disconnected_reason(compared: _Comparisons, outcomes: NDArray[np.int64]) ->
     return None
 
 
-def _all_systems(estimates: Mapping[str, Estimate], compared: _Comparisons) -> Estimates:
+def _all_systems(estimates: Mapping[str, Estimate], compared: Comparisons) -> Estimates:
     """Return the estimates of all systems, which are undefined for systems without ratings."""
     return _all_undefined(NO_RATING, compared) | dict(estimates)
 
 
-def _all_undefined(reason: str, compared: _Comparisons) -> Estimates:
+def _all_undefined(reason: str, compared: Comparisons) -> Estimates:
     return {name: undefined(reason) for name in compared.systems}

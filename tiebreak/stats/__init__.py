@@ -130,6 +130,10 @@ Inference with few labels
 prediction_powered_mean      mean human label, estimated with the help of machine labels
 prediction_powered_win_rate  the same for the win rate of system A
 PredictionPowered            what both functions return
+stacked_mean                 mean human label, estimated with the help of several machines
+stacked_win_rate             the same for the win rate of system A
+StackedMean                  what both functions return
+effective_sample_size        how many human labels an estimate with the help of machines is worth
 cross_fitted_slopes          how much weight machine labels get where instances were drawn
 
 Tests and intervals
@@ -154,6 +158,9 @@ SampleSize           what `sample_size` returns
 PlannedStudy         a design that `sample_size` simulated
 design_grid          number of instances by units per instance and ratings per unit
 DesignOption         what `design_grid` returns for a design
+mixed_gain           gain of rating most units once, shown by a pilot
+stack_gain           gain of correcting labels by machine labels, shown by a pilot
+explained_share      share of the variance between units that machine labels explain
 
 Strata of units
 ===============
@@ -230,10 +237,10 @@ from tiebreak.stats.intraclass import intraclass_correlation
 from tiebreak.stats.jensen_shannon import jensen_shannon
 from tiebreak.stats.leave_one_out import leave_one_out
 from tiebreak.stats.paired_tests import PValueCurve, p_value_curve, paired_t_test, permutation_test
+from tiebreak.stats.pilot_gains import explained_share, mixed_gain, stack_gain
 from tiebreak.stats.position_slopes import position_slope
 from tiebreak.stats.prediction_powered import (
     PredictionPowered,
-    cross_fitted_slopes,
     prediction_powered_mean,
     prediction_powered_win_rate,
 )
@@ -285,6 +292,13 @@ from tiebreak.stats.simultaneous import (
     RatedMean,
     joint_confidence_level,
     rank_sets,
+)
+from tiebreak.stats.stacked_prediction import (
+    StackedMean,
+    cross_fitted_slopes,
+    effective_sample_size,
+    stacked_mean,
+    stacked_win_rate,
 )
 from tiebreak.stats.strata import (
     AGREEMENT_STRATA,
@@ -403,6 +417,10 @@ __all__ = [  # noqa: RUF022
     "prediction_powered_mean",
     "prediction_powered_win_rate",
     "PredictionPowered",
+    "stacked_mean",
+    "stacked_win_rate",
+    "StackedMean",
+    "effective_sample_size",
     "cross_fitted_slopes",
     # Tests and intervals
     "paired_t_test",
@@ -423,6 +441,9 @@ __all__ = [  # noqa: RUF022
     "PlannedStudy",
     "design_grid",
     "DesignOption",
+    "mixed_gain",
+    "stack_gain",
+    "explained_share",
     # Strata of units
     "Stratum",
     "all_units",

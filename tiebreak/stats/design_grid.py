@@ -15,7 +15,7 @@ from tiebreak.stats.sample_size import (
     VarianceComponents,
     check_one_target,
 )
-from tiebreak.stats.validation import check_at_least, check_resampling
+from tiebreak.stats.validation import check_at_least, check_resampling, check_share
 
 MIN_INSTANCES = 10
 NO_DIFFERENCE = "The expected win rate is ½, which no number of instances can exclude."
@@ -30,13 +30,15 @@ class DesignOption:
     units : int
         Number of units per instance.
     ratings : int
-        Number of ratings per unit.
+        Number of ratings per unit; of the repeated units if others have one.
     instances : int or None
         Smallest number of instances that reaches the target; None if there is none.
     total : int or None
         Number of ratings in all.
     reason : str or None
         Why there is no number of instances.
+    repeated : float
+        Share of units with `ratings` ratings; the others have one.
     """
 
     units: int
@@ -44,6 +46,7 @@ class DesignOption:
     instances: int | None
     total: int | None
     reason: str | None = None
+    repeated: float = 1.0
 
 
 def design_grid(
@@ -54,6 +57,8 @@ def design_grid(
     units: Sequence[int] = (1,),
     ratings: Sequence[int] = (1, 2, 3, 4, 5, 6, 7, 8),
     units_per_rater: int = 50,
+    repeated: float = 1.0,
+    explained: float = 0.0,
     max_instances: int = MAX_INSTANCES,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> tuple[DesignOption, ...]:
@@ -74,6 +79,12 @@ def design_grid(
         Numbers of ratings per unit.
     units_per_rater : int, default 50
         Number of units that a rater rates. The fewer raters, the more their variance counts.
+    repeated : float, default 1
+        Share of units that get the number of ratings; the others get one. Without at least 15%,
+        agreement and consistency cannot be told.
+    explained : float, default 0
+        Share of the variance between units and instances that stacked machine labels of the whole
+        dataset explain, from 0 to 1; see `explained_share`.
     max_instances : int, default 20000
         Maximum number of instances.
     confidence_level : float, default 0.95
@@ -98,8 +109,9 @@ def design_grid(
     -----
     The variance of a mean over n instances with N units and R ratings each is approximately
     (instance + unit/N + rating/(N·R))/n + rater/J, with J = max(R, n·N·R/units_per_rater) raters
-    (Searle, Casella and McCulloch 1992, section 4.3, for a balanced design). The interval is
-    normal.
+    (Searle, Casella and McCulloch 1992, section 4.3, for a balanced design). If only a share s of
+    units is repeated, s/R + 1 − s takes the place of 1/R, and 1 + s (R − 1) that of R in J; with an
+    explained share e, instance + unit/N is multiplied by 1 − e. The interval is normal.
 
     Examples
     --------
@@ -114,11 +126,12 @@ def design_grid(
             check_at_least(number, 1, name=name)
     check_at_least(units_per_rater, 1, name="units_per_rater")
     check_at_least(max_instances, MIN_INSTANCES, name="max_instances")
+    check_share(repeated, name="repeated")
+    check_share(explained, name="explained")
     _check_components(pilot)
+    design = _Design(units_per_rater, repeated, explained, max_instances)
     error = _standard_error(pilot, target_width, power, confidence_level)
-    return tuple(
-        _option(pilot, n, r, error, units_per_rater, max_instances) for n in units for r in ratings
-    )
+    return tuple(_option(pilot, n, r, error, design) for n in units for r in ratings)
 
 
 def _check_components(pilot: VarianceComponents) -> None:
@@ -142,25 +155,35 @@ def _standard_error(
     return abs(pilot.mean - EVEN) / (z + float(norm.ppf(power)))
 
 
-def _option(  # noqa: PLR0917  one design
-    pilot: VarianceComponents,
-    units: int,
-    ratings: int,
-    error: float,
-    units_per_rater: int,
-    max_instances: int,
+@dataclass(frozen=True)
+class _Design:
+    """What all options have in common."""
+
+    units_per_rater: int
+    repeated: float
+    explained: float
+    max_instances: int
+
+
+def _option(
+    pilot: VarianceComponents, units: int, ratings: int, error: float, design: _Design
 ) -> DesignOption:
+    share = design.repeated
     if error <= 0:
-        return DesignOption(units, ratings, None, None, NO_DIFFERENCE)
-    per_instance = pilot.instance + pilot.unit / units + pilot.rating / (units * ratings)
-    many_raters = per_instance + pilot.rater * units_per_rater / (units * ratings)
+        return DesignOption(units, ratings, None, None, NO_DIFFERENCE, share)
+    per_unit = 1 + share * (ratings - 1)
+    between = (pilot.instance + pilot.unit / units) * (1 - design.explained)
+    per_instance = between + pilot.rating * (share / ratings + 1 - share) / units
+    many_raters = per_instance + pilot.rater * design.units_per_rater / (units * per_unit)
     n = ceil(many_raters / error**2 - 1e-9)
     # With so few units that one group of raters can do all, there are as many raters as ratings.
     left = error**2 - pilot.rater / ratings
     few_raters = ceil(per_instance / left - 1e-9) if left > 0 else None
-    if few_raters is not None and few_raters * units <= units_per_rater:
+    if few_raters is not None and few_raters * units <= design.units_per_rater:
         n = min(n, few_raters)
     n = max(n, MIN_INSTANCES)
-    if n > max_instances:
-        return DesignOption(units, ratings, None, None, TOO_MANY.format(number=max_instances))
-    return DesignOption(units, ratings, n, n * units * ratings)
+    if n > design.max_instances:
+        reason = TOO_MANY.format(number=design.max_instances)
+        return DesignOption(units, ratings, None, None, reason, share)
+    repeated = ceil(share * n * units - 1e-9)
+    return DesignOption(units, ratings, n, n * units + repeated * (ratings - 1), None, share)

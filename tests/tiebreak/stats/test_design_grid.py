@@ -81,3 +81,22 @@ def test_refusals(options, code):
 def test_undefined_components_are_refused():
     with refused("out_of_range"):
         design_grid(VarianceComponents(0.6, math.nan, 0, 0, 0.1), power=0.8)
+
+
+def test_mixed_and_explained_designs_by_hand():
+    parts = VarianceComponents(0.6, instance=0.04, unit=0.02, rater=0, rating=0.12)
+    (option,) = design_grid(
+        parts, target_width=0.1, units=[2], ratings=[3], repeated=0.2, explained=0.5
+    )
+    error = 0.1 / (2 * 1.959963984540054)
+    per_instance = (0.04 + 0.02 / 2) / 2 + 0.12 * (0.2 / 3 + 0.8) / 2
+    assert option.instances == int(np.ceil(per_instance / error**2))
+    assert option.total == 2 * option.instances + 2 * int(np.ceil(0.4 * option.instances))
+    assert option.repeated == 0.2
+
+
+@pytest.mark.parametrize("name", ["repeated", "explained"])
+def test_shares_are_shares(name):
+    parts = VarianceComponents(0.6, instance=0.04, unit=0, rater=0, rating=0.12)
+    with refused("out_of_range", naming=name):
+        design_grid(parts, target_width=0.1, **{name: 1.5})

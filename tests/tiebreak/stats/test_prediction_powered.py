@@ -9,13 +9,10 @@ import pytest
 from tests.paths import GOLDEN
 from tests.refusals import refused
 from tests.tiebreak.stats.published import golden, gpt_machine, pandalm
+from tiebreak.stats.labelled_sample import NO_LABEL, NO_VARIATION, ONE_INSTANCE
 from tiebreak.stats.prediction_powered import (
-    NO_LABEL,
     NO_PAIR,
     NO_UNLABELLED,
-    NO_VARIATION,
-    ONE_INSTANCE,
-    cross_fitted_slopes,
     prediction_powered_mean,
     prediction_powered_win_rate,
 )
@@ -122,7 +119,7 @@ class TestByHand:
         lam = (1 / 8) / ((1 + 4 / 6) * (0.24 * 10 / 9))
         assert means.lam == pytest.approx(lam)
         assert means.estimate.value == pytest.approx(0.75 + lam * (4 / 6 - 1 / 2))
-        assert f"{lam:.4g}" in means.estimate.method
+        assert f"{means.lam:.4g}" in means.estimate.method
 
     def test_unbiased_variances(self):
         means = prediction_powered_mean(self.LABELS, self.PREDICTIONS, self.OTHERS, lam=1, ddof=1)
@@ -430,37 +427,3 @@ def test_intervals_cover(lam, shared):
         ).estimate
         hits += estimate.low <= 0 <= estimate.high
     assert 0.93 <= hits / studies <= 0.965
-
-
-def test_slopes_come_from_the_other_instances():
-    rng = np.random.default_rng(4)
-    clusters = np.repeat(np.arange(20), 2)
-    f, weights = rng.random(40), rng.uniform(1, 5, 40)
-    y = np.clip(0.6 * f + rng.normal(0, 0.1, 40), 0, 1)
-    slopes = cross_fitted_slopes(y, f, weights=weights, clusters=clusters)
-    for fold in range(5):
-        in_fold = clusters % 5 == fold
-        kept = ~in_fold
-        dy = y[kept] - np.average(y[kept], weights=weights[kept])
-        df = f[kept] - np.average(f[kept], weights=weights[kept])
-        expected = (weights[kept] ** 2 * dy * df).sum() / (weights[kept] ** 2 * df**2).sum()
-        np.testing.assert_allclose(slopes[in_fold], expected)
-    changed = y.copy()
-    changed[clusters == 0] = 1 - changed[clusters == 0]
-    again = cross_fitted_slopes(changed, f, weights=weights, clusters=clusters)
-    assert (again[clusters % 5 == 0] == slopes[clusters % 5 == 0]).all()
-    assert (again[clusters % 5 != 0] != slopes[clusters % 5 != 0]).all()
-
-
-@pytest.mark.parametrize(("y", "expected"), [([0, 1] * 10, 1), ([1, 0] * 10, 0), ([1, 1] * 10, 0)])
-def test_slopes_are_shares(y, expected):
-    f = [0.4, 0.6] * 10
-    slopes = cross_fitted_slopes(y, f, weights=[1.0] * 20, clusters=range(20))
-    assert slopes.tolist() == [expected] * 20
-
-
-def test_without_other_machine_labels_that_vary_the_slope_is_zero():
-    constant = cross_fitted_slopes([0, 1, 1], [0.3] * 3, weights=[1.0] * 3, clusters=[0, 1, 2])
-    assert constant.tolist() == [0, 0, 0]
-    assert cross_fitted_slopes([1], [0.5], weights=[2.0], clusters=[0]).tolist() == [0]
-    assert cross_fitted_slopes([], [], weights=[], clusters=[]).tolist() == []

@@ -1,0 +1,163 @@
+"""Comparisons of two systems: outcomes by unit, and the scores of ratings with their intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiebreak.report.criterion import Criterion
+from tiebreak.report.design_weights import DesignWeights
+from tiebreak.report.model import Estimates
+from tiebreak.report.outcomes import Scores
+from tiebreak.stats import Estimate, RatedMean, outcome_counts, two_way_mean
+from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
+from tiebreak.stats.results import THESE, Scope
+
+Mask = NDArray[np.bool_]
+
+
+class Systems(TypedDict):
+    system_a: Sequence[str]
+    system_b: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """Units that compare two different systems, with δ and the outcomes by humans and machines."""
+
+    system_a: Sequence[str]
+    system_b: Sequence[str]
+    outcomes: NDArray[np.int64]
+    machines: dict[str, NDArray[np.int64]]
+    clusters: NDArray[np.int64]
+    separability: NDArray[np.float64]
+    scores: Scores
+    design: DesignWeights | None
+    criterion: Criterion
+    number: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, criterion: Criterion) -> Self:
+        a, b = (criterion.of_units(name).astype(str) for name in ("system_a", "system_b"))
+        compared = (a != "") & (b != "") & (a != b)
+        machines = {
+            name: outcome_counts(machine.counts[compared], criterion.labels)
+            for name, machine in criterion.machines.items()
+        }
+        return cls(
+            a[compared].tolist(),
+            b[compared].tolist(),
+            outcome_counts(criterion.humans[compared], criterion.labels),
+            machines,
+            criterion.clusters[compared],
+            criterion.of_units("separability").astype(float)[compared],
+            Scores.of(criterion),
+            DesignWeights.of(criterion),
+            criterion,
+            np.flatnonzero(compared),
+        )
+
+    @property
+    def systems(self) -> list[str]:
+        return sorted({*self.system_a, *self.system_b})
+
+    @property
+    def names(self) -> Systems:
+        return {"system_a": self.system_a, "system_b": self.system_b}
+
+    def outcomes_of(self, system: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the wins, ties and losses of a system per unit; all are 0 if it is not compared."""
+        first, second = np.array(self.system_a) == system, np.array(self.system_b) == system
+        return np.asarray(counts * first[:, None] + counts[:, ::-1] * second[:, None])
+
+    def scores_of(self, system: str, other: str | None = None) -> "SystemScores":
+        """Return the scores of a system, against one other or all."""
+        chosen = self.scores.of_system(system, other)
+        return SystemScores(chosen.value, chosen.unit, chosen.rater, self.criterion, self.design)
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """How much of the dataset each unit stands for; None if no instances were drawn."""
+        return None if self.design is None else self.design.of_units[self.number]
+
+    def scoped(self, estimates: Estimates) -> Estimates:
+        """Return weighted estimates of all systems with the scope that they have after a draw."""
+        if self.design is None:
+            return estimates
+        covers = self.design.covers[self.number].all()
+        scope = Scope("dataset" if covers else "selected")
+        return {
+            name: replace(estimate, stated_scope=scope) if estimate.has_interval else estimate
+            for name, estimate in estimates.items()
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class SystemScores:
+    """The scores of one system: 1, ½ or 0 for each rating, with its unit and rater."""
+
+    values: NDArray[np.float64]
+    unit: NDArray[np.int64]
+    rater: NDArray[np.int64]
+    criterion: Criterion
+    design: DesignWeights | None
+
+    def win_rate(self, unweighted: Estimate) -> Estimate:
+        """Return the win rate with the widest interval that the ratings support.
+
+        If instances were drawn, they are weighted by their inverse inclusion probabilities.
+        """
+        narrow = unweighted
+        if self.design is not None and unweighted.is_defined:
+            narrow = self.design.mean(self.values, self.unit, self.criterion)
+            narrow = replace(narrow, n=unweighted.n)
+        return self._widened(narrow, self.rater, CONFIDENCE_LEVEL)
+
+    def simultaneous(
+        self, rate: Estimate, *, level: float, level_of_these: float, method: str
+    ) -> Estimate:
+        """Return the win rate with an interval that holds together with those of other comparisons."""
+        point = replace(rate, low=rate.value, high=rate.value, narrower=(), stated_scope=THESE)
+        of_these = self._widened(point, np.full(len(self.rater), -1), level_of_these)
+        of_these = replace(of_these, stated_scope=Scope(rate.scope.instances))
+        wide = self._widened(of_these, self.rater, level)
+        return replace(wide, method=f"{wide.method}, {method}")
+
+    def rated(self, *, of_these: bool = False) -> RatedMean:
+        """Return the scores as they vary together with others; for these raters, without raters."""
+        rater = np.full(len(self.rater), -1) if of_these else self.rater
+        weights = None if self.design is None else self.design.of_units[self.unit]
+        return RatedMean(self.values, self.criterion.clusters[self.unit], rater, weights)
+
+    def of(self, kept: Mask) -> "SystemScores":
+        """Return some of the scores."""
+        values, unit, rater = self.values[kept], self.unit[kept], self.rater[kept]
+        return replace(self, values=values, unit=unit, rater=rater)
+
+    def corrected(self, correction: NDArray[np.float64], n: int) -> Estimate:
+        """Return the weighted mean of the scores minus a correction, which is from −1 to 1."""
+        assert self.design is not None
+        values = self.values - correction
+        narrow = replace(self.design.mean(values, self.unit, self.criterion), n=n)
+        return two_way_mean(
+            values,
+            self.criterion.clusters[self.unit],
+            self.rater,
+            narrow=replace(narrow, method=f"prediction-powered, {narrow.method}"),
+            weights=self.design.of_units[self.unit],
+            bounds=(-1, 2),
+        )
+
+    def _widened(
+        self, narrow: Estimate, rater: NDArray[np.int64], confidence_level: float
+    ) -> Estimate:
+        return two_way_mean(
+            self.values,
+            self.criterion.clusters[self.unit],
+            rater,
+            narrow=narrow,
+            weights=None if self.design is None else self.design.of_units[self.unit],
+            confidence_level=confidence_level,
+        )

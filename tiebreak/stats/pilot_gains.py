@@ -1,0 +1,229 @@
+"""What a pilot study shows that other designs would gain, with a lower bound."""
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import t as student_t
+
+from tiebreak.errors import InvalidInput
+from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
+from tiebreak.stats.independence import drop_unreliable_interval
+from tiebreak.stats.results import Estimate, undefined
+from tiebreak.stats.stacked_prediction import cross_fitted_slopes
+from tiebreak.stats.validation import (
+    FloatArray,
+    as_groups,
+    as_numbers,
+    check_resampling,
+    check_same_length,
+    check_share,
+)
+
+NO_REPEATS = "No gain can be computed because fewer than two items have two ratings."
+NO_SPREAD = "No gain can be computed because the ratings of the pilot do not vary."
+
+
+def mixed_gain(
+    values: npt.ArrayLike,
+    *,
+    units: npt.ArrayLike,
+    share: float = 0.15,
+    ratings: int = 2,
+    confidence_level: float = CONFIDENCE_LEVEL,
+) -> Estimate:
+    """Estimate the gain of rating most units once, instead of all units equally often.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (n_ratings,)
+        Value of each rating of the pilot.
+    units : array_like, shape (n_ratings,)
+        Unit of each rating.
+    share : float, default 0.15
+        Share of units with `ratings` ratings in the mixed design; the others have one.
+    ratings : int, default 2
+        Number of ratings of all units in the design to compare with.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
+
+    Returns
+    -------
+    Estimate
+        How many times as many ratings the equal design needs for the same variance. It is undefined
+        if fewer than two units have two ratings or the ratings do not vary.
+
+    Raises
+    ------
+    InvalidInput
+        If the vectors differ in length or the share is not from 0 to 1.
+
+    See Also
+    --------
+    stack_gain : Estimates the gain of machine labels.
+    design_grid : Plans with the variance components.
+
+    Notes
+    -----
+    With a variance b between units and w within them, a unit with r ratings has the variance b + w/r
+    and costs r. The mixed design with a share s has b + w (s/r + 1 − s) and costs 1 + s (r − 1). The
+    variances come from a one-way analysis of variance (Searle, Casella and McCulloch 1992, section
+    3.6), in which b is not below 0; the interval from a jackknife over units on the log scale, with t.
+    Differences between raters are not in it: they weigh the same in both designs if the same raters
+    do the same number of ratings.
+
+    Examples
+    --------
+    >>> values, units = [1, 1, 0, 0, 1, 1, 0, 1] * 5, [k // 2 for k in range(40)]
+    >>> round(mixed_gain(values, units=units).value, 2)
+    1.34
+    """
+    check_resampling(0, confidence_level, None)
+    check_share(share, name="share")
+    y = as_numbers(values, name="values")
+    unit = as_groups(units, length=len(y), name="units")
+    sums = np.stack([np.bincount(unit, w) for w in (np.ones(len(y)), y, y**2)]).astype(float)
+    if (sums[0] > 1).sum() < 2:
+        return undefined(NO_REPEATS, len(y))
+    parts = np.stack([np.ones(sums.shape[1]), *sums[:2], sums[1] ** 2 / sums[0], sums[2]])
+    parts = np.concatenate([parts, [sums[0] ** 2]])
+    total = parts.sum(axis=1)
+    value = _mixed(total, share, ratings)
+    if not np.isfinite(value):
+        return undefined(NO_SPREAD, len(y))
+    left_out = _mixed(total[:, None] - parts, share, ratings)
+    return _with_jackknife(float(value), np.asarray(left_out), confidence_level)
+
+
+def stack_gain(
+    labels: npt.ArrayLike,
+    predictions: npt.ArrayLike,
+    *,
+    clusters: npt.ArrayLike | None = None,
+    confidence_level: float = CONFIDENCE_LEVEL,
+) -> Estimate:
+    """Estimate the gain of correcting labels by stacked machine labels of all units.
+
+    Parameters
+    ----------
+    labels : array_like of float, shape (n,)
+        Mean human label of each unit of the pilot.
+    predictions : array_like of float, shape (n, n_machines)
+        Machine labels of these units.
+    clusters : array_like, shape (n,), optional
+        Instance of each unit; by default, every unit is one.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
+
+    Returns
+    -------
+    Estimate
+        Variance of instances' labels without machines, divided by the variance with them, if the
+        machines label the whole dataset.
+
+    Raises
+    ------
+    InvalidInput
+        If the lengths differ.
+
+    See Also
+    --------
+    stacked_mean : Estimates with machines.
+    mixed_gain : Estimates the gain of rating most units once.
+
+    Notes
+    -----
+    The weights are cross-fitted, so that machines that guess show a gain just below 1. The interval is
+    a jackknife over instances on the log scale, with t, and with the weights as they are.
+
+    Examples
+    --------
+    >>> y = [0, 1, 1, 0, 1, 0] * 10
+    >>> stack_gain(y, [[0.3 + 0.4 * label] for label in y[:30]] + [[0.5]] * 30).value > 1
+    True
+    """
+    check_resampling(0, confidence_level, None)
+    y, f = as_numbers(labels, name="labels"), np.asarray(predictions, dtype=np.float64)
+    if f.ndim != 2:
+        raise InvalidInput("wrong_shape", "predictions must have a column for each machine.")
+    check_same_length(labels=y, predictions=f)
+    names = np.arange(len(y)) if clusters is None else clusters
+    group = as_groups(names, length=len(y), name="clusters")
+    if len(np.unique(group)) < 2:
+        return undefined(NO_SPREAD, len(y))
+    f = f - f.mean(axis=0)
+    slopes = cross_fitted_slopes(y, f, weights=np.ones(len(y)), clusters=group)
+    both = np.stack([y, y - (slopes * f).sum(axis=1)])
+    sums = np.stack([np.bincount(group, row - row.mean()) for row in both])
+    squares = sums**2
+    total = squares.sum(axis=1)
+    if not total.min() > 0:
+        return undefined(NO_SPREAD, len(y))
+    left_out = (total[0] - squares[0]) / (total[1] - squares[1])
+    return _with_jackknife(float(total[0] / total[1]), left_out, confidence_level)
+
+
+def explained_share(gain: Estimate, between: float, variance: float) -> float:
+    """Compute the share of the variance between units that machine labels explain.
+
+    Parameters
+    ----------
+    gain : Estimate
+        What `stack_gain` returned.
+    between : float
+        Variance between units, including that between their instances.
+    variance : float
+        Variance of units' mean labels in the pilot, which includes the noise of ratings.
+
+    Returns
+    -------
+    float
+        (1 − 1 / gain) × variance / between, from 0 to 1; 0 if the lower bound of the gain does not
+        exceed 1, because the pilot then does not show that machines help.
+
+    See Also
+    --------
+    design_grid : Plans with this share.
+
+    Notes
+    -----
+    Machine labels cannot explain the noise of single ratings, so that all the variance that they
+    explain lies between units.
+
+    Examples
+    --------
+    >>> explained_share(Estimate(1.5, 1.2, 1.9), between=0.1, variance=0.15)
+    0.5
+    """
+    if not gain.low > 1 or not between > 0:
+        return 0.0
+    return round(min(1.0, (1 - 1 / gain.value) * variance / between), 12)
+
+
+def _mixed(sums: FloatArray, share: float, ratings: int) -> FloatArray:
+    """Return the gain, given Σ1 over units, Σn, Σy, Σ(unit total)²/n, Σy² and Σn²."""
+    units, n, y, between, squares, sizes = sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        within = np.maximum(squares - between, 0) / (n - units)
+        spread = (between - y**2 / n - (units - 1) * within) / (n - sizes / n)
+        spread = np.maximum(spread, 0)
+        equal = ratings * (spread + within / ratings)
+        mixed = spread + within * (share / ratings + 1 - share)
+        return np.asarray(equal / (mixed * (1 + share * (ratings - 1))))
+
+
+def _with_jackknife(value: float, left_out: FloatArray, confidence_level: float) -> Estimate:
+    """Return the value with an interval on the log scale from the values without each cluster."""
+    n = len(left_out)
+    logs = np.log(left_out[np.isfinite(left_out) & (left_out > 0)])
+    error = float(np.sqrt((n - 1) / n * np.sum((logs - logs.mean()) ** 2)))
+    half_width = float(student_t.ppf((1 + confidence_level) / 2, n - 1)) * error
+    estimate = Estimate(
+        value,
+        value * np.exp(-half_width),
+        value * np.exp(half_width),
+        value * error,
+        n=n,
+        method=f"jackknife over {n} clusters, t on the log scale",
+    )
+    return drop_unreliable_interval(replace(estimate), n)
