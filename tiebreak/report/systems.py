@@ -15,10 +15,12 @@ from tiebreak.report.other_rates import ranks_by_overlap, win_or_tie_rates
 from tiebreak.report.outcomes import Scores
 from tiebreak.report.pair_counts import pair_counts
 from tiebreak.stats import (
+    BradleyTerry,
     Estimate,
     bradley_terry,
     cross_fitted_slopes,
     elo,
+    joint_ranks,
     outcome_counts,
     prediction_powered_win_rate,
     ranks,
@@ -30,7 +32,7 @@ from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.games import DisconnectedError, Games
 from tiebreak.stats.independence import drop_unreliable_interval
 from tiebreak.stats.rankings import NO_RATING
-from tiebreak.stats.results import THESE, Scope
+from tiebreak.stats.results import THESE, Instances, Scope
 
 Mask = NDArray[np.bool_]
 
@@ -119,21 +121,43 @@ class _Comparisons:
         chosen = self.scores.of_system(system, other)
         return _SystemScores(chosen.value, chosen.unit, chosen.rater, self.criterion, self.design)
 
-    @property
-    def weights(self) -> NDArray[np.float64] | None:
-        """How much of the dataset each unit stands for; None if no instances were drawn."""
-        return None if self.design is None else self.design.of_units[self.number]
-
     def scoped(self, estimates: Estimates) -> Estimates:
         """Return weighted estimates of all systems with the scope that they have after a draw."""
         if self.design is None:
             return estimates
         covers = self.design.covers[self.number].all()
-        scope = Scope("dataset" if covers else "selected")
-        return {
-            name: replace(estimate, stated_scope=scope) if estimate.has_interval else estimate
-            for name, estimate in estimates.items()
+        drawn: Instances = "dataset" if covers else "selected"
+        return {name: _of_drawn(estimate, drawn) for name, estimate in estimates.items()}
+
+    def strengths(self) -> BradleyTerry:
+        """Return the Bradley–Terry strengths; a system's n is its number of rated units."""
+        scores = self.scores
+        counts = np.stack([scores.value == value for value in (1, 0.5, 0)], axis=1)
+        fit = bradley_terry(
+            counts.astype(np.int64),
+            system_a=scores.first.tolist(),
+            system_b=scores.second.tolist(),
+            weights=None if self.design is None else self.design.of_units[scores.unit],
+            clusters=scores.instance,
+            raters=scores.rater,
+        )
+        units = Games.of(self.outcomes, **self.names)
+        systems = {
+            name: replace(fit.systems[name], n=units.involving(index))
+            for index, name in enumerate(units.names)
         }
+        return replace(fit, systems=systems)
+
+
+def _of_drawn(estimate: Estimate, instances: Instances) -> Estimate:
+    """Return an estimate whose intervals speak of the dataset, or of the selected instances."""
+    if not estimate.has_interval:
+        return estimate
+    narrower = tuple(
+        replace(one, scope=replace(one.scope, instances=instances)) for one in estimate.narrower
+    )
+    scope = replace(estimate.scope, instances=instances)
+    return replace(estimate, stated_scope=scope, narrower=narrower)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,8 +258,9 @@ def systems_section(
         rng=seeds.generator("systems"),
         replicates=replicates,
     )
-    rng = seeds.generator("bradley_terry")
-    strengths, strength_ranks = _strengths(compared, rng, ranking_replicates)
+    strengths, strength_ranks = _strengths(
+        compared, seeds.generator("bradley_terry"), ranking_replicates
+    )
     of_systems = {s: compared.scores_of(s).win_rate(rate) for s, rate in rates.systems.items()}
     of_pairs = {
         names: compared.scores_of(*names).win_rate(rate) for names, rate in rates.pairs.items()
@@ -264,15 +289,12 @@ def _strengths(
     if reason is not None:
         undefined_systems = _all_undefined(reason, compared)
         return undefined_systems, undefined_systems
-    fit = bradley_terry(
-        compared.outcomes,
-        **compared.names,
-        weights=compared.weights,
-        clusters=compared.clusters,
-        rng=rng,
-        replicates=replicates,
-    )
-    system_ranks = ranks(fit.systems, fit.bootstrap_values) if fit.systems else {}
+    fit = compared.strengths()
+    system_ranks = {}
+    if fit.linearised is not None:
+        system_ranks = joint_ranks(fit.systems, fit.linearised, rng=rng, draws=replicates)
+    elif fit.systems:
+        system_ranks = ranks(fit.systems, fit.bootstrap_values)
     strengths, strength_ranks = compared.scoped(fit.systems), compared.scoped(system_ranks)
     return _all_systems(strengths, compared), _all_systems(strength_ranks, compared)
 

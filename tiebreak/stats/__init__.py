@@ -67,6 +67,7 @@ elo                expected Elo ratings over random orders; SEP-Elo with separab
 separability_step  the step size of a game in SEP-Elo
 Elo                what `elo` returns
 ranks              ranks with bootstrap intervals
+joint_ranks        ranks with intervals from the joint errors of the scores
 shared_ranks       ranks, shared by systems whose intervals overlap
 top_robustness     a small set of ratings whose removal puts another system first
 pair_robustness    the fewest ratings whose removal turns the order of two systems
@@ -234,7 +235,7 @@ from tiebreak.stats.prediction_powered import (
     prediction_powered_win_rate,
 )
 from tiebreak.stats.rankings import WinRates, outcome_counts, win_rate, win_rates
-from tiebreak.stats.ranks import ranks, shared_ranks
+from tiebreak.stats.ranks import joint_ranks, ranks, shared_ranks
 from tiebreak.stats.rater_agreement import (
     Influence,
     PairwiseAgreement,
@@ -340,6 +341,7 @@ __all__ = [  # noqa: RUF022
     "separability_step",
     "Elo",
     "ranks",
+    "joint_ranks",
     "shared_ranks",
     "top_robustness",
     "pair_robustness",
