@@ -63,6 +63,8 @@ win_rates          expected win rates of any number of systems
 WinRates           what `win_rates` returns
 bradley_terry      strengths by maximum likelihood in the Bradley–Terry or Davidson's model
 BradleyTerry       what `bradley_terry` returns
+controlled_win_rates  win rates with length and other covariates held equal
+Controlled         what `controlled_win_rates` returns
 elo                expected Elo ratings over random orders; SEP-Elo with separabilities
 separability_step  the step size of a game in SEP-Elo
 Elo                what `elo` returns
@@ -198,6 +200,7 @@ from tiebreak.stats.confidence_sequences import (
     confidence_sequence,
 )
 from tiebreak.stats.contributions import agreement_contributions
+from tiebreak.stats.controlled import Controlled, controlled_win_rates
 from tiebreak.stats.counts import Patterns, count_matrix
 from tiebreak.stats.dawid_skene import DawidSkene, dawid_skene
 from tiebreak.stats.design_grid import DesignOption, design_grid
@@ -337,6 +340,8 @@ __all__ = [  # noqa: RUF022
     "WinRates",
     "bradley_terry",
     "BradleyTerry",
+    "controlled_win_rates",
+    "Controlled",
     "elo",
     "separability_step",
     "Elo",
