@@ -76,9 +76,8 @@ def _finding(scores: Scores, order: Robustness, seeds: Seeds, replicates: int) -
 
 def _rate(scores: Scores, seeds: Seeds, replicates: int) -> Estimate:
     """Return the win rate of a pair as the report has it, of these ratings."""
-    counts = np.stack([scores.value == value for value in (1, 0.5, 0)], axis=1).astype(np.int64)
     _, instance = np.unique(scores.instance, return_inverse=True)
     by_instance = np.zeros((int(instance.max()) + 1, 3), dtype=np.int64)
-    np.add.at(by_instance, instance, counts)
+    np.add.at(by_instance, instance, scores.counts)
     narrow = win_rate(by_instance, rng=seeds.generator(), replicates=replicates)
     return two_way_mean(scores.value, instance, scores.rater, narrow=narrow)

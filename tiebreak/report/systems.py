@@ -14,6 +14,7 @@ from tiebreak.report.model import Estimates, SimultaneousSection, SystemsSection
 from tiebreak.report.other_rates import ranks_by_overlap, win_or_tie_rates
 from tiebreak.report.outcomes import Scores
 from tiebreak.report.pair_counts import pair_counts
+from tiebreak.report.scopes import of_drawn
 from tiebreak.stats import (
     BradleyTerry,
     Estimate,
@@ -32,7 +33,7 @@ from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.games import DisconnectedError, Games
 from tiebreak.stats.independence import drop_unreliable_interval
 from tiebreak.stats.rankings import NO_RATING
-from tiebreak.stats.results import THESE, Instances, Scope
+from tiebreak.stats.results import THESE, Scope
 
 Mask = NDArray[np.bool_]
 
@@ -125,16 +126,14 @@ class _Comparisons:
         """Return weighted estimates of all systems with the scope that they have after a draw."""
         if self.design is None:
             return estimates
-        covers = self.design.covers[self.number].all()
-        drawn: Instances = "dataset" if covers else "selected"
-        return {name: _of_drawn(estimate, drawn) for name, estimate in estimates.items()}
+        covers = bool(self.design.covers[self.number].all())
+        return {name: of_drawn(estimate, covers=covers) for name, estimate in estimates.items()}
 
     def strengths(self) -> BradleyTerry:
         """Return the Bradley–Terry strengths; a system's n is its number of rated units."""
         scores = self.scores
-        counts = np.stack([scores.value == value for value in (1, 0.5, 0)], axis=1)
         fit = bradley_terry(
-            counts.astype(np.int64),
+            scores.counts,
             system_a=scores.first.tolist(),
             system_b=scores.second.tolist(),
             weights=None if self.design is None else self.design.of_units[scores.unit],
@@ -147,17 +146,6 @@ class _Comparisons:
             for index, name in enumerate(units.names)
         }
         return replace(fit, systems=systems)
-
-
-def _of_drawn(estimate: Estimate, instances: Instances) -> Estimate:
-    """Return an estimate whose intervals speak of the dataset, or of the selected instances."""
-    if not estimate.has_interval:
-        return estimate
-    narrower = tuple(
-        replace(one, scope=replace(one.scope, instances=instances)) for one in estimate.narrower
-    )
-    scope = replace(estimate.scope, instances=instances)
-    return replace(estimate, stated_scope=scope, narrower=narrower)
 
 
 @dataclass(frozen=True, eq=False)

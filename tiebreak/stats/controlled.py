@@ -44,9 +44,10 @@ SEPARATED = (
     " there is no finite estimate. Collect more ratings, or compare systems that both win at times."
 )
 NONE_LEFT = "There is no covariate to hold equal: {reasons}"
-CONSTANT = "{name} is the same in all ratings."
+CONSTANT = "The covariate {name} is the same in all ratings."
 EXPLAINED = (
-    "{name} cannot be told apart from the systems: within each pair of systems it hardly varies."
+    "The covariate {name} cannot be told apart from the systems, because it hardly varies within a pair"
+    " of systems."
 )
 
 

@@ -13,7 +13,6 @@ from math import sqrt
 import numpy as np
 from scipy.sparse import csr_array
 
-from tiebreak.stats.bootstrap import NO_WIDTH
 from tiebreak.stats.counts import Resampled
 from tiebreak.stats.independence import drop_unreliable_interval
 from tiebreak.stats.results import THESE, Estimate
@@ -22,7 +21,10 @@ from tiebreak.stats.validation import FloatArray, IntArray
 
 OF_INSTANCES = "linearised, over {instances} {resampled}s, t{{scale}}"
 OF_BOTH = "linearised, over {instances} {resampled}s and {raters} raters, t{{scale}}"
-_ROUNDING = 1e-12
+NO_SPREAD = (
+    "There is no interval because the instances do not differ, so the interval would have no width."
+)
+_ROUNDING = 1e-9
 
 
 def sparse_rows(entries: Sequence[tuple[IntArray, FloatArray]], columns: int) -> csr_array:
@@ -67,7 +69,7 @@ class Linearised:
             return point
         variance = self._instances.covariance[parameter, parameter]
         if not sqrt(variance) > _ROUNDING * max(1.0, abs(value)):
-            return replace(point, reason=NO_WIDTH)
+            return replace(point, reason=NO_SPREAD)
         names = {"instances": instances, "resampled": self.resampled}
         size = self._instances.sizes[parameter]
         inner = Spread(variance, size - 1, OF_INSTANCES.format(**names), has_raters=False)

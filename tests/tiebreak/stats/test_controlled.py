@@ -101,7 +101,7 @@ def test_errors_of_controlled_rates_are_those_of_refitted_bootstrap_samples():
     made["raters"] = None
     fit, drawn = controlled_win_rates(**made), []
     rows_of = np.arange(720).reshape(80, 9)
-    for _ in range(400):
+    for _ in range(200):
         rows = rows_of[rng.integers(0, 80, 80)].ravel()
         some = {name: made[name][rows] for name in ("values", "system_a", "system_b", "clusters")}
         covariates = {name: x[rows] for name, x in made["covariates"].items()}
@@ -112,7 +112,7 @@ def test_errors_of_controlled_rates_are_those_of_refitted_bootstrap_samples():
         for part in (fit.controlled, fit.win_rate, fit.effects)
         for one in part.values()
     ]
-    assert errors == pytest.approx(np.std(drawn, axis=0), rel=0.15)
+    assert errors == pytest.approx(np.std(drawn, axis=0), rel=0.2)
 
 
 def test_both_scopes_and_bounds():

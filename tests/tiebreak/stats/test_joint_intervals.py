@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tiebreak.stats import bradley_terry, generator_for, joint_ranks, two_way_interval
-from tiebreak.stats.bootstrap import NO_WIDTH
 from tiebreak.stats.independence import too_few_clusters
+from tiebreak.stats.joint_intervals import NO_SPREAD
 from tiebreak.stats.results import THESE, Estimate
 
 NAMES = np.array(["ada", "bel", "cyd"])
@@ -99,7 +99,7 @@ def test_few_instances_and_no_spread_have_no_interval():
     counts, a, b, instance, rater = study(np.random.default_rng(5), instances=9)
     assert fitted(counts, a, b, instance, rater).systems["ada"].reason == too_few_clusters(9)
     always = fitted([[2, 0, 1]] * 12, ["x"] * 12, ["y"] * 12, np.arange(12))
-    assert always.systems["x"].reason == NO_WIDTH
+    assert always.systems["x"].reason == NO_SPREAD
 
 
 def test_ranks_of_close_systems_are_uncertain_and_wider_for_new_raters():
