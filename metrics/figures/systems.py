@@ -39,7 +39,8 @@ STRENGTH_READING = (
     " do not show that two systems are equal."
 )
 ELO_READING = (
-    "Elo ratings are averages over random orders of the comparisons. In the rating weighted by"
+    "Elo ratings are averages over random orders of the comparisons, and so are their intervals, which"
+    " hold for new instances and these annotators only. In the rating weighted by"
     " separability (SEP-Elo), comparisons of texts that are easy to tell apart count more. The order of the points alone"
     " shows nothing where their intervals overlap."
 )

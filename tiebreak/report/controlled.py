@@ -119,7 +119,6 @@ def _marks(texts: NDArray[Any]) -> Numbers:
 
 def _tie_of_equals(log_nu: Estimate) -> Estimate:
     """Return the probability ν / (2 + ν) that a comparison of equally strong systems is a tie."""
-
     if not log_nu.is_defined:
         return log_nu
 

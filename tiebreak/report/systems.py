@@ -42,6 +42,8 @@ BONFERRONI = "{method}, Bonferroni over {n} comparisons"
 RANKING_REPLICATES = 1_000
 MAX_GAMES = 20_000_000  # limit for an Elo rating, over all random orders
 MIN_ORDERS = 100
+# Over so many games, the random error from the orders is small beside that from the ratings.
+ENOUGH_GAMES = 5_000_000
 UNPREDICTED = (
     "After a draw of instances, prediction-powered rates need a machine rating of every instance in the"
     " dataset, also of those that were not drawn."
@@ -258,8 +260,8 @@ def systems_section(
         pairs={PAIR.format(*names): rate for names, rate in of_pairs.items()},
         bradley_terry=strengths,
         bradley_terry_rank=strength_ranks,
-        elo=_elo(compared, seeds.generator("elo"), ranking_replicates),
-        sep_elo=_separability_elo(compared, seeds.generator("sep_elo"), ranking_replicates),
+        elo=_elo(compared, seeds.generator("elo")),
+        sep_elo=_separability_elo(compared, seeds.generator("sep_elo")),
         prediction_powered=_prediction_powered(compared),
         counts=pair_counts(criterion),
         simultaneous=_simultaneous(compared, of_systems, of_pairs, criteria),
@@ -287,22 +289,19 @@ def _strengths(
     return _all_systems(strengths, compared), _all_systems(strength_ranks, compared)
 
 
-def _separability_elo(
-    compared: _Comparisons, rng: np.random.Generator, replicates: int
-) -> Estimates:
+def _separability_elo(compared: _Comparisons, rng: np.random.Generator) -> Estimates:
     if np.isnan(compared.separability).all():
         return _all_undefined(NO_SEPARABILITY, compared)
-    return _elo(compared, rng, replicates, compared.separability)
+    return _elo(compared, rng, compared.separability)
 
 
 def _elo(
     compared: _Comparisons,
     rng: np.random.Generator,
-    replicates: int,
     separability: NDArray[np.float64] | None = None,
 ) -> Estimates:
-    max_orders = MAX_GAMES // max(len(compared.outcomes), 1)
-    if max_orders < MIN_ORDERS:
+    units = max(len(compared.outcomes), 1)
+    if MAX_GAMES // units < MIN_ORDERS:
         return _all_undefined(TOO_MANY.format(maximum=MAX_GAMES // MIN_ORDERS), compared)
     outcomes = compared.outcomes
     if separability is not None:
@@ -316,8 +315,7 @@ def _elo(
         separability=separability,
         clusters=compared.clusters,
         rng=rng,
-        orders=min(max_orders, RANKING_REPLICATES),
-        replicates=min(max_orders, replicates),
+        orders=min(max(ENOUGH_GAMES // units, MIN_ORDERS), RANKING_REPLICATES),
     )
     return _all_systems(ratings.systems, compared)
 
