@@ -140,7 +140,7 @@ def controlled_win_rates(
     ...     clusters=range(400),
     ... )
     >>> round(rates.win_rate["x"].value, 2), round(rates.controlled["x"].value, 2)
-    (0.58, 0.49)
+    (0.6, 0.47)
     """
     check_resampling(0, confidence_level, None)
     value = as_numbers(values, name="values")
