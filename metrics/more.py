@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.filters import NO_FAILED_CHECK, Filter
+from metrics.figures.controlled import controlled_figures, davidson_figures
 from metrics.figures.figure import Figure
 from metrics.figures.on_request import (
     influence_figures,
@@ -60,6 +61,24 @@ MORE = (
         "How few ratings decide the ranking",
         "Does the result hang on a handful of answers, so that more are needed before it is reported?",
         robustness_figures,
+        _has_systems,
+        shows_outcome=True,
+    ),
+    More(
+        "controlled_win_rate",
+        "systems",
+        "Win rates with length and style held equal",
+        "Would the winner still win if its texts were not longer or more formatted?",
+        controlled_figures,
+        _has_systems,
+        shows_outcome=True,
+    ),
+    More(
+        "davidson",
+        "systems",
+        "Ties as an outcome of their own",
+        "Does the ranking depend on counting a tie as half a win?",
+        davidson_figures,
         _has_systems,
         shows_outcome=True,
     ),

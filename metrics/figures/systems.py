@@ -35,10 +35,12 @@ POWERED_READING = (
 STRENGTH_READING = (
     "A point is a system's strength in the Bradley–Terry model, on the logarithmic scale, and the line"
     " its 95% interval. Only differences between systems have a meaning: a difference of 1 means odds"
-    " of 2.7 to 1 in a comparison without ties."
+    " of 2.7 to 1 in a comparison without ties. The interval is of one strength, so overlapping lines"
+    " do not show that two systems are equal."
 )
 ELO_READING = (
-    "Elo ratings are averages over random orders of the comparisons. In the rating weighted by"
+    "Elo ratings are averages over random orders of the comparisons, and so are their intervals, which"
+    " hold for new instances and these annotators only. In the rating weighted by"
     " separability (SEP-Elo), comparisons of texts that are easy to tell apart count more. The order of the points alone"
     " shows nothing where their intervals overlap."
 )
@@ -85,7 +87,7 @@ def strengths_figure(section: CriterionSection) -> Figure:
         return empty_figure("strengths", title, "There are no Bradley–Terry strengths.")
     rows = [IntervalRow(name, (Mark("human", e),)) for name, e in strengths.items()]
     chart = interval_chart(rows, finding=title, label="strength (log odds)", reference=0)
-    sentence = _why_undefined(strengths.values())
+    sentence = f"{_why_undefined(strengths.values())}{about_thick_lines(strengths.values())}"
     return Figure("strengths", title, sentence, chart, *table_of(rows), STRENGTH_READING)
 
 

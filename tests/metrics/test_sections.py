@@ -203,7 +203,12 @@ def test_a_page_offers_the_sections_that_apply_to_a_criterion():
         for name, about in report.criteria.items()
         for tab in TABS
     }
-    assert offered["preference", "systems"] == ["robustness", "paired_tests"]
+    assert offered["preference", "systems"] == [
+        "robustness",
+        "controlled_win_rate",
+        "davidson",
+        "paired_tests",
+    ]
     assert offered["fluency", "systems"] == []
     assert offered["fluency", "machines"] == ["mean_correlations"]
     assert offered["preference", "machines"] == []

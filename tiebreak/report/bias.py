@@ -38,7 +38,7 @@ def _biases(
     signs = np.nan_to_num(np.sign(criterion.strength[labelled]))
     first = first_shown(rows)
     longer = np.sign(
-        _characters(rows["chars_b"], rows["text_b"]) - _characters(rows["chars_a"], rows["text_a"])
+        characters(rows["chars_b"], rows["text_b"]) - characters(rows["chars_a"], rows["text_a"])
     )
     longer = np.nan_to_num(longer)
     _, raters = np.unique(rows["rater"].astype(str), return_inverse=True)
@@ -94,7 +94,7 @@ class _Sample:
         )
 
 
-def _characters(column: NDArray[Any], texts: NDArray[Any]) -> NDArray[np.float64]:
+def characters(column: NDArray[Any], texts: NDArray[Any]) -> NDArray[np.float64]:
     """Return numbers of characters from a column, or the texts' lengths where it is empty."""
     counts = column.astype(float)
     lengths = np.array([len(text) if text else np.nan for text in texts], dtype=float)

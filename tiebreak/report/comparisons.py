@@ -11,8 +11,17 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.model import Estimates
 from tiebreak.report.outcomes import Scores
-from tiebreak.stats import Estimate, RatedMean, outcome_counts, two_way_mean
+from tiebreak.report.scopes import of_drawn
+from tiebreak.stats import (
+    BradleyTerry,
+    Estimate,
+    RatedMean,
+    bradley_terry,
+    outcome_counts,
+    two_way_mean,
+)
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
+from tiebreak.stats.games import Games
 from tiebreak.stats.results import THESE, Scope
 
 Mask = NDArray[np.bool_]
@@ -77,21 +86,30 @@ class Comparisons:
         chosen = self.scores.of_system(system, other)
         return SystemScores(chosen.value, chosen.unit, chosen.rater, self.criterion, self.design)
 
-    @property
-    def weights(self) -> NDArray[np.float64] | None:
-        """How much of the dataset each unit stands for; None if no instances were drawn."""
-        return None if self.design is None else self.design.of_units[self.number]
-
     def scoped(self, estimates: Estimates) -> Estimates:
         """Return weighted estimates of all systems with the scope that they have after a draw."""
         if self.design is None:
             return estimates
-        covers = self.design.covers[self.number].all()
-        scope = Scope("dataset" if covers else "selected")
-        return {
-            name: replace(estimate, stated_scope=scope) if estimate.has_interval else estimate
-            for name, estimate in estimates.items()
+        covers = bool(self.design.covers[self.number].all())
+        return {name: of_drawn(estimate, covers=covers) for name, estimate in estimates.items()}
+
+    def strengths(self) -> BradleyTerry:
+        """Return the Bradley–Terry strengths; a system's n is its number of rated units."""
+        scores = self.scores
+        fit = bradley_terry(
+            scores.counts,
+            system_a=scores.first.tolist(),
+            system_b=scores.second.tolist(),
+            weights=None if self.design is None else self.design.of_units[scores.unit],
+            clusters=scores.instance,
+            raters=scores.rater,
+        )
+        units = Games.of(self.outcomes, **self.names)
+        systems = {
+            name: replace(fit.systems[name], n=units.involving(index))
+            for index, name in enumerate(units.names)
         }
+        return replace(fit, systems=systems)
 
 
 @dataclass(frozen=True, eq=False)

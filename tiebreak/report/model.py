@@ -512,6 +512,44 @@ class TransitivitySection:
 
 
 @dataclass(frozen=True)
+class ControlledWinRateSection:
+    """Win rates with the length, Markdown and position of texts held equal.
+
+    Attributes
+    ----------
+    win_rate : dict of str to Estimate
+        Win rate of each system over all its comparisons, where a tie counts half.
+    controlled : dict of str to Estimate
+        Expected win rate over the same comparisons if both texts were equal in every covariate.
+    strengths : dict of str to Estimate
+        Bradley–Terry strengths with the covariates in the model.
+    effects : dict of str to Estimate
+        Change of the log odds of winning by covariate; undefined for those that were left out.
+    """
+
+    win_rate: Estimates
+    controlled: Estimates
+    strengths: Estimates
+    effects: Estimates
+
+
+@dataclass(frozen=True)
+class DavidsonSection:
+    """Strengths of systems in Davidson's model, in which a tie is an outcome of its own.
+
+    Attributes
+    ----------
+    systems : dict of str to Estimate
+        Log-strengths.
+    tie : Estimate
+        Probability that a comparison of two equally strong systems is a tie.
+    """
+
+    systems: Estimates
+    tie: Estimate
+
+
+@dataclass(frozen=True)
 class RobustnessSection:
     """How few ratings decide the ranking.
 
@@ -955,6 +993,10 @@ class CriterionSection:
         Paired tests of each pair of systems, for preferences, if they were asked for.
     robustness : RobustnessSection, optional
         How few ratings decide the ranking, for preferences, if it was asked for.
+    controlled_win_rate : ControlledWinRateSection, optional
+        Win rates with length and style held equal, for preferences, if they were asked for.
+    davidson : DavidsonSection, optional
+        Strengths with ties as an outcome of their own, for preferences, if they were asked for.
     problems : dict of str to str
         Parts that could not be computed, by name, with the reasons.
     """
@@ -990,6 +1032,8 @@ class CriterionSection:
     drop_one_influence: dict[str, Influence] | None = None
     paired_tests: dict[str, PairedTests] | None = None
     robustness: RobustnessSection | None = None
+    controlled_win_rate: ControlledWinRateSection | None = None
+    davidson: DavidsonSection | None = None
     problems: Problems
 
     @property

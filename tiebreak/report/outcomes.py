@@ -80,7 +80,7 @@ class Scores:
     """Human ratings of pairs of systems one by one: 1, ½ or 0 if the first wins, ties or loses.
 
     The first system is the one that is first in alphabetical order. `first` and `second` are the
-    systems of each rating, `unit`, `instance` and `rater` codes.
+    systems of each rating, `unit`, `instance` and `rater` codes, and `row` its row in the criterion.
     """
 
     first: NDArray[np.str_]
@@ -89,6 +89,7 @@ class Scores:
     unit: NDArray[np.int64]
     instance: NDArray[np.int64]
     rater: NDArray[np.int64]
+    row: NDArray[np.int64]
 
     @classmethod
     def of(cls, criterion: Criterion) -> "Scores":
@@ -107,7 +108,13 @@ class Scores:
             unit,
             criterion.clusters[unit],
             rater.astype(np.int64),
+            np.flatnonzero(kept),
         )
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Wins, ties and losses of the first system, 1 or 0 for each rating."""
+        return np.stack([self.value == value for value in (1, 0.5, 0)], axis=1).astype(np.int64)
 
     def of_pair(self, pair: tuple[str, str]) -> "Scores":
         kept = (self.first == pair[0]) & (self.second == pair[1])

@@ -97,7 +97,6 @@ class _Rates:
         return two_way_mean(scores.value, instance, scores.rater, narrow=narrow, weights=weights)
 
     def _unweighted(self, scores: Scores, instance: NDArray[np.int64], seeds: Seeds) -> Estimate:
-        counts = np.stack([scores.value == value for value in (1, 0.5, 0)], axis=1)
         by_instance = np.zeros((int(instance.max()) + 1, 3), dtype=np.int64)
-        np.add.at(by_instance, instance, counts.astype(np.int64))
+        np.add.at(by_instance, instance, scores.counts)
         return win_rate(by_instance, rng=seeds.generator(), replicates=self.replicates)

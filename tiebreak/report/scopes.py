@@ -4,6 +4,22 @@ from dataclasses import is_dataclass, replace
 from typing import Any
 
 from tiebreak.stats import Estimate
+from tiebreak.stats.results import Instances
+
+
+def of_drawn(estimate: Estimate, *, covers: bool) -> Estimate:
+    """Return a weighted estimate with the scope that it has after a draw.
+
+    ``covers`` says whether the drawn instances represent the dataset.
+    """
+    if not estimate.has_interval:
+        return estimate
+    instances: Instances = "dataset" if covers else "selected"
+    narrower = tuple(
+        replace(one, scope=replace(one.scope, instances=instances)) for one in estimate.narrower
+    )
+    scope = replace(estimate.scope, instances=instances)
+    return replace(estimate, stated_scope=scope, narrower=narrower)
 
 
 def limit_to_selected(section: Any) -> Any:

@@ -15,8 +15,8 @@ from tiebreak.report.powered import powered_systems, prediction_powered_rates
 from tiebreak.report.simultaneous import PAIR, rank_sets_of, simultaneous_section
 from tiebreak.stats import (
     Estimate,
-    bradley_terry,
     elo,
+    joint_ranks,
     ranks,
     undefined,
     win_rates,
@@ -27,6 +27,8 @@ from tiebreak.stats.rankings import NO_RATING
 RANKING_REPLICATES = 1_000
 MAX_GAMES = 20_000_000  # limit for an Elo rating, over all random orders
 MIN_ORDERS = 100
+# Over so many games, the random error from the orders is small beside that from the ratings.
+ENOUGH_GAMES = 5_000_000
 NO_SEPARABILITY = (
     "The separability of the instances was not scored. Score them before planning the tasks."
 )
@@ -51,8 +53,9 @@ def systems_section(
         rng=seeds.generator("systems"),
         replicates=replicates,
     )
-    rng = seeds.generator("bradley_terry")
-    strengths, strength_ranks = _strengths(compared, rng, ranking_replicates)
+    strengths, strength_ranks = _strengths(
+        compared, seeds.generator("bradley_terry"), ranking_replicates
+    )
     of_systems = {s: compared.scores_of(s).win_rate(rate) for s, rate in rates.systems.items()}
     of_pairs = {
         names: compared.scores_of(*names).win_rate(rate) for names, rate in rates.pairs.items()
@@ -63,8 +66,8 @@ def systems_section(
         pairs={PAIR.format(*names): rate for names, rate in of_pairs.items()},
         bradley_terry=strengths,
         bradley_terry_rank=strength_ranks,
-        elo=_elo(compared, seeds.generator("elo"), ranking_replicates),
-        sep_elo=_separability_elo(compared, seeds.generator("sep_elo"), ranking_replicates),
+        elo=_elo(compared, seeds.generator("elo")),
+        sep_elo=_separability_elo(compared, seeds.generator("sep_elo")),
         prediction_powered=powered,
         counts=pair_counts(criterion),
         simultaneous=simultaneous_section(compared, of_systems, of_pairs, criteria),
@@ -84,35 +87,29 @@ def _strengths(
     if reason is not None:
         undefined_systems = _all_undefined(reason, compared)
         return undefined_systems, undefined_systems
-    fit = bradley_terry(
-        compared.outcomes,
-        **compared.names,
-        weights=compared.weights,
-        clusters=compared.clusters,
-        rng=rng,
-        replicates=replicates,
-    )
-    system_ranks = ranks(fit.systems, fit.bootstrap_values) if fit.systems else {}
+    fit = compared.strengths()
+    system_ranks = {}
+    if fit.linearised is not None:
+        system_ranks = joint_ranks(fit.systems, fit.linearised, rng=rng, draws=replicates)
+    elif fit.systems:
+        system_ranks = ranks(fit.systems, fit.bootstrap_values)
     strengths, strength_ranks = compared.scoped(fit.systems), compared.scoped(system_ranks)
     return _all_systems(strengths, compared), _all_systems(strength_ranks, compared)
 
 
-def _separability_elo(
-    compared: Comparisons, rng: np.random.Generator, replicates: int
-) -> Estimates:
+def _separability_elo(compared: Comparisons, rng: np.random.Generator) -> Estimates:
     if np.isnan(compared.separability).all():
         return _all_undefined(NO_SEPARABILITY, compared)
-    return _elo(compared, rng, replicates, compared.separability)
+    return _elo(compared, rng, compared.separability)
 
 
 def _elo(
     compared: Comparisons,
     rng: np.random.Generator,
-    replicates: int,
     separability: NDArray[np.float64] | None = None,
 ) -> Estimates:
-    max_orders = MAX_GAMES // max(len(compared.outcomes), 1)
-    if max_orders < MIN_ORDERS:
+    units = max(len(compared.outcomes), 1)
+    if MAX_GAMES // units < MIN_ORDERS:
         return _all_undefined(TOO_MANY.format(maximum=MAX_GAMES // MIN_ORDERS), compared)
     outcomes = compared.outcomes
     if separability is not None:
@@ -126,8 +123,7 @@ def _elo(
         separability=separability,
         clusters=compared.clusters,
         rng=rng,
-        orders=min(max_orders, RANKING_REPLICATES),
-        replicates=min(max_orders, replicates),
+        orders=min(max(ENOUGH_GAMES // units, MIN_ORDERS), RANKING_REPLICATES),
     )
     return _all_systems(ratings.systems, compared)
 

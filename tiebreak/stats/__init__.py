@@ -63,10 +63,13 @@ win_rates          expected win rates of any number of systems
 WinRates           what `win_rates` returns
 bradley_terry      strengths by maximum likelihood in the Bradley–Terry or Davidson's model
 BradleyTerry       what `bradley_terry` returns
+controlled_win_rates  win rates with length and other covariates held equal
+Controlled         what `controlled_win_rates` returns
 elo                expected Elo ratings over random orders; SEP-Elo with separabilities
 separability_step  the step size of a game in SEP-Elo
 Elo                what `elo` returns
 ranks              ranks with bootstrap intervals
+joint_ranks        ranks with intervals from the joint errors of the scores
 shared_ranks       ranks, shared by systems whose intervals overlap
 rank_sets          ranks that each system may have, all at once
 RankSet            what `rank_sets` returns for a system
@@ -208,6 +211,7 @@ from tiebreak.stats.confidence_sequences import (
     confidence_sequence,
 )
 from tiebreak.stats.contributions import agreement_contributions
+from tiebreak.stats.controlled import Controlled, controlled_win_rates
 from tiebreak.stats.counts import Patterns, count_matrix
 from tiebreak.stats.dawid_skene import DawidSkene, dawid_skene
 from tiebreak.stats.design_grid import DesignOption, design_grid
@@ -245,7 +249,7 @@ from tiebreak.stats.prediction_powered import (
     prediction_powered_win_rate,
 )
 from tiebreak.stats.rankings import WinRates, outcome_counts, win_rate, win_rates
-from tiebreak.stats.ranks import ranks, shared_ranks
+from tiebreak.stats.ranks import joint_ranks, ranks, shared_ranks
 from tiebreak.stats.rater_agreement import (
     Influence,
     PairwiseAgreement,
@@ -360,10 +364,13 @@ __all__ = [  # noqa: RUF022
     "WinRates",
     "bradley_terry",
     "BradleyTerry",
+    "controlled_win_rates",
+    "Controlled",
     "elo",
     "separability_step",
     "Elo",
     "ranks",
+    "joint_ranks",
     "shared_ranks",
     "rank_sets",
     "RankSet",

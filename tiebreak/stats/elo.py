@@ -5,17 +5,21 @@ simulation shuffles the games and draws one rating for each unit. A game is a un
 rating decides the score.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
-from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, bootstrap_estimate
+from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.counts import Resampled
+from tiebreak.stats.elo_errors import PlayedGames
 from tiebreak.stats.games import Games
-from tiebreak.stats.results import Estimate
+from tiebreak.stats.independence import drop_unreliable_interval
+from tiebreak.stats.joint_intervals import NO_SPREAD
+from tiebreak.stats.results import THESE, Estimate
+from tiebreak.stats.two_way import Spread
 from tiebreak.stats.validation import (
     FloatArray,
     IntArray,
@@ -30,7 +34,8 @@ START = 1000.0
 SCALE = 400.0
 BASE = 10.0
 STEP = 4.0
-REPLICATES = 1000
+ORDERS = 1000
+LINEARISED = "linearised over {clusters} {resampled}s, mean over orders, t{{scale}}"
 _BATCH_ELEMENTS = 2**24
 
 
@@ -42,18 +47,11 @@ class Elo:
     ----------
     systems : dict of str to Estimate
         Expected rating of each system.
-    bootstrap_values : ndarray of float, shape (n_replicates, n_systems)
-        Bootstrap ratings.
     n_without_separability : int
         Number of rated units that were left out because their separability δ is missing.
-
-    See Also
-    --------
-    ranks : Computes ranks from `systems` and `bootstrap_values`.
     """
 
     systems: dict[str, Estimate]
-    bootstrap_values: FloatArray
     n_without_separability: int
 
 
@@ -109,8 +107,7 @@ def elo(
     separability: npt.ArrayLike | None = None,
     step: float = STEP,
     clusters: npt.ArrayLike | None = None,
-    orders: int = REPLICATES,
-    replicates: int = REPLICATES,
+    orders: int = ORDERS,
     confidence_level: float = CONFIDENCE_LEVEL,
     batch: int | None = None,
 ) -> Elo:
@@ -123,30 +120,27 @@ def elo(
     system_a, system_b : sequence of str, length n_units
         Names of the two systems that each unit compares.
     rng : numpy.random.Generator
-        Random generator for the orders and the replicates.
+        Random generator for the orders.
     separability : array_like of float, shape (n_units,), optional
         Separability δ of each unit from normalised alignments, for SEP-Elo. Units whose δ is NaN
         are left out.
     step : float, default 4.0
         Step size K of a game, before it is multiplied by the factor for separability.
     clusters : array_like, shape (n_units,), optional
-        Instance of each unit. If units share an instance, whole instances are resampled.
+        Instance of each unit. Units that share an instance are not independent.
     orders : int, default 1000
         Number of random orders over which ratings are averaged. In each order, one rating of every
         unit is drawn.
-    replicates : int, default 1000
-        Number of bootstrap replicates, each with a new order and newly drawn ratings; 0 for no
-        interval.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
     batch : int, optional
-        Number of orders or replicates in memory at once.
+        Number of orders in memory at once.
 
     Returns
     -------
     Elo
-        Elo rating of each system; empty if no unit has a rating. Because `orders` is finite, values
-        have a random error, which the intervals include.
+        Elo rating of each system; empty if no unit has a rating. Intervals hold for new instances and
+        these raters. Because `orders` is finite, values have a random error, which they include.
 
     Raises
     ------
@@ -167,6 +161,11 @@ def elo(
     E = 1 / (1 + 10^((R_B − R_A) / 400)) is computed from the ratings before the game (Ghosh et al.
     2024, eq. 5).
 
+    The interval is that of the mean over orders, so it does not grow because single orders differ.
+    Its variance is the variation between instances of what their games contribute to the final
+    ratings, linearised along the expected path of the ratings, plus the variance over the orders
+    divided by their number.
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -174,7 +173,7 @@ def elo(
     >>> ratings.systems["x"].value, ratings.systems["y"].value
     (1002.0, 998.0)
     """
-    check_resampling(replicates, confidence_level, batch)
+    check_resampling(0, confidence_level, batch)
     check_at_least(orders, 1, name="orders")
     rows = as_counts(counts)
     steps = np.full(len(rows), float(step))
@@ -184,17 +183,10 @@ def elo(
     games = Games.of(np.where(known[:, None], rows, 0), system_a=system_a, system_b=system_b)
     groups = None if clusters is None else as_groups(clusters, length=len(rows), name="clusters")
     simulation = _EloSimulation(games, steps, groups)
-    values = simulation.random_orders(orders, rng, batch).mean(axis=0)
-    n_replicates = replicates if simulation.n_clusters > 1 else 0
-    bootstrap_values = simulation.replicates(n_replicates, rng, batch)
-    ratings = (
-        simulation.rating(system, values, bootstrap_values, confidence_level)
-        if replicates
-        else Estimate(float(values[system]), n=games.involving(system))
-        for system in range(len(games.names))
-    )
+    drawn = simulation.random_orders(orders, rng, batch)
+    ratings = simulation.estimates(drawn, confidence_level)
     systems = dict(zip(games.names, ratings, strict=True))
-    return Elo(systems, bootstrap_values, int(np.count_nonzero(rows.any(axis=1) & ~known)))
+    return Elo(systems, int(np.count_nonzero(rows.any(axis=1) & ~known)))
 
 
 def _of_units(separability: npt.ArrayLike, length: int) -> FloatArray:
@@ -220,76 +212,69 @@ class _EloSimulation:
         order = np.lexsort(columns[::-1])
         self._first, self._second, *outcomes, self._steps, clusters = (c[order] for c in columns)
         self._cumulative_counts = np.cumsum(np.column_stack(outcomes), axis=1)
-        self._members = _members(np.arange(len(units)) if groups is None else clusters)
+        self._clusters = np.unique(clusters, return_inverse=True)[1]
+        if groups is None:
+            self._clusters = np.arange(len(units))
+        self._resampled: Resampled = (
+            "unit" if len(np.unique(self._clusters)) == len(units) else "instance"
+        )
 
-    @property
-    def n_clusters(self) -> int:
-        return len(self._members)
+    def estimates(self, drawn: FloatArray, level: float) -> list[Estimate]:
+        """Return the mean ratings over drawn orders, with their intervals."""
+        if not self._systems:
+            return []
+        of_orders = drawn.var(axis=0) / len(drawn)
+        errors = np.sqrt(self._standard_errors() ** 2 + of_orders)
+        return [
+            self._estimate(system, float(value), float(error), level)
+            for system, (value, error) in enumerate(zip(drawn.mean(axis=0), errors, strict=True))
+        ]
 
-    @property
-    def resampled(self) -> Resampled:
-        return "unit" if self._members.shape[1] <= 1 else "instance"
+    def _standard_errors(self) -> FloatArray:
+        win, not_lost, ratings = self._cumulative_counts.T
+        score = (win + not_lost) / 2 / ratings
+        games = PlayedGames(
+            self._first, self._second, self._steps, score, self._clusters, self._systems
+        )
+        return games.standard_errors(scale=SCALE, base=BASE)
 
-    def rating(
-        self, system: int, values: FloatArray, bootstrap_values: FloatArray, level: float
-    ) -> Estimate:
-        """Return a system's rating, with an interval from the bootstrap."""
-        n = len(bootstrap_values)
-        return bootstrap_estimate(
-            float(values[system]),
-            bootstrap_values[:, system],
-            n=self._games.involving(system),
-            clusters=self.clusters_of(system),
-            resampled=self.resampled,
-            method=f"bootstrap over {self.resampled}s, percentile, {n} replicates",
-            confidence_level=level,
+    def _estimate(self, system: int, value: float, error: float, level: float) -> Estimate:
+        n, clusters = self._games.involving(system), self.clusters_of(system)
+        point = drop_unreliable_interval(Estimate(value, n=n), clusters, self._resampled)
+        if point.reason:
+            return point
+        if not error > 0:
+            return replace(point, reason=NO_SPREAD)
+        method = LINEARISED.format(clusters=clusters, resampled=self._resampled)
+        spread = Spread(error**2, clusters - 1, method, has_raters=False)
+        return spread.widened(
+            replace(point, low=value, high=value, stated_scope=THESE), None, level
         )
 
     def clusters_of(self, system: int) -> int:
         """Count the clusters with a game of this system."""
         plays = (self._first == system) | (self._second == system)
-        # The padding (−1) indexes the False at the end.
-        is_member = np.append(plays, False)[self._members]
-        return int(np.count_nonzero(is_member.any(axis=1)))
+        return len(np.unique(self._clusters[plays]))
 
     def random_orders(self, number: int, rng: np.random.Generator, batch: int | None) -> FloatArray:
         """Return final ratings, shape (``number``, systems), after playing every unit once."""
         games = np.arange(len(self._first), dtype=np.int32)
-        return self._simulate(number, batch, rng, lambda size: np.tile(games, (size, 1)))
-
-    def replicates(self, number: int, rng: np.random.Generator, batch: int | None) -> FloatArray:
-        """Return final ratings, shape (``number``, systems), for clusters drawn with replacement."""
-
-        def draw(size: int) -> npt.NDArray[np.int32]:
-            clusters = rng.integers(0, self.n_clusters, size=(size, self.n_clusters))
-            return self._members[clusters].reshape(size, -1)
-
-        return self._simulate(number, batch, rng, draw)
-
-    def _simulate(
-        self,
-        number: int,
-        batch: int | None,
-        rng: np.random.Generator,
-        draw: Callable[[int], npt.NDArray[np.int32]],
-    ) -> FloatArray:
-        """Return final ratings, shape (``number``, systems), for games from ``draw`` in random order."""
-        size = batch or max(1, min(number, _BATCH_ELEMENTS // max(1, self._members.size)))
+        size = batch or max(1, min(number, _BATCH_ELEMENTS // max(1, len(games))))
         sizes = [min(size, number - start) for start in range(0, number, size)]
-        ratings = [self._play(rng.permuted(draw(n), axis=1), rng) for n in sizes]
+        ratings = [self._play(rng.permuted(np.tile(games, (n, 1)), axis=1), rng) for n in sizes]
         return np.concatenate([np.zeros((0, self._systems)), *ratings])
 
     def _play(self, games: npt.NDArray[np.int32], rng: np.random.Generator) -> FloatArray:
         """Return the final ratings of each simulation, shape (simulations, systems).
 
-        ``games`` contains the games of each simulation in the order of play; −1 is padding.
+        ``games`` contains the games of each simulation in the order of play.
         """
         ratings = np.full((len(games), self._systems), START)
         rows = np.arange(len(games))
         for game in games.T:
             a, b = self._first[game], self._second[game]
             expected = 1 / (1 + BASE ** ((ratings[rows, b] - ratings[rows, a]) / SCALE))
-            gain = self._steps[game] * (self._scores(game, rng) - expected) * (game >= 0)
+            gain = self._steps[game] * (self._scores(game, rng) - expected)
             ratings[rows, a] += gain
             ratings[rows, b] -= gain
         return ratings
@@ -300,14 +285,3 @@ class _EloSimulation:
         u = rng.random(len(game)) * counts[:, -1]
         scores: FloatArray = ((u < counts[:, 0]) + (u < counts[:, 1]).astype(np.float64)) / 2
         return scores
-
-
-def _members(groups: IntArray) -> npt.NDArray[np.int32]:
-    """Return the units of each cluster as a row, padded with −1 to the size of the largest."""
-    order = np.argsort(groups, kind="stable")
-    _, starts, sizes = np.unique(groups[order], return_index=True, return_counts=True)
-    width = int(sizes.max(initial=0))
-    members = np.full((len(sizes), width), -1, dtype=np.int32)
-    row = np.repeat(np.arange(len(sizes)), sizes)
-    members[row, np.arange(len(order)) - starts[row]] = order
-    return members

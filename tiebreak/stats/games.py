@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -58,26 +59,43 @@ class Games:
                 "counts must have three columns (A preferred, tie, B preferred); it has"
                 f" {rows.shape[1]}.",
             )
-        a, b = np.asarray(system_a, dtype=str), np.asarray(system_b, dtype=str)
+        names, a, b = _coded(system_a, system_b)
         check_same_length(counts=rows, system_a=a, system_b=b)
         if (a == b).any():
             unit = int(np.argmax(a == b))
             raise InvalidInput(
                 "same_system",
                 f"system_a and system_b must differ in every unit; in unit {unit}, both are"
-                f" {str(a[unit])!r}.",
+                f" {names[a[unit]]!r}.",
             )
         units = np.flatnonzero(rows.sum(axis=1))
-        names, codes = np.unique(np.concatenate([a[units], b[units]]), return_inverse=True)
+        used, codes = np.unique(np.concatenate([a[units], b[units]]), return_inverse=True)
         code_a, code_b = np.split(codes.astype(np.int64), 2)
         is_swapped = code_a > code_b
         oriented = np.where(is_swapped[:, None], rows[units][:, ::-1], rows[units])
         first, second = np.minimum(code_a, code_b), np.maximum(code_a, code_b)
-        return cls(tuple(names.tolist()), first, second, oriented, units)
+        return cls(tuple(names[code] for code in used), first, second, oriented, units)
 
     def involving(self, system: int) -> int:
         """Count the rated units that compare this system with another one."""
-        return int(np.count_nonzero((self.first == system) | (self.second == system)))
+        return int(self._units_by_system[system])
+
+    @cached_property
+    def _units_by_system(self) -> IntArray:
+        return np.bincount(np.concatenate([self.first, self.second]), minlength=len(self.names))
+
+
+def _coded(
+    system_a: Sequence[str], system_b: Sequence[str]
+) -> tuple[list[str], IntArray, IntArray]:
+    """Return all names in alphabetical order, and the systems of each unit as their indices."""
+    names = sorted({*map(str, system_a), *map(str, system_b)})
+    index = {name: code for code, name in enumerate(names)}
+    a, b = (
+        np.fromiter((index[str(name)] for name in side), np.int64, len(side))
+        for side in (system_a, system_b)
+    )
+    return names, a, b
 
 
 def _check_connected(games: Games) -> None:

@@ -152,7 +152,7 @@ def _newton(outcomes: Outcomes, initial: FloatArray) -> tuple[FloatArray, Mask, 
     tolerance = TOLERANCE * outcomes.n_games.sum(axis=(1, 2))
     while not done.all() and steps < MAX_STEPS:
         left = outcomes[~done]
-        gradient, information = _derivatives(left, parameters[~done])
+        gradient, information = derivatives(left, parameters[~done])
         is_flat = np.abs(gradient).max(axis=1) <= tolerance[~done]
         step = np.linalg.solve(information, gradient[..., None])[..., 0]
         parameters[~done] = _line_search(
@@ -195,7 +195,7 @@ def _log_likelihood(outcomes: Outcomes, parameters: FloatArray) -> FloatArray:
     return likelihood
 
 
-def _derivatives(outcomes: Outcomes, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
+def derivatives(outcomes: Outcomes, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the gradient of the log-likelihood and its negative Hessian, for each sample."""
     d, nu, total = _parts(outcomes, parameters)
     games, tie = outcomes.n_games, nu / total

@@ -1,6 +1,7 @@
 """Ranks of systems, with their uncertainty."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -8,9 +9,13 @@ from scipy.stats import rankdata
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, replicate_estimate
-from tiebreak.stats.results import Estimate, undefined
-from tiebreak.stats.validation import check_resampling
+from tiebreak.stats.joint_intervals import Linearised
+from tiebreak.stats.results import NEW_RATERS, Estimate, NarrowerInterval, undefined
+from tiebreak.stats.validation import FloatArray, check_resampling
 
+DRAWS = 10_000
+BOOTSTRAP = "bootstrap ranks, percentile, {n} replicates"
+JOINT = "ranks of {n} draws from the joint distribution of the scores, percentile"
 NO_SCORE = "This system cannot be ranked because it has no score."
 
 
@@ -65,8 +70,8 @@ def ranks(
     scores : mapping of str to Estimate
         Score of each system; higher is better.
     bootstrap_values : array_like of float, shape (n_replicates, n_systems)
-        Joint bootstrap scores in the order of `scores`, as returned by `bradley_terry` and `elo`. A
-        replicate that contains NaN is undefined.
+        Joint bootstrap scores in the order of `scores`, as returned by `bradley_terry`. A replicate
+        that contains NaN is undefined.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
 
@@ -84,6 +89,7 @@ def ranks(
 
     See Also
     --------
+    joint_ranks : Ranks systems by scores whose errors are known in closed form.
     shared_ranks : Gives systems with overlapping intervals the same rank.
 
     Examples
@@ -93,8 +99,79 @@ def ranks(
     >>> by_system["y"].value, round(by_system["y"].low, 3), by_system["y"].high
     (2.0, 1.075, 2.0)
     """
-    check_resampling(0, confidence_level, None)
     table = np.asarray(bootstrap_values, dtype=np.float64)
+    return _ranks(scores, table, BOOTSTRAP.format(n=len(table)), confidence_level)
+
+
+def joint_ranks(
+    scores: Mapping[str, Estimate],
+    linearised: Linearised,
+    *,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    confidence_level: float = CONFIDENCE_LEVEL,
+) -> dict[str, Estimate]:
+    """Rank systems, with intervals of the ranks from the joint errors of their scores.
+
+    Parameters
+    ----------
+    scores : mapping of str to Estimate
+        Score of each system; higher is better.
+    linearised : Linearised
+        The joint errors, in the order of `scores`, as returned by `bradley_terry`.
+    rng : numpy.random.Generator
+        Random generator for the draws.
+    draws : int, default 10000
+        Number of draws from the joint distribution of the scores; 0 for no intervals.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
+
+    Returns
+    -------
+    dict of str to Estimate
+        Rank of each system as in `ranks`. If all systems have three raters or more, intervals hold for
+        new raters, with those for these raters in ``narrower``.
+
+    See Also
+    --------
+    ranks : Ranks systems by bootstrap scores.
+
+    Examples
+    --------
+    >>> from tiebreak.stats import bradley_terry
+    >>> counts, a, b = [[1, 0, 0]] * 15 + [[0, 0, 1]] * 5, ["x"] * 20, ["y"] * 20
+    >>> fit = bradley_terry(counts, system_a=a, system_b=b)
+    >>> rng = np.random.default_rng(0)
+    >>> by_system = joint_ranks(fit.systems, fit.linearised, rng=rng)
+    >>> by_system["x"].value, by_system["x"].low
+    (1.0, 1.0)
+    """
+
+    def of(*, new_raters: bool) -> dict[str, Estimate]:
+        table = linearised.draws(draws, rng, new_raters=new_raters)[:, : len(scores)]
+        method = JOINT.format(n=draws)
+        return _ranks(scores, table, method, confidence_level)
+
+    of_these = of(new_raters=False)
+    if not linearised.speaks_of_new_raters:
+        return of_these
+    of_new = of(new_raters=True)
+    return {name: _around(of_new[name], inner) for name, inner in of_these.items()}
+
+
+def _around(rank: Estimate, inner: Estimate) -> Estimate:
+    """Return a rank for new raters with its interval for these raters, which is not longer."""
+    if not (rank.has_interval and inner.has_interval):
+        return rank
+    low, high = min(rank.low, inner.low), max(rank.high, inner.high)
+    stays = NarrowerInterval(inner.low, inner.high, inner.scope, inner.method)
+    return replace(rank, low=low, high=high, stated_scope=NEW_RATERS, narrower=(stays,))
+
+
+def _ranks(
+    scores: Mapping[str, Estimate], table: FloatArray, method: str, confidence_level: float
+) -> dict[str, Estimate]:
+    check_resampling(0, confidence_level, None)
     if table.ndim != 2 or table.shape[1] != len(scores):
         raise InvalidInput(
             "wrong_shape",
@@ -105,8 +182,7 @@ def ranks(
     if not len(values) or np.isnan(values).all():
         return {name: undefined(score.reason or NO_SCORE) for name, score in scores.items()}
     point_ranks = rankdata(-values, nan_policy="omit")
-    bootstrap_ranks = rankdata(-table, axis=1, nan_policy="propagate") if len(table) else table
-    method = f"bootstrap ranks, percentile, {len(table)} replicates"
+    drawn_ranks = rankdata(-table, axis=1, nan_policy="propagate") if len(table) else table
     reasons = (s.reason for s in scores.values() if s.is_defined and not s.has_interval)
     reason = next(filter(None, reasons), None)
 
@@ -118,7 +194,7 @@ def ranks(
             return Estimate(rank, n=score.n, reason=reason)
         return replicate_estimate(
             rank,
-            bootstrap_ranks[:, system],
+            drawn_ranks[:, system],
             n=score.n,
             method=method,
             confidence_level=confidence_level,

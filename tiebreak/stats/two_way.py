@@ -9,7 +9,7 @@ from math import exp, log, sqrt
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import t as student_t
+from scipy.special import stdtrit
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
@@ -178,27 +178,12 @@ def two_way_interval(
     check_same_length(contributions=contribution, instances=instance, raters=rater, weights=weight)
     if not narrow.has_interval:
         return narrow
-    spread = _Spread.of(contribution, weight, instance, rater)
-    if spread is None:
-        return narrow
-    scope = spread.scope(narrow.scope)
-    if scope == narrow.scope:
-        return narrow
-    low, high, scale = spread.interval(narrow.value, bounds, confidence_level)
-    stays = NarrowerInterval(narrow.low, narrow.high, narrow.scope, narrow.method)
-    return replace(
-        narrow,
-        low=min(low, narrow.low),
-        high=max(high, narrow.high),
-        standard_error=sqrt(spread.variance),
-        method=spread.method.format(scale=scale),
-        stated_scope=scope,
-        narrower=(stays,) if spread.has_raters else (),
-    )
+    spread = Spread.of(contribution, weight, instance, rater)
+    return narrow if spread is None else spread.widened(narrow, bounds, confidence_level)
 
 
 @dataclass(frozen=True)
-class _Spread:
+class Spread:
     """Variance of a statistic, its degrees of freedom, and how it was computed."""
 
     variance: float
@@ -209,7 +194,7 @@ class _Spread:
     @classmethod
     def of(
         cls, contribution: FloatArray, weight: FloatArray, instance: IntArray, rater: IntArray
-    ) -> "_Spread | None":
+    ) -> "Spread | None":
         """Return the spread, or None if nothing wider than these instances can be said."""
         by_instance, n_instances = _jackknife(contribution, weight, instance)
         if not by_instance > 0 or n_instances <= 1:
@@ -221,10 +206,40 @@ class _Spread:
         by_rater, n_raters = _jackknife(contribution, weight, rater)
         cells = np.unique(instance * (int(rater.max()) + 1) + rater, return_inverse=True)[1]
         by_cell, _ = _jackknife(contribution, weight, cells)
-        variance = by_instance + max(0.0, by_rater - by_cell)
-        parts = by_instance**2 / (n_instances - 1) + by_rater**2 / (n_raters - 1)
         method = TWO_WAY.format(instances=instances, raters=used, scale="{scale}")
+        return cls.of_parts((by_instance, by_rater, by_cell), (n_instances, n_raters), method)
+
+    @classmethod
+    def of_parts(
+        cls, variances: tuple[float, float, float], sizes: tuple[float, float], method: str
+    ) -> "Spread":
+        """Return the spread, given the variances by instance, by rater and by cell.
+
+        ``sizes`` are the effective numbers of instances and of raters.
+        """
+        by_instance, by_rater, by_cell = variances
+        variance = by_instance + max(0.0, by_rater - by_cell)
+        parts = by_instance**2 / (sizes[0] - 1) + by_rater**2 / (sizes[1] - 1)
         return cls(variance, max(1.0, variance**2 / parts), method, has_raters=True)
+
+    def widened(
+        self, narrow: Estimate, bounds: tuple[float, float] | None, confidence_level: float
+    ) -> Estimate:
+        """Return an estimate with the interval of this spread, if that holds for more."""
+        scope = self.scope(narrow.scope)
+        if scope == narrow.scope:
+            return narrow
+        low, high, scale = self.interval(narrow.value, bounds, confidence_level)
+        stays = NarrowerInterval(narrow.low, narrow.high, narrow.scope, narrow.method)
+        return replace(
+            narrow,
+            low=min(low, narrow.low),
+            high=max(high, narrow.high),
+            standard_error=sqrt(self.variance),
+            method=self.method.format(scale=scale),
+            stated_scope=scope,
+            narrower=(stays,) if self.has_raters else (),
+        )
 
     def scope(self, narrow: Scope) -> Scope:
         """Return whom the interval speaks of, given whom the narrower one speaks of."""
@@ -235,7 +250,7 @@ class _Spread:
         self, value: float, bounds: tuple[float, float] | None, confidence_level: float
     ) -> tuple[float, float, str]:
         """Return the interval around a value, and the name of the scale that it was made on."""
-        quantile = float(student_t.ppf((1 + confidence_level) / 2, self.freedom))
+        quantile = float(stdtrit(self.freedom, (1 + confidence_level) / 2))
         half_width = quantile * sqrt(self.variance)
         if bounds is None or not bounds[0] < value < bounds[1]:
             return value - half_width, value + half_width, ""

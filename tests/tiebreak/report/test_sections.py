@@ -12,10 +12,12 @@ from tiebreak.cli import main
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
 from tiebreak.report.build import build_section
+from tiebreak.report.controlled import UNKNOWN
 from tiebreak.report.criterion import read_criteria
 from tiebreak.report.fatigue import agreement_with_others, item_numbers
 from tiebreak.report.model import CriterionSection
 from tiebreak.report.on_request import ON_REQUEST
+from tiebreak.stats import controlled_win_rates
 
 PAIRS = (("a", "b"), ("b", "c"), ("a", "c"))
 
@@ -35,6 +37,9 @@ def three_systems(rng: np.random.Generator, rates=(0.3, 0.3, 0.7), instances=40)
             "system_b": b,
             "rater": f"r{rater}",
             "label": 1 if rng.random() < rate else -1,
+            "side_a": ("left", "right")[(instance + rater) % 2],
+            "chars_a": 50 + 37 * (instance + number) % 90,
+            "chars_b": 50 + 53 * (instance + number) % 70,
             "hit_position": instance + 1,
             "position": number,
             "duration_ms": round(1e6 * 0.99 ** (3 * instance + number)),
@@ -115,6 +120,87 @@ def test_after_a_draw_robustness_removes_from_the_weighted_ranking():
     # Of two systems, the order is who is first.
     assert section.robustness.top_by_win_rate.removals == fewest
     assert fewest != abs(sum(sign for _, sign in signed)) + 1
+
+
+def test_controlled_rates_hold_length_and_position_of_the_file_equal(section):
+    """What the section passes on is put together here from the rows."""
+    rows = three_systems(np.random.default_rng(0))
+    a, b = (np.array([row[f"chars_{side}"] for row in rows], float) for side in "ab")
+    fit = controlled_win_rates(
+        [row["label"] < 0 for row in rows],
+        system_a=[row["system_a"] for row in rows],
+        system_b=[row["system_b"] for row in rows],
+        covariates={
+            "length": (a - b) / (a + b),
+            "position": [1 if row["side_a"] == "left" else -1 for row in rows],
+        },
+        clusters=[row["instance"] for row in rows],
+        raters=[row["rater"] for row in rows],
+    )
+    controlled = section.controlled_win_rate
+    for name, rate in fit.controlled.items():
+        assert controlled.controlled[name].value == pytest.approx(rate.value, abs=1e-9)
+        assert controlled.controlled[name].low == pytest.approx(rate.low, abs=1e-9)
+        assert controlled.win_rate[name].value == pytest.approx(
+            section.systems.win_rate[name].value
+        )
+    assert controlled.effects["length"].value == pytest.approx(
+        fit.effects["length"].value, abs=1e-9
+    )
+    assert controlled.effects["position"].scope.raters == "new"
+    missing = UNKNOWN.format(name="Markdown", missing=480, ratings=480)
+    assert controlled.effects["Markdown"].reason == missing
+
+
+def test_markdown_is_counted_in_texts_and_turned_with_the_systems():
+    rows = three_systems(np.random.default_rng(2))
+    for k, row in enumerate(rows):
+        row |= {"text_a": "# x\n- y\n- **z**" if k % 3 else "x", "text_b": "1. x" if k % 2 else "y"}
+        del row["chars_a"], row["chars_b"]
+    fit = of(rows, sections=["controlled_win_rate"]).controlled_win_rate
+    turned = [
+        {
+            **row,
+            "label": -row["label"],
+            "side_a": "right" if row["side_a"] == "left" else "left",
+            **{f"{column}_a": row[f"{column}_b"] for column in ("system", "text")},
+            **{f"{column}_b": row[f"{column}_a"] for column in ("system", "text")},
+        }
+        for row in rows
+    ]
+    again = of(turned, sections=["controlled_win_rate"]).controlled_win_rate
+    for name in ("Markdown", "position"):
+        assert fit.effects[name].value == pytest.approx(again.effects[name].value, abs=1e-9)
+        assert fit.effects[name].has_interval
+
+
+def test_without_lengths_sides_and_texts_nothing_is_held_equal():
+    rows = preferences([[1, -1, 1]] * 12)
+    for row in rows:
+        row.pop("side_a", None)
+    problems = of(rows, sections=["controlled_win_rate"]).problems
+    assert "length" in problems["controlled_win_rate"]
+
+
+def test_after_a_draw_controlled_rates_and_ties_are_weighted():
+    rows = drawn_study("proportional", seed=0)
+    for k, row in enumerate(rows):
+        row["side_a"] = "left" if k % 2 else "right"
+    section = of(rows, sections=["controlled_win_rate", "davidson"])
+    rate = section.controlled_win_rate.win_rate["first"]
+    plain = section.systems.win_rate["first"]
+    assert rate.value == pytest.approx(plain.value)
+    assert rate.scope == plain.scope
+    assert section.davidson.systems["first"].scope.instances == plain.scope.instances
+
+
+def test_equal_systems_tie_as_often_as_the_model_says():
+    rows = preferences([[1, -1, 0, 0]] * 10 + [[1, -1, 1, -1]] * 10)
+    section = of(rows, sections=["davidson"])
+    assert section.davidson.tie.value == pytest.approx(0.25, abs=1e-6)
+    assert section.davidson.tie.low < 0.25 < section.davidson.tie.high
+    values = [one.value for one in section.davidson.systems.values()]
+    assert values == pytest.approx([0, 0], abs=1e-9)
 
 
 def test_win_or_tie_counts_ties_as_wins():

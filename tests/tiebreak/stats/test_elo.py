@@ -63,10 +63,8 @@ def test_both_ratings_move_by_the_same_amount():
     a = rng.integers(0, 4, 30)
     b = (a + rng.integers(1, 4, 30)) % 4
     a[:4], b[:4] = range(4), [1, 2, 3, 0]
-    ratings = elo(
-        counts, system_a=a.astype(str), system_b=b.astype(str), rng=generator_for(0), replicates=50
-    )
-    assert ratings.bootstrap_values.sum(axis=1) == pytest.approx(4000)
+    ratings = elo(counts, system_a=a.astype(str), system_b=b.astype(str), rng=generator_for(0))
+    assert sum(one.value for one in ratings.systems.values()) == pytest.approx(4000)
 
 
 def test_separable_instances_move_ratings_more():
@@ -88,12 +86,11 @@ def test_digits_do_not_depend_on_the_order_of_the_rows(clusters):
     counts = rng.multinomial(3, [0.5, 0.2, 0.3], size=40)
     delta = rng.random(40)
     order = rng.permutation(40)
-    ratings = of_two(counts, separability=delta, clusters=clusters, replicates=30)
+    ratings = of_two(counts, separability=delta, clusters=clusters)
     again = of_two(
         counts[order],
         separability=delta[order],
         clusters=None if clusters is None else clusters[order],
-        replicates=30,
     )
     assert again.systems == ratings.systems
 
@@ -107,18 +104,80 @@ def test_instances_are_drawn_whole():
     assert shared.standard_error > 1.5 * alone.standard_error
 
 
-def test_clusters_of_different_sizes_are_played_whole():
-    counts = [[1, 0, 0]] * 3 + [[0, 0, 1]]
-    ratings = of_two(counts, clusters=["p", "p", "p", "q"], replicates=400)
-    kinds = np.unique(ratings.bootstrap_values[:, 0].round(6))
-    all_wins, all_losses = played([1] * 6)[0], played([0] * 2)[0]
-    assert kinds.max() == pytest.approx(all_wins, abs=1e-6)
-    assert kinds.min() == pytest.approx(all_losses, abs=1e-6)
+def crowd(rng, *, instances, per_instance=1, separable=False):
+    """Return units of three systems by instance, whose instances differ in how they see systems."""
+    theta = np.array([0.5, 0.0, -0.5])
+    first = rng.integers(0, 3, instances * per_instance)
+    second = (first + rng.integers(1, 3, len(first))) % 3
+    instance = np.repeat(np.arange(instances), per_instance)
+    seen = theta + rng.normal(0, 0.5, (instances, 3))[instance]
+    rows = np.arange(len(first))
+    better = 1 / (1 + np.exp(seen[rows, second] - seen[rows, first]))
+    counts = rng.multinomial(
+        3, np.column_stack([0.8 * better, 0 * better + 0.2, 0.8 - 0.8 * better])
+    )
+    delta = instance % 10 / 10 if separable else None
+    names = np.array(["x", "y", "z"])
+    return {
+        "counts": counts,
+        "system_a": names[first],
+        "system_b": names[second],
+        "clusters": instance,
+        "separability": delta,
+    }
+
+
+def ratings_of(made, **options):
+    return list(elo(**made, **options).systems.values())
+
+
+@pytest.mark.parametrize("separable", [False, True])
+def test_errors_are_those_of_means_over_orders_of_resampled_instances(separable):
+    made, drawn = (
+        crowd(np.random.default_rng(3), instances=60, per_instance=2, separable=separable),
+        [],
+    )
+    rng, rows = np.random.default_rng(4), np.arange(120).reshape(60, 2)
+    for _ in range(150):
+        some = rows[rng.integers(0, 60, 60)].ravel()
+        again = {name: None if x is None else x[some] for name, x in made.items()}
+        again["clusters"] = np.arange(60).repeat(2)
+        drawn.append([one.value for one in ratings_of(again, rng=rng, orders=100)])
+    errors = [one.standard_error for one in ratings_of(made, rng=rng, orders=1_000)]
+    assert errors == pytest.approx(np.std(drawn, axis=0), rel=0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("instances", "per_instance", "separable"),
+    [(30, 1, False), (400, 1, False), (100, 3, True)],
+)
+def test_intervals_cover_the_mean_over_orders(instances, per_instance, separable):
+    """The truth is the mean over many studies of the same size, which are independent of those."""
+    rng, held, widths = np.random.default_rng(5), [], []
+    options = {"instances": instances, "per_instance": per_instance, "separable": separable}
+    studies = [ratings_of(crowd(rng, **options), rng=rng, orders=50) for _ in range(300)]
+    values = np.array([[one.value for one in study] for study in studies])
+    truth = values.mean(axis=0)
+    for study in studies:
+        held.append([one.low <= true <= one.high for one, true in zip(study, truth, strict=True)])
+        widths.append([one.standard_error for one in study])
+    assert 0.92 <= np.mean(held) <= 0.98
+    assert np.mean(widths, axis=0) == pytest.approx(values.std(axis=0), rel=0.12)
+
+
+def test_many_orders_do_not_widen_and_few_orders_do():
+    made = crowd(np.random.default_rng(6), instances=300)
+    few, many, more = (
+        ratings_of(made, rng=generator_for(1), orders=orders)[0].standard_error
+        for orders in (5, 500, 5_000)
+    )
+    assert many == pytest.approx(more, rel=0.02)
+    assert few > 1.05 * many
 
 
 def test_one_unit_has_no_interval():
     assert of_two([[1, 0, 0]]).systems["x"].reason == too_few_clusters(1, "unit")
-    assert of_two([[1, 0, 0], [0, 0, 1]], replicates=0).systems["x"].reason is None
 
 
 def test_nothing_rated():

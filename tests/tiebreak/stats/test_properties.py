@@ -59,7 +59,7 @@ def _bradley_terry(counts, a, b, *, ties="half"):
 
 def _elo(counts, a, b):
     rng = generator_for(0)
-    return elo(counts, system_a=a, system_b=b, rng=rng, orders=50, replicates=0).systems
+    return elo(counts, system_a=a, system_b=b, rng=rng, orders=50).systems
 
 
 OF_SYSTEMS = {
