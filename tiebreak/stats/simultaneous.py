@@ -12,6 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csc_array
 from scipy.stats import t as student_t
 
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, generator_for
@@ -184,15 +185,16 @@ def rank_sets(
 
 @dataclass(frozen=True, eq=False)
 class _Joint:
-    """Means or differences, shape (m,), and the changes of groups, shape (groups, m).
+    """Means or differences of means, shape (m,).
 
-    `n_instances` and `n_raters` are effective numbers, shape (m,).
+    `covariances` are the jackknife covariances of the means by instance, rater and cell, and
+    `contrasts`, shape (means, m), the differences. `n_instances` and `n_raters` are effective numbers,
+    shape (m,).
     """
 
     value: FloatArray
-    by_instance: FloatArray
-    by_rater: FloatArray
-    by_cell: FloatArray
+    covariances: tuple[FloatArray, FloatArray, FloatArray]
+    contrasts: FloatArray
     n_instances: FloatArray
     n_raters: FloatArray
 
@@ -200,51 +202,48 @@ class _Joint:
     def of(cls, means: Sequence[RatedMean]) -> "_Joint":
         samples = [_Sample.of(mean) for mean in means]
         value = np.array([sample.mean for sample in samples])
-        by_instance, n_instances = _changes(samples, lambda sample: sample.instance)
-        if any(sample.n_raters < MIN_RATERS for sample in samples):
-            nothing = np.zeros((0, len(samples)))
-            many = np.full(len(samples), np.inf)
-            return cls(value, by_instance, nothing, nothing, n_instances, many)
-        raters = 1 + max(int(sample.rater.max()) for sample in samples)
-        by_rater, n_raters = _changes(samples, lambda sample: sample.rater)
-        by_cell, _ = _changes(samples, lambda sample: sample.instance * raters + sample.rater)
-        return cls(value, by_instance, by_rater, by_cell, n_instances, n_raters)
+        by_instance, n_instances = _covariance(samples, lambda sample: sample.instance)
+        by_rater = by_cell = np.zeros_like(by_instance)
+        n_raters = np.full(len(samples), np.inf)
+        if all(sample.n_raters >= MIN_RATERS for sample in samples):
+            raters = 1 + max(int(sample.rater.max()) for sample in samples)
+            by_rater, n_raters = _covariance(samples, lambda sample: sample.rater)
+            by_cell, _ = _covariance(samples, lambda one: one.instance * raters + one.rater)
+        parts = (by_instance, by_rater, by_cell)
+        return cls(value, parts, np.eye(len(samples)), n_instances, n_raters)
 
     def combined(self, contrasts: FloatArray) -> "_Joint":
-        """Return linear combinations, shape (m, combinations)."""
+        """Return differences of the means, shape (means, differences)."""
         fewest = [
             np.where(contrasts != 0, n[:, None], np.inf).min(axis=0)
             for n in (self.n_instances, self.n_raters)
         ]
-        changes = (self.by_instance, self.by_rater, self.by_cell)
-        return _Joint(self.value @ contrasts, *(part @ contrasts for part in changes), *fewest)
+        return _Joint(self.value @ contrasts, self.covariances, contrasts, *fewest)
 
     @cached_property
     def variance(self) -> FloatArray:
-        instance, rater, cell = self._parts
+        instance, rater, cell = self._variances
         return np.asarray(instance + np.maximum(0, rater - cell))
 
     @cached_property
     def freedom(self) -> FloatArray:
         """Satterthwaite's degrees of freedom, at least 1."""
-        instance, rater, _ = self._parts
+        instance, rater, _ = self._variances
         with np.errstate(divide="ignore", invalid="ignore"):
             parts = instance**2 / (self.n_instances - 1) + rater**2 / (self.n_raters - 1)
             freedom = self.variance**2 / parts
         return np.maximum(1.0, np.where(np.isfinite(freedom), freedom, 1.0))
 
-    @property
-    def _parts(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        instance, rater, cell = (
-            (part**2).sum(axis=0) for part in (self.by_instance, self.by_rater, self.by_cell)
-        )
-        return instance, rater, cell
+    @cached_property
+    def _variances(self) -> list[FloatArray]:
+        return [((part @ self.contrasts) * self.contrasts).sum(axis=0) for part in self.covariances]
 
     @property
     def correlation(self) -> FloatArray:
         """Correlations, from the covariance without its negative eigenvalues."""
-        covariance = self.by_instance.T @ self.by_instance + self.by_rater.T @ self.by_rater
-        values, vectors = np.linalg.eigh(covariance - self.by_cell.T @ self.by_cell)
+        instance, rater, cell = self.covariances
+        covariance = self.contrasts.T @ (instance + rater - cell) @ self.contrasts
+        values, vectors = np.linalg.eigh(covariance)
         projected = (vectors * np.maximum(values, 0)) @ vectors.T
         scale = np.sqrt(np.maximum(np.diag(projected), np.finfo(float).tiny))
         correlation = np.clip(projected / np.outer(scale, scale), -1, 1)
@@ -276,27 +275,40 @@ class _Sample:
         """Number of raters; 0 if one is unknown."""
         return 0 if (self.rater < 0).any() else len(np.unique(self.rater))
 
+    def changes(self, group_of: IntArray) -> "_Changes":
+        group, code = np.unique(group_of, return_inverse=True)
+        weights = np.bincount(code, self.weight, len(group))
+        sums = np.bincount(code, self.weight * (self.value - self.mean), len(group))
+        rest = self.weight.sum() - weights
+        n = int((weights > 0).sum())
+        change = np.divide(sums, rest, out=np.zeros(len(group)), where=rest > 0)
+        scale = np.sqrt((n - 1) / n) if n else 0.0
+        return _Changes(group, scale * change, effective_size(weights[weights > 0]))
 
-def _changes(
+
+@dataclass(frozen=True, eq=False)
+class _Changes:
+    """What leaving each group out does to a mean; the squares add up to its variance."""
+
+    group: IntArray
+    change: FloatArray
+    n_effective: float
+
+
+def _covariance(
     samples: Sequence[_Sample], group_of: Callable[[_Sample], IntArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the changes of each group and mean, and the effective number of groups of each mean.
+    """Return the delete-one-group covariance of the means, and the effective numbers of groups.
 
-    Changes are scaled so that their sum of squares is the delete-one-group variance.
+    The changes are sparse, because a rating concerns two of many systems.
     """
-    groups = [group_of(sample) for sample in samples]
-    codes = np.unique(np.concatenate(groups))
-    changes, numbers = np.zeros((len(codes), len(samples))), np.zeros(len(samples))
-    for column, (sample, group) in enumerate(zip(samples, groups, strict=True)):
-        code = np.searchsorted(codes, group)
-        weights = np.bincount(code, sample.weight, len(codes))
-        sums = np.bincount(code, sample.weight * (sample.value - sample.mean), len(codes))
-        rest = sample.weight.sum() - weights
-        n = int((weights > 0).sum())
-        numbers[column] = effective_size(weights[weights > 0])
-        scale = np.sqrt((n - 1) / n) if n else 0.0
-        changes[:, column] = scale * np.divide(sums, rest, out=np.zeros(len(codes)), where=rest > 0)
-    return changes, numbers
+    codes = np.unique(np.concatenate([group_of(sample) for sample in samples]))
+    columns = [sample.changes(np.searchsorted(codes, group_of(sample))) for sample in samples]
+    rows = np.concatenate([column.group for column in columns])
+    column_of = np.repeat(np.arange(len(columns)), [len(column.group) for column in columns])
+    data = np.concatenate([column.change for column in columns])
+    changes = csc_array((data, (rows, column_of)), shape=(len(codes), len(columns)))
+    return (changes.T @ changes).toarray(), np.array([column.n_effective for column in columns])
 
 
 def _level(joint: _Joint, confidence_level: float) -> float:
