@@ -105,8 +105,8 @@ def joint_confidence_level(
 
     Notes
     -----
-    The level is that at which max |Z| is exceeded, where Z is normal with the correlations of the means
-    (max-t). The covariance is instances + raters − cells of both (Cameron, Gelbach and Miller 2011, eq.
+    The level is that at which the largest of all abs(Z) is exceeded, where Z is normal with the
+    correlations of the means (max-t). The covariance is instances + raters − cells of both (Cameron, Gelbach and Miller 2011, eq.
     2.11), projected to positive semidefinite. Few raters overstate correlations, so they are multiplied
     by ν / (ν + m), with m means and ν the fewest degrees of freedom of any. Each interval keeps the t
     quantile of its own degrees of freedom; the common denominators of a multivariate t would only make
