@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Page, Response
+from playwright.sync_api import ConsoleMessage, Page, Response, expect
 
 ARGUMENTS = [
     "--headless",
@@ -19,6 +19,9 @@ ARGUMENTS = [
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ]
+
+# As long as a busy machine may need. How fast pages are is measured by benchmarks.
+expect.set_options(timeout=20_000)
 
 
 def chromium() -> str | None:
@@ -43,7 +46,7 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
 def chromium_page(page: Page) -> Iterator[Page]:
     """A page that fails its test on a policy violation, a script error or a missing static file."""
     complaints: list[str] = []
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(30_000)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on(
         "console", lambda line: complaints.append(_complaint(line)) if _is_fault(line) else None

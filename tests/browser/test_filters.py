@@ -59,12 +59,12 @@ def test_a_part_updates_while_it_is_looked_at(live_server, chromium_page: Page, 
     page.goto(f"{live_server.url}/studies/{study.pk}/?{chosen.address}")
     expect(page.get_by_text("The statistics are being computed")).to_be_visible()
     refresh_report(study=study, chosen=chosen)
-    expect(page.locator(".n-used")).to_have_text(numbers(1), timeout=2000)
+    expect(page.locator(".n-used")).to_have_text(numbers(1))
     rate(study, "bob")
-    expect(page.locator("[data-stale]")).to_be_visible(timeout=2000)
+    expect(page.locator("[data-stale]")).to_be_visible()
     refresh_report(study=study)
     refresh_report(study=study, chosen=chosen)
-    expect(page.locator(".n-used")).to_have_text(numbers(2), timeout=2000)
+    expect(page.locator(".n-used")).to_have_text(numbers(2))
     expect(page.locator(".of-part")).to_be_visible()
     check_ids(page)
 
@@ -78,7 +78,7 @@ def test_a_list_of_items_appears_when_its_part_is_computed(
     page.goto(f"{live_server.url}/studies/{study.pk}/results/items/?category=news")
     expect(page.get_by_text("The statistics are being computed")).to_be_visible()
     refresh_report(study=study, chosen=Filter(category="news"))
-    expect(page.locator(".comparison")).to_have_count(4, timeout=2000)
+    expect(page.locator(".comparison")).to_have_count(4)
 
 
 @pytest.mark.parametrize("width", [1440, 360])

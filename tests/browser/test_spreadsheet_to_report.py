@@ -214,10 +214,10 @@ def collect(ruth: Researcher, browser: Browser, prolific: FakeProlific, there: s
     for n, person in enumerate(("ann", "bob", "cid"), start=1):
         submission = prolific.reserve(there, person)
         code = rate(browser, ruth.url, prolific.start(submission))
-        expect(page.locator(".counted")).to_have_text(str(n * ITEMS), timeout=2000)
+        expect(page.locator(".counted")).to_have_text(str(n * ITEMS))
         assert prolific.complete(submission, code) == "AWAITING REVIEW"
-    expect(page.locator("#progress-heading")).to_have_text(numbers(9, 9), timeout=2000)
-    expect(page.locator(".n-used")).to_have_text(numbers(9), timeout=2000)
+    expect(page.locator("#progress-heading")).to_have_text(numbers(9, 9))
+    expect(page.locator(".n-used")).to_have_text(numbers(9))
     page.reload()
     expect(page.locator("[data-need=all_completed]")).to_be_visible()
     ruth.look("18-overview")

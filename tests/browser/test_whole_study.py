@@ -125,7 +125,7 @@ def test_a_study_from_the_admin_to_the_export(
 
     researcher.goto(f"{url}/studies/{study.pk}/")
     expect(researcher.locator("#progress-heading")).to_have_text(numbers(9, 9))
-    expect(researcher.locator(".n-used")).to_have_text(numbers(18), timeout=20_000)
+    expect(researcher.locator(".n-used")).to_have_text(numbers(18))
     shown = researcher.request.get(f"{url}/studies/{study.pk}/report.json").json()
 
     out, report = tmp_path / "export", tmp_path / "report.json"
