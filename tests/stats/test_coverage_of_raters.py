@@ -69,9 +69,8 @@ def test_the_interval_for_these_raters_does_not_cover_where_six_raters_differ():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("draw", ["proportional", "top"])
-def test_unweighted_agreement_does_not_cover_the_dataset_after_a_draw(draw):
-    design, held = Design(40, 0.1, 200, draw=draw), []
+def test_unweighted_agreement_does_not_cover_the_dataset_after_a_draw():
+    design, held = Design(40, 0.1, 200, draw="top"), []
     for number in range(60):
         rng = np.random.default_rng(number)
         ratings = study(design, rng)
