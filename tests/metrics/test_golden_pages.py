@@ -67,7 +67,7 @@ def pages(tmp_path, admin_client, monkeypatch):
     """Import a published study; its values need no long bootstrap."""
     monkeypatch.setattr(services, "build_report", partial(build_report, replicates=20))
 
-    def imported(reader: str, *parts: str, criterion: str = "preference", score: str = "") -> Pages:
+    def imported(reader: str, *parts: str, score: str = "") -> Pages:
         path, bundle = GOLDEN.joinpath(*parts), tmp_path / "bundle"
         call_command("convert", reader, str(path), "--out", str(bundle), verbosity=0)
         study = import_study(path=bundle).study
@@ -76,7 +76,7 @@ def pages(tmp_path, admin_client, monkeypatch):
             study.refresh_from_db()
             score_separability(study=study)
         refresh_report(study=study)
-        return Pages(admin_client, study, criterion)
+        return Pages(admin_client, study)
 
     return imported
 
@@ -208,10 +208,15 @@ def test_pandalms_machine_rater(pages):
     assert digits(row["value"]) == alpha
 
 
-@pytest.mark.parametrize("criterion", ["coherence", "relevance"])
-def test_summeval_experts(criterion, pages):
+def test_summeval_experts(pages):
     path = ("summeval", "experts_coherence_relevance.jsonl")
-    study, dataset = pages("summeval", *path, criterion=criterion), f"SummEval-expert-{criterion}"
+    study = pages("summeval", *path)
+    for criterion in ("coherence", "relevance"):
+        study.criterion = criterion
+        check_agreement(study, f"SummEval-expert-{criterion}")
+
+
+def check_agreement(study: Pages, dataset: str) -> None:
     alpha = golden()[dataset, "kalpha_ordinal_HH", "All"]
     check(leading(study.overview(), "Agreement"), float(alpha))
     page, rows = study.results("agreement"), study.data("agreement")

@@ -84,6 +84,7 @@ def test_a_winner_among_the_most_separable_is_claimed_for_the_selected_instances
     assert heading.endswith(ON_SELECTED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", ["top", "proportional", "strata"])
 def test_with_a_control_sample_the_weighted_rate_is_that_of_the_dataset(design):
     held = 0
