@@ -262,7 +262,6 @@ BY_STATISTIC = {
 # How the estimate's `method` begins, if it has an interval or is a tuned estimate.
 BY_METHOD = {
     "bootstrap": BOOTSTRAP,
-    "jackknife over": TWO_WAY,
     "Wilson score interval": WILSON,
     "z, power-tuned": POWER_TUNED,
 }
@@ -275,17 +274,14 @@ def references_of(report: Report, *others: Reference) -> list[Reference]:
     """Return the publications of the methods whose results a document shows, and ``others``."""
     shown = [pair for section in report.criteria.values() for pair in _shown(section)]
     of_statistics = [reference for reference, e in shown if reference and e.is_defined]
-    of_intervals = [
-        reference
-        for _, e in shown
-        for method, reference in BY_METHOD.items()
-        if e.has_interval and e.method.startswith(method)
-    ]
+    of_intervals = [r for _, e in shown if e.has_interval for r in _of_interval(e)]
     return list(dict.fromkeys([*of_statistics, *others, *of_intervals]))
 
 
-def has_bootstrap_intervals(report: Report) -> bool:
-    return BOOTSTRAP in references_of(report)
+def _of_interval(estimate: Estimate) -> Iterator[Reference]:
+    if estimate.scope.raters == "new":
+        yield TWO_WAY
+    yield from (r for method, r in BY_METHOD.items() if estimate.method.startswith(method))
 
 
 def _shown(section: CriterionSection) -> Iterator[Shown]:

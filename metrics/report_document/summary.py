@@ -11,7 +11,7 @@ from metrics.findings import (
 )
 from metrics.messages import WATCHED_SCOPE
 from metrics.report_document.content import Paragraph
-from metrics.report_document.references import has_bootstrap_intervals
+from metrics.report_document.references import BOOTSTRAP, TWO_WAY, references_of
 from metrics.watching import unreached
 from metrics.words import counts_of, counts_sentence, in_digits
 from recruitment.launch.check import counted
@@ -81,12 +81,21 @@ def _agreement(about: CriterionSection) -> Iterator[str]:
 def _methods(study: Study, report: Report) -> str:
     systems = [system.name for system in study.ordered_systems()]
     text = f"We compared {counted(len(systems), 'system')} ({', '.join(systems)})."
-    if has_bootstrap_intervals(report):
-        text += (
-            f" Intervals are 95% intervals from up to {report.replicates:,} bootstrap replicates"
-            f"{_resampled(report)}."
-        )
+    text += "".join(_intervals(report))
     return f"{text} Statistics were computed with Tiebreak {tiebreak.__version__}."
+
+
+def _intervals(report: Report) -> Iterator[str]:
+    used = references_of(report)
+    if TWO_WAY in used:
+        yield (
+            " Intervals are 95% intervals that allow for other instances and, where three annotators or"
+            " more rated, for other annotators."
+        )
+    if BOOTSTRAP in used:
+        kind = "Other intervals" if TWO_WAY in used else "Intervals"
+        replicates = f"{report.replicates:,} bootstrap replicates"
+        yield f" {kind} are 95% intervals from up to {replicates}{_resampled(report)}."
 
 
 def _resampled(report: Report) -> str:

@@ -21,6 +21,10 @@ from tiebreak.stats.validation import (
 )
 
 NO_REPEATS = "No gain can be computed because fewer than two items have two ratings."
+NO_DIFFERENCE = (
+    "There is no interval because the gain is the same without any one item, so the interval would have"
+    " no width."
+)
 NO_SPREAD = "No gain can be computed because the ratings of the pilot do not vary."
 
 
@@ -217,6 +221,8 @@ def _with_jackknife(value: float, left_out: FloatArray, confidence_level: float)
     n = len(left_out)
     logs = np.log(left_out[np.isfinite(left_out) & (left_out > 0)])
     error = float(np.sqrt((n - 1) / n * np.sum((logs - logs.mean()) ** 2)))
+    if not error > 0:
+        return Estimate(value, n=n, reason=NO_DIFFERENCE)
     half_width = float(student_t.ppf((1 + confidence_level) / 2, n - 1)) * error
     estimate = Estimate(
         value,

@@ -341,10 +341,13 @@ def keys_of(report: Report) -> set[str]:
 
 def test_only_methods_of_numbers_in_the_report_are_cited():
     few = of_votes([[-1, 1], [-1, 0]])
-    enough = of_votes([[-1, 1, 0], [-1, -1, 0]] * 6)
+    enough, of_two = (
+        of_votes(votes * 6) for votes in ([[-1, 1, 0], [-1, -1, 0]], [[-1, 1], [-1, 0]])
+    )
     intervals = {"wilson1927", "efron1993", "cameron2011"}
     assert not {*intervals, "cohen1960", "sarndal1992"} & keys_of(few)
-    assert {"efron1993", "cameron2011"} <= keys_of(enough)
+    assert "cameron2011" in keys_of(enough)
+    assert "efron1993" in keys_of(of_two)
     assert "angelopoulos2023b" not in keys_of(enough)  # nothing is tuned without a machine
     # Each rating prefers the text shown first, so nothing but Wilson's interval can be computed.
     assert "wilson1927" in keys_of(of_votes([[-1]] * 24))

@@ -68,7 +68,7 @@ def test_intervals_that_hold_at_once_are_wider_and_have_the_same_value():
 def test_they_are_never_wider_than_bonferronis(monkeypatch):
     made = rows(["a", "b", "c", "d"])
     together = sections(made)["preference"].systems.simultaneous
-    for module in ("tiebreak.stats.simultaneous", "tiebreak.report.systems"):
+    for module in ("tiebreak.stats.simultaneous", "tiebreak.report.simultaneous"):
         monkeypatch.setattr(f"{module}.MAX_COMPARISONS", 1)
     by_bonferroni = sections(made)["preference"].systems.simultaneous
     narrower = 0

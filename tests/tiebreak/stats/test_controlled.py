@@ -128,9 +128,9 @@ def test_covariates_that_are_not_identified_are_left_out_and_named():
     made = study(np.random.default_rng(6))
     better = np.where(made["system_a"] == "ada", 1.0, 0.0)  # ada is always system A
     all_zero = np.zeros(720)
-    covariates = made["covariates"] | {"of ada": better, "nothing": all_zero}
+    covariates = made["covariates"] | {"is_ada": better, "nothing": all_zero}
     fit = controlled_win_rates(**made | {"covariates": covariates})
-    assert fit.effects["of ada"].reason == EXPLAINED.format(name="of ada")
+    assert fit.effects["is_ada"].reason == EXPLAINED.format(name="is_ada")
     assert fit.effects["nothing"].reason == CONSTANT.format(name="nothing")
     alone = controlled_win_rates(**made)
     assert numbers(fit.controlled) == pytest.approx(numbers(alone.controlled))
