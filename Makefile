@@ -6,7 +6,7 @@ ENCODERS := .venv-encoders
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-encoders test-wheel test-interface check bench-stats bench-replays bench-separability bench-sampling bench-serving bench-jobs bench-export bench-import bench-pages docs pictures schema lock clean
+.PHONY: help demo test test-all coverage test-encoders test-wheel test-interface check bench-stats bench-replays bench-separability bench-sampling bench-serving bench-jobs bench-export bench-import bench-pages docs pictures schema lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -20,6 +20,9 @@ test: $(VENV)/dev.installed  ## Unit, database and architecture tests, on SQLite
 test-all: $(VENV)/dev.installed  ## Every test: browser, Redis, PostgreSQL, simulations, encoders, wheel
 	@$(BIN)/python -m tests.run --all
 	@$(MAKE) --no-print-directory test-interface test-encoders test-wheel
+
+coverage: $(VENV)/dev.installed  ## How much of each package the quick tests run
+	@$(BIN)/python -m tests.run --coverage
 
 # An environment of its own, so that the other tests go on running without torch.
 test-encoders:  ## Text similarities with real weights on the CPU, beside the packages they follow
