@@ -22,9 +22,12 @@ from tiebreak.formats.readers.converted import Converted
 from tiebreak.similarity import align, similarity
 from tiebreak.stats import (
     Estimate,
+    active_design,
+    bounded_densities,
     cross_fitted_slopes,
     floored_weights,
     hajek_estimate,
+    pooled_doubts,
     select,
     separability,
 )
@@ -38,6 +41,7 @@ REPLICATES, SEED = 300, 0
 FLOOR = 0.5
 PILOT_SHARE, PILOT_RATINGS = 0.2, 2
 REPEATED_SHARE = 0.15
+ACTIVE_PILOT_SHARE = 1 / 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +63,16 @@ class Population:
     def max_ratings(self) -> int:
         return int(self.values.shape[1])
 
-    def uncertainty(self) -> Numbers:
-        """Return 1 where the machines' mean label is a tie, and 0 where all agree on a winner."""
-        return np.asarray(1 - np.abs(2 * self.judges.mean(axis=1) - 1))
+    def by_separability(self) -> Numbers:
+        return floored_weights(self.delta, floor=FLOOR)
+
+    def by_doubt(self) -> Numbers:
+        """Return most where the machines' mean label is a tie, and least where all agree."""
+        return floored_weights(1 - np.abs(2 * self.judges.mean(axis=1) - 1), floor=FLOOR)
+
+    def by_bounded_doubt(self) -> Numbers:
+        """Return weights by the same doubts, none below 0.9 times that of a uniform draw."""
+        return bounded_densities(pooled_doubts(self.judges))
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,15 +134,14 @@ def _separabilities(study: Converted, rows: Sequence[dict[str, object]]) -> list
 
 
 def drawn(
-    study: Population, rng: np.random.Generator, ratings: Counts, scores: Numbers | None = None
+    study: Population, rng: np.random.Generator, ratings: Counts, weights: Numbers | None = None
 ) -> Sample:
-    """Draw as many items as `ratings` has entries, uniformly or more often with high scores."""
+    """Draw as many items as `ratings` has entries, uniformly or in proportion to weights."""
     n, total = len(ratings), len(study.values)
-    if scores is None:
+    if weights is None:
         items, inclusion = rng.choice(total, n, replace=False), np.full(n, n / total)
     else:
-        weights = floored_weights(scores, floor=FLOOR)
-        draw = select(scores, n, design="proportional", weights=weights, rng=rng, control_share=0)
+        draw = select(weights, n, design="proportional", weights=weights, rng=rng, control_share=0)
         items = rng.permutation(np.flatnonzero(draw.selected))
         inclusion = draw.inclusion[items]
     return Sample(items, inclusion, ratings)
@@ -187,6 +197,39 @@ def replayed(
     return design
 
 
+def active(machines: slice) -> Design:
+    """Draw by the bounded doubts of some judges, and correct with their labels."""
+    alone = replayed(all_ratings, machines=ALL, by=Population.by_bounded_doubt)
+
+    def design(study: Population, rng: np.random.Generator) -> Estimate:
+        return alone(replace(study, judges=study.judges[:, machines]), rng)
+
+    return design
+
+
+def active_from_pilot(study: Population, rng: np.random.Generator) -> Estimate:
+    """Use a third of the ratings as a uniform control sample that decides how the others are drawn."""
+    ratings = all_ratings(study)
+    n_control = int(ACTIVE_PILOT_SHARE * len(ratings))
+    control = rng.permutation(len(study.values))[:n_control]
+    first = Sample(control, np.ones(n_control), ratings[:n_control])
+    y = np.full(len(study.values), np.nan)
+    y[control] = scores_of(study, rng, first)
+    design = active_design(y, study.judges, control_share=ACTIVE_PILOT_SHARE)
+    weights = design.densities if design.gain.low > 1 else np.ones(len(y))
+    rest = np.flatnonzero(np.isnan(y))
+    second = drawn(
+        replace(study, values=study.values[rest]), rng, ratings[n_control:], weights[rest]
+    )
+    share = n_control / len(y)
+    of_rest = np.minimum(1, weights * (len(second.items) / weights[rest].sum()))
+    items = np.concatenate([control, rest[second.items]])
+    sample = Sample(items, (share + (1 - share) * of_rest)[items], ratings[: len(items)])
+    further = Sample(rest[second.items], second.inclusion, second.ratings)
+    scores = np.concatenate([y[control], scores_of(study, rng, further)])
+    return estimated(study, sample, scores, judges=study.judges)
+
+
 def planned(study: Population, rng: np.random.Generator) -> Estimate:
     """Use a fifth of the ratings as a pilot, and choose by the lower bounds of its gains."""
     pilot = uniform(int(PILOT_SHARE * study.budget), PILOT_RATINGS)
@@ -223,26 +266,34 @@ def fifth(study: Population) -> Counts:
     return mixed(study.budget, 0.2, study.max_ratings)
 
 
-ALL, ONE = slice(None), slice(1)
+ALL, ONE, TWO = slice(None), slice(1), slice(1, 2)
 CLASSICAL = "classical: random items, all with R ratings"
 DESIGNS: dict[str, Design] = {
     CLASSICAL: replayed(all_ratings),
     "one judge": replayed(all_ratings, machines=ONE),
     "all judges stacked": replayed(all_ratings, machines=ALL),
-    "more of the separable items": replayed(all_ratings, by=lambda study: study.delta),
-    "more of those that judges doubt": replayed(all_ratings, by=Population.uncertainty),
-    "the same, stacked": replayed(all_ratings, machines=ALL, by=Population.uncertainty),
+    "more of the separable items": replayed(all_ratings, by=Population.by_separability),
+    "more of those that judges doubt": replayed(all_ratings, by=Population.by_doubt),
+    "the same, stacked": replayed(all_ratings, machines=ALL, by=Population.by_doubt),
+    "doubts, bounded": replayed(all_ratings, by=Population.by_bounded_doubt),
+    "the same with the first judge": active(ONE),
+    "the same with the second judge": active(TWO),
+    "the same, both stacked": active(ALL),
+    "the same, if a pilot of a third shows it": active_from_pilot,
     "a fifth of items R, others one rating": replayed(fifth),
     "the same, all judges stacked": replayed(fifth, machines=ALL),
     "the planner's choice from a pilot": planned,
 }
 RANDOM_DESIGNS: dict[str, Design] = {
     "a judge that guesses": replayed(all_ratings, machines=ALL),
-    "more of those that it doubts": replayed(all_ratings, by=Population.uncertainty),
+    "more of those that it doubts": replayed(all_ratings, by=Population.by_doubt),
+    "those that it doubts, bounded": replayed(all_ratings, by=Population.by_bounded_doubt),
+    "the same, stacked with it": active(ALL),
+    "the same with it, if a pilot shows it": active_from_pilot,
     "the planner's choice with it": planned,
 }
 NEED_REPEATS = ("a fifth", "the same, all", "the planner")
-NEED_JUDGES = ("one judge", "all judges", "more of those", "the same")
+NEED_JUDGES = ("one judge", "all judges", "more of those", "doubts", "the same")
 
 
 def with_random_judge(study: Population) -> Population:

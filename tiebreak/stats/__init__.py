@@ -124,6 +124,9 @@ select            a draw of instances with known inclusion probabilities
 Selection         what `select` returns
 logistic_weights  weights for a draw that increase with δ on a logistic curve
 floored_weights   weights for a draw that are proportional to δ, plus a constant
+pooled_doubts     how much machine raters together doubt each instance
+expected_deviations  how far labels depart from predictions at each doubt, from a pilot
+bounded_densities    weights in proportion to deviations, none far below those of a uniform draw
 hajek_estimate    a mean or ratio from instances drawn with unequal probabilities
 instances_saved   number of instances that the draw saved, with an interval
 ratings_saved     number of instances that the draw saved, from two estimates
@@ -163,6 +166,8 @@ design_grid          number of instances by units per instance and ratings per u
 DesignOption         what `design_grid` returns for a design
 mixed_gain           gain of rating most units once, shown by a pilot
 stack_gain           gain of correcting labels by machine labels, shown by a pilot
+active_design        a draw of instances that machines doubt, with its gain, shown by a pilot
+ActiveDesign         what `active_design` returns
 explained_share      share of the variance between units that machine labels explain
 
 Strata of units
@@ -187,6 +192,11 @@ undefined      an undefined estimate, with its reason
 """
 
 from tiebreak.scales import Scale, infer_scale
+from tiebreak.stats.active_sampling import (
+    bounded_densities,
+    expected_deviations,
+    pooled_doubts,
+)
 from tiebreak.stats.agreement import (
     Agreement,
     agreement,
@@ -241,7 +251,13 @@ from tiebreak.stats.intraclass import intraclass_correlation
 from tiebreak.stats.jensen_shannon import jensen_shannon
 from tiebreak.stats.leave_one_out import leave_one_out
 from tiebreak.stats.paired_tests import PValueCurve, p_value_curve, paired_t_test, permutation_test
-from tiebreak.stats.pilot_gains import explained_share, mixed_gain, stack_gain
+from tiebreak.stats.pilot_gains import (
+    ActiveDesign,
+    active_design,
+    explained_share,
+    mixed_gain,
+    stack_gain,
+)
 from tiebreak.stats.position_slopes import position_slope
 from tiebreak.stats.prediction_powered import (
     PredictionPowered,
@@ -417,6 +433,9 @@ __all__ = [  # noqa: RUF022
     "Selection",
     "logistic_weights",
     "floored_weights",
+    "pooled_doubts",
+    "expected_deviations",
+    "bounded_densities",
     "hajek_estimate",
     "instances_saved",
     "ratings_saved",
@@ -450,6 +469,8 @@ __all__ = [  # noqa: RUF022
     "DesignOption",
     "mixed_gain",
     "stack_gain",
+    "active_design",
+    "ActiveDesign",
     "explained_share",
     # Strata of units
     "Stratum",

@@ -299,14 +299,14 @@ def cross_fitted_slopes(
     weight = as_numbers(weights, name="weights")
     check_same_length(labels=y, predictions=columns, weights=weight)
     group = as_groups(clusters, length=len(y), name="clusters")
-    fold, slopes = _folds(group), np.zeros(columns.shape)
+    fold, slopes = folds_of(group), np.zeros(columns.shape)
     for number in np.unique(fold):
         kept = fold != number
         slopes[fold == number] = _weighted_slopes(y[kept], columns[kept], weight[kept], group[kept])
     return slopes.reshape(f.shape)
 
 
-def _folds(group: IntArray) -> IntArray:
+def folds_of(group: IntArray) -> IntArray:
     """Return the fold of each label: one of five, or that of its instance where they are few."""
     _, instance = np.unique(group, return_inverse=True)
     number = int(instance.max(initial=-1)) + 1
@@ -329,7 +329,7 @@ def _stacked(sample: LabelledSample, quantile: float) -> tuple[Estimate, tuple[f
     n, others, machines = len(sample.labels), len(sample.unlabelled), sample.predictions.shape[1]
     if n == 0 or others == 0 or machines == 0:
         return undefined(NO_UNLABELLED if n else NO_PAIR, n), (NAN,) * machines
-    filled, fold = sample.filled(), _folds(sample.groups)
+    filled, fold = sample.filled(), folds_of(sample.groups)
     weights = _cross_fitted(filled, fold)
     deviation = filled.predictions - filled.unlabelled.mean(axis=0)
     corrected = filled.labels - (weights * deviation).sum(axis=1)
