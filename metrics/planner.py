@@ -51,6 +51,13 @@ BOTH = "Both: R = 2 for 15% of items, and machine raters"
 BOTH_GAIN = (
     "Both at once; the pilot shows each gain, and the gain of both is computed from its variances."
 )
+ACTIVE = "R = 2, machine raters stacked, and more instances that they doubt"
+ACTIVE_GAIN = (
+    "In the pilot, instances drawn at random would have to be {value} times as many ({low} to {high}) as"
+    " with a draw that takes more of those that machine raters doubt, both with machine raters stacked."
+    " No instance's probability is below 0.9 times that of a draw at random. Choose this draw, with this"
+    " pilot, on Generate & select."
+)
 COMPONENTS = ("mean", "instance", "rater", "rating")
 
 
@@ -226,9 +233,10 @@ def _widest(pairs: list[dict[str, Any]]) -> dict[str, Any] | None:
     return max(known, key=lambda pair: sum(pair[name] for name in parts), default=None)
 
 
-def _components_of(pair: dict[str, Any]) -> VarianceComponents:
-    names = ("mean", "instance", "unit", "rater", "rating")
-    return VarianceComponents(*(pair[name] for name in names))
+def _components_of(pair: dict[str, Any], gain: float = 1.0) -> VarianceComponents:
+    """Return the components, with those that more instances reduce divided by a gain in instances."""
+    instance, unit, rating = (pair[name] / gain for name in ("instance", "unit", "rating"))
+    return VarianceComponents(pair["mean"], instance, unit, pair["rater"], rating)
 
 
 def _savings(study: Study, pilot: str, target: dict[str, float]) -> list[Option]:
@@ -237,9 +245,9 @@ def _savings(study: Study, pilot: str, target: dict[str, float]) -> list[Option]
     if pair is None:
         return []
     price, savings = _price_of_rating(study), []
-    for title, sentence, share, explained in saving_designs(pair):
+    for title, sentence, share, explained, gain in saving_designs(pair):
         designs = design_grid(
-            _components_of(pair),
+            _components_of(pair, gain),
             units=_units(study),
             ratings=[MIN_RATINGS],
             units_per_rater=_units_per_rater(study),
@@ -253,8 +261,8 @@ def _savings(study: Study, pilot: str, target: dict[str, float]) -> list[Option]
     return savings
 
 
-def saving_designs(pair: dict[str, Any]) -> list[tuple[str, str, float, float]]:
-    """Return title, sentence, share of repeated items and explained share of designs that pay.
+def saving_designs(pair: dict[str, Any]) -> list[tuple[str, str, float, float, float]]:
+    """Return title, sentence, share of repeated items, explained share and gain of designs that pay.
 
     A design is left out unless the lower bound of its gain in the pilot exceeds 1.
     """
@@ -262,12 +270,15 @@ def saving_designs(pair: dict[str, Any]) -> list[tuple[str, str, float, float]]:
     designs = []
     if is_mixed:
         gain = MIXED_GAIN.format(**_as_digits(pair["mixed"]))
-        designs.append((MIXED, gain, REPEATED_SHARE, 0.0))
+        designs.append((MIXED, gain, REPEATED_SHARE, 0.0, 1.0))
     if explained and _exceeds_1(pair.get("stack")):
         gain = STACK_GAIN.format(**_as_digits(pair["stack"]))
-        designs.append((STACKED, gain, 1.0, explained))
+        designs.append((STACKED, gain, 1.0, explained, 1.0))
         if is_mixed:
-            designs.append((BOTH, BOTH_GAIN, REPEATED_SHARE, explained))
+            designs.append((BOTH, BOTH_GAIN, REPEATED_SHARE, explained, 1.0))
+    if _exceeds_1(pair.get("active")):
+        sentence = ACTIVE_GAIN.format(**_as_digits(pair["active"]))
+        designs.append((ACTIVE, sentence, 1.0, explained, float(pair["active"]["value"])))
     return designs
 
 

@@ -772,6 +772,10 @@ class PairComponents:
     explained : float
         Share of the variance between units and instances that the machines explain; 0 if the lower
         bound of `stack` does not exceed 1.
+    active : Estimate, optional
+        Further gain in instances, beside that of `stack`, if instances that machines doubt are drawn
+        more often, with at least 0.9 times the probability of a uniform draw and a control sample of
+        a fifth; None without machine ratings.
     """
 
     systems: tuple[str, str]
@@ -786,6 +790,7 @@ class PairComponents:
     mixed: Estimate | None = None
     stack: Estimate | None = None
     explained: Proportion = 0.0
+    active: Estimate | None = None
 
 
 @dataclass(frozen=True)

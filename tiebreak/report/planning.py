@@ -1,5 +1,7 @@
 """What the next study can be planned from: variance components of each pair of systems, and gains."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,6 +10,7 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import PairComponents
 from tiebreak.stats import (
     Estimate,
+    active_design,
     explained_share,
     mixed_gain,
     outcome_counts,
@@ -18,6 +21,8 @@ from tiebreak.stats.results import NAN
 from tiebreak.stats.sample_size import VarianceComponents
 
 REPEATED_SHARE = 0.15
+# Of a draw by the machines' doubts, the uniform control sample that a study has by default.
+CONTROL_SHARE = 0.2
 
 
 def planning_section(criterion: Criterion) -> dict[str, PairComponents]:
@@ -30,12 +35,17 @@ def planning_section(criterion: Criterion) -> dict[str, PairComponents]:
     first, second = np.where(a < b, a, b)[unit], np.where(a < b, b, a)[unit]
     share = np.where(a[unit] == first, 1 - sign[rows], 1 + sign[rows]) / 2
     machines = _machine_shares(criterion, a < b)
+    of_units = np.where(a < b, a, b), np.where(a < b, b, a)
     section = {}
     for pair in sorted({*zip(first.tolist(), second.tolist(), strict=True)}):
         chosen = (first == pair[0]) & (second == pair[1])
-        section[" vs ".join(pair)] = _components(
-            criterion, rows[chosen], share[chosen].astype(float), pair, machines
-        )
+        shares = share[chosen].astype(float)
+        parts = _components(criterion, rows[chosen], shares, pair, machines)
+        if parts.reason is None:
+            compared = (of_units[0] == pair[0]) & (of_units[1] == pair[1])
+            gain = _active_gain(criterion, unit[chosen], shares, machines, compared)
+            parts = replace(parts, active=gain)
+        section[" vs ".join(pair)] = parts
     return section
 
 
@@ -77,6 +87,27 @@ def _components(
         stack=gain,
         explained=explained,
     )
+
+
+def _active_gain(
+    criterion: Criterion,
+    unit: NDArray[np.int64],
+    share: NDArray[np.float64],
+    machines: NDArray[np.float64],
+    compared: NDArray[np.bool_],
+) -> Estimate | None:
+    """Return the gain of drawing more of what machines doubt; None without machine ratings."""
+    predicted = machines[compared]
+    predicted = predicted[:, (~np.isnan(predicted)).any(axis=0)]
+    if not predicted.shape[1]:
+        return None
+    ratings = np.bincount(unit, minlength=len(compared))
+    sums = np.bincount(unit, share, minlength=len(compared))
+    labels = np.where(ratings > 0, sums / np.maximum(ratings, 1), np.nan)
+    instances = criterion.of_units("instance").astype(str)[compared]
+    return active_design(
+        labels[compared], predicted, clusters=instances, control_share=CONTROL_SHARE
+    ).gain
 
 
 def _stack(
