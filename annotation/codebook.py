@@ -106,11 +106,14 @@ def draw_sentence(study: Study) -> str:
     design = InstanceSelection.objects.filter(study=study).first()
     if design is None or not study.selected.exists():
         return "No instances were selected: all with texts of the systems were used."
+    by = f"by separability ({similarity_title(study.similarity)})"
+    if design.design == InstanceSelection.Design.DOUBT:
+        pilot = f"“{design.pilot.title}”" if design.pilot else "that was deleted since"
+        by = f"by the ratings of the pilot {pilot}"
     return (
         f"{design.instances} instances for each pair of systems were drawn"
         f" {design.get_design_display()}, {design.control_share:.0%} of them as a uniform control"
-        f" sample, by separability ({similarity_title(study.similarity)}), with the seed"
-        f" {design.seed}."
+        f" sample, {by}, with the seed {design.seed}."
     )
 
 

@@ -118,3 +118,33 @@ LEFT = Note(
 ADD_TO_DRAFT = (
     "This study is a draft, whose items may still change. Open it first, and add the ratings then."
 )
+NO_PILOT = (
+    "A draw by machine raters' doubt needs a pilot. Choose a study of the same dataset in which machine"
+    " raters rated every instance, and annotators some of them."
+)
+PILOT_OF_OTHER_DATASET = (
+    "The pilot “{pilot}” uses another dataset, so it says nothing of these instances. Choose a pilot of"
+    " the same dataset."
+)
+NO_PILOT_PREFERENCE = (
+    "The pilot “{pilot}” has no criterion that compares two texts, so there is no win rate that a draw"
+    " could make more precise."
+)
+NOT_ALL_JUDGED = (
+    "In the pilot “{pilot}”, machine raters rated {judged} of the {of} instances with texts of {pair}."
+    " They must rate every one of them before instances can be drawn by their doubt."
+)
+NO_PILOT_LABELS = (
+    "In the pilot “{pilot}”, no annotator compared {pair}, so it cannot tell whether a draw by the"
+    " doubt of machine raters would pay."
+)
+DOUBT_GAIN = (
+    "{pair}: a draw at random would need {value:.2f} times as many instances ({low:.2f} to {high:.2f},"
+    " from the {n} instances that annotators rated in the pilot “{pilot}”) for a prediction-powered"
+    " win rate with an interval of the same width."
+)
+GAIN_NOT_SHOWN = (
+    "The pilot “{pilot}” does not show that a draw by machine raters' doubt pays for {pair}: the lower"
+    " bound of the gain must exceed 1. {shown} Draw at random instead, or collect more ratings in the"
+    " pilot."
+)

@@ -237,9 +237,16 @@ class PlanSerializer(serializers.Serializer[Plan]):
 class SelectionOptions(serializers.ModelSerializer[InstanceSelection]):
     """The design by which instances are drawn, as on the page *Generate & select*."""
 
+    pilot = serializers.CharField(
+        required=False,
+        allow_null=True,
+        max_length=100,
+        help_text="The id of the pilot study, for a draw by machine raters' doubt.",
+    )
+
     class Meta:
         model = InstanceSelection
-        fields = ("design", "instances", "control_share", "weights", "floor", "seed")
+        fields = ("design", "instances", "control_share", "weights", "floor", "pilot", "seed")
 
 
 class SelectionPreviewSerializer(serializers.Serializer[Any]):
@@ -248,11 +255,21 @@ class SelectionPreviewSerializer(serializers.Serializer[Any]):
     system_a = serializers.CharField()
     system_b = serializers.CharField()
     instances = serializers.IntegerField()
-    of = serializers.IntegerField(help_text="The number of scored instances.")
-    delta = serializers.FloatField(help_text="The mean separability of the selected instances.")
-    uniform_delta = serializers.FloatField(help_text="The mean that a uniform draw would have.")
+    of = serializers.IntegerField(
+        help_text="The number of instances that were scored or, for a draw by doubt, machine-rated."
+    )
+    delta = serializers.FloatField(
+        allow_null=True,
+        help_text="The mean separability of the selected instances; null for a draw by doubt.",
+    )
+    uniform_delta = serializers.FloatField(
+        allow_null=True, help_text="The mean that a uniform draw would have."
+    )
     control = serializers.IntegerField()
     warning = serializers.CharField(allow_null=True)
+    note = serializers.CharField(
+        allow_blank=True, help_text="What the pilot shows of a draw by machine raters' doubt."
+    )
 
 
 class DrawnPlan(serializers.Serializer[Any]):

@@ -5,6 +5,8 @@ from typing import Any, cast
 
 from django import forms
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import QuerySet
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
@@ -17,6 +19,7 @@ from metrics.messages import (
     SERVER_HELP,
     TEMPERATURES_HELP,
 )
+from studies.access import Right, studies_of
 from studies.dataset_jobs import jobs_of
 from studies.instance_selection.sampling import FAKE, SamplingJob
 from studies.instance_selection.scoring import what_is_missing
@@ -24,6 +27,7 @@ from studies.models import Instance, InstanceSelection, Study
 from tiebreak.similarity import SIMILARITIES
 
 MAX_TEMPERATURE, MAX_TEMPERATURES = 2, 8
+Researcher = User | AnonymousUser | None
 
 
 class FocusedForm(forms.BaseForm):
@@ -136,7 +140,11 @@ def _missing_help(missing: dict[str, str]) -> SafeString:
 class DesignForm(FocusedForm, forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = InstanceSelection
-        fields = ("design", "instances", "control_share", "weights", "floor", "seed")
+        fields = ("design", "instances", "control_share", "weights", "floor", "pilot", "seed")
+
+    def __init__(self, pilots: QuerySet[Study], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        cast(forms.ModelChoiceField, self.fields["pilot"]).queryset = pilots  # type: ignore[type-arg]
 
 
 def sampling_form(study: Study, data: Any = None) -> SamplingForm:
@@ -152,9 +160,15 @@ def scoring_form(study: Study, data: Any = None) -> ScoringForm:
     return ScoringForm(data, auto_id="score_%s", initial={"similarity": study.similarity})
 
 
-def design_form(study: Study, data: Any = None) -> DesignForm:
-    """Return the form with the last draw's design, or else with a quarter of the instances."""
+def design_form(study: Study, data: Any = None, user: Researcher = None) -> DesignForm:
+    """Return the form with the last draw's design, or else with a quarter of the instances.
+
+    It offers the researcher's other studies of the dataset as pilots.
+    """
     stored = InstanceSelection.objects.filter(study=study).first()
     count = Instance.objects.filter(dataset=study.dataset_id).count()
     design = stored or InstanceSelection(study=study, instances=max(1, count // 4))
-    return DesignForm(data, instance=design)
+    pilots = Study.objects.none()
+    if user is not None and study.dataset_id is not None:
+        pilots = studies_of(user, Right.READ).filter(dataset=study.dataset_id).exclude(pk=study.pk)
+    return DesignForm(pilots.order_by("-created_at"), data, instance=design)

@@ -20,6 +20,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import trigger_client_event
 
+from annotation.pilot_doubts import frames_for
 from annotation.services.dummies import dummy_texts, remove_dummy_generations
 from annotation.services.planning import Plan, draw_and_plan, forecast_plan, take_all_and_plan
 from jobs.models import Job
@@ -27,7 +28,7 @@ from jobs.rows import job_rows, newest_and_unfinished
 from jobs.services import pause_job, resume_job, stop_job
 from metrics.charts.separability import scenarios_chart
 from metrics.figures.separability import separability_figure
-from metrics.forms import DesignForm, design_form, sampling_form, scoring_form
+from metrics.forms import DesignForm, Researcher, design_form, sampling_form, scoring_form
 from metrics.messages import (
     GENERATION_STARTED,
     JOB_PAUSES,
@@ -54,7 +55,7 @@ from studies.instance_selection.sampling import (
     start_sampling,
 )
 from studies.instance_selection.scoring import ScoringJob
-from studies.models import Generation, SeparabilityScore, Study, System
+from studies.models import Generation, InstanceSelection, SeparabilityScore, Study, System
 from studies.refusals import form_errors
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.identifiers import looks_like_public_id
@@ -95,7 +96,7 @@ def results(request: HttpRequest, public_id: str) -> HttpResponse:
 @researchers_only
 def selection_preview(request: HttpRequest, public_id: str) -> HttpResponse:
     study = study_for(request.user, public_id, Right.READ)
-    context = _selection(study, design_form(study, request.GET)) | {"is_part": True}
+    context = _selection(study, design_form(study, request.GET, request.user)) | {"is_part": True}
     return render(request, "metrics/selection_preview.html", context)
 
 
@@ -113,7 +114,7 @@ def act(request: HttpRequest, public_id: str, action: str) -> HttpResponse:
 def _submit(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     """Run a step if its form is valid and confirmed, otherwise show the form with its values."""
     step = STEPS[name]
-    form = step.form(study, request.POST)
+    form = step.form(study, request.POST, request.user)
     if form.is_valid():
         try:
             question = step.question(study, form) if step.question else None
@@ -153,9 +154,9 @@ def _perform(request: HttpRequest, study: Study, action: str) -> HttpResponse:
 
 
 def _page(request: HttpRequest, study: Study, refused: Json | None = None) -> Json:
-    page_forms = {name: step.form(study) for name, step in STEPS.items()}
+    page_forms = {name: step.form(study, None, request.user) for name, step in STEPS.items()}
     if "design" in request.GET:
-        page_forms["draw"] = design_form(study, request.GET)
+        page_forms["draw"] = design_form(study, request.GET, request.user)
     page_forms |= refused or {}
     return {
         "here": "generate-select",
@@ -251,8 +252,9 @@ def _selection_previews(study: Study, form: DesignForm) -> Json | None:
     names = {system.pk: system.name for pair in study.system_pairs() for system in pair}
     try:
         design = form.save(commit=False)
-        previews = selection_previews(study, design)
-        plan = forecast_plan(study=study, selected=proposed_instances(study, design))
+        frames = frames_for(study, design)
+        previews = selection_previews(study, design, frames)
+        plan = forecast_plan(study=study, selected=proposed_instances(study, design, frames))
     except (DomainError, InvalidInput) as refusal:
         form.add_error(None, form_errors(refusal))
         return None
@@ -264,7 +266,7 @@ def _selection_previews(study: Study, form: DesignForm) -> Json | None:
         ],
         "plan": plan,
         "cost": _cost(study, plan),
-        "design": [(field.html_name, field.value()) for field in form],
+        "design": _entered(form),
     }
 
 
@@ -346,16 +348,20 @@ def _question_before_drawing(study: Study, form: forms.BaseForm) -> Question | N
     """Return the question, or None if drawing will be refused; raise if nothing can be drawn."""
     if study.status != Study.Status.DRAFT:
         return None
-    previews = selection_previews(study, cast(DesignForm, form).save(commit=False)).values()
+    design = cast(DesignForm, form).save(commit=False)
+    frames = frames_for(study, design)
+    previews = selection_previews(study, design, frames).values()
     selected = sum(preview.instances for preview in previews)
-    scored = sum(preview.of for preview in previews)
+    known = sum(preview.of for preview in previews)
+    is_by_doubt = design.design == InstanceSelection.Design.DOUBT
+    kind = "instances that machine raters rated" if is_by_doubt else "scored instances"
     return replacing_plan(
         study,
         title="Draw these instances and plan the tasks?",
         button="Draw and plan",
-        consequence=f"{selected} of {scored} scored instances will be drawn over all pairs of"
+        consequence=f"{selected} of {known} {kind} will be drawn over all pairs of"
         f" systems with the seed {form.cleaned_data['seed']}.",
-        facts=sorted(form.cleaned_data.items()),
+        facts=sorted(_entered(form)),
     )
 
 
@@ -381,14 +387,14 @@ def _draw_and_plan(study: Study, form: forms.BaseForm, by: User) -> str:
 class Step:
     """A form, a function that runs if it is valid and returns a message, and a question before."""
 
-    form: Callable[..., forms.BaseForm]
+    form: Callable[[Study, Any, Researcher], forms.BaseForm]
     run: Callable[[Study, forms.BaseForm, User], str]
     question: Callable[[Study, forms.BaseForm], Question | None] | None = None
 
 
 STEPS: dict[str, Step] = {
-    "sample": Step(sampling_form, _start_sampling),
-    "score": Step(scoring_form, _start_scoring),
+    "sample": Step(lambda study, data, _user: sampling_form(study, data), _start_sampling),
+    "score": Step(lambda study, data, _user: scoring_form(study, data), _start_scoring),
     "draw": Step(design_form, _draw_and_plan, _question_before_drawing),
 }
 

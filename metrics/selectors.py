@@ -1,11 +1,13 @@
 """A study's ratings as a table, in the format of the export, and its stored report."""
 
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from annotation.counts import CountedRatings, PlanCounts, RatingCounts
 from annotation.exported_ratings import rating_rows
 from annotation.filters import EVERYTHING, Filter, ratings_in
+from annotation.pilot_doubts import pilot_machine_rows
 from metrics.models import ReportSnapshot
 from metrics.per_rater import put_back
 from studies.analysis_plan import PLAN
@@ -19,8 +21,14 @@ from tiebreak.report.reading import Source
 
 
 def rating_table(study: Study, chosen: Filter = EVERYTHING) -> RatingTable:
-    """Return the study's ratings, or a part of them, including flagged ones."""
-    return RatingTable.from_rows(rating_rows(study, ratings_in(study, chosen)), name=study.title)
+    """Return the study's ratings, or a part of them, including flagged ones.
+
+    All ratings of a study drawn by machine raters' doubt include those of its pilot's machine raters.
+    """
+    rows = rating_rows(study, ratings_in(study, chosen))
+    if chosen == EVERYTHING:
+        rows = chain(rows, pilot_machine_rows(study))
+    return RatingTable.from_rows(rows, name=study.title)
 
 
 def source_of(study: Study, chosen: Filter = EVERYTHING) -> Source:

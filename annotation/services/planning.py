@@ -15,9 +15,10 @@ from annotation.balancing import balanced_bits, dealt
 from annotation.length_balance import LengthBalance
 from annotation.models import HIT, HITUnit, Place
 from annotation.pairing import PairSchedule
+from annotation.pilot_doubts import frames_for
 from annotation.services.plan_checks import check_both_orders, check_can_plan
 from studies.freshness import note_change
-from studies.instance_selection.drawing import draw_instances, take_all_instances
+from studies.instance_selection.drawing import check_can_draw, draw_instances, take_all_instances
 from studies.instance_selection.scoring import separability_by_instance
 from studies.models import (
     Generation,
@@ -133,7 +134,9 @@ def draw_and_plan(
 
     Returns how many instances were drawn over all pairs of systems, and the plan.
     """
-    drawn = draw_instances(study=study, design=design, by=by)
+    check_can_draw(study)
+    frames = frames_for(study, design)
+    drawn = draw_instances(study=study, design=design, frames=frames, by=by)
     return drawn, plan_hits(study=study)
 
 

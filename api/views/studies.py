@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 from annotation.counts import study_counts
 from annotation.filters import EVERYTHING, Filter
 from annotation.importing import import_study
+from annotation.pilot_doubts import frames_for
 from annotation.services.planning import draw_and_plan, plan_hits, take_all_and_plan
 from annotation.uploads import stored_upload, upload_limits
 from api.access import creator, researcher, visible_studies, visible_study
@@ -123,19 +124,44 @@ class PlanStudy(APIView):
         return Response(PlanSerializer(plan_hits(study=visible_study(request, study_id))).data)
 
 
+REFUSALS_OF_DOUBT = (
+    "no_pilot",
+    "pilot_of_other_dataset",
+    "no_pilot_preference",
+    "machine_ratings_missing",
+    "no_pilot_labels",
+    "gain_not_shown",
+)
+
+
+def _design(request: Request, study: Study) -> InstanceSelection:
+    """Return the design of a request, whose pilot its researcher and its token may read."""
+    values = checked(SelectionOptions, request.data)
+    pilot = values.pop("pilot", None)
+    if pilot is not None:
+        values["pilot"] = visible_study(request, pilot, Right.READ)
+    return InstanceSelection(study=study, **values)
+
+
 class SelectInstances(APIView):
     @described(
         "Draw instances and plan their tasks",
         tag=TAG,
-        description="Needs separability scores by the study's similarity. Replaces an earlier draw"
-        " and plan of a draft.",
+        description="Needs separability scores by the study's similarity or, for the design `doubt`,"
+        " a pilot with machine ratings of all instances that shows a gain. Replaces an earlier draw and"
+        " plan of a draft.",
         request=SelectionOptions,
         responses={200: DrawnPlan},
-        refusals={409: ["not_a_draft", "not_scored", "pair_not_scored", "too_many", "has_ratings"]},
+        refusals={
+            409: [
+                *("not_a_draft", "not_scored", "pair_not_scored", "too_many", "has_ratings"),
+                *REFUSALS_OF_DOUBT,
+            ]
+        },
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id)
-        design = InstanceSelection(study=study, **checked(SelectionOptions, request.data))
+        design = _design(request, study)
         drawn, plan = draw_and_plan(study=study, design=design, by=researcher(request))
         return Response(DrawnPlan({"drawn": drawn, "plan": plan}).data)
 
@@ -159,15 +185,18 @@ class PreviewSelection(APIView):
         description="Changes nothing.",
         request=SelectionOptions,
         responses={200: SelectionPreviewSerializer(many=True)},
-        refusals={409: ["not_scored", "pair_not_scored", "too_many", "no_scale"]},
+        refusals={
+            409: ["not_scored", "pair_not_scored", "too_many", "no_scale", *REFUSALS_OF_DOUBT]
+        },
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id, Right.READ)
-        design = InstanceSelection(study=study, **checked(SelectionOptions, request.data))
+        design = _design(request, study)
+        frames = frames_for(study, design)
         names = {system.pk: system.name for pair in study.system_pairs() for system in pair}
         rows = [
             {"system_a": names[a], "system_b": names[b], **vars(preview)}
-            for (a, b), preview in selection_previews(study, design).items()
+            for (a, b), preview in selection_previews(study, design, frames).items()
         ]
         return Response(SelectionPreviewSerializer(rows, many=True).data)
 

@@ -31,13 +31,28 @@ BATCH = 1000
 class SamplingFrame:
     """The instances of one system pair that can be drawn, with one array element per instance.
 
-    `instances` holds their ids, `raw` their separability (δ), and `delta` their normalised δ.
+    `instances` holds their ids, `raw` their separability (δ), and `delta` their normalised δ. For a
+    draw by machine raters' doubt, `densities` holds their weights, and `note` says what the pilot
+    shows; such a frame has no δ.
     """
 
     name: str
     instances: NDArray[np.int64]
     raw: NDArray[np.float64]
     delta: NDArray[np.float64]
+    densities: NDArray[np.float64] | None = None
+    note: str = ""
+
+
+Frames = dict[Pair, SamplingFrame]
+
+
+def doubt_frame(
+    name: str, instances: NDArray[np.int64], densities: NDArray[np.float64], note: str
+) -> SamplingFrame:
+    """Return a frame for a draw by machine raters' doubt, which needs no separability."""
+    unknown = np.full(len(instances), np.nan)
+    return SamplingFrame(name, instances, unknown, unknown, densities, note)
 
 
 def sampling_frames(study: Study) -> dict[Pair, SamplingFrame]:
@@ -45,7 +60,7 @@ def sampling_frames(study: Study) -> dict[Pair, SamplingFrame]:
 
     Pairs without scores are left out.
     """
-    names = _pair_names(study)
+    names = pair_names(study)
     scored: dict[Pair, list[tuple[int, float, float]]] = {pair: [] for pair in names}
     for (instance, a, b), (raw, delta) in sorted(separability_by_instance(study).items()):
         if a is None or b is None or instance is None or raw is None:
@@ -65,41 +80,49 @@ def sampling_frames(study: Study) -> dict[Pair, SamplingFrame]:
     }
 
 
-def _pair_names(study: Study) -> dict[Pair, tuple[str, str]]:
+def pair_names(study: Study) -> dict[Pair, tuple[str, str]]:
+    """Return the names of the systems of each pair that the study's design compares."""
     return {(a.pk, b.pk): (a.name, b.name) for a, b in study.system_pairs()}
 
 
 def draw_from(frame: SamplingFrame, design: InstanceSelection) -> Selection:
     """Draw from a sampling frame. The same design and seed always give the same selection."""
-    has_scale = bool(np.isfinite(frame.delta).all())
-    if not has_scale and design.weights == InstanceSelection.Weights.LOGISTIC:
+    if design.floor > MAX_FLOOR:
+        raise DomainError("odd_floor", FLOOR_TOO_HIGH)
+    is_by_doubt = frame.densities is not None
+    weights = frame.densities if is_by_doubt else _weights(frame, design)
+    if design.instances > len(frame.instances):
+        known = "instances that machine raters rated" if is_by_doubt else "scored instances"
+        advice = (
+            "Ask for fewer." if is_by_doubt else "Score the remaining instances, or ask for fewer."
+        )
+        raise DomainError(
+            "too_many",
+            f"You asked for {design.instances} instances, but the number of {known} is"
+            f" {len(frame.instances)}. {advice}",
+        )
+    is_weighted = is_by_doubt or design.design == InstanceSelection.Design.PROPORTIONAL
+    return select(
+        weights if is_by_doubt else frame.raw,  # type: ignore[arg-type]
+        design.instances,
+        design="proportional" if is_by_doubt else design.design,  # type: ignore[arg-type]
+        rng=generator_for(design.seed, "selection", frame.name),
+        weights=weights if is_weighted else None,
+        control_share=design.control_share,
+    )
+
+
+def _weights(frame: SamplingFrame, design: InstanceSelection) -> NDArray[np.float64]:
+    """Return weights by separability."""
+    if design.weights != InstanceSelection.Weights.LOGISTIC:
+        return floored_weights(frame.raw, floor=design.floor)
+    if not np.isfinite(frame.delta).all():
         raise DomainError(
             "no_scale",
             "All instances are equally separable, so logistic weights are undefined. Please choose"
             " the weights “separability (δ) itself, with a floor”.",
         )
-    if design.floor > MAX_FLOOR:
-        raise DomainError("odd_floor", FLOOR_TOO_HIGH)
-    by_logistic = design.weights == InstanceSelection.Weights.LOGISTIC
-    weights = (
-        logistic_weights(frame.delta)
-        if by_logistic
-        else floored_weights(frame.raw, floor=design.floor)
-    )
-    if design.instances > len(frame.instances):
-        raise DomainError(
-            "too_many",
-            f"You asked for {design.instances} instances, but the number of scored instances is"
-            f" {len(frame.instances)}. Score the remaining instances, or ask for fewer.",
-        )
-    return select(
-        frame.raw,
-        design.instances,
-        design=design.design,  # type: ignore[arg-type]
-        rng=generator_for(design.seed, "selection", frame.name),
-        weights=weights if design.design == InstanceSelection.Design.PROPORTIONAL else None,
-        control_share=design.control_share,
-    )
+    return logistic_weights(frame.delta)
 
 
 @dataclass(frozen=True)
@@ -107,55 +130,64 @@ class SelectionPreview:
     """What a design would select, before anything is planned.
 
     `delta` is the mean separability of the selected instances, and `uniform_delta` the expected
-    mean of a uniform draw. `control` is the size of the control sample. `warning` names a
-    limitation of the design.
+    mean of a uniform draw; both are None for a draw by machine raters' doubt, of which `note` says
+    what the pilot shows. `control` is the size of the control sample. `warning` names a limitation
+    of the design.
     """
 
     instances: int
     of: int
-    delta: float
-    uniform_delta: float
+    delta: float | None
+    uniform_delta: float | None
     control: int
     warning: str | None
+    note: str = ""
 
     @property
     def gain(self) -> float:
+        if self.delta is None or self.uniform_delta is None:
+            return float("nan")
         return self.delta - self.uniform_delta
 
 
-def selection_previews(study: Study, design: InstanceSelection) -> dict[Pair, SelectionPreview]:
-    """Preview the selection for each system pair. Reads only."""
+def selection_previews(
+    study: Study, design: InstanceSelection, frames: Frames | None = None
+) -> dict[Pair, SelectionPreview]:
+    """Preview the selection for each system pair, by default from scored instances. Reads only."""
     previews = {}
-    for pair, frame in _complete_frames(study).items():
+    for pair, frame in (scored_frames(study) if frames is None else frames).items():
         selection = draw_from(frame, design)
         is_selected = selection.selected
         previews[pair] = SelectionPreview(
             instances=int(is_selected.sum()),
             of=len(frame.instances),
-            delta=float(frame.raw[is_selected].mean()),
-            uniform_delta=float(frame.raw.mean()),
+            delta=_none_if_nan(frame.raw[is_selected].mean()),
+            uniform_delta=_none_if_nan(frame.raw.mean()),
             control=int((selection.phase == "control").sum()),
             warning=selection.warning,
+            note=frame.note,
         )
     return previews
 
 
-def proposed_instances(study: Study, design: InstanceSelection) -> list[SelectedInstance]:
+def proposed_instances(
+    study: Study, design: InstanceSelection, frames: Frames | None = None
+) -> list[SelectedInstance]:
     """Return the rows that `draw_instances` would store for this design. Reads only."""
     design.study = study
-    frames = _complete_frames(study)
+    frames = scored_frames(study) if frames is None else frames
     return [row for pair, frame in frames.items() for row in _rows(pair, frame, design)]
 
 
-def _complete_frames(study: Study) -> dict[Pair, SamplingFrame]:
-    """Return the frames of all pairs. Raises `DomainError` if a pair has no scores."""
+def scored_frames(study: Study) -> Frames:
+    """Return the frames of scored instances of all pairs. Raises `DomainError` if a pair has no scores."""
     frames = sampling_frames(study)
     if not frames:
         raise DomainError(
             "not_scored",
             "No instance has been scored with this similarity yet. Please score instances first.",
         )
-    missing = [" and ".join(n) for pair, n in _pair_names(study).items() if pair not in frames]
+    missing = [" and ".join(n) for pair, n in pair_names(study).items() if pair not in frames]
     if missing:
         raise DomainError(
             "pair_not_scored",
@@ -165,20 +197,32 @@ def _complete_frames(study: Study) -> dict[Pair, SamplingFrame]:
     return frames
 
 
-@transaction.atomic
-def draw_instances(*, study: Study, design: InstanceSelection, by: User | None = None) -> int:
-    """Draw instances and store them with their inclusion probabilities. Return the number of rows.
-
-    Afterwards, planning uses only the selected instances. Raises `DomainError` unless the study is
-    a draft with scores for its similarity. Locks the study.
-    """
-    study = Study.objects.select_for_update().get(pk=study.pk)
+def check_can_draw(study: Study) -> None:
+    """Raise `DomainError` unless the study is a draft."""
     if study.status != Study.Status.DRAFT:
         raise DomainError(
             "not_a_draft",
             "Instances can only be selected for a draft. Clone the study to select other ones.",
         )
-    rows = proposed_instances(study, design)
+
+
+@transaction.atomic
+def draw_instances(
+    *,
+    study: Study,
+    design: InstanceSelection,
+    frames: Frames | None = None,
+    by: User | None = None,
+) -> int:
+    """Draw instances and store them with their inclusion probabilities. Return the number of rows.
+
+    They are drawn from frames, by default from those of scored instances. Afterwards, planning uses
+    only the selected instances. Raises `DomainError` unless the study is a draft and, without frames,
+    has scores for its similarity. Locks the study.
+    """
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    check_can_draw(study)
+    rows = proposed_instances(study, design, frames)
     design.drawn_at = timezone.now()
     InstanceSelection.objects.filter(study=study).exclude(pk=design.pk).delete()
     design.save()

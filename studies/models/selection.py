@@ -23,6 +23,7 @@ class InstanceSelection(models.Model):
         PROPORTIONAL = "proportional", "with probability increasing in separability"
         TOP = "top", "the most separable"
         STRATA = "strata", "the same number from each range of separability"
+        DOUBT = "doubt", "more often what machine raters doubt, by a pilot"
 
     class Weights(models.TextChoices):
         LOGISTIC = "logistic", "logistic in separability (δ), steep around 0.4"
@@ -47,6 +48,15 @@ class InstanceSelection(models.Model):
             MinValueValidator(0.001),
             MaxValueValidator(MAX_FLOOR, FLOOR_TOO_HIGH),
         ],
+    )
+    pilot = models.ForeignKey(
+        Study,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="Only for a draw by machine raters' doubt: a study of the same dataset in which"
+        " machine raters rated every instance, and annotators some that were drawn at random.",
     )
     seed = models.PositiveIntegerField(default=0, validators=between(0, MAX_SEED))
     drawn_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -309,7 +309,7 @@ def _instance_means(values: FloatArray, group: IntArray) -> FloatArray:
     known = ~np.isnan(values)
     sizes = np.bincount(group, known)
     sums = np.bincount(group, np.where(known, values, 0))
-    return np.divide(sums, sizes, out=np.full(len(sizes), np.nan), where=sizes > 0)
+    return np.asarray(np.divide(sums, sizes, out=np.full(len(sizes), np.nan), where=sizes > 0))
 
 
 def _mean(values: FloatArray) -> float:
@@ -322,8 +322,8 @@ def _stack_residuals(y: FloatArray, machines: FloatArray, known: IntArray) -> Fl
     f = np.stack([column - _mean(column) for column in machines.T], axis=1)
     f = np.nan_to_num(f)[known]
     slopes = cross_fitted_slopes(y, f, weights=np.ones(len(y)), clusters=np.arange(len(y)))
-    residuals: FloatArray = y - (slopes * f).sum(axis=1)
-    return residuals - residuals.mean()
+    residuals = y - (slopes * f).sum(axis=1)
+    return np.asarray(residuals - residuals.mean())
 
 
 def _ratio_of_squares(first: FloatArray, second: FloatArray, confidence_level: float) -> Estimate:
