@@ -176,7 +176,8 @@ def pilot_machine_rows(study: Study) -> Iterator[Row]:
 
     Prediction-powered rates after a draw need machine ratings of the whole dataset. A rating of a unit
     of this study has the facts of this study; other units count as not drawn. Left out are ratings of
-    other texts of a drawn instance, of criteria that differ, and by machines that rated here.
+    other texts of a drawn instance, or of its systems in the other order, of criteria that differ, and by
+    machines that rated here.
     """
     design = InstanceSelection.objects.filter(study=study, design=InstanceSelection.Design.DOUBT)
     pilot = next((one.pilot for one in design.select_related("pilot")), None)
@@ -195,11 +196,13 @@ def pilot_machine_rows(study: Study) -> Iterator[Row]:
         criterion__name__in=shared,
     )
     for row in rating_rows(pilot, ratings):
-        facts = units.get(row["unit"])
-        is_drawn = (row["instance"], *_systems(row)) in drawn
-        if row["rater"] in here or is_drawn != (facts is not None):
+        if row["rater"] in here:
             continue
-        yield row | (facts or NOT_DRAWN)
+        facts = units.get(row["unit"])
+        if (row["instance"], *_systems(row)) not in drawn:
+            yield row | NOT_DRAWN
+        elif facts is not None and facts["system_a"] == row["system_a"]:
+            yield row | facts
 
 
 NOT_DRAWN: Row = {"phase": "", "inclusion_probability": None}
