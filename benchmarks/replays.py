@@ -271,6 +271,7 @@ CLASSICAL = "classical: random items, all with R ratings"
 DESIGNS: dict[str, Design] = {
     CLASSICAL: replayed(all_ratings),
     "one judge": replayed(all_ratings, machines=ONE),
+    "the other judge": replayed(all_ratings, machines=TWO),
     "all judges stacked": replayed(all_ratings, machines=ALL),
     "more of the separable items": replayed(all_ratings, by=Population.by_separability),
     "more of those that judges doubt": replayed(all_ratings, by=Population.by_doubt),
@@ -293,7 +294,7 @@ RANDOM_DESIGNS: dict[str, Design] = {
     "the planner's choice with it": planned,
 }
 NEED_REPEATS = ("a fifth", "the same, all", "the planner")
-NEED_JUDGES = ("one judge", "all judges", "more of those", "doubts", "the same")
+NEED_JUDGES = ("one judge", "the other", "all judges", "more of those", "doubts", "the same")
 
 
 def with_random_judge(study: Population) -> Population:

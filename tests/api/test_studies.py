@@ -16,6 +16,7 @@ from recruitment.services.lifecycle import open_study
 from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, Membership, Study
 from tests.annotation.annotators import annotator
+from tests.annotation.pilots import draft_of, import_pilot
 from tests.api.clients import at, problem_of, program
 from tests.studies.factories import make_open_study, make_study
 from tests.tiebreak.formats.bundles import make_bundle
@@ -233,6 +234,35 @@ def test_instances_are_drawn_and_planned_or_neither(client, ruth):
     assert {problem["field"] for problem in refusal.json()["problems"]} == {"instances", "floor"}
     open_study(study=study)
     assert problem_of(send(client, "selection", study, design)) == (409, "not_a_draft")
+
+
+def test_instances_are_drawn_by_the_doubt_of_a_pilot_that_the_researcher_may_read(
+    client, ruth, omar, tmp_path
+):
+    pilot = import_pilot(tmp_path)
+    draft = draft_of(pilot)
+    Membership.objects.create(study=draft, user=ruth)
+    design = {"design": "doubt", "instances": 40, "control_share": 0.25}
+    assert problem_of(send(client, "selection", draft, design)) == (409, "no_pilot")
+    design["pilot"] = pilot.pk
+    Membership.objects.create(study=pilot, user=omar)
+    for name in ("selection", "preview-selection"):
+        assert problem_of(send(client, name, draft, design)) == (404, "unknown_study")
+    Membership.objects.create(study=pilot, user=ruth)
+    (row,) = send(client, "preview-selection", draft, design).json()
+    assert (row["instances"], row["of"], row["delta"]) == (40, 120, None)
+    assert "times as many instances" in row["note"]
+    assert send(client, "selection", draft, design).json()["drawn"] == 40
+
+
+def test_a_pilot_without_machine_ratings_of_all_instances_is_refused(client, ruth, tmp_path):
+    pilot = import_pilot(tmp_path, judged=100)
+    Membership.objects.create(study=pilot, user=ruth)
+    design = {"design": "doubt", "instances": 40, "pilot": pilot.pk}
+    draft = draft_of(pilot)
+    for name in ("selection", "preview-selection"):
+        refusal = send(client, name, draft, design)
+        assert problem_of(refusal) == (409, "machine_ratings_missing")
 
 
 def test_nobody_draws_for_another_researcher(omar, ruth):

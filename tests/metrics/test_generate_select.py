@@ -1,5 +1,6 @@
 """Generate & select: the page, its forms and its jobs."""
 
+import html
 import re
 import sys
 
@@ -13,7 +14,14 @@ from jobs.models import Job
 from jobs.services import STOPPED
 from metrics.generate_select import _marked
 from studies.instance_selection.scoring import score_separability
-from studies.models import Dataset, Generation, Membership, SeparabilityScore
+from studies.models import (
+    Dataset,
+    Generation,
+    InstanceSelection,
+    Membership,
+    SeparabilityScore,
+)
+from tests.annotation.pilots import draft_of, import_pilot
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, numbers_in
 from tests.studies.factories import make_open_study, make_study
@@ -568,3 +576,55 @@ def test_an_open_study_has_no_selection_preview(researcher_client):
     score_separability(study=study)
     page = researcher_client.get(part(study, "selection-preview"), DESIGN)
     assert (page.context["is_draft"], page.context["previews"]) == (False, None)
+
+
+BY_DOUBT = {"design": "doubt", "instances": 40, "control_share": 0.25, "weights": "floored"}
+BY_DOUBT |= {"floor": 0.1, "seed": 1}
+
+
+def test_a_draw_by_doubt_is_previewed_with_what_the_pilot_shows_and_drawn(
+    researcher_client, tmp_path
+):
+    pilot = import_pilot(tmp_path)
+    Membership.objects.create(study=pilot, user=researcher_client.researcher)
+    draft = draft_of(pilot)
+    address = reverse("metrics:selection-preview", args=[draft.pk])
+    page = researcher_client.get(address, BY_DOUBT | {"pilot": pilot.pk})
+    ((_, preview, planned),) = page.context["previews"]["rows"]
+    assert (preview.instances, preview.of, preview.control, planned.units) == (40, 120, 10, 40)
+    assert preview.delta is None
+    assert preview.note in html.unescape(page.text)
+    assert "None" not in page.text
+    entered = dict(page.context["previews"]["design"])
+    post_confirmed(researcher_client, at(draft, "draw"), entered)
+    assert draft.selected.count() == 40
+    assert InstanceSelection.objects.get(study=draft).pilot == pilot
+    page = researcher_client.get(at(draft))
+    assert f'<option value="{pilot.pk}" selected>' in page.text
+    assert "do not conclude that machine raters are right" in page.text
+
+
+def test_a_draw_by_doubt_is_refused_where_the_pilot_shows_no_gain(researcher_client, tmp_path):
+    pilot = import_pilot(tmp_path, guesses=True)
+    Membership.objects.create(study=pilot, user=researcher_client.researcher)
+    draft = draft_of(pilot)
+    address = reverse("metrics:selection-preview", args=[draft.pk])
+    page = researcher_client.get(address, BY_DOUBT | {"pilot": pilot.pk})
+    assert errors_of(page, "design_form", code="gain_not_shown")
+    assert page.context["previews"] is None
+    page = researcher_client.get(address, BY_DOUBT)
+    assert errors_of(page, "design_form", code="no_pilot")
+
+
+def test_studies_of_others_and_of_other_datasets_are_no_pilots(researcher_client, tmp_path):
+    pilot, member = import_pilot(tmp_path), researcher_client.researcher
+    draft = draft_of(pilot)
+    Membership.objects.create(study=draft, user=member)
+    make_study(member=member)
+    field = researcher_client.get(at(draft)).context["design_form"].fields["pilot"]
+    assert not field.queryset.exists()
+    page = researcher_client.get(at(draft), BY_DOUBT | {"pilot": pilot.pk})
+    assert page.context["design_form"].has_error("pilot", code="invalid_choice")
+    Membership.objects.create(study=pilot, user=member, role=Membership.Role.ANALYST)
+    field = researcher_client.get(at(draft)).context["design_form"].fields["pilot"]
+    assert list(field.queryset) == [pilot]

@@ -6,14 +6,18 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from annotation.pilot_doubts import frames_for
 from metrics.models import ReportSnapshot
-from metrics.planner import BOTH, MIXED, STACKED, apply_design, saving_designs
+from metrics.planner import ACTIVE, BOTH, MIXED, STACKED, apply_design, saving_designs
+from metrics.selectors import rating_table
 from metrics.services import refresh_report
 from studies.models import Membership, Study
+from tests.annotation.pilots import by_doubt, draft_of, import_pilot
 from tests.metrics.studies import preferences, report_of
 from tests.metrics.test_watching import A_WINS, B_WINS, answer, small_study
 from tests.refusals import refused
 from tests.studies.factories import make_study
+from tiebreak.report import build_report
 from tiebreak.stats import VarianceComponents, design_grid
 
 pytestmark = pytest.mark.django_db
@@ -148,8 +152,9 @@ def test_size_and_pay_leads_to_the_planner(client, study, planned):
     assert "<svg" in part
 
 
-def gains(*, mixed=1.5, stack=1.3, explained=0.4):
+def gains(*, mixed=1.5, stack=1.3, explained=0.4, active=None):
     return {
+        "active": active and {"value": 1.25, "low": active, "high": 1.4},
         "mixed": {"value": 1.6, "low": mixed, "high": 1.8},
         "stack": {"value": 1.5, "low": stack, "high": 1.8},
         "explained": explained,
@@ -164,6 +169,9 @@ def gains(*, mixed=1.5, stack=1.3, explained=0.4):
         (gains(stack=0.9), [MIXED]),
         (gains(mixed=None, stack=None), []),
         (gains(explained=0.0), [MIXED]),
+        (gains(active=1.0), [MIXED, STACKED, BOTH]),
+        (gains(active=1.1), [MIXED, STACKED, BOTH, ACTIVE]),
+        (gains(mixed=None, stack=None, explained=0.0, active=1.1), [ACTIVE]),
         ({}, []),
     ],
 )
@@ -200,6 +208,40 @@ def test_the_page_plans_what_the_pilot_shows(client, study, planned, ada):
     assert MIXED not in client.get(address, ASSUMED | COMPONENTS).text
 
 
+def test_a_draw_by_doubt_needs_fewer_instances_by_its_gain(planned, ada, client, study):
+    pilot = pilot_of(ada)
+    snapshot = ReportSnapshot.objects.get(study=pilot, digest="")
+    (pair,) = snapshot.report["criteria"]["preference"]["planning"].values()
+    pair |= gains(mixed=None, active=1.1) | dict.fromkeys(("unit", "rater"), 0.0)
+    pair |= {"instance": 0.1, "rating": 0.1}
+    snapshot.save()
+    query = {"pilot": pilot.pk, **ASSUMED, **COMPONENTS}
+    stacked, active = (option.design for option in planned(**query)["savings"])
+    (expected,) = design_grid(
+        VarianceComponents(pair["mean"], 0.1 / 1.25, 0, 0, 0.1 / 1.25),
+        target_width=0.1,
+        units=[1],
+        ratings=[2],
+        units_per_rater=10,
+        explained=0.4,
+    )
+    assert active.instances == expected.instances
+    assert active.instances == pytest.approx(stacked.instances / 1.25, abs=1)
+    page = client.get(reverse("metrics:planner", args=[study.pk]), query).text
+    assert ACTIVE in page
+    assert "1.25 times as many (1.10 to 1.40)" in page
+
+
+def test_a_report_has_the_gain_of_a_draw_by_doubt(tmp_path):
+    pilot = import_pilot(tmp_path)
+    (frame,) = frames_for(draft_of(pilot), by_doubt(pilot, control_share=0.2)).values()
+    (plan,) = (
+        build_report(rating_table(pilot), replicates=0).criteria["preference"].planning.values()
+    )
+    numbers = plan.active.value, plan.active.low, plan.active.high
+    assert "{:.2f} times as many instances ({:.2f} to {:.2f}".format(*numbers) in frame.note
+
+
 def test_a_report_has_the_gains_of_its_machines():
     labels = [[-1, -1], [1, 1], [-1, 0]] * 20
     rows = preferences(labels)
@@ -209,5 +251,5 @@ def test_a_report_has_the_gains_of_its_machines():
     assert plan.stack.low > 1
     assert 0.5 < plan.explained <= 1
     alone = report_of(rows, replicates=0).criteria["preference"].planning["a vs b"]
-    assert (alone.stack, alone.explained) == (None, 0)
+    assert (alone.stack, alone.active, alone.explained) == (None, None, 0)
     assert alone.mixed == plan.mixed

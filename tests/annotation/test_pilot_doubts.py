@@ -1,0 +1,215 @@
+"""A draw by machine raters' doubt: what a pilot must have, and what the drawn study's report gets."""
+
+import numpy as np
+import pytest
+
+from annotation.filters import Filter
+from annotation.pilot_doubts import frames_for, pilot_machine_rows
+from annotation.selectors import hit_units_of, is_a_first
+from annotation.services.places import take_place
+from annotation.services.planning import draw_and_plan
+from annotation.services.ratings import Answer
+from metrics.selectors import rating_table
+from studies.models import Criterion, Generation, InstanceSelection
+from tests.annotation.answers import submit_unit
+from tests.annotation.pilots import N, by_doubt, draft_of, import_pilot, pilot_rows
+from tests.refusals import refused
+from tests.studies.factories import make_participation, make_study, open_knowingly
+from tiebreak.report import build_report
+from tiebreak.stats import active_design
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def pilot(tmp_path):
+    return lambda **facts: import_pilot(tmp_path, **facts)
+
+
+def shares(rows, rater):
+    known = {row["instance"]: (1 - row["label"]) / 2 for row in rows if row["rater"] == rater}
+    return np.array([known.get(f"i{i}", np.nan) for i in range(N)])
+
+
+def test_it_works(pilot):
+    made = pilot()
+    draft = draft_of(made)
+    drawn, plan = draw_and_plan(study=draft, design=by_doubt(made))
+    assert (drawn, plan.units) == (40, 40)
+    rows = draft.selected.all()
+    assert sum(row.phase == "control" for row in rows) == 10
+    judge = {row["instance"]: row["label"] for row in pilot_rows() if row["rater"] == "judge"}
+    probabilities = {row.instance.key: row.inclusion_probability for row in rows}
+    doubted = [p for key, p in probabilities.items() if judge[key] == 0]
+    sure = [p for key, p in probabilities.items() if judge[key] != 0]
+    assert min(probabilities.values()) > 0.9 * 40 / N
+    assert min(doubted) > 1.05 * 40 / N > max(sure)
+    unit = draft.units.get(key=f"{rows[0].instance.key}#0.1.0")
+    assert unit.inclusion_probability == pytest.approx(rows[0].inclusion_probability)
+
+
+def test_densities_and_gain_are_those_of_the_library(pilot):
+    made, rows = pilot(rated=90), pilot_rows(rated=90)
+    (frame,) = frames_for(draft_of(made), by_doubt(made)).values()
+    people = np.mean([shares(rows, "r0"), shares(rows, "r1")], axis=0)
+    names = [f"i{i}" for i in range(N)]
+    design = active_design(
+        people, shares(rows, "judge")[:, None], clusters=names, control_share=0.25
+    )
+    keys = {i.pk: i.key for i in made.dataset.instances.all()}
+    assert [keys[pk] for pk in frame.instances] == design.instances.tolist()
+    assert frame.densities == pytest.approx(design.densities)
+    for number in (design.gain.value, design.gain.low, design.gain.high):
+        assert f"{number:.2f}" in frame.note
+    assert "90 instances" in frame.note
+
+
+def test_the_order_of_systems_changes_nothing(pilot):
+    made = pilot()
+    draft = draft_of(made)
+    (before,) = frames_for(draft, by_doubt(made)).values()
+    for row in draft.study_systems.all():
+        type(row).objects.filter(pk=row.pk).update(position=row.position + 10 * (row.position == 0))
+    ((pair, after),) = frames_for(draft, by_doubt(made)).items()
+    assert pair == tuple(system.pk for system in draft.ordered_systems())
+    assert after.densities == pytest.approx(before.densities)
+
+
+def refusal_of(pilot, facts, naming):
+    made = pilot(**facts)
+    code = naming[0]
+    with refused(code, naming=naming[1]):
+        draw_and_plan(study=draft_of(made), design=by_doubt(made))
+    assert not InstanceSelection.objects.exists()
+
+
+def test_a_judge_that_guesses_shows_no_gain(pilot):
+    refusal_of(
+        pilot, {"guesses": True}, ("gain_not_shown", "lower bound of the gain must exceed 1")
+    )
+
+
+def test_the_refusal_states_the_measured_numbers(pilot):
+    made = pilot(rated=12, seed=4)
+    with refused("gain_not_shown") as refusal:
+        frames_for(draft_of(made), by_doubt(made))
+    rows = pilot_rows(rated=12, seed=4)
+    people = np.mean([shares(rows, "r0"), shares(rows, "r1")], axis=0)
+    gain = active_design(
+        people,
+        shares(rows, "judge")[:, None],
+        clusters=[f"i{i}" for i in range(N)],
+        control_share=0.25,
+    ).gain
+    assert gain.low < 1 < gain.value
+    numbers = f"{gain.value:.2f} times as many instances ({gain.low:.2f} to {gain.high:.2f}"
+    assert numbers in refusal.value.message
+    assert "12 instances" in refusal.value.message
+
+
+def test_every_instance_needs_a_machine_rating(pilot):
+    refusal_of(pilot, {"judged": 100}, ("machine_ratings_missing", "100 of the 120 instances"))
+
+
+def test_a_pilot_without_machines_is_refused(pilot):
+    refusal_of(pilot, {"judged": 0}, ("machine_ratings_missing", "0 of the 120 instances"))
+
+
+def test_a_pilot_without_human_ratings_is_refused(pilot):
+    refusal_of(pilot, {"rated": 0}, ("no_pilot_labels", "no annotator compared"))
+
+
+def test_a_pilot_must_be_another_study_of_the_same_dataset(pilot):
+    made = pilot()
+    draft = draft_of(made)
+    for wrong in (None, draft):
+        with refused("no_pilot"):
+            frames_for(draft, by_doubt(wrong))
+    with refused("pilot_of_other_dataset"):
+        frames_for(make_study(), by_doubt(made))
+    Criterion.objects.filter(study=made).update(scale="ordinal:1..5")
+    with refused("no_pilot_preference"):
+        frames_for(draft, by_doubt(made))
+
+
+def test_instances_without_texts_of_both_systems_are_not_drawn(pilot):
+    made = pilot(judged=119)
+    draft = draft_of(made)
+    made.units.filter(instance__key="i119").update(generation_b=None)
+    Generation.objects.filter(instance__key="i119", system__name="new").delete()
+    (frame,) = frames_for(draft, by_doubt(made)).values()
+    assert len(frame.instances) == 119
+
+
+def test_an_opened_study_is_refused_first(pilot):
+    made = pilot()
+    with refused("not_a_draft"):
+        draw_and_plan(study=made, design=by_doubt(None))
+
+
+def test_more_instances_than_there_are(pilot):
+    made = pilot()
+    with refused("too_many", naming="that machine raters rated is 120"):
+        draw_and_plan(study=draft_of(made), design=by_doubt(made, instances=121))
+
+
+class TestReportOfTheDrawnStudy:
+    def rated_draft(self, made):
+        """Return a study drawn by doubt of which all units have human ratings."""
+        draft = draft_of(made)
+        draw_and_plan(study=draft, design=by_doubt(made))
+        return draft
+
+    def test_the_pilots_machines_rated_the_whole_dataset(self, pilot):
+        made = pilot()
+        draft = self.rated_draft(made)
+        rows = {row["instance"]: row for row in pilot_machine_rows(draft)}
+        assert len(rows) == N
+        selected = {row.instance.key: row for row in draft.selected.all()}
+        for key, row in rows.items():
+            drawn = selected.get(key)
+            assert row["phase"] == (drawn.phase if drawn else "")
+            assert row["inclusion_probability"] == (drawn and drawn.inclusion_probability)
+            assert (row["kind"], row["rater"]) == ("machine", "judge")
+
+    def test_other_texts_and_other_scales_are_left_out(self, pilot):
+        made = pilot()
+        draft = self.rated_draft(made)
+        unit = draft.units.first()
+        draft.units.filter(pk=unit.pk).update(key="another")
+        assert len(list(pilot_machine_rows(draft))) == N - 1
+        draft.units.update(system_a=unit.system_b, system_b=unit.system_a)
+        assert len(list(pilot_machine_rows(draft))) == N - 40
+        Criterion.objects.filter(study=draft).update(scale="preference")
+        assert list(pilot_machine_rows(draft)) == []
+
+    def test_other_designs_take_nothing_from_a_pilot(self, pilot):
+        made = pilot()
+        draft = self.rated_draft(made)
+        InstanceSelection.objects.update(design="uniform")
+        assert list(pilot_machine_rows(draft)) == []
+
+    def test_the_report_is_prediction_powered(self, pilot):
+        made = pilot()
+        draft = self.rated_draft(made)
+        rate_all(draft)
+        report = build_report(rating_table(draft), replicates=0)
+        powered = report.criteria["preference"].systems.powered["new"]
+        assert powered.stack.scope.instances == "dataset"
+        assert powered.effective_stack > powered.ratings
+        part = rating_table(draft, Filter(category="none"))
+        assert len(part) == 0
+
+
+def rate_all(draft):
+    """Open a drawn study, and let one annotator rate all of it as the pilot's first one did."""
+    draft = open_knowingly(draft)
+    labels = {row["unit"]: row["label"] for row in pilot_rows() if row["rater"] == "r0"}
+    person = make_participation(draft)
+    for _ in range(40):
+        assignment = take_place(participation=person)
+        for unit in hit_units_of(assignment):
+            label = labels[unit.unit.key]
+            shown = str(label if is_a_first(assignment, unit) else -label)
+            answers = {c: Answer(shown, f"{unit.pk}") for c in draft.criteria.all()}
+            submit_unit(assignment=assignment, hit_unit=unit, answers=answers)
