@@ -1,7 +1,11 @@
 """A draw by machine raters' doubt: what a pilot must have, and what the drawn study's report gets."""
 
+import json
+from io import StringIO
+
 import numpy as np
 import pytest
+from django.core.management import CommandError, call_command
 
 from annotation.filters import Filter
 from annotation.pilot_doubts import frames_for, pilot_machine_rows
@@ -151,6 +155,35 @@ def test_more_instances_than_there_are(pilot):
     made = pilot()
     with refused("too_many", naming="that machine raters rated is 120"):
         draw_and_plan(study=draft_of(made), design=by_doubt(made, instances=121))
+
+
+class TestCommand:
+    def run(self, study, *options):
+        out = StringIO()
+        call_command("draw_instances", study.pk, "--instances=40", "--json", *options, stdout=out)
+        return json.loads(out.getvalue())
+
+    def test_it_draws_what_the_page_draws(self, pilot):
+        made = pilot()
+        draft, other = draft_of(made), draft_of(made)
+        options = "--design=doubt", f"--pilot={made.pk}", "--seed=3", "--control-share=0.25"
+        assert self.run(draft, *options)["drawn"] == 40
+        draw_and_plan(study=other, design=by_doubt(made, seed=3))
+        columns = ("instance", "phase", "inclusion_probability")
+        drawn, expected = (set(one.selected.values_list(*columns)) for one in (draft, other))
+        assert drawn == expected
+
+    def test_its_refusals_are_those_of_the_page(self, pilot):
+        made = pilot(guesses=True)
+        draft = draft_of(made)
+        with refused("gain_not_shown", CommandError):
+            self.run(draft, "--design=doubt", f"--pilot={made.pk}")
+        with refused("not_scored", CommandError):
+            self.run(draft)
+        for wrong in ("--control-share=2", "--pilot=nosuchstudy"):
+            with pytest.raises(CommandError):
+                self.run(draft, wrong)
+        assert not draft.selected.exists()
 
 
 class TestReportOfTheDrawnStudy:

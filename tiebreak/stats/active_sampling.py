@@ -163,9 +163,12 @@ def bounded_densities(deviations: npt.ArrayLike, *, min_density: float = MIN_DEN
     e is Σ e² / (N² π) for instances drawn with replacement, as `hajek_estimate` computes it. Whatever
     the residuals, that is at most 1/τ times Σ e² / (N n), the variance of a uniform draw. So with
     τ = 0.9, a draw by doubts that say nothing, or the opposite of the truth, is worth at least 0.9
-    times as many instances drawn at random. Without replacement both variances are smaller, and their
-    ratio is at most (1 − τ n / N) / (τ (1 − n / N)) for independent draws with these probabilities;
-    intervals keep the bound 1/τ, because they do not use the smaller variances.
+    times as many instances drawn at random. For draws without replacement, both variances are
+    smaller. If residuals are unrelated to doubts, their ratio is at most 1/τ, too: Σ (1/π − 1) is
+    largest where every π is τ n / N or 1, and is then 1/τ times that of a uniform draw. For the worst
+    residuals it is at most (1 − τ n / N) / (τ (1 − n / N)). Both hold for independent draws with
+    these probabilities, and within 3% and 10% for the draws of `select` in populations of 4 to 6
+    instances, by exact calculation over all of their orders.
 
     Examples
     --------
