@@ -10,9 +10,9 @@ from annotation.services.planning import draw_and_plan
 from studies.models import InstanceSelection, Study
 from tiebreak.errors import DomainError, InvalidInput
 
+_DESIGN = InstanceSelection()
 DEFAULTS = {
-    name: InstanceSelection._meta.get_field(name).get_default()
-    for name in ("design", "control_share", "weights", "floor", "seed")
+    name: getattr(_DESIGN, name) for name in ("design", "control_share", "weights", "floor", "seed")
 }
 
 
