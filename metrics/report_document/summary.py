@@ -6,6 +6,7 @@ import tiebreak
 from metrics.findings import (
     NO_ALPHA_HEADING,
     agreement_finding,
+    scope_of_all,
     scope_sentence,
     win_rate_finding,
 )
@@ -50,8 +51,8 @@ def _headline(about: CriterionSection) -> tuple[str, str]:
         return heading, scope_sentence(alpha) if alpha.is_defined else ""
     if unreached(about):
         return win_rate_finding(about)[0], WATCHED_SCOPE
-    first = next(iter(systems.win_rate.values()))
-    return win_rate_finding(about)[0], scope_sentence(first) if first.is_defined else ""
+    known = {name: rate for name, rate in systems.win_rate.items() if rate.is_defined}
+    return win_rate_finding(about)[0], scope_of_all(known) if known else ""
 
 
 def _counts(about: CriterionSection) -> Iterator[str]:
