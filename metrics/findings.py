@@ -280,8 +280,8 @@ def scope_of_all(rates: Estimates) -> str:
     sentences: dict[str, list[str]] = {}
     for name, rate in rates.items():
         sentences.setdefault(scope_sentence(rate), []).append(name)
-    if len(sentences) == 1:
-        return next(iter(sentences))
+    if len(sentences) < 2:
+        return "".join(sentences)
     return " ".join(f"{', '.join(names)}: {sentence}" for sentence, names in sentences.items())
 
 

@@ -10,7 +10,7 @@ from metrics.findings import (
     scope_sentence,
     win_rate_finding,
 )
-from metrics.messages import WATCHED_SCOPE
+from metrics.messages import OTHERS_AGREE, OTHERS_OPEN, WATCHED_SCOPE
 from metrics.report_document.content import Paragraph
 from metrics.report_document.references import BOOTSTRAP, TWO_WAY, references_of
 from metrics.watching import unreached
@@ -46,13 +46,16 @@ def _headline(about: CriterionSection) -> tuple[str, str]:
     """Return the heading that the pages show, and whom it speaks of."""
     systems, alpha = about.systems, about.all_units.human_human.krippendorff_alpha
     if systems is None or not systems.win_rate:
-        heading = agreement_finding(about)[0]
+        heading, sentence = agreement_finding(about)
         heading = "No finding" if heading == NO_ALPHA_HEADING else heading
-        return heading, scope_sentence(alpha) if alpha.is_defined else ""
+        scope = scope_sentence(alpha) if alpha.is_defined else ""
+        return heading, OTHERS_AGREE if OTHERS_AGREE in sentence else scope
+    heading, sentence = win_rate_finding(about)
     if unreached(about):
-        return win_rate_finding(about)[0], WATCHED_SCOPE
+        return heading, WATCHED_SCOPE
     known = {name: rate for name, rate in systems.win_rate.items() if rate.is_defined}
-    return win_rate_finding(about)[0], scope_of_all(known) if known else ""
+    # What only these annotators show must not end with whom the wider intervals speak of.
+    return heading, OTHERS_OPEN if OTHERS_OPEN in sentence else scope_of_all(known)
 
 
 def _counts(about: CriterionSection) -> Iterator[str]:
