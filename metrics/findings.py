@@ -386,10 +386,11 @@ def central_name(section: CriterionSection) -> str:
     return "majority" if section.level == "nominal" else "median"
 
 
-def perception_finding(section: CriterionSection) -> tuple[str, str]:
-    """Return how often annotators and machines give a tie, if the scale has ties."""
-    bins, machines, central = section.perception, _machines(section), central_name(section)
-    raters = "Labels of annotators and machines" if machines else "Labels"
+def perception_finding(section: CriterionSection, machine: str | None = None) -> tuple[str, str]:
+    """Return how often annotators and a machine, or any machine, give a tie, if the scale has ties."""
+    bins, central = section.perception, central_name(section)
+    machines = [machine] if machine else _machines(section)
+    raters = f"Labels of annotators and {machine or 'machines'}" if machines else "Labels"
     heading, shown = f"{raters} by {central} label", LABELS_SHOWN.format(central=central)
     if not bins:
         return heading, section.problems.get("perception", "No item has human ratings yet.")

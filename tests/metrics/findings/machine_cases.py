@@ -113,12 +113,32 @@ def perception(machine_ties: float | None, *, scale: str = "preference:tie") -> 
     return of(*perception_finding(section))
 
 
+def perception_of(machine: str) -> str:
+    """Return the finding on one of two machines, of which `judge` gives fewer ties."""
+    humans = {"-1": 0.3, "0": 0.4, "1": 0.3}
+    machines = {"judge": {"-1": 0.5, "0": 0.1, "1": 0.4}, "gentle": humans}
+    section = replace(base(machine=True), perception=(PerceptionBin("0", 1.0, humans, machines),))
+    return of(*perception_finding(section, machine))
+
+
 PERCEPTION = (
     Case("a machine with few ties", lambda: perception(0.1), (FEWER_TIES,), (TIES,)),
     Case(
         "a machine with half as many ties",
         lambda: perception(0.2),
         (f"Labels of annotators and machines by majority label | {SHOWN} {TIES}",),
+        (FEWER_TIES,),
+    ),
+    Case(
+        "one of two machines, with few ties",
+        lambda: perception_of("judge"),
+        (f"Labels of annotators and judge by majority label | {FEWER_TIES}",),
+        (TIES, "Labels of annotators and machines by majority label"),
+    ),
+    Case(
+        "the other machine, with as many ties as annotators",
+        lambda: perception_of("gentle"),
+        (f"Labels of annotators and gentle by majority label | {SHOWN} {TIES}",),
         (FEWER_TIES,),
     ),
     Case(
