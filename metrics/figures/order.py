@@ -85,6 +85,7 @@ def order_figure(section: CriterionSection) -> Figure:
         finding=finding,
         x_label="win rate by strengths",
         y_label="observed win rate",
+        with_diagonal=True,
     )
     return Figure(
         "order",
