@@ -38,7 +38,7 @@ from tiebreak.stats import Estimate
 REPEATED = "80% of planned repeats were answered as the first time"
 TRUE_LABEL = "The probability of the true label is 80%."
 ANNOTATORS = "1 annotators and 20 units."
-MOST_FREQUENT = "17% of 60 answers equal the most frequent answer of the others, where several count in equal parts."
+EQUAL_TO_OTHERS = "17% of 60 answers equal the most frequent answer of the others, where several count in equal parts."
 
 
 def repeats(humans: Estimate) -> str:
@@ -78,14 +78,14 @@ RATERS = (
     Case(
         "answers of others",
         lambda: figure_text(confusion_figure(base())),
-        (MOST_FREQUENT,),
+        (EQUAL_TO_OTHERS,),
         ("No item has answers of two annotators yet.",),
     ),
     Case(
         "no answers of others",
         lambda: figure_text(confusion_figure(by_raters(1))),
         ("No item has answers of two annotators yet.",),
-        (MOST_FREQUENT,),
+        (EQUAL_TO_OTHERS,),
     ),
     Case(
         "the figure of win rates has thick parts",
