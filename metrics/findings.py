@@ -26,6 +26,7 @@ from metrics.messages import (
     WEIGHTED,
     WEIGHTED_TO_DATASET,
     WIN_RATE_IS,
+    WITH_THESE,
     WITHOUT_PREFERENCE,
 )
 from metrics.watching import WIN_RATES, sequence_finding, unreached
@@ -101,9 +102,14 @@ def scope_sentence(estimate: Estimate) -> str:
 DRAWN_SUFFIXES = {"selected": ON_SELECTED, "dataset": OVER_DATASET}
 
 
-def _scope_suffix(estimate: Estimate) -> str:
+def scope_suffix(estimate: Estimate) -> str:
     """Return the end of a heading that says which instances it speaks of after a draw."""
     return DRAWN_SUFFIXES.get(estimate.scope.instances, "")
+
+
+def annotators_of(estimate: Estimate) -> str:
+    """Return whom a heading speaks of: annotators in general, or these alone."""
+    return "Annotators" if estimate.scope.raters == "new" else "These annotators"
 
 
 def is_of_selected(estimate: Estimate) -> bool:
@@ -129,18 +135,18 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
     if not alpha.has_interval:
         return NO_ALPHA_HEADING, f"{share} {alpha.reason or ''} {scope_sentence(alpha)}"
     heading, sentence = _beyond_chance(alpha, _advice_on_machines(section))
-    return f"{heading}{_scope_suffix(alpha)}", f"{share} {sentence}{scope_sentence(alpha)}"
+    return f"{heading}{scope_suffix(alpha)}", f"{share} {sentence}{scope_sentence(alpha)}"
 
 
 def _beyond_chance(alpha: Estimate, advice: str) -> tuple[str, str]:
     """Return whether annotators agree more than chance predicts, given α with its interval."""
     if alpha.low > 0:
-        return "Annotators agree beyond chance", advice
+        return f"{annotators_of(alpha)} agree beyond chance", advice
     if any(inner.low > 0 for inner in alpha.narrower):
         return "These annotators agree beyond chance", f"{OTHERS_AGREE} {advice}"
     if alpha.high < 0:
         check = "Check whether the guidelines can be read in two ways. "
-        return "Annotators disagree more than chance predicts", check
+        return f"{annotators_of(alpha)} disagree more than chance predicts", check
     return (
         "No agreement beyond chance is shown",
         "The interval of α includes 0. This does not show that annotators rate at random, because the"
@@ -169,7 +175,7 @@ def separability_finding(sets: RaterSets) -> tuple[str, str]:
         )
     interval = f"{in_digits(trend.low, 4)} to {in_digits(trend.high, 4)}"
     sentence = f"{rho} ({interval}) over {counted(trend.n, 'instance')}."
-    suffix, scope = _scope_suffix(trend), scope_sentence(trend)
+    suffix, scope = scope_suffix(trend), scope_sentence(trend)
     if trend.low <= 0 <= trend.high:
         return (
             f"No trend of consistency with separability is shown{suffix}",
@@ -177,7 +183,8 @@ def separability_finding(sets: RaterSets) -> tuple[str, str]:
             f" one out. {scope}",
         )
     direction = "rises" if trend.low > 0 else "falls"
-    return f"Consistency {direction} with separability{suffix}", f"{sentence} {scope}"
+    whose = "Consistency" if trend.scope.raters == "new" else "Consistency of these annotators"
+    return f"{whose} {direction} with separability{suffix}", f"{sentence} {scope}"
 
 
 def consistency_sets(section: CriterionSection) -> RatingSetsSection | None:
@@ -208,8 +215,9 @@ def sets_finding(sets: RaterSets) -> tuple[str, str]:
         sentence += f" {counted(sets.n_incomplete, 'incomplete set')} {verb} left out."
     if not sets.zero.has_interval:
         return "Rating sets", f"{sentence} {sets.zero.reason or ''}".rstrip()
-    suffix = _scope_suffix(sets.zero)
-    return f"{sets.zero.value:.0%} of rating sets are inconsistent{suffix}", sentence
+    suffix, scope = scope_suffix(sets.zero), scope_sentence(sets.zero)
+    heading = f"{sets.zero.value:.0%} of these annotators' rating sets are inconsistent{suffix}"
+    return heading, f"{sentence} {scope}"
 
 
 def win_rate_finding(section: CriterionSection) -> tuple[str, str]:
@@ -225,27 +233,33 @@ def win_rate_finding(section: CriterionSection) -> tuple[str, str]:
 
 
 def _finding_at_one_look(section: CriterionSection, rates: Estimates) -> tuple[str, str]:
-    explanation = f"{WIN_RATE_IS}{_how_weighted(section)} {_scope_of_all(rates)}{_at_once(section)}"
-    together = _simultaneous(section)
-    ahead = {name: rate for name, rate in together.items() if _is_above_half(rate)}
+    explanation = f"{WIN_RATE_IS}{_how_weighted(section)} {scope_of_all(rates)}{_at_once(section)}"
+    together, ahead = simultaneous_rates(section), shown_ahead(section)
     if ahead:
-        return f"{_winning(ahead)}{_instances_suffix(ahead)}", explanation
+        of_these = any(rate.scope.raters == "these" for rate in ahead.values())
+        return _winning(ahead, of_these=of_these), explanation
     here = {name: rate for name, rate in together.items() if _is_above_half_here(rate)}
     if here:
-        heading = f"With these annotators, {_winning(here)}{_instances_suffix(here)}"
-        return heading, f"{OTHERS_OPEN} {explanation}"
+        return _winning(here, of_these=True), f"{OTHERS_OPEN} {explanation}"
     return _no_winner(section), f"{explanation}{_reasons_without_intervals(rates)}"
 
 
-def _simultaneous(section: CriterionSection) -> Estimates:
+def shown_ahead(section: CriterionSection) -> Estimates:
+    """Return the systems whose win rates are above one half by intervals that hold at once."""
+    rates = simultaneous_rates(section)
+    return {name: rate for name, rate in rates.items() if rate.has_interval and rate.low > 0.5}
+
+
+def simultaneous_rates(section: CriterionSection) -> Estimates:
     """Return the win rates with intervals that hold at once; none in reports from before these."""
     systems = section.systems
     return systems.simultaneous.win_rate if systems and systems.simultaneous else {}
 
 
-def _winning(rates: Estimates) -> str:
+def _winning(rates: Estimates, *, of_these: bool) -> str:
     verb = "wins more often than it loses" if len(rates) == 1 else "win more often than they lose"
-    return f"{', '.join(sorted(rates))} {verb}"
+    whose = WITH_THESE if of_these else ""
+    return f"{whose}{', '.join(sorted(rates))} {verb}{_instances_suffix(rates)}"
 
 
 def _instances_suffix(rates: Estimates) -> str:
@@ -261,13 +275,13 @@ def _how_weighted(section: CriterionSection) -> str:
     return f" {WEIGHTED}" if any(pair.win_rate.is_defined for pair in pairs) else ""
 
 
-def _scope_of_all(rates: Estimates) -> str:
+def scope_of_all(rates: Estimates) -> str:
     """Return whom the rates speak of, once for systems that speak of the same."""
     sentences: dict[str, list[str]] = {}
     for name, rate in rates.items():
         sentences.setdefault(scope_sentence(rate), []).append(name)
-    if len(sentences) == 1:
-        return next(iter(sentences))
+    if len(sentences) < 2:
+        return "".join(sentences)
     return " ".join(f"{', '.join(names)}: {sentence}" for sentence, names in sentences.items())
 
 
@@ -294,10 +308,6 @@ def _no_winner(section: CriterionSection) -> str:
     if len(counts) > 1:
         return TOO_FEW_OF_PAIRS.format(noun=noun)
     return TOO_FEW.format(n=counted(most, noun), verb="is" if most == 1 else "are")
-
-
-def _is_above_half(rate: Estimate) -> bool:
-    return rate.has_interval and rate.low > 0.5
 
 
 def _is_above_half_here(rate: Estimate) -> bool:
@@ -376,10 +386,11 @@ def central_name(section: CriterionSection) -> str:
     return "majority" if section.level == "nominal" else "median"
 
 
-def perception_finding(section: CriterionSection) -> tuple[str, str]:
-    """Return how often annotators and machines give a tie, if the scale has ties."""
-    bins, machines, central = section.perception, _machines(section), central_name(section)
-    raters = "Labels of annotators and machines" if machines else "Labels"
+def perception_finding(section: CriterionSection, machine: str | None = None) -> tuple[str, str]:
+    """Return how often annotators and a machine, or any machine, give a tie, if the scale has ties."""
+    bins, central = section.perception, central_name(section)
+    machines = [machine] if machine else _machines(section)
+    raters = f"Labels of annotators and {machine or 'machines'}" if machines else "Labels"
     heading, shown = f"{raters} by {central} label", LABELS_SHOWN.format(central=central)
     if not bins:
         return heading, section.problems.get("perception", "No item has human ratings yet.")

@@ -8,6 +8,8 @@ from metrics.findings import (
     consistency_sets,
     is_of_selected,
     scope_sentence,
+    shown_ahead,
+    simultaneous_rates,
     why_no_consistency,
 )
 from metrics.messages import (
@@ -44,7 +46,7 @@ def leading_numbers(section: CriterionSection, *, is_part: bool = False) -> list
     """Return the numbers; a part of the ratings has no forecast, which would state a finding."""
     alpha = section.all_units.human_human.krippendorff_alpha
     return [
-        _win_rate(section),
+        _win_rate(section, is_part=is_part),
         LeadingNumber("Agreement", number(alpha), "Krippendorff's α among annotators", "agreement"),
         _machine(section),
         _consistency(section),
@@ -64,10 +66,10 @@ def leader(section: CriterionSection) -> tuple[str, Estimate]:
     return max(defined.items(), key=lambda item: item[1].value)
 
 
-def _win_rate(section: CriterionSection) -> LeadingNumber:
+def _win_rate(section: CriterionSection, *, is_part: bool) -> LeadingNumber:
     name, rate = leader(section)
-    # Without an interval it is not shown that this system leads.
-    states_lead = rate.has_interval and unreached(section) is None
+    # A rate may be the highest by chance: it is called that where the heading says that it wins.
+    states_lead = not is_part and unreached(section) is None and name in shown_ahead(section)
     sentence = (f"{name}, the highest of all" if states_lead else f"of {name}") if name else ""
     return LeadingNumber("Win rate", number(rate, low=0), sentence, "systems")
 
@@ -94,19 +96,22 @@ def _consistency(section: CriterionSection) -> LeadingNumber:
 def _needed(section: CriterionSection) -> LeadingNumber:
     """Return about how many more ratings would show that the leader's rate is not ½.
 
+    The interval is the one that the heading uses, which holds for all systems at once.
+
     Widths shrink with the square root of the number of ratings, so reaching ½ needs (half width /
     distance)² times as many, if the rate stays as it is.
     """
-    title, (_, rate) = NEEDED, leader(section)
+    title, (name, rate) = NEEDED, leader(section)
     if unreached(section):
         return LeadingNumber(title, number(undefined(FORECAST_ON_STOPPING)), "", "stopping")
     if not rate.has_interval:
         reason = rate.reason or "There is no interval."
         return LeadingNumber(title, number(undefined(reason)), "", "systems")
+    rate = simultaneous_rates(section).get(name, rate)
     distance = abs(rate.value - 0.5)
     end = rate.low if rate.value > 0.5 else rate.high
     factor = math.inf if not distance else ((rate.value - end) / distance) ** 2
-    if factor <= 1:
+    if factor < 1:
         return LeadingNumber(title, _plain("0"), ENOUGH_RATINGS, "systems")
     if factor > MAX_FACTOR:
         return LeadingNumber(title, number(undefined(TOO_CLOSE)), "", "systems")

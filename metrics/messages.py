@@ -19,6 +19,7 @@ HOW_TO_READ_RANK_SETS = (
     " differ nor shown to be equally good."
 )
 WEIGHTED_TO_DATASET = "Weighted back to the whole dataset"
+WITH_THESE = "With these annotators, "
 NO_WINNER = "No system is shown to win more often than it loses"
 TOO_FEW = "{n} {verb} too few to say which system is better"
 TOO_FEW_OF_PAIRS = "There are too few {noun}s to say which system is better"

@@ -7,12 +7,15 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from metrics.asked import Asked, asked_for
+from metrics.figures.figure import Figure
 from metrics.figures.of_part import of_part
 from metrics.filters import Part
 from metrics.messages import EMPTY_PART, OF_A_PART, OUTCOME_HIDDEN
 from metrics.models import SectionSnapshot
 from metrics.more import More, more_named
 from metrics.sections import StoredSection, ensure_section, stored_section
+from metrics.selectors import stored_report
+from metrics.watching import while_unreached
 from studies.access import Right, researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -43,7 +46,7 @@ def section(request: HttpRequest, public_id: str, criterion: str, name: str) -> 
         "more": more,
         "shown": shown,
         "problem": problem,
-        "figures": [of_part(figure, part.name) for figure in figures] if part else figures,
+        "figures": _as_shown(figures, asked, criterion, part),
         "part": part,
         "of_a_part": OF_A_PART,
         "empty_part": EMPTY_PART,
@@ -55,6 +58,15 @@ def section(request: HttpRequest, public_id: str, criterion: str, name: str) -> 
     is_partial = request.headers.get("HX-Request")
     template = "metrics/section.html" if is_partial else "metrics/section_page.html"
     return render(request, template, context)
+
+
+def _as_shown(figures: list[Figure], asked: Asked, criterion: str, part: Part) -> list[Figure]:
+    """Return the figures, without findings of a part or before the planned number is reached."""
+    if part:
+        return [of_part(figure, part.name) for figure in figures]
+    report = stored_report(asked.freshness.snapshot, with_raters=False) if figures else None
+    about = report.criteria.get(criterion) if report else None
+    return [while_unreached(figure, about) for figure in figures] if about else figures
 
 
 def _shown(

@@ -30,6 +30,7 @@ from metrics.powered_rates import powered_rates
 from metrics.rater_rows import rater_rows
 from metrics.score_distributions import comparable_studies, scored_similarities
 from metrics.stopping_page import stopping_context
+from metrics.watching import unreached
 from studies.access import Right, studies_of
 from studies.models import Study
 from tiebreak.report.model import CriterionSection
@@ -54,6 +55,11 @@ class Shown:
     @cached_property
     def rows(self) -> PageRows:
         return rows_of(self.stored_rows, self.criterion)
+
+    @property
+    def states_findings(self) -> bool:
+        """Whether these are all ratings, and as many as were planned."""
+        return not self.chosen and unreached(self.about) is None
 
     @property
     def ratings(self) -> RatingQuerySet:
@@ -94,7 +100,7 @@ def _agreement(shown: Shown) -> list[Figure]:
 
 
 def _coefficients(shown: Shown) -> dict[str, Any]:
-    return {"coefficients": coefficients(shown.about, states_findings=not shown.chosen)}
+    return {"coefficients": coefficients(shown.about, states_findings=shown.states_findings)}
 
 
 def _consistency(shown: Shown) -> list[Figure]:
@@ -126,7 +132,7 @@ def _machines(shown: Shown) -> list[Figure]:
 
 
 def _annotator_tests(shown: Shown) -> dict[str, Any]:
-    return {"tests": annotator_tests(shown.about, states_findings=not shown.chosen)}
+    return {"tests": annotator_tests(shown.about, states_findings=shown.states_findings)}
 
 
 def _raters(shown: Shown) -> list[Figure]:

@@ -87,13 +87,16 @@ def scatter_chart(
     x_label: str,
     y_label: str,
     y_bounds: tuple[float, float] = (0.0, 1.0),
+    with_diagonal: bool = False,
 ) -> SafeString:
-    """Draw a mark per point (x, y, kind, name)."""
+    """Draw a mark per point (x, y, kind, name); with a diagonal, both axes have the same bounds."""
     if not points:
         return NOTHING
-    _, high = padded([x for x, *_ in points], include=0.0)
-    x, y = Axis(0.0, high, LEFT, RIGHT), Axis(*y_bounds, BOTTOM, TOP)
+    x_bounds = y_bounds if with_diagonal else (0.0, padded([x for x, *_ in points], include=0.0)[1])
+    x, y = Axis(*x_bounds, LEFT, RIGHT), Axis(*y_bounds, BOTTOM, TOP)
     body = [x_grid(x, TOP, BOTTOM), y_grid(y, LEFT, RIGHT)]
+    if with_diagonal:
+        body.append(grid_line((LEFT, BOTTOM), (RIGHT, TOP)).replace("grid", "reference"))
     body += [text((LEFT + RIGHT) / 2, BOTTOM + 46, x_label), text(LEFT, 12, y_label, "start")]
     body += [mark(x.at(a), y.at(b), kind, name) for a, b, kind, name in points]
     return svg(WIDTH, HEIGHT, f"{finding}. {len(points)} points", body)

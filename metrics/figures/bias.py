@@ -5,7 +5,7 @@ from dataclasses import replace
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.charts.svg import Kind
 from metrics.figures.figure import Figure, about_thick_lines, empty_figure, table_of
-from metrics.findings import scope_sentence
+from metrics.findings import annotators_of, scope_sentence, scope_suffix
 from tiebreak.report.model import Bias, CriterionSection
 from tiebreak.stats import Estimate, undefined
 
@@ -27,7 +27,7 @@ def bias_figure(section: CriterionSection) -> Figure:
         rows += _rows(machine, bias, is_machine=True)
     finding = _finding(section.bias)
     chart = interval_chart(rows, finding=finding, label="bias", reference=0, bounds=(-1, 1))
-    sentence = scope_sentence(section.bias.position) if chart else section.bias.position.reason
+    sentence = _scope(section.bias) if chart else section.bias.position.reason
     sentence = (
         f"{sentence or ''}{about_thick_lines(mark.estimate for row in rows for mark in row.marks)}"
     )
@@ -44,13 +44,24 @@ def _rows(name: str, bias: Bias, *, is_machine: bool) -> list[IntervalRow]:
 
 def _finding(bias: Bias) -> str:
     """Return which biases the intervals show of annotators, or else of these annotators alone."""
+    known = _with_interval(bias)
+    if not known:
+        return TITLE
+    suffix = scope_suffix(known[0])
     if shown := _preferred(bias.position, bias.length):
-        return f"Annotators prefer {shown}"
+        return f"{annotators_of(known[0])} prefer {shown}{suffix}"
     if shown := _preferred(*(_for_these_raters(e) for e in (bias.position, bias.length))):
-        return f"These annotators prefer {shown}; whether others do is not shown"
-    if bias.position.has_interval or bias.length.has_interval:
-        return "No bias of annotators is shown"
-    return TITLE
+        return f"These annotators prefer {shown}{suffix}; whether others do is not shown"
+    return f"No bias of annotators is shown{suffix}"
+
+
+def _with_interval(bias: Bias) -> list[Estimate]:
+    return [estimate for estimate in (bias.position, bias.length) if estimate.has_interval]
+
+
+def _scope(bias: Bias) -> str:
+    """Return whom the biases speak of: those with an interval, if there are any."""
+    return scope_sentence((_with_interval(bias) or [bias.position])[0])
 
 
 def _for_these_raters(bias: Estimate) -> Estimate:

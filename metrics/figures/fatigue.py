@@ -2,7 +2,7 @@
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.figure import Figure, about_thick_lines, empty_figure, table_of
-from metrics.findings import scope_sentence
+from metrics.findings import annotators_of, scope_sentence, scope_suffix
 from metrics.words import in_digits
 from tiebreak.report.model import CriterionSection, FatigueSection
 from tiebreak.stats import Estimate
@@ -41,11 +41,12 @@ def _finding(fatigue: FatigueSection) -> str:
     agreement = fatigue.agreement
     if not agreement.has_interval:
         return TITLE
+    who, suffix = annotators_of(agreement), scope_suffix(agreement)
     if agreement.high < 0:
-        return "Annotators agree less with the others the more items they have done"
+        return f"{who} agree less with the others the more items they have done{suffix}"
     if agreement.low > 0:
-        return "Annotators agree more with the others the more items they have done"
-    return "No change of agreement over an annotator's items is shown"
+        return f"{who} agree more with the others the more items they have done{suffix}"
+    return f"No change of agreement over an annotator's items is shown{suffix}"
 
 
 def _in_words(fatigue: FatigueSection) -> str:

@@ -204,7 +204,7 @@ def _curve(slug: str, name: str, pair: PairedTests) -> Figure:
         else "At no size is p below 0.05 in half of the subsets."
     )
     rows = tuple((name, p.instances, p.median, p.low, p.high, p.significant) for p in pair.curve)
-    return Figure(slug, title, sentence, chart, CURVE_COLUMNS, rows, CURVE_READING)
+    return Figure(slug, title, sentence, chart, CURVE_COLUMNS, rows, CURVE_READING, title=title)
 
 
 def pairwise_figures(section: PairwiseAgreementSection) -> list[Figure]:

@@ -11,7 +11,7 @@ from metrics.figures.figure import (
     legend_of,
     table_of,
 )
-from metrics.findings import scope_sentence
+from metrics.findings import scope_sentence, scope_suffix
 from metrics.words import in_digits
 from tiebreak.report.model import CriterionSection, TransitivitySection
 
@@ -85,6 +85,7 @@ def order_figure(section: CriterionSection) -> Figure:
         finding=finding,
         x_label="win rate by strengths",
         y_label="observed win rate",
+        with_diagonal=True,
     )
     return Figure(
         "order",
@@ -121,9 +122,10 @@ def _finding(order: TransitivitySection) -> str:
     p = order.fit.p
     if not p.is_defined:
         return ORDER_TITLE
+    suffix = scope_suffix(p)
     if p.value < SIGNIFICANT:
-        return "One order of the systems does not explain the win rates of all pairs"
-    return "No contradiction of one order of the systems is shown"
+        return f"One order of the systems does not explain the win rates of all pairs{suffix}"
+    return f"No contradiction of one order of the systems is shown{suffix}"
 
 
 def _sentence(order: TransitivitySection) -> str:

@@ -49,13 +49,15 @@ def perception_figures(section: CriterionSection) -> list[Figure]:
 
 
 def _figure(section: CriterionSection, machine: str | None, name: str) -> Figure:
-    finding, sentence = perception_finding(section)
+    finding, sentence = perception_finding(section, machine)
     bands = [Band("", section.perception)]
     chart = _chart(section, bands, machine)
     if not chart:
         return empty_figure(name, finding, sentence)
     rows = tuple(_rows(ALL_UNITS, section.perception, machine))
-    return Figure(name, finding, sentence, chart, COLUMNS, rows, READING, _legend(machine))
+    return Figure(
+        name, finding, sentence, chart, COLUMNS, rows, READING, _legend(machine), title=finding
+    )
 
 
 def _pairs_figure(section: CriterionSection, machine: str | None, name: str) -> Figure:

@@ -12,7 +12,7 @@ from metrics.charts.matrices import matrix_chart
 from metrics.charts.svg import Kind
 from metrics.figures.figure import Cell, Figure, empty_figure, legend_of, table_of
 from metrics.figures.perception import label_names
-from metrics.findings import scope_sentence
+from metrics.findings import scope_sentence, scope_suffix
 from tiebreak.report.model import CriterionSection, DawidSkeneRater, Matrix, RaterSection
 from tiebreak.report.raters import MAX_LABELS, NOBODY_ELSE
 from tiebreak.stats import Estimate, undefined
@@ -176,13 +176,16 @@ def self_consistency_figure(section: CriterionSection) -> Figure:
             for name, share in shares
         ),
     ]
-    finding = REPEATS_TITLE
+    finding, share = REPEATS_TITLE, ""
     if humans.is_defined:
-        finding = f"{humans.value:.0%} of planned repeats were answered as the first time"
+        share = f"{humans.value:.0%} of planned repeats were answered as the first time"
+    if humans.has_interval:
+        finding, share = f"These annotators: {share}{scope_suffix(humans)}", ""
     chart = interval_chart(
         rows[: MAX_DRAWN + 1], finding=finding, label="share answered alike", bounds=(0, 1)
     )
-    sentence = f"{scope_sentence(humans)}{_cut(len(shares))}" if humans.is_defined else ""
+    about = [f"{share}." if share else "", humans.reason, scope_sentence(humans)]
+    sentence = " ".join(filter(None, about)) + _cut(len(shares)) if humans.is_defined else ""
     return Figure(
         "self-consistency",
         finding,

@@ -6,10 +6,11 @@ import tiebreak
 from metrics.findings import (
     NO_ALPHA_HEADING,
     agreement_finding,
+    scope_of_all,
     scope_sentence,
     win_rate_finding,
 )
-from metrics.messages import WATCHED_SCOPE
+from metrics.messages import OTHERS_AGREE, OTHERS_OPEN, WATCHED_SCOPE
 from metrics.report_document.content import Paragraph
 from metrics.report_document.references import BOOTSTRAP, TWO_WAY, references_of
 from metrics.watching import unreached
@@ -45,13 +46,16 @@ def _headline(about: CriterionSection) -> tuple[str, str]:
     """Return the heading that the pages show, and whom it speaks of."""
     systems, alpha = about.systems, about.all_units.human_human.krippendorff_alpha
     if systems is None or not systems.win_rate:
-        heading = agreement_finding(about)[0]
+        heading, sentence = agreement_finding(about)
         heading = "No finding" if heading == NO_ALPHA_HEADING else heading
-        return heading, scope_sentence(alpha) if alpha.is_defined else ""
+        scope = scope_sentence(alpha) if alpha.is_defined else ""
+        return heading, OTHERS_AGREE if OTHERS_AGREE in sentence else scope
+    heading, sentence = win_rate_finding(about)
     if unreached(about):
-        return win_rate_finding(about)[0], WATCHED_SCOPE
-    first = next(iter(systems.win_rate.values()))
-    return win_rate_finding(about)[0], scope_sentence(first) if first.is_defined else ""
+        return heading, WATCHED_SCOPE
+    known = {name: rate for name, rate in systems.win_rate.items() if rate.is_defined}
+    # What only these annotators show must not end with whom the wider intervals speak of.
+    return heading, OTHERS_OPEN if OTHERS_OPEN in sentence else scope_of_all(known)
 
 
 def _counts(about: CriterionSection) -> Iterator[str]:

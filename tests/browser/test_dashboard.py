@@ -9,15 +9,23 @@ from annotation.importing import import_study
 from annotation.selectors import hit_units_of
 from annotation.services.places import take_place
 from annotation.services.ratings import Answer
+from metrics.messages import RANK_SET
+from metrics.sections import refresh_section
 from metrics.services import refresh_report
 from metrics.tabs import TABS
 from studies.models import Study
 from tests.annotation.answers import submit_unit
-from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
+from tests.browser.accessibility import (
+    check_accessible,
+    check_contrast,
+    check_fits,
+    check_ids,
+    check_legible,
+)
 from tests.browser.pages import numbers
 from tests.browser.test_generate_select import log_in
 from tests.studies.factories import make_open_study, make_participation
-from tests.tiebreak.formats.bundles import make_bundle
+from tests.tiebreak.formats.bundles import make_bundle, write_lines
 
 pytestmark = [
     pytest.mark.browser,
@@ -116,3 +124,66 @@ def test_a_sheet_of_paper_clips_nothing(live_server, chromium_page: Page, tmp_pa
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == "rgb(255, 255, 255)"
     assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def judged_elsewhere(tmp_path: Path) -> Study:
+    """Return a study of three systems whose machine raters also rate what annotators did not."""
+    bundle, pairs = make_bundle(tmp_path / "b"), (("old", "new"), ("new", "next"), ("next", "old"))
+    design = bundle / "study.toml"
+    design.write_text(design.read_text().replace('["old", "new"]', '["old", "new", "next"]'))
+    names = [f"i{i}" for i in range(72)]
+    write_lines(bundle / "instances.jsonl", [{"id": name, "source": name} for name in names])
+    write_lines(
+        bundle / "generations.jsonl",
+        [{"instance": n, "system": s, "text": f"{s} {n}"} for n in names for s, _ in pairs],
+    )
+    rated = [(rater, "human", names[:36]) for rater in ("ann", "bob", "cid", "dot")]
+    rated += [(rater, "machine", names) for rater in ("judge", "a judge with a long name")]
+    rows = [
+        {
+            "unit": name,
+            "instance": name,
+            "rater": rater,
+            "kind": kind,
+            "label": (i * i + len(rater) * (i % 4 == 0)) % 3 - 1,
+            "system_a": pairs[i % 3][0],
+            "system_b": pairs[i % 3][1],
+            "side_a": ("left", "right")[(i + len(rater)) % 2],
+        }
+        for rater, kind, shown in rated
+        for i, name in enumerate(shown)
+    ]
+    write_lines(bundle / "ratings.jsonl", rows)
+    study = import_study(path=bundle).study
+    refresh_report(study=study)
+    for name in ("controlled_win_rate", "davidson"):
+        refresh_section(study=study, name=name)
+    return study
+
+
+def test_everything_unfolded_of_machine_raters_and_rankings(
+    live_server, chromium_page: Page, tmp_path
+):
+    page, study = chromium_page, judged_elsewhere(tmp_path)
+    open_dashboard(page, live_server.url, study)
+    shown = {
+        "systems": (
+            *("#figure-order", "#figure-controlled-win-rates", "#figure-davidson"),
+            f"th:text-is('{RANK_SET}')",
+            "caption:text-is('Win rates with machine raters')",
+        ),
+        "machines": ("#figure-perception-2", "caption:text-is('Alternative annotator test')"),
+    }
+    for slug, parts in shown.items():
+        page.goto(f"{live_server.url}/studies/{study.pk}/results/{slug}/")
+        page.evaluate(OPEN_ALL)
+        for part in parts:
+            expect(page.locator(part)).to_be_visible()
+        page.evaluate(OPEN_ALL)
+        page.set_viewport_size({"width": 1280, "height": 900})
+        check_accessible(page)
+        page.set_viewport_size({"width": 360, "height": 900})
+        page.emulate_media(color_scheme="dark")
+        for check in (check_contrast, check_fits, check_ids, check_legible):
+            check(page)
+        page.emulate_media(color_scheme="light")

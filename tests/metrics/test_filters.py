@@ -107,7 +107,6 @@ def test_each_page_of_a_part_has_its_numbers_and_says_so(client, study, slug):
 WITHOUT_FINDINGS = {
     "Bradley–Terry strengths",
     "Elo ratings, plain and weighted by separability",
-    "Labels of annotators and machines by majority label",
     "Speed by task",
     "Win-or-tie rates beside win rates",
     "Width of the interval by number of ratings",

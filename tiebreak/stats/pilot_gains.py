@@ -32,6 +32,10 @@ NO_DIFFERENCE = (
     "There is no interval because the gain is the same without any one item, so the interval would have"
     " no width."
 )
+NONE_LEFT_OUT = (
+    "There is no interval because the gain cannot be computed if any one item is left out: the other"
+    " ratings do not vary, or are too few."
+)
 NO_SPREAD = "No gain can be computed because the ratings of the pilot do not vary."
 ALL_ALIKE = (
     "The pilot does not show that annotators depart from the machine raters more at some doubts than"
@@ -388,6 +392,8 @@ def _with_jackknife(value: float, left_out: FloatArray, confidence_level: float)
     """Return the value with an interval on the log scale from the values without each cluster."""
     n = len(left_out)
     logs = np.log(left_out[np.isfinite(left_out) & (left_out > 0)])
+    if not len(logs):
+        return Estimate(value, n=n, reason=NONE_LEFT_OUT)
     error = float(np.sqrt((n - 1) / n * np.sum((logs - logs.mean()) ** 2)))
     if not error > 0:
         return Estimate(value, n=n, reason=NO_DIFFERENCE)

@@ -171,7 +171,7 @@ def _centred_ranks(marginals: FloatArray) -> FloatArray:
 def _untied(marginals: FloatArray) -> FloatArray:
     """Return the number of pairs that are not tied."""
     untied: FloatArray = (marginals.sum(axis=-1) ** 2 - (marginals**2).sum(axis=-1)) / 2
-    return untied
+    return np.maximum(untied, 0)  # rounding may leave less than no pair
 
 
 def _varies(marginals: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:

@@ -133,11 +133,13 @@ def test_ratings_still_needed_follow_from_the_interval():
         "a": Estimate(0.4, low=0.2, high=0.6, n=40),
         "b": Estimate(0.6, low=0.4, high=0.8, n=40),
     }
-    systems.win_rate.update(wide)
+    for rates in (systems.win_rate, systems.simultaneous.win_rate):
+        rates.update(wide)
     assert lead(section, "Ratings still needed").number.text == "about 240"
-    systems.win_rate["b"] = Estimate(0.6, low=0.55, high=0.65, n=40)
+    systems.simultaneous.win_rate["b"] = Estimate(0.6, low=0.55, high=0.65, n=40)
     assert lead(section, "Ratings still needed").number.text == "0"
-    systems.win_rate.update(dict.fromkeys("ab", Estimate(0.5, low=0.4, high=0.6, n=40)))
+    for rates in (systems.win_rate, systems.simultaneous.win_rate):
+        rates.update(dict.fromkeys("ab", Estimate(0.5, low=0.4, high=0.6, n=40)))
     assert lead(section, "Ratings still needed").number.text == "–"
 
 

@@ -83,6 +83,7 @@ def test_a_cycle_contradicts_one_order(section):
     figure = order_figure(section)
     assert figure.finding == "One order of the systems does not explain the win rates of all pairs"
     assert "100%" in figure.sentence
+    assert figure.chart.count('class="reference"') == 1  # the diagonal
     for name, observed, _ in figure.rows:
         assert observed == section.systems.pairs[name].value
 

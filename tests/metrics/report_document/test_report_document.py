@@ -19,6 +19,7 @@ from annotation.importing import import_study
 from annotation.models import Participation
 from annotation.services.places import take_place
 from jobs.models import Job
+from metrics.messages import OTHERS_OPEN
 from metrics.report_document import references
 from metrics.report_document.build import build_document
 from metrics.report_document.content import (
@@ -260,7 +261,7 @@ def test_the_summary_says_first_what_was_found_and_of_how_many_ratings(study):
         "3 annotators gave 36 ratings of 12 comparisons: a was preferred in 23, b in 2, and neither"
         " in 11 (ties)."
     ) in text
-    assert text.endswith("The figures generalize to similar instances and to similar raters.")
+    assert text.endswith(OTHERS_OPEN)
 
 
 def test_a_report_of_few_items_speaks_of_no_intervals(study):

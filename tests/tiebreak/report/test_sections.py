@@ -174,6 +174,27 @@ def test_markdown_is_counted_in_texts_and_turned_with_the_systems():
         assert fit.effects[name].has_interval
 
 
+def test_effects_have_the_sign_of_what_wins():
+    """Longer texts, those with more Markdown, or those shown first win in three of four ratings."""
+    rng = np.random.default_rng(6)
+    names = ("length", "Markdown", "position")
+    for chosen in names:
+        rows = three_systems(np.random.default_rng(7))
+        for row in rows:
+            more = {name: rng.random() < 0.5 for name in names}
+            row["chars_a"], row["chars_b"] = (200, 100) if more["length"] else (100, 200)
+            row["side_a"] = "left" if more["position"] else "right"
+            texts = ("**x** **y**", "x") if more["Markdown"] else ("x", "**x** **y**")
+            row["text_a"], row["text_b"] = texts
+            row["label"] = -1 if (rng.random() < 0.75) == more[chosen] else 1
+        table = RatingTable.from_rows(rows)
+        made = build_section(table, "controlled_win_rate", replicates=0)
+        effects = made.criteria["preference"].effects
+        assert effects[chosen].low > 0, chosen
+        for other in set(names) - {chosen}:
+            assert effects[other].low < effects[chosen].low, other
+
+
 def test_without_lengths_sides_and_texts_nothing_is_held_equal():
     rows = preferences([[1, -1, 1]] * 12)
     for row in rows:

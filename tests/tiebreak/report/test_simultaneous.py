@@ -10,7 +10,7 @@ from metrics.findings import win_rate_finding
 from metrics.messages import AT_ONCE, HOW_TO_READ_RANK_SETS, NO_WINNER, RANK_SET
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
-from tiebreak.stats import RankSet
+from tiebreak.stats import RankSet, rank_sets
 
 RATERS = 12
 
@@ -88,6 +88,22 @@ def test_a_level_is_that_of_the_criteria_and_the_systems_of_each():
     section = sections(rows(["a", "b"], criteria=("fluent", "correct")))["fluent"]
     method = section.systems.simultaneous.pairs["a vs b"].method
     assert "Bonferroni over 2 comparisons" in method
+
+
+def test_a_second_criterion_widens_intervals_and_raises_the_level_of_rank_sets(monkeypatch):
+    levels = []
+
+    def recorded(means, *, confidence_level):
+        levels.append(confidence_level)
+        return rank_sets(means, confidence_level=confidence_level)
+
+    monkeypatch.setattr("tiebreak.report.simultaneous.rank_sets", recorded)
+    made = rows(["a", "b", "c"], criteria=("fluent", "correct"))
+    both = sections(made)["fluent"].systems.simultaneous
+    alone = sections([row for row in made if row["criterion"] == "fluent"])["fluent"].systems
+    assert levels == pytest.approx([0.975, 0.975, 0.95])
+    for name, rate in alone.simultaneous.win_rate.items():
+        assert both.win_rate[name].low < rate.low < rate.high < both.win_rate[name].high
 
 
 def test_rank_sets_stand_beside_win_rates_and_say_how_to_read_them():

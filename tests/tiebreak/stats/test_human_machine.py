@@ -16,7 +16,7 @@ from tiebreak.stats import (
 from tiebreak.stats.agreement_statistics import NO_PAIR
 from tiebreak.stats.bootstrap import NO_WIDTH
 from tiebreak.stats.human_machine import AGAINST_MACHINE, AMONG_HUMANS, NO_ORDER, ONE_HUMAN
-from tiebreak.stats.rank_correlations import CONSTANT
+from tiebreak.stats.rank_correlations import CONSTANT, kendall_value
 
 
 def test_a_tie_enters_once_per_mode_with_equal_weights():
@@ -175,3 +175,9 @@ def test_digits_do_not_depend_on_which_others_are_computed():
 def test_shapes_must_fit(machine, unparsed, code, name):
     with refused(code, naming=name):
         Comparison.of([[1, 0]], machine, unparsed=unparsed)
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_rounding_leaves_below_zero_is_no_pair():
+    """A table without one instance may have −1e−15 where nothing is left."""
+    assert np.isnan(kendall_value(np.array([[1.0, 2.0], [-1e-15, -1e-15]])))

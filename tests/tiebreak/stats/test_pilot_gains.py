@@ -9,6 +9,7 @@ from tiebreak.stats import Estimate, design_grid, variance_components
 from tiebreak.stats.pilot_gains import (
     NO_REPEATS,
     NO_SPREAD,
+    NONE_LEFT_OUT,
     explained_share,
     mixed_gain,
     stack_gain,
@@ -134,3 +135,11 @@ class TestExplainedShare:
         assert explained_share(Estimate(2, 0.99, 3), 0.2, 0.3) == 0
         assert explained_share(Estimate(2), 0.2, 0.3) == 0
         assert explained_share(Estimate(2, 1.5, 3), 0.0, 0.3) == 0
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_gain_that_needs_every_item_has_no_interval():
+    gain = mixed_gain([0, 1, 0, 0], units=[0, 0, 1, 1])
+    assert gain.is_defined
+    assert not gain.has_interval
+    assert gain.reason == NONE_LEFT_OUT

@@ -1,5 +1,7 @@
 """Levels that hold at once and sets of ranks, beside two-way intervals of single differences."""
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 
@@ -48,9 +50,77 @@ def test_means_that_are_the_same_need_hardly_more_than_one_interval():
     assert 0.95 < alike < 0.98 < apart
 
 
+def test_a_simulated_level_is_never_above_bonferronis(monkeypatch):
+    """With few draws, a quantile is often too large."""
+    monkeypatch.setattr("tiebreak.stats.simultaneous._NUMBERS", 1)
+    monkeypatch.setattr("tiebreak.stats.simultaneous._MIN_DRAWS", 50)
+    means = list(rated([0.5] * 12).values())
+    levels = {m: joint_confidence_level(means[:m]) for m in range(2, 13)}
+    assert all(level <= 1 - 0.05 / m for m, level in levels.items())
+    assert any(level == 1 - 0.05 / m for m, level in levels.items())
+
+
 def test_with_more_means_than_are_simulated_the_level_is_bonferronis():
     mean = RatedMean([0.0, 1.0] * 10, list(range(20)), [-1] * 20)
     assert joint_confidence_level([mean] * 201) == 1 - 0.05 / 201
+
+
+def covariance_without_groups(means, group_of):
+    """Return the covariance of means by leaving each group out in turn, and the numbers of groups."""
+    changes, numbers = [], []
+    groups = sorted({group for mean in means for group in group_of(mean)})
+    for mean in means:
+        values, labels = np.asarray(mean.values), group_of(mean)
+        there = [group for group in groups if group in labels]
+        scale = np.sqrt((len(there) - 1) / len(there))
+        without = [values[[one != group for one in labels]].mean() for group in groups]
+        changes.append(scale * (np.array(without) - values.mean()))
+        sizes = np.array([labels.count(group) for group in there])
+        numbers.append(sizes.sum() ** 2 / (sizes**2).sum())
+    return np.array(changes) @ np.array(changes).T, np.array(numbers)
+
+
+def level_by_hand(means):
+    """Return the level by dense covariances, and draws of another generator."""
+    instance, n = covariance_without_groups(means, lambda one: list(one.instances))
+    rater, raters = covariance_without_groups(means, lambda one: list(one.raters))
+    cell, _ = covariance_without_groups(
+        means, lambda one: list(zip(one.instances, one.raters, strict=True))
+    )
+    values, vectors = np.linalg.eigh(instance + rater - cell)
+    covariance = vectors @ np.diag(values.clip(0)) @ vectors.T
+    error = np.sqrt(np.diag(covariance))
+    of_instances, of_raters = np.diag(instance), np.diag(rater)
+    variance = of_instances + (of_raters - np.diag(cell)).clip(0)
+    freedom = (variance**2 / (of_instances**2 / (n - 1) + of_raters**2 / (raters - 1))).min()
+    correlation = covariance / np.outer(error, error) * freedom / (freedom + len(means))
+    np.fill_diagonal(correlation, 1)
+    draws = np.random.default_rng(9).multivariate_normal(np.zeros(len(means)), correlation, 400_000)
+    critical = np.quantile(np.abs(draws).max(axis=1), 0.95)
+    return 2 * NormalDist().cdf(critical) - 1
+
+
+def alike(seed, *, of_cell, of_rater):
+    """Return means of ratings that share noise, of which each lacks some instances."""
+    rng = np.random.default_rng(seed)
+    instance, rater = (grid.ravel() for grid in np.mgrid[:24, :5])
+    shared = rng.normal(0, 0.3, 24)[instance] + rng.normal(0, of_rater, 5)[rater]
+    shared += rng.normal(0, of_cell, len(instance))
+    means = []
+    for k in range(5):
+        kept = instance % 6 != k
+        values = shared + rng.normal(0, 0.1, len(shared))
+        means.append(RatedMean(values[kept], instance[kept].tolist(), rater[kept].tolist()))
+    return means
+
+
+@pytest.mark.parametrize(
+    ("of_cell", "of_rater"), [(0.1, 0.0), (2.0, 0.0), (0.1, 1.0), (1.0, 0.5)], ids=str
+)
+def test_the_level_is_that_of_covariances_without_each_group(of_cell, of_rater):
+    for seed in range(3):
+        means = alike(seed, of_cell=of_cell, of_rater=of_rater)
+        assert joint_confidence_level(means) == pytest.approx(level_by_hand(means), abs=4e-4)
 
 
 def test_a_mean_varies_as_its_two_way_interval_says():
