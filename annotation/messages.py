@@ -139,3 +139,4 @@ JUDGE_HAS_RATINGS = (
     "This judge has rated items or is at work, and ratings are never deleted. Please leave it as it"
     " is, and create another judge for other settings."
 )
+NO_SUCH_JUDGE = "This study has no such judge. Reload the page to see those it has."

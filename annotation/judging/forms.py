@@ -9,6 +9,10 @@ from annotation.judging.prompts import INSTRUCTIONS
 from annotation.models import Judge
 from studies.models import Study
 
+JUDGE_SETTINGS = (
+    *("name", "criterion", "server", "language_model", "instructions", "examples"),
+    *("with_reference", "orders", "units", "runs", "temperature", "max_tokens", "seed"),
+)
 if TYPE_CHECKING:
     JudgeModelForm = forms.ModelForm[Judge]
 else:
@@ -20,10 +24,7 @@ class JudgeForm(JudgeModelForm):
 
     class Meta:
         model = Judge
-        fields = (
-            *("name", "criterion", "server", "language_model", "instructions", "examples"),
-            *("with_reference", "orders", "units", "runs", "temperature", "max_tokens", "seed"),
-        )
+        fields = JUDGE_SETTINGS
 
     def __init__(self, study: Study, data: Any = None) -> None:
         super().__init__(data, auto_id="judge_%s", initial={"instructions": INSTRUCTIONS})

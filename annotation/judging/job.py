@@ -10,6 +10,7 @@ from django.urls import reverse
 from annotation.judging.passes import Pass, answered, drawn_units, passes, passes_per_unit, seed_of
 from annotation.judging.prompts import prompt_of, prompt_sha256
 from annotation.judging.storing import MAX_CHARACTERS, Answered, label_of, store_answers
+from annotation.messages import NO_SUCH_JUDGE
 from annotation.models import Judge
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
@@ -126,7 +127,7 @@ def judge_of(job: Job) -> Judge:
         .first()
     )
     if judge is None:
-        raise DomainError("no_such_judge", "The judge was deleted.", status=404)
+        raise DomainError("no_such_judge", NO_SUCH_JUDGE, status=404)
     return judge
 
 

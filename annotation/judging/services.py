@@ -14,6 +14,7 @@ from annotation.messages import (
     JUDGE_NAME_TAKEN,
     JUDGE_NO_ITEMS,
     JUDGE_REPEATS_ITSELF,
+    NO_SUCH_JUDGE,
 )
 from annotation.models import Judge, Rater
 from annotation.services.rating_writer import create_raters, provider_of
@@ -29,6 +30,14 @@ def judges_of(study: Study) -> QuerySet[Judge]:
         answers=Count("verdicts"),
         unparsed=Count("verdicts", filter=Q(verdicts__rating__label__isnull=True)),
     )
+
+
+def judge_named(study: Study, public_id: str) -> Judge:
+    """Return a judge of the study. Raises `DomainError` if there is none with this id."""
+    judge = judges_of(study).filter(public_id=public_id).first()
+    if judge is None:
+        raise DomainError("no_such_judge", NO_SUCH_JUDGE, status=404)
+    return judge
 
 
 @transaction.atomic

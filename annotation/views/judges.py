@@ -15,6 +15,7 @@ from annotation.judging.passes import drawn_units, passes_per_unit
 from annotation.judging.services import (
     create_judge,
     delete_judge,
+    judge_named,
     judges_of,
     start_judging,
     try_judge,
@@ -58,10 +59,10 @@ def part(request: HttpRequest, study_id: str) -> HttpResponse:
 @researchers_only
 def act(request: HttpRequest, study_id: str, judge_id: str, action: str) -> HttpResponse:
     study = study_for(request.user, study_id)
-    judge = judges_of(study).filter(public_id=judge_id).first()
-    if judge is None or action not in ACTIONS:
-        raise Http404("This study has no such judge, or a judge has no such action.")
+    if action not in ACTIONS:
+        raise Http404("A judge has no such action.")
     try:
+        judge = judge_named(study, judge_id)
         messages.success(request, ACTIONS[action](judge, cast(User, request.user)))
     except DomainError as refusal:
         messages.error(request, refusal.message, extra_tags=refusal.code)
