@@ -2,10 +2,10 @@
 
 from annotation.export_jobs import ExportJob
 from annotation.import_jobs import ImportJob
-from annotation.judging.job import JudgeTrialJob, JudgingJob
+from annotation.judging.job import JudgeDryRunJob, JudgingJob
 from jobs.kinds import register_kind
 
 register_kind(ExportJob)
 register_kind(ImportJob)
 register_kind(JudgingJob)
-register_kind(JudgeTrialJob)
+register_kind(JudgeDryRunJob)

@@ -21,7 +21,7 @@ from tiebreak.gateway import Failed, GatewayError, Message, Models, Sampled, Sam
 
 # The requests of a chunk, which one worker sends.
 REQUESTS = 1_000
-# A trial asks about so many items.
+# A dry run asks about so many items.
 TRIED = 5
 NO_MODEL = "The judge names no language model, and its server does not say which one it runs."
 WITH_TEXTS = ("instance", "generation_a", "generation_b")
@@ -66,14 +66,14 @@ class JudgingJob(JobKind):
                 yield from _ask(judge, models, missing, tally)
 
 
-class JudgeTrialJob(JobKind):
+class JudgeDryRunJob(JobKind):
     """Asks a judge about a few items, and stores nothing but what the page shows.
 
     The job's result has each prompt with its answer, and how much the whole would take.
     """
 
-    name = "judge-trial"
-    label = "try a judge"
+    name = "judge-dry-run"
+    label = "try out a judge"
     queue = "gpu"
 
     def summary(self, job: Job) -> str:

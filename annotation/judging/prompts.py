@@ -13,7 +13,7 @@ from tiebreak.scales import Scale
 
 A_FIRST, B_FIRST = "ab", "ba"
 INSTRUCTIONS = """\
-You take part in a study as an annotator. These are the guidelines, which people read as well:
+You rate texts for a study. These are the guidelines, which people read as well:
 
 {guidelines}
 

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
-from annotation.judging.job import JudgeTrialJob, JudgingJob
+from annotation.judging.job import JudgeDryRunJob, JudgingJob
 from annotation.judging.passes import drawn_units
 from annotation.messages import (
     JUDGE_HAS_RATINGS,
@@ -66,7 +66,7 @@ def try_judge(*, judge: Judge, by: User | None = None) -> Job:
     """Queue a job that asks the judge about five items and stores no ratings."""
     if not drawn_units(judge):
         raise DomainError("no_items", JUDGE_NO_ITEMS)
-    return _start(judge, JudgeTrialJob.name, by)
+    return _start(judge, JudgeDryRunJob.name, by)
 
 
 def _start(judge: Judge, kind: str, by: User | None) -> Job:

@@ -1,9 +1,9 @@
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from annotation.models.rater import Rater
 from annotation.models.rating import Rating
 from studies.models import Criterion, Study
+from studies.models.bounds import MAX_COUNT, between
 from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS, validate_name
 from tiebreak.identifiers import new_public_id
 
@@ -51,7 +51,7 @@ class Judge(models.Model):
     examples = models.PositiveSmallIntegerField(
         "training items as examples",
         default=0,
-        validators=[MaxValueValidator(MAX_EXAMPLES)],
+        validators=between(0, MAX_EXAMPLES),
         help_text="So many of the study's training items are shown first, with their answers.",
     )
     orders = models.CharField(max_length=10, choices=Orders.choices, default=Orders.BOTH)
@@ -59,23 +59,21 @@ class Judge(models.Model):
         "maximum number of items",
         null=True,
         blank=True,
-        validators=[MinValueValidator(1)],
+        validators=between(1, MAX_COUNT),
         help_text="A random sample of this size is rated. Leave empty for all.",
     )
     runs = models.PositiveSmallIntegerField(
         "answers to each item and order",
         default=1,
-        validators=[MinValueValidator(1), MaxValueValidator(MAX_RUNS)],
+        validators=between(1, MAX_RUNS),
     )
-    temperature = models.FloatField(
-        default=0, validators=[MinValueValidator(0), MaxValueValidator(MAX_TEMPERATURE)]
-    )
+    temperature = models.FloatField(default=0, validators=between(0, MAX_TEMPERATURE))
     max_tokens = models.PositiveIntegerField(
         "maximum length of an answer in tokens",
         default=512,
-        validators=[MinValueValidator(1), MaxValueValidator(MAX_TOKENS)],
+        validators=between(1, MAX_TOKENS),
     )
-    seed = models.PositiveIntegerField(default=0, validators=[MaxValueValidator(MAX_SEED)])
+    seed = models.PositiveIntegerField(default=0, validators=between(0, MAX_SEED))
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

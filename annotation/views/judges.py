@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.judging.forms import JudgeForm
-from annotation.judging.job import JudgeTrialJob, JudgingJob
+from annotation.judging.job import JudgeDryRunJob, JudgingJob
 from annotation.judging.passes import drawn_units, passes_per_unit
 from annotation.judging.services import (
     create_judge,
@@ -93,7 +93,7 @@ ACTIONS: dict[str, Callable[[Judge, User], str]] = {
 
 def _judges(study: Study) -> dict[str, Any]:
     newest: dict[tuple[str, str], Job] = {}
-    kinds = (JudgingJob.name, JudgeTrialJob.name)
+    kinds = (JudgingJob.name, JudgeDryRunJob.name)
     for job in jobs_of(study).filter(kind__in=kinds).order_by("pk"):
         newest[job.kind, str(job.options.get("judge"))] = job
     rows = [_row(judge, newest) for judge in judges_of(study)]
@@ -105,22 +105,22 @@ def _judges(study: Study) -> dict[str, Any]:
 
 
 def _row(judge: Judge, newest: dict[tuple[str, str], Job]) -> dict[str, Any]:
-    trial = newest.get((JudgeTrialJob.name, judge.public_id))
+    dry_run = newest.get((JudgeDryRunJob.name, judge.public_id))
     return {
         "judge": judge,
         "asked": len(drawn_units(judge)) * passes_per_unit(judge),
         "job": newest.get((JudgingJob.name, judge.public_id)),
-        "trial": trial,
-        "forecast": _forecast(trial),
+        "dry_run": dry_run,
+        "forecast": _forecast(dry_run),
     }
 
 
-def _forecast(trial: Job | None) -> dict[str, float] | None:
-    """Return how long the whole would take, by the answers of a trial."""
-    answers = trial.result.get("answers") if trial is not None else None
-    if trial is None or not answers:
+def _forecast(dry_run: Job | None) -> dict[str, float] | None:
+    """Return how long the whole would take, by the answers of a dry run."""
+    answers = dry_run.result.get("answers") if dry_run is not None else None
+    if dry_run is None or not answers:
         return None
-    share = trial.result["total"] / len(answers)
+    share = dry_run.result["total"] / len(answers)
     tokens = [answer["tokens"] for answer in answers]
     known = None if None in tokens else round(sum(tokens) * share)
-    return {"minutes": trial.result["seconds"] * share / 60, "tokens": known or 0}
+    return {"minutes": dry_run.result["seconds"] * share / 60, "tokens": known or 0}

@@ -63,7 +63,7 @@ def test_a_judge_is_created_tried_and_started_by_clicks(client, study, address, 
     assert Rating.objects.count() == 4
     page = client.get(address).context["rows"][0]
     assert (page["judge"].answers, page["asked"], page["judge"].unparsed) == (4, 4, 0)
-    assert codes_on(act(client, judge, "delete")) == ["judge_has_ratings"]
+    assert codes_on(act(client, judge, "delete")) == {"judge_has_ratings"}
 
 
 def test_a_refused_form_keeps_what_was_typed(client, study, address, model):
@@ -96,7 +96,7 @@ def test_unknown_judges_and_actions(client, study, address, model):
     judge = Judge.objects.get()
     assert act(client, judge, "praise").status_code == 404
     judge.public_id = "nosuchjudge1"
-    assert codes_on(act(client, judge, "start")) == ["no_such_judge"]
+    assert codes_on(act(client, judge, "start")) == {"no_such_judge"}
 
 
 def test_the_same_by_the_interface(client, study, model):
