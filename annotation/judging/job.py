@@ -18,6 +18,7 @@ from studies.model_servers import RequestTally, in_lots, open_server
 from studies.models import Unit
 from tiebreak.errors import DomainError
 from tiebreak.gateway import Failed, GatewayError, Message, Models, Sampled, SampleRequest
+from tiebreak.scales import Label, Scale
 
 # The requests of a chunk, which one worker sends.
 REQUESTS = 1_000
@@ -114,10 +115,17 @@ def _tried(judge: Judge, made: "_Asked", response: Sampled) -> dict[str, Any]:
         "unit": made.unit.key,
         "prompt": [[message.role, message.content] for message in made.prompt],
         "answer": sample.text[:MAX_CHARACTERS],
-        "label": None if label is None else judge.criterion.parsed_scale.short_name(label),
+        "label": "" if label is None else _reading(judge.criterion.parsed_scale, made.unit, label),
         "tokens": sample.tokens,
         "model": response.model,
     }
+
+
+def _reading(scale: Scale, unit: Unit, label: Label) -> str:
+    """Return what an answer was understood to say. A and B name sides, so systems are named."""
+    side = scale.side_of(label)
+    system = unit.system_a if side < 0 else unit.system_b
+    return f"{system} {scale.words_for(label)}" if side else scale.words_for(label)
 
 
 def judge_of(job: Job) -> Judge:

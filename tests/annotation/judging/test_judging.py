@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from annotation.exported_ratings import rating_rows
+from annotation.judging.passes import Pass
 from annotation.judging.prompts import INSTRUCTIONS
 from annotation.judging.services import (
     create_judge,
@@ -14,6 +15,7 @@ from annotation.judging.services import (
     start_judging,
     try_judge,
 )
+from annotation.judging.storing import Answered, store_answers
 from annotation.models import Judge, Place, Rater, Rating, Verdict
 from annotation.services.tallies import recount, stored_tallies
 from jobs.models import Job
@@ -124,6 +126,14 @@ def test_a_huge_answer_is_cut_and_an_empty_one_is_named(study, model):
     assert {len(raw) for raw in raws} == {20_000, len("(an empty answer)")}
 
 
+def test_an_answer_that_another_worker_stored_meanwhile_is_not_stored_twice(study, model):
+    model(lambda request: "A")
+    judge, unit = judge_for(study), study.units.first()
+    answer = Answered(unit, Pass(unit.pk, "ab", "1"), "0" * 64, 1, Sample("A", "stop", 1), "tiny")
+    assert [store_answers(judge, [answer]) for _ in range(2)] == [1, 0]
+    assert Rating.objects.count() == 1
+
+
 def test_how_an_answer_was_made_is_kept(study, model):
     models = model(
         lambda request: Sampled(
@@ -175,7 +185,7 @@ def test_a_trial_stores_no_ratings_and_shows_prompts_and_answers(study, model):
     assert Rating.objects.count() == 0
     assert (job.status, job.result["total"], len(job.result["answers"])) == ("done", 8, 4)
     answer = job.result["answers"][0]
-    assert answer["label"] == "B"
+    assert answer["label"] == "system-1 is better"
     assert answer["prompt"][0][0] == "system"
     assert answer["answer"].startswith("I compared both.")
 
