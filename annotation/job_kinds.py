@@ -1,8 +1,11 @@
-"""The kinds of jobs that work on ratings, and import data."""
+"""The kinds of jobs that work on ratings, import data, and let judges rate."""
 
 from annotation.export_jobs import ExportJob
 from annotation.import_jobs import ImportJob
+from annotation.judging.job import JudgeDryRunJob, JudgingJob
 from jobs.kinds import register_kind
 
 register_kind(ExportJob)
 register_kind(ImportJob)
+register_kind(JudgingJob)
+register_kind(JudgeDryRunJob)

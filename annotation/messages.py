@@ -148,3 +148,25 @@ GAIN_NOT_SHOWN = (
     " bound of the gain must exceed 1. {shown} Draw at random instead, or collect more ratings in the"
     " pilot."
 )
+
+# Judges.
+JUDGE_NAME_TAKEN = (
+    "A rater of this study is already called {name}. Please give the judge another name."
+)
+JUDGE_REPEATS_ITSELF = (
+    "At temperature 0 all answers to the same question are equal. Please ask for one answer to each"
+    " item and order, or raise the temperature."
+)
+JUDGE_IN_DRAFT = (
+    "This study is a draft, whose items may still change. Open it first, and let the judge rate"
+    " then. You can try the judge on five items now."
+)
+JUDGE_NO_ITEMS = (
+    "There is nothing to rate: the study has no planned items with texts. Please plan its tasks"
+    " under Generate & select."
+)
+JUDGE_HAS_RATINGS = (
+    "This judge has rated items or is at work, and ratings are never deleted. Please leave it as it"
+    " is, and create another judge for other settings."
+)
+NO_SUCH_JUDGE = "This study has no such judge. Reload the page to see those it has."

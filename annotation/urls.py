@@ -3,7 +3,7 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from annotation.views import data, imports, rating, reading, steps
+from annotation.views import data, imports, judges, rating, reading, steps
 
 app_name = "annotation"
 
@@ -33,4 +33,11 @@ urlpatterns = [
     ),
     path("studies/<public_id:study_id>/data/", data.data, name="data"),
     path("studies/<public_id:study_id>/data/remove/", data.remove, name="remove-item"),
+    path("studies/<public_id:study_id>/judges/", judges.judges, name="judges"),
+    path("studies/<public_id:study_id>/judges/part/", judges.part, name="judges-part"),
+    path(
+        "studies/<public_id:study_id>/judges/<public_id:judge_id>/<slug:action>/",
+        judges.act,
+        name="judge-action",
+    ),
 ]

@@ -22,6 +22,7 @@ IDS = {
     "study_id": "The study's id.",
     "dataset_id": "The dataset's id.",
     "job_id": "The job's id.",
+    "judge_id": "The judge's id.",
     "payment_id": "The payment's id.",
     "provider": "The platform's name, such as open-link or prolific.",
     "webhook_id": "The webhook's id.",

@@ -6,6 +6,7 @@ from api.views import (
     data,
     design,
     jobs,
+    judges,
     participants,
     people,
     ratings,
@@ -20,6 +21,7 @@ app_name = "api"
 STUDY = "studies/<public_id:study_id>/"
 CHANNEL = f"{STUDY}channels/<slug:provider>/"
 JOB = f"{STUDY}jobs/<public_id:job_id>/"
+JUDGE = f"{STUDY}judges/<public_id:judge_id>/"
 PARTICIPANT = f"{STUDY}participants/<public_id:participation_id>/"
 endpoints = [
     path("schema/", schema.Schema.as_view(), name="schema"),
@@ -84,6 +86,10 @@ endpoints = [
     path(f"{STUDY}separability/", ratings.Scores.as_view(), name="separability"),
     path(f"{STUDY}ratings/", ratings.Ratings.as_view(), name="ratings"),
     path(f"{STUDY}machine-ratings/", ratings.MachineRatings.as_view(), name="machine-ratings"),
+    path(f"{STUDY}judges/", judges.Judges.as_view(), name="judges"),
+    path(JUDGE, judges.DeleteJudge.as_view(), name="judge"),
+    path(f"{JUDGE}try/", judges.TryJudge.as_view(), name="try-judge"),
+    path(f"{JUDGE}start/", judges.StartJudge.as_view(), name="start-judge"),
     path(f"{STUDY}participants/", participants.Participants.as_view(), name="participants"),
     path(f"{STUDY}participants/pay/", participants.PayMany.as_view(), name="pay-many"),
     path(PARTICIPANT, participants.ParticipantView.as_view(), name="participant"),

@@ -34,6 +34,7 @@ MENU = """
 tutorial
 how-to/*
 generate-and-select
+judges
 collecting
 library
 running-a-server

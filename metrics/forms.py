@@ -21,8 +21,9 @@ from metrics.messages import (
 )
 from studies.access import Right, studies_of
 from studies.dataset_jobs import jobs_of
-from studies.instance_selection.sampling import FAKE, SamplingJob
+from studies.instance_selection.sampling import SamplingJob
 from studies.instance_selection.scoring import what_is_missing
+from studies.model_servers import FAKE
 from studies.models import Instance, InstanceSelection, Study
 from tiebreak.similarity import SIMILARITIES
 

@@ -1,6 +1,7 @@
 """Models of data collection: HITs, places, raters, participations, assignments and ratings."""
 
 from annotation.models.hit import HIT, HITUnit, Place
+from annotation.models.judge import Judge, Verdict
 from annotation.models.rater import Assignment, Participation, Rater
 from annotation.models.rating import Rating, Tally
 from annotation.models.screening import ScreeningAttempt
@@ -9,10 +10,12 @@ __all__ = [
     "HIT",
     "Assignment",
     "HITUnit",
+    "Judge",
     "Participation",
     "Place",
     "Rater",
     "Rating",
     "ScreeningAttempt",
     "Tally",
+    "Verdict",
 ]

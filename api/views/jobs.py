@@ -72,7 +72,7 @@ class StartSampling(APIView):
         values = checked(SamplingOptions, request.data)
         values["temperatures"] = ", ".join(map(str, values["temperatures"]))
         options = checked_form(sampling_form(study, values))
-        return _started(start_sampling(study=study, options=options, by=researcher(request)))
+        return started(start_sampling(study=study, options=options, by=researcher(request)))
 
 
 class StartScoring(APIView):
@@ -91,7 +91,7 @@ class StartScoring(APIView):
         job = start_dataset_job(
             study=study, kind=ScoringJob.name, options=options, by=researcher(request)
         )
-        return _started(job)
+        return started(job)
 
 
 class StartExport(APIView):
@@ -113,7 +113,7 @@ class StartExport(APIView):
             with_texts=values["with_texts"],
             by=researcher(request),
         )
-        return _started(job)
+        return started(job)
 
 
 class StartReportFiles(APIView):
@@ -127,7 +127,7 @@ class StartReportFiles(APIView):
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id, Right.READ)
-        return _started(start_report_files(study=study, by=researcher(request)))
+        return started(start_report_files(study=study, by=researcher(request)))
 
 
 class StartDryRun(APIView):
@@ -143,7 +143,7 @@ class StartDryRun(APIView):
         study = visible_study(request, study_id)
         values = checked(BotOptions, request.data)
         options = DryRunOptions(**checked_form(DryRunForm(values)))
-        return _started(start_dry_run(study=study, options=options, by=researcher(request)))
+        return started(start_dry_run(study=study, options=options, by=researcher(request)))
 
 
 class JobView(APIView):
@@ -234,7 +234,8 @@ class DownloadExport(APIView):
         )
 
 
-def _started(job: Job) -> Response:
+def started(job: Job) -> Response:
+    """Return the response to a request that has queued a job."""
     response = _job(job)
     response.status_code = 201
     return response

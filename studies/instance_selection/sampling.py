@@ -4,13 +4,11 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import groupby
-from time import monotonic
 from typing import Any
 
-from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -18,8 +16,8 @@ from django.db.models import Q, QuerySet
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from studies.dataset_jobs import start_dataset_job
-from studies.instance_selection.resident import RESIDENT
 from studies.instance_selection.temperatures import at_temperatures, some_instances
+from studies.model_servers import FAKE, NO_SERVER, RequestTally, in_lots, open_server
 from studies.models import Generation, Instance, Study, System
 from tiebreak.errors import DomainError
 from tiebreak.gateway import (
@@ -27,30 +25,16 @@ from tiebreak.gateway import (
     GatewayError,
     Message,
     Models,
-    ModelSettings,
     Prompt,
     Sampled,
     SampleRequest,
-    open_models,
 )
-from tiebreak.gateway.transport import FATAL_CODES
 
 # The requests of a chunk, which one worker sends.
 REQUESTS = 1_000
 CHUNK = 200
-# Responses are stored in lots of this size, or after this many seconds if that is earlier.
-LOT_SIZE, LOT_SECONDS = 50, 10.0
-# The job stops after this many consecutive failures.
-MAX_FAILURES = 20
-# Errors after which all other requests would fail too.
-HOPELESS = FATAL_CODES | {"bad_settings", "engine_failed", "host_not_allowed"}
 TEMPERATURE, SAMPLES, MAX_TOKENS = 0.5, 5, 512
 DEFAULT_PROMPT = "{source}"
-# The name that selects dummy texts instead of a model server.
-FAKE = "fake"
-NO_SERVER = (
-    "No model server was chosen. Please choose one of this installation's servers, or dummy texts."
-)
 
 
 class SamplingJob(JobKind):
@@ -99,7 +83,7 @@ class SamplingJob(JobKind):
         present = Generation.objects.filter(
             instance__in=instances, system=system, sample_index__lt=_samples(job)
         )
-        tally = _Tally(done=present.count())
+        tally = RequestTally(done=present.count())
         yield tally.progress()
         with _models(job, system) as models:
             missing = _missing(system, instances, _samples(job))
@@ -168,39 +152,12 @@ def _scope(job: Job, study: Study) -> tuple[list[System], QuerySet[Instance]]:
     return at_temperatures(systems, temperatures), dataset.instances.filter(pk__in=ids)
 
 
-@dataclass
-class _Tally:
-    """Successes and failures of a chunk so far."""
-
-    done: int
-    failed: int = 0
-    in_a_row: int = 0
-    problem: str = ""
-    is_hopeless: bool = False
-
-    @property
-    def must_stop(self) -> bool:
-        return self.is_hopeless or self.in_a_row >= MAX_FAILURES
-
-    def note(self, failure: GatewayError) -> None:
-        """Record a failure. Faults of a single request do not count towards stopping the job."""
-        self.failed += 1
-        if self.must_stop:  # keep the message of the error that stopped the job
-            return
-        self.problem = failure.message
-        self.is_hopeless = failure.code in HOPELESS
-        self.in_a_row += not failure.is_request_fault
-
-    def progress(self) -> Progress:
-        return Progress(self.done, self.failed, problem=self.problem, must_stop=self.must_stop)
-
-
 def _sample_system(
-    job: Job, system: System, models: Models, missing: Iterable["_Missing"], tally: _Tally
+    job: Job, system: System, models: Models, missing: Iterable["_Missing"], tally: RequestTally
 ) -> Iterator[Progress]:
     pending: dict[str, _PendingRequest] = {}
     responses = models.sample(_requests(job, system, missing, pending, tally))
-    for lot in _lots(responses):
+    for lot in in_lots(responses):
         sampled = [response for response in lot if isinstance(response, Sampled)]
         server = _server_of(job, system)
         rows = [row for r in sampled for row in _rows(pending.pop(r.id), r, system, server)]
@@ -215,19 +172,6 @@ def _sample_system(
         if tally.must_stop:
             return
         yield tally.progress()
-
-
-def _lots(responses: Iterator[Sampled | Failed]) -> Iterator[list[Sampled | Failed]]:
-    """Group responses into lots by number and time."""
-    lot: list[Sampled | Failed] = []
-    since = monotonic()
-    for response in responses:
-        lot.append(response)
-        if len(lot) == LOT_SIZE or monotonic() - since > LOT_SECONDS:
-            yield lot
-            lot, since = [], monotonic()
-    if lot:
-        yield lot
 
 
 @dataclass(frozen=True)
@@ -262,7 +206,7 @@ def _requests(
     system: System,
     lacking: Iterable[_Missing],
     pending: dict[str, _PendingRequest],
-    tally: _Tally,
+    tally: RequestTally,
 ) -> Iterator[SampleRequest]:
     """Yield requests lazily, so that a large dataset is never in memory as a whole.
 
@@ -395,41 +339,12 @@ def _turn(message: dict[str, Any]) -> Message:
     return Message("assistant" if role == "assistant" else "user", content)
 
 
-@contextmanager
-def _models(job: Job, system: System) -> Iterator[Models]:
-    """Open the model server, or wait for the model that runs in this process."""
-    spec = _settings(job, system)
-    try:
-        if spec.provider == "vllm":
-            with RESIDENT.use(spec, lambda: open_models(spec)) as models:
-                yield models
-        else:
-            with closing(open_models(spec)) as models:
-                yield models
-    except GatewayError as error:
-        raise DomainError("model_server", error.message) from error
-
-
-def _settings(job: Job, system: System) -> ModelSettings:
-    """Return the settings of the model server that the system or the job names."""
-    name = _server_of(job, system)
+def _models(job: Job, system: System) -> AbstractContextManager[Models]:
+    """Open the model server that the system or the job names."""
     model = system.language_model or str(job.options.get("model", ""))
-    if name == FAKE:
-        return ModelSettings(provider="fake", model=model or system.name)
-    servers = django_settings.TIEBREAK_MODEL_SERVERS
-    if not name:
-        raise DomainError("no_server", NO_SERVER, status=400)
-    if name not in servers:
-        advice = (
-            f"The available servers are: {', '.join(sorted(servers))}."
-            if servers
-            else "Define model servers in TIEBREAK_MODEL_SERVERS."
-        )
-        raise DomainError("no_such_server", f"There is no model server {name!r}. {advice}")
-    # If the model runs inside the worker, the server's settings say which model it is.
-    server = {"model": model} | servers[name]
-    if not server["model"]:
-        raise DomainError(
-            "no_model", f"Please enter the language model of {system.name} in the dataset."
-        )
-    return ModelSettings(**server)
+    return open_server(
+        _server_of(job, system),
+        model,
+        dummy=system.name,
+        advice=f"Please enter the language model of {system.name} in the dataset.",
+    )

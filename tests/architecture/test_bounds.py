@@ -39,6 +39,7 @@ SET_BY_THE_SERVER = {
     "annotation.Place": {"number", "remaining", "draw"},
     "annotation.Assignment": {"parity", "position"},
     "annotation.Tally": {"n"},
+    "annotation.Verdict": {"seed", "tokens", "characters"},
     "annotation.ScreeningAttempt": {"number", "correct", "of"},
 }
 

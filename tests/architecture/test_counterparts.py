@@ -22,6 +22,7 @@ from django.urls import get_resolver
 from annotation.export_jobs import finished_export, start_export
 from annotation.exporting import StudyExport
 from annotation.importing import import_study
+from annotation.judging.services import create_judge, delete_judge, start_judging, try_judge
 from annotation.services.dummies import remove_dummy_generations
 from annotation.services.items import remove_item
 from annotation.services.late_answers import accept_late_answers, decline_late_answers
@@ -33,6 +34,7 @@ from annotation.services.reference_units import (
     remove_reference_unit,
 )
 from annotation.services.settings import save_settings
+from annotation.views import judges
 from api.services.tokens import create_token, revoke_token
 from api.services.webhooks import create_webhook, delete_webhook, send_again
 from jobs.services import pause_job, resume_job, stop_job
@@ -145,6 +147,11 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     "metrics:selection-action remove-dummies": counterpart(
         "delete dummy-texts", remove_dummy_generations
     ),
+    # Judges.
+    "annotation:judges": counterpart("post judges", create_judge),
+    "annotation:judge-action try": counterpart("post try-judge", try_judge),
+    "annotation:judge-action start": counterpart("post start-judge", start_judging),
+    "annotation:judge-action delete": counterpart("delete judge", delete_judge),
     # Running.
     **{
         f"{page} {action}": counterparts
@@ -225,6 +232,7 @@ ACCOUNTS = (
 )
 # Pages with several actions, which have a counterpart each.
 ACTIONS: dict[str, Any] = {
+    "annotation:judge-action": judges.ACTIONS,
     "metrics:selection-action": {**generate_select.STEPS, **generate_select.ACTIONS},
     "recruitment:launch-action": study_actions.ACTIONS,
     "admin:studies_study_do": study_actions.ACTIONS,

@@ -9,8 +9,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from annotation.models import HIT
 from jobs.models import Job
 from jobs.services import STOPPED
-from studies.instance_selection.sampling import FAKE
 from studies.instance_selection.scoring import score_separability
+from studies.model_servers import FAKE
 from studies.models import Generation, Membership, SeparabilityScore, Study
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.browser.pages import numbers, success

@@ -27,10 +27,12 @@ from jobs.services import (
 )
 from jobs.tasks import work_task
 from jobs.worker import UNFORESEEN, run_job
+from studies import model_servers
 from studies.dataset_jobs import jobs_of, start_dataset_job
 from studies.instance_selection import sampling, scoring
-from studies.instance_selection.sampling import FAKE, SamplingJob, prompt_for, seed_for
+from studies.instance_selection.sampling import SamplingJob, prompt_for, seed_for
 from studies.instance_selection.scoring import what_is_missing
+from studies.model_servers import FAKE
 from studies.models import Generation, SeparabilityScore, Study, System
 from studies.models.study import StudySystem
 from tests.pages import numbers_in
@@ -118,7 +120,7 @@ def texts(request) -> Sampled:
 
 def scripted(monkeypatch, answer) -> Scripted:
     models = Scripted(answer)
-    monkeypatch.setattr(sampling, "open_models", lambda spec: models)
+    monkeypatch.setattr(model_servers, "open_models", lambda spec: models)
     return models
 
 
@@ -582,7 +584,7 @@ def test_each_system_is_asked_of_its_own_server(settings, monkeypatch):
     }
     opened = []
     monkeypatch.setattr(
-        sampling,
+        model_servers,
         "open_models",
         lambda spec: opened.append(spec) or Scripted(lambda n, request: texts(request)),
     )
@@ -605,7 +607,7 @@ def made_with(settings, monkeypatch, decoding, template="", **options) -> list[d
         "gpu1": {"provider": "http", "base_url": "http://10.0.0.5:1/v1", "api_key": "sesame"}
     }
     monkeypatch.setattr(
-        sampling, "open_models", lambda spec: Scripted(lambda n, request: texts(request))
+        model_servers, "open_models", lambda spec: Scripted(lambda n, request: texts(request))
     )
     study = bare_study(1)
     System.objects.update(language_model="m", decoding=decoding, prompt_template=template)

@@ -13,8 +13,9 @@ from annotation.services.reference_units import degrade_copies
 from jobs.models import Job
 from jobs.worker import run_job
 from studies.instance_selection.drawing import draw_instances
-from studies.instance_selection.sampling import FAKE, start_sampling
+from studies.instance_selection.sampling import start_sampling
 from studies.instance_selection.scoring import score_separability
+from studies.model_servers import FAKE
 from studies.models import (
     Generation,
     Instance,

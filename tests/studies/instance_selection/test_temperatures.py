@@ -6,8 +6,8 @@ from annotation.exporting import export_study
 from jobs.models import Job
 from jobs.worker import run_job
 from studies.instance_selection.robustness import variants
-from studies.instance_selection.sampling import FAKE
 from studies.instance_selection.temperatures import pairs_at_temperatures, some_instances
+from studies.model_servers import FAKE
 from studies.models import Generation, Instance, SeparabilityScore, Study, System
 from studies.services import use_dataset_systems
 from tests.studies.factories import make_study

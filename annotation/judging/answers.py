@@ -1,0 +1,77 @@
+"""The answers that a judge may give, and the strict reading of what it gave."""
+
+import re
+from collections.abc import Sequence
+
+from tiebreak.errors import InvalidInput
+from tiebreak.scales import BAD, Label, Scale
+
+# What a judge may write before its answer, and around it.
+_LEAD = re.compile(r"(?:final\s+)?(?:answer|verdict)\s*[:：]\s*", re.IGNORECASE)
+_AROUND = " \t*_`\"'“”.[]()"
+# Reasons of providers that say that a text ends where the model ended it.
+COMPLETE = frozenset({"stop", ""})
+
+
+def allowed_answers(scale: Scale) -> tuple[str, ...]:
+    """Return the answers of a scale as a judge writes them; none if any number is allowed."""
+    if scale.labels is None:
+        return ()
+    return tuple(answer_text(scale, label) for label in scale.labels)
+
+
+def answer_text(scale: Scale, label: Label) -> str:
+    """Return a label as a judge writes it. The text shown first is A.
+
+    A preference is in the order of the screen: negative for the text shown first.
+    """
+    side = scale.side_of(label)
+    if side == 0:
+        return scale.words_for(label)
+    letter = "A" if side < 0 else "B"
+    strengths = {abs(int(other)) for other in scale.order_labels or ()} - {0}
+    return letter if len(strengths) == 1 else f"{letter} {scale.words_for(label)}"
+
+
+def parse_answer(text: str, scale: Scale, *, finish_reason: str = "") -> Label | None:
+    """Return the label that the last line of a text names, or None if it names none exactly.
+
+    A text that was cut off names none, because its last line may be a part of an argument.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines or finish_reason not in COMPLETE:
+        return None
+    answer = _bare(lines[-1])
+    if scale.labels is None:
+        return _number(answer, scale)
+    named = [label for label in scale.labels if answer in _names(scale, label)]
+    return named[0] if len(named) == 1 else None
+
+
+def in_system_order(label: Label | None, scale: Scale, *, is_a_first: bool) -> Label | None:
+    """Return a preference between the texts on screen as one between the systems."""
+    if label is None or label == BAD or scale.kind != "preference" or is_a_first:
+        return label
+    return -int(label)
+
+
+def _bare(line: str) -> str:
+    stripped = line.strip(_AROUND)
+    lead = _LEAD.match(stripped)
+    return (stripped[lead.end() :] if lead else stripped).strip(_AROUND).casefold()
+
+
+def _names(scale: Scale, label: Label) -> Sequence[str]:
+    """Return what names a label: its answer and, for a bare choice, the words of its button."""
+    answer = answer_text(scale, label)
+    names = [answer]
+    if scale.side_of(label):
+        names.append(f"{answer[0]} {scale.words_for(label)}")
+    return [name.casefold() for name in names]
+
+
+def _number(answer: str, scale: Scale) -> Label | None:
+    try:
+        return scale.parse_label(answer)
+    except InvalidInput:
+        return None

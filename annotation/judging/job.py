@@ -1,0 +1,220 @@
+"""The kind of job in which a judge rates: it asks for what is missing, and stores as it goes."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from django.urls import reverse
+
+from annotation.judging.passes import Pass, answered, drawn_units, passes, passes_per_unit, seed_of
+from annotation.judging.prompts import prompt_of, prompt_sha256
+from annotation.judging.storing import MAX_CHARACTERS, Answered, label_of, store_answers
+from annotation.messages import NO_SUCH_JUDGE
+from annotation.models import Judge
+from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.models import Job
+from studies.model_servers import RequestTally, in_lots, open_server
+from studies.models import Unit
+from tiebreak.errors import DomainError
+from tiebreak.gateway import Failed, GatewayError, Message, Models, Sampled, SampleRequest
+from tiebreak.scales import Label, Scale
+
+# The requests of a chunk, which one worker sends.
+REQUESTS = 1_000
+# A dry run asks about so many items.
+TRIED = 5
+NO_MODEL = "The judge names no language model, and its server does not say which one it runs."
+WITH_TEXTS = ("instance", "generation_a", "generation_b")
+
+
+class JudgingJob(JobKind):
+    """Asks a judge for the ratings that it has not made yet.
+
+    Seeds depend on the judge's seed and the item, so a repeated job asks the same questions. What
+    is stored is never asked again, so a job may run twice.
+    """
+
+    name = "judging"
+    label = "judge"
+    queue = "gpu"
+    lanes = 4
+
+    def summary(self, job: Job) -> str:
+        return str(job.options.get("name", ""))
+
+    def page_of(self, job: Job) -> str:
+        return reverse("annotation:judges", args=[job.owner])
+
+    def plan(self, job: Job) -> Iterator[ChunkPlan]:
+        judge = judge_of(job)
+        units = drawn_units(judge)
+        size = max(1, REQUESTS // passes_per_unit(judge))
+        for start in range(0, len(units), size):
+            chunk = units[start : start + size]
+            asked = sum(1 for _ in passes(judge, Unit.objects.filter(pk__in=chunk)))
+            yield ChunkPlan(asked, {"units": chunk})
+
+    def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
+        judge = judge_of(job)
+        known = answered(judge, payload["units"])
+        tally = RequestTally(done=len(known))
+        yield tally.progress()
+        units = Unit.objects.filter(pk__in=payload["units"]).select_related(*WITH_TEXTS)
+        missing = [(u, p) for u, p in passes(judge, units.order_by("pk")) if p not in known]
+        if missing:
+            with open_judge(judge) as models:
+                yield from _ask(judge, models, missing, tally)
+
+
+class JudgeDryRunJob(JobKind):
+    """Asks a judge about a few items, and stores nothing but what the page shows.
+
+    The job's result has each prompt with its answer, and how much the whole would take.
+    """
+
+    name = "judge-dry-run"
+    label = "try out a judge"
+    queue = "gpu"
+
+    def summary(self, job: Job) -> str:
+        return str(job.options.get("name", ""))
+
+    def page_of(self, job: Job) -> str:
+        return reverse("annotation:judges", args=[job.owner])
+
+    def plan(self, job: Job) -> Iterator[ChunkPlan]:
+        units = drawn_units(judge_of(job))[:TRIED]
+        yield ChunkPlan(len(units), {"units": units})
+
+    def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
+        judge, tally = judge_of(job), RequestTally(done=0)
+        units = Unit.objects.filter(pk__in=payload["units"]).select_related(*WITH_TEXTS)
+        # One order and one answer each are enough to see whether the judge understands.
+        asked = [next(passes(judge, [unit])) for unit in units.order_by("pk")]
+        pending: dict[str, _Asked] = {}
+        started, rows = monotonic(), []
+        with open_judge(judge) as models:
+            for response in models.sample(_requests(judge, asked, pending, tally)):
+                if isinstance(response, Failed):
+                    tally.note(response.error)
+                else:
+                    rows.append(_tried(judge, pending[response.id], response))
+                    tally.done += 1
+                yield tally.progress()
+        total = len(drawn_units(judge)) * passes_per_unit(judge)
+        seconds = monotonic() - started
+        result = {"answers": rows, "seconds": seconds, "total": total}
+        Job.objects.filter(pk=job.pk).update(result=result)
+
+
+def _tried(judge: Judge, made: "_Asked", response: Sampled) -> dict[str, Any]:
+    sample = response.samples[0]
+    label = label_of(judge, made.asked, sample)
+    return {
+        "unit": made.unit.key,
+        "prompt": [[message.role, message.content] for message in made.prompt],
+        "answer": sample.text[:MAX_CHARACTERS],
+        "label": "" if label is None else _reading(judge.criterion.parsed_scale, made.unit, label),
+        "tokens": sample.tokens,
+        "model": response.model,
+    }
+
+
+def _reading(scale: Scale, unit: Unit, label: Label) -> str:
+    """Return what an answer was understood to say. A and B name sides, so systems are named."""
+    side = scale.side_of(label)
+    system = unit.system_a if side < 0 else unit.system_b
+    return f"{system} {scale.words_for(label)}" if side else scale.words_for(label)
+
+
+def judge_of(job: Job) -> Judge:
+    judge = (
+        Judge.objects.select_related("study", "criterion", "rater")
+        .filter(public_id=job.options["judge"], study=job.owner)
+        .first()
+    )
+    if judge is None:
+        raise DomainError("no_such_judge", NO_SUCH_JUDGE, status=404)
+    return judge
+
+
+def open_judge(judge: Judge) -> Any:
+    return open_server(judge.server, judge.language_model, advice=NO_MODEL)
+
+
+def examples_of(judge: Judge) -> list[Unit]:
+    """Return the training items that come before every question, in their order."""
+    training = judge.study.units.filter(
+        role=Unit.Role.TRAINING, known_labels__has_key=judge.criterion.name
+    )
+    return list(training.select_related(*WITH_TEXTS).order_by("pk")[: judge.examples])
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A request on its way: the pass that it is for, and the prompt."""
+
+    unit: Unit
+    asked: Pass
+    request: SampleRequest
+    prompt: tuple[Message, ...]
+
+    def answered(self, response: Sampled) -> Answered:
+        sample = response.samples[0]
+        seed = self.request.seed or 0
+        return Answered(
+            self.unit, self.asked, prompt_sha256(self.prompt), seed, sample, response.model
+        )
+
+
+def _ask(
+    judge: Judge, models: Models, missing: Iterable[tuple[Unit, Pass]], tally: RequestTally
+) -> Iterator[Progress]:
+    pending: dict[str, _Asked] = {}
+    requests = _requests(judge, missing, pending, tally)
+    for lot in in_lots(models.sample(requests)):
+        answers = [pending.pop(r.id).answered(r) for r in lot if isinstance(r, Sampled)]
+        store_answers(judge, answers)
+        tally.done += len(answers)
+        tally.in_a_row = 0 if answers else tally.in_a_row
+        for response in lot:
+            if isinstance(response, Failed):
+                pending.pop(response.id, None)
+                tally.note(response.error)
+        if tally.must_stop:
+            break
+        yield tally.progress()
+    yield tally.progress()
+
+
+def _requests(
+    judge: Judge,
+    missing: Iterable[tuple[Unit, Pass]],
+    pending: dict[str, _Asked],
+    tally: RequestTally,
+) -> Iterator[SampleRequest]:
+    """Yield requests lazily. An item whose text cannot be sent is counted as failed."""
+    examples = examples_of(judge)
+    for unit, asked in missing:
+        try:
+            made = asked_of(judge, unit, asked, examples)
+        except GatewayError as error:
+            tally.note(error)
+            continue
+        pending[made.request.id] = made
+        yield made.request
+
+
+def asked_of(judge: Judge, unit: Unit, asked: Pass, examples: list[Unit]) -> _Asked:
+    """Return the request for a pass. Raises `GatewayError` if a text cannot be sent."""
+    prompt = prompt_of(judge, unit, asked.order, examples)
+    request = SampleRequest(
+        id=f"{asked.unit}:{asked.order}:{asked.run}",
+        prompt=prompt,
+        n=1,
+        seed=seed_of(judge, unit, asked.order, asked.run),
+        temperature=judge.temperature,
+        max_tokens=judge.max_tokens,
+    )
+    return _Asked(unit, asked, request, prompt)

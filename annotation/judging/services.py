@@ -1,0 +1,101 @@
+"""Creating, trying, starting and deleting judges."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+
+from annotation.judging.job import JudgeDryRunJob, JudgingJob
+from annotation.judging.passes import drawn_units
+from annotation.messages import (
+    JUDGE_HAS_RATINGS,
+    JUDGE_IN_DRAFT,
+    JUDGE_NAME_TAKEN,
+    JUDGE_NO_ITEMS,
+    JUDGE_REPEATS_ITSELF,
+    NO_SUCH_JUDGE,
+)
+from annotation.models import Judge, Rater
+from annotation.services.rating_writer import create_raters, provider_of
+from jobs.models import UNFINISHED, Job
+from jobs.services import start_job
+from studies.models import Study
+from tiebreak.errors import DomainError
+
+
+def judges_of(study: Study) -> QuerySet[Judge]:
+    """Return the study's judges, with how many answers are stored and how many were unreadable."""
+    return study.judges.select_related("criterion", "rater").annotate(
+        answers=Count("verdicts"),
+        unparsed=Count("verdicts", filter=Q(verdicts__rating__label__isnull=True)),
+    )
+
+
+def judge_named(study: Study, public_id: str) -> Judge:
+    """Return a judge of the study. Raises `DomainError` if there is none with this id."""
+    judge = judges_of(study).filter(public_id=public_id).first()
+    if judge is None:
+        raise DomainError("no_such_judge", NO_SUCH_JUDGE, status=404)
+    return judge
+
+
+@transaction.atomic
+def create_judge(*, study: Study, **settings: Any) -> Judge:
+    """Create a judge with its machine rater. Raises `DomainError` if its name is taken."""
+    judge = Judge(study=study, **settings)
+    _check_name(study, judge.name)
+    if judge.runs > 1 and judge.temperature == 0:
+        raise DomainError("equal_answers", JUDGE_REPEATS_ITSELF, status=400)
+    judge.full_clean(exclude=["rater"])
+    judge.rater = create_raters(study, {judge.name: Rater.Kind.MACHINE})[judge.name]
+    judge.save()
+    return judge
+
+
+def start_judging(*, judge: Judge, by: User | None = None) -> Job:
+    """Queue a job that asks for all ratings of the judge that are not stored yet."""
+    if judge.study.status == Study.Status.DRAFT:
+        raise DomainError("study_is_draft", JUDGE_IN_DRAFT)
+    if not drawn_units(judge):
+        raise DomainError("no_items", JUDGE_NO_ITEMS)
+    return _start(judge, JudgingJob.name, by)
+
+
+def try_judge(*, judge: Judge, by: User | None = None) -> Job:
+    """Queue a job that asks the judge about five items and stores no ratings."""
+    if not drawn_units(judge):
+        raise DomainError("no_items", JUDGE_NO_ITEMS)
+    return _start(judge, JudgeDryRunJob.name, by)
+
+
+def _start(judge: Judge, kind: str, by: User | None) -> Job:
+    return start_job(
+        kind=kind,
+        owner=judge.study_id,
+        exclusive_key=f"{kind}:{judge.public_id}",
+        options={"judge": judge.public_id, "name": judge.name},
+        by=by,
+    )
+
+
+@transaction.atomic
+def delete_judge(*, judge: Judge) -> None:
+    """Delete a judge that has not rated, with its rater. Ratings are never deleted."""
+    judge = Judge.objects.select_for_update().get(pk=judge.pk)
+    is_busy = Job.objects.filter(
+        exclusive_key__endswith=f":{judge.public_id}", status__in=UNFINISHED
+    ).exists()
+    if is_busy or judge.verdicts.exists():
+        raise DomainError("judge_has_ratings", JUDGE_HAS_RATINGS)
+    rater = judge.rater
+    judge.delete()
+    rater.delete()
+
+
+def _check_name(study: Study, name: str) -> None:
+    here = Q(provider=provider_of(study), external_id=name) | Q(
+        participations__study=study, pseudonym=name
+    )
+    if Rater.objects.filter(here).exists():
+        raise DomainError("name_taken", JUDGE_NAME_TAKEN.format(name=name))

@@ -1,0 +1,126 @@
+"""The researcher's page of judges: create one, try it, let it rate, delete it."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation.judging.forms import JudgeForm
+from annotation.judging.job import JudgeDryRunJob, JudgingJob
+from annotation.judging.passes import drawn_units, passes_per_unit
+from annotation.judging.services import (
+    create_judge,
+    delete_judge,
+    judge_named,
+    judges_of,
+    start_judging,
+    try_judge,
+)
+from annotation.models import Judge
+from jobs.models import Job
+from studies.access import Right, researchers_only, right_for, study_for
+from studies.dataset_jobs import jobs_of
+from studies.models import Study
+from studies.refusals import form_errors
+from tiebreak.errors import DomainError
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_only
+def judges(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Show the page and create a judge; a refused form is shown again with its values."""
+    study = study_for(request.user, study_id, right_for(request))
+    form = JudgeForm(study, request.POST or None)
+    if form.is_bound and form.is_valid():
+        try:
+            create_judge(study=study, **form.cleaned_data)
+        except DomainError as refusal:
+            form.add_error(None, form_errors(refusal))
+        else:
+            messages.success(request, "The judge was created. Try it on five items next.")
+            return redirect("annotation:judges", study.pk)
+    context = {"form": form, **_judges(study)}
+    return render(request, "annotation/judges.html", context, status=400 if form.is_bound else 200)
+
+
+@require_safe
+@researchers_only
+def part(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Show only the list, so that it can refresh while a form is being filled in."""
+    study = study_for(request.user, study_id, Right.READ)
+    return render(request, "annotation/judge_list.html", _judges(study))
+
+
+@require_POST
+@researchers_only
+def act(request: HttpRequest, study_id: str, judge_id: str, action: str) -> HttpResponse:
+    study = study_for(request.user, study_id)
+    if action not in ACTIONS:
+        raise Http404("A judge has no such action.")
+    try:
+        judge = judge_named(study, judge_id)
+        messages.success(request, ACTIONS[action](judge, cast(User, request.user)))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    return redirect("annotation:judges", study.pk)
+
+
+def _try(judge: Judge, by: User) -> str:
+    try_judge(judge=judge, by=by)
+    return f"{judge.name} is being tried. Its prompts and answers appear below."
+
+
+def _start(judge: Judge, by: User) -> str:
+    start_judging(judge=judge, by=by)
+    return f"{judge.name} has started. It can be paused and stopped under Jobs."
+
+
+def _delete(judge: Judge, _: User) -> str:
+    delete_judge(judge=judge)
+    return f"{judge.name} was deleted."
+
+
+ACTIONS: dict[str, Callable[[Judge, User], str]] = {
+    "try": _try,
+    "start": _start,
+    "delete": _delete,
+}
+
+
+def _judges(study: Study) -> dict[str, Any]:
+    newest: dict[tuple[str, str], Job] = {}
+    kinds = (JudgingJob.name, JudgeDryRunJob.name)
+    for job in jobs_of(study).filter(kind__in=kinds).order_by("pk"):
+        newest[job.kind, str(job.options.get("judge"))] = job
+    rows = [_row(judge, newest) for judge in judges_of(study)]
+    return {
+        "study": study,
+        "rows": rows,
+        "is_moving": any(job.is_moving for job in newest.values()),
+    }
+
+
+def _row(judge: Judge, newest: dict[tuple[str, str], Job]) -> dict[str, Any]:
+    dry_run = newest.get((JudgeDryRunJob.name, judge.public_id))
+    return {
+        "judge": judge,
+        "asked": len(drawn_units(judge)) * passes_per_unit(judge),
+        "job": newest.get((JudgingJob.name, judge.public_id)),
+        "dry_run": dry_run,
+        "forecast": _forecast(dry_run),
+    }
+
+
+def _forecast(dry_run: Job | None) -> dict[str, float] | None:
+    """Return how long the whole would take, by the answers of a dry run."""
+    answers = dry_run.result.get("answers") if dry_run is not None else None
+    if dry_run is None or not answers:
+        return None
+    share = dry_run.result["total"] / len(answers)
+    tokens = [answer["tokens"] for answer in answers]
+    known = None if None in tokens else round(sum(tokens) * share)
+    return {"minutes": dry_run.result["seconds"] * share / 60, "tokens": known or 0}

@@ -1,0 +1,36 @@
+"""What requests and responses about judges contain."""
+
+from rest_framework import serializers
+
+from annotation.judging.forms import JUDGE_SETTINGS
+from annotation.models import Judge
+
+
+class JudgeSerializer(serializers.ModelSerializer[Judge]):
+    id = serializers.CharField(source="public_id")
+    criterion = serializers.CharField(source="criterion.name")
+    orders = serializers.ChoiceField(Judge.Orders.choices)
+    answers = serializers.IntegerField(help_text="How many answers are stored.")
+    unparsed = serializers.IntegerField(help_text="How many of them name no label.")
+
+    class Meta:
+        model = Judge
+        fields = ("id", *JUDGE_SETTINGS, "answers", "unparsed", "created_at")
+
+
+class NewJudge(serializers.ModelSerializer[Judge]):
+    criterion = serializers.CharField(max_length=200, help_text="The criterion's name.")
+    instructions = serializers.CharField(
+        max_length=100_000,
+        required=False,
+        help_text="With {guidelines}, {question} and {answers} in it; by default the page's.",
+    )
+    orders = serializers.ChoiceField(Judge.Orders.choices, default=Judge.Orders.BOTH)
+
+    class Meta:
+        model = Judge
+        fields = JUDGE_SETTINGS
+        extra_kwargs = {
+            name: {"default": Judge._meta.get_field(name).default}
+            for name in ("examples", "with_reference", "runs", "temperature", "max_tokens", "seed")
+        }

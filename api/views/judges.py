@@ -1,0 +1,88 @@
+"""Judges: list, create, try, start and delete."""
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.judging.forms import JudgeForm
+from annotation.judging.prompts import INSTRUCTIONS
+from annotation.judging.services import (
+    create_judge,
+    delete_judge,
+    judge_named,
+    judges_of,
+    start_judging,
+    try_judge,
+)
+from api.access import researcher, visible_study
+from api.judge_serializers import JudgeSerializer, NewJudge
+from api.schema import NOTHING, described
+from api.serializers import JobSerializer
+from api.validation import checked, checked_form
+from api.views.jobs import started
+
+TAG = "judges"
+STARTED = {201: JobSerializer}
+NO_SUCH_JUDGE = {404: ["no_such_judge"]}
+
+
+class Judges(APIView):
+    @described("List a study's judges", tag=TAG, responses={200: JudgeSerializer(many=True)})
+    def get(self, request: Request, study_id: str) -> Response:
+        judges = judges_of(visible_study(request, study_id))
+        return Response(JudgeSerializer(judges, many=True).data)
+
+    @described(
+        "Create a judge",
+        tag=TAG,
+        description="A judge never changes once it exists. Its name is that of its machine rater.",
+        request=NewJudge,
+        responses={201: JudgeSerializer},
+        refusals={400: ["equal_answers"], 409: ["name_taken"]},
+    )
+    def post(self, request: Request, study_id: str) -> Response:
+        study = visible_study(request, study_id)
+        values = {"instructions": INSTRUCTIONS} | checked(NewJudge, request.data)
+        criterion = study.criteria.filter(name=values["criterion"]).first()
+        form = JudgeForm(study, values | {"criterion": criterion and criterion.pk})
+        judge = create_judge(study=study, **checked_form(form))
+        return Response(JudgeSerializer(judges_of(study).get(pk=judge.pk)).data, status=201)
+
+
+class DeleteJudge(APIView):
+    @described(
+        "Delete a judge that has not rated",
+        tag=TAG,
+        responses=NOTHING,
+        refusals={409: ["judge_has_ratings"], **NO_SUCH_JUDGE},
+    )
+    def delete(self, request: Request, study_id: str, judge_id: str) -> Response:
+        delete_judge(judge=judge_named(visible_study(request, study_id), judge_id))
+        return Response(status=204)
+
+
+class TryJudge(APIView):
+    @described(
+        "Try a judge on five items",
+        tag=TAG,
+        description="Stores no ratings. The job's result has the prompts and the answers.",
+        request=None,
+        responses=STARTED,
+        refusals={409: ["job_unfinished", "no_items"], **NO_SUCH_JUDGE},
+    )
+    def post(self, request: Request, study_id: str, judge_id: str) -> Response:
+        judge = judge_named(visible_study(request, study_id), judge_id)
+        return started(try_judge(judge=judge, by=researcher(request)))
+
+
+class StartJudge(APIView):
+    @described(
+        "Let a judge rate what it has not rated yet",
+        tag=TAG,
+        request=None,
+        responses=STARTED,
+        refusals={409: ["job_unfinished", "no_items", "study_is_draft"], **NO_SUCH_JUDGE},
+    )
+    def post(self, request: Request, study_id: str, judge_id: str) -> Response:
+        judge = judge_named(visible_study(request, study_id), judge_id)
+        return started(start_judging(judge=judge, by=researcher(request)))

@@ -1,0 +1,108 @@
+"""Model servers of this installation: opening them, counting failures, storing answers in lots."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import TypeVar
+
+from django.conf import settings
+
+from jobs.kinds import Progress
+from studies.instance_selection.resident import RESIDENT
+from tiebreak.errors import DomainError
+from tiebreak.gateway import GatewayError, Models, ModelSettings, open_models
+from tiebreak.gateway.transport import FATAL_CODES
+
+# Answers are stored in lots of this size, or after this many seconds if that is earlier.
+LOT_SIZE, LOT_SECONDS = 50, 10.0
+# A job stops after this many consecutive failures.
+MAX_FAILURES = 20
+# Errors after which all other requests would fail too.
+HOPELESS = FATAL_CODES | {"bad_settings", "engine_failed", "host_not_allowed"}
+# The name that selects dummy texts instead of a model server.
+FAKE = "fake"
+NO_SERVER = (
+    "No model server was chosen. Please choose one of this installation's servers, or dummy texts."
+)
+Answer = TypeVar("Answer")
+
+
+@contextmanager
+def open_server(name: str, model: str, *, advice: str, dummy: str = "") -> Iterator[Models]:
+    """Open the server with this name, or wait for the model that runs in this process.
+
+    ``advice`` says where to enter the model's name, should it be missing. Dummy texts are those of
+    the model ``dummy`` if no model is named.
+    """
+    spec = server_settings(name, model, advice=advice, dummy=dummy)
+    try:
+        if spec.provider == "vllm":
+            with RESIDENT.use(spec, lambda: open_models(spec)) as models:
+                yield models
+        else:
+            with closing(open_models(spec)) as models:
+                yield models
+    except GatewayError as error:
+        raise DomainError("model_server", error.message) from error
+
+
+def server_settings(name: str, model: str, *, advice: str, dummy: str = "") -> ModelSettings:
+    """Return the settings of the server with this name, which must exist and know its model."""
+    if name == FAKE:
+        return ModelSettings(provider="fake", model=model or dummy)
+    servers = settings.TIEBREAK_MODEL_SERVERS
+    if not name:
+        raise DomainError("no_server", NO_SERVER, status=400)
+    if name not in servers:
+        remedy = (
+            f"The available servers are: {', '.join(sorted(servers))}."
+            if servers
+            else "Define model servers in TIEBREAK_MODEL_SERVERS."
+        )
+        raise DomainError("no_such_server", f"There is no model server {name!r}. {remedy}")
+    # If the model runs inside the worker, the server's settings say which model it is.
+    server = {"model": model} | servers[name]
+    if not server["model"]:
+        raise DomainError("no_model", advice)
+    return ModelSettings(**server)
+
+
+@dataclass
+class RequestTally:
+    """Successes and failures of a chunk's requests so far."""
+
+    done: int
+    failed: int = 0
+    in_a_row: int = 0
+    problem: str = ""
+    is_hopeless: bool = False
+
+    @property
+    def must_stop(self) -> bool:
+        return self.is_hopeless or self.in_a_row >= MAX_FAILURES
+
+    def note(self, failure: GatewayError) -> None:
+        """Record a failure. Faults of a single request do not count towards stopping the job."""
+        self.failed += 1
+        if self.must_stop:  # keep the message of the error that stopped the job
+            return
+        self.problem = failure.message
+        self.is_hopeless = failure.code in HOPELESS
+        self.in_a_row += not failure.is_request_fault
+
+    def progress(self) -> Progress:
+        return Progress(self.done, self.failed, problem=self.problem, must_stop=self.must_stop)
+
+
+def in_lots(answers: Iterator[Answer]) -> Iterator[list[Answer]]:
+    """Group answers into lots by number and time."""
+    lot: list[Answer] = []
+    since = monotonic()
+    for answer in answers:
+        lot.append(answer)
+        if len(lot) == LOT_SIZE or monotonic() - since > LOT_SECONDS:
+            yield lot
+            lot, since = [], monotonic()
+    if lot:
+        yield lot

@@ -1,0 +1,47 @@
+"""A model whose answers a test defines, behind a server of this installation."""
+
+from collections.abc import Callable
+
+import pytest
+
+from studies import model_servers
+from tiebreak.gateway import Failed, Sample, Sampled, SampleRequest
+
+Reply = Callable[[SampleRequest], str | Failed | Sampled]
+SERVERS = {"here": {"provider": "http", "base_url": "http://model:8000/v1"}}
+
+
+class ScriptedModels:
+    """Answers each request with the reply of a function, and keeps the requests."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.reply, self.asked = reply, []
+
+    def sample(self, requests):
+        for request in requests:
+            self.asked.append(request)
+            reply = self.reply(request)
+            if isinstance(reply, str):
+                reply = Sampled(request.id, (Sample(reply, "stop", request.seed, 3),), "tiny-1")
+            yield reply
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def model(monkeypatch, settings):
+    """Let a function be the model behind the server `here`."""
+    settings.TIEBREAK_MODEL_SERVERS = SERVERS
+
+    def scripted(reply: Reply) -> ScriptedModels:
+        models = ScriptedModels(reply)
+        monkeypatch.setattr(model_servers, "open_models", lambda spec: models)
+        return models
+
+    return scripted
+
+
+def material(request: SampleRequest) -> str:
+    """Return the turn with the texts to judge."""
+    return request.prompt[-1].content

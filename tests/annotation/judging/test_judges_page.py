@@ -1,0 +1,125 @@
+"""The page of judges and its endpoints: create, try, start, delete, and see what came of it."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from annotation.judging.prompts import INSTRUCTIONS
+from annotation.models import Judge, Rating
+from tests.annotation.judging.scripted import model
+from tests.pages import codes_on, page_of
+from tests.studies.factories import make_open_study
+
+pytestmark = pytest.mark.django_db
+__all__ = ["model"]
+
+
+@pytest.fixture
+def study(client):
+    user = User.objects.create_user("ada", is_staff=True)
+    client.force_login(user)
+    return make_open_study(instances=2, comparisons_per_hit=1, ratings_per_hit=1, member=user)
+
+
+@pytest.fixture
+def address(study):
+    return reverse("annotation:judges", args=[study.pk])
+
+
+def entered(study, **changes) -> dict:
+    return {
+        "name": "gpt",
+        "criterion": study.criteria.get().pk,
+        "server": "here",
+        "language_model": "tiny",
+        "instructions": INSTRUCTIONS,
+        "examples": 0,
+        "orders": "both",
+        "units": "",
+        "runs": 1,
+        "temperature": 0,
+        "max_tokens": 64,
+        "seed": 0,
+    } | changes
+
+
+def act(client, judge, action):
+    return client.post(
+        reverse("annotation:judge-action", args=[judge.study_id, judge.public_id, action]),
+        follow=True,
+    )
+
+
+def test_a_judge_is_created_tried_and_started_by_clicks(client, study, address, model):
+    models = model(lambda request: "<script>alert(1)</script>\n\nA")
+    response = client.post(address, entered(study), follow=True)
+    judge = Judge.objects.get()
+    assert page_of(response) == "judges"
+    page = act(client, judge, "try").content.decode()
+    assert "&lt;script&gt;" in page
+    assert "<script>alert" not in page
+    assert (len(models.asked), Rating.objects.count()) == (2, 0)
+    act(client, judge, "start")
+    assert Rating.objects.count() == 4
+    page = client.get(address).context["rows"][0]
+    assert (page["judge"].answers, page["asked"], page["judge"].unparsed) == (4, 4, 0)
+    assert codes_on(act(client, judge, "delete")) == {"judge_has_ratings"}
+
+
+def test_a_refused_form_keeps_what_was_typed(client, study, address, model):
+    model(lambda request: "A")
+    client.post(address, entered(study))
+    response = client.post(address, entered(study, instructions="My own wording."))
+    assert response.status_code == 400
+    assert "My own wording." in response.content.decode()
+    assert [error.code for error in response.context["form"].errors.as_data()["__all__"]] == [
+        "name_taken"
+    ]
+    assert Judge.objects.count() == 1
+
+
+def test_a_criterion_of_another_study_is_no_choice(client, study, address, model):
+    model(lambda request: "A")
+    other = make_open_study(instances=1)
+    response = client.post(address, entered(study, criterion=other.criteria.get().pk))
+    assert (response.status_code, Judge.objects.count()) == (400, 0)
+
+
+def test_without_a_model_server_the_page_says_who_can_add_one(client, address, settings):
+    settings.TIEBREAK_MODEL_SERVERS = {}
+    assert "TIEBREAK_MODEL_SERVERS" in client.get(address).content.decode()
+
+
+def test_unknown_judges_and_actions(client, study, address, model):
+    model(lambda request: "A")
+    client.post(address, entered(study))
+    judge = Judge.objects.get()
+    assert act(client, judge, "praise").status_code == 404
+    judge.public_id = "nosuchjudge1"
+    assert codes_on(act(client, judge, "start")) == {"no_such_judge"}
+
+
+def test_the_same_by_the_interface(client, study, model):
+    models = model(lambda request: "B")
+    address = reverse("api:judges", args=[study.pk])
+    wanted = {"name": "gpt", "criterion": "preference", "server": "here", "language_model": "tiny"}
+    created = client.post(address, wanted, content_type="application/json")
+    assert (created.status_code, created.json()["orders"]) == (201, "both")
+    public_id = created.json()["id"]
+    tried = client.post(reverse("api:try-judge", args=[study.pk, public_id]))
+    assert (tried.status_code, Rating.objects.count()) == (201, 0)
+    assert len(models.asked) == 2
+    client.post(reverse("api:start-judge", args=[study.pk, public_id]))
+    [judge] = client.get(address).json()
+    assert (judge["answers"], judge["unparsed"]) == (4, 0)
+    refused = client.delete(reverse("api:judge", args=[study.pk, public_id]))
+    assert (refused.status_code, refused.json()["code"]) == (409, "judge_has_ratings")
+
+
+def test_the_interface_names_a_criterion_that_is_not_there(client, study, model):
+    model(lambda request: "A")
+    wanted = {"name": "gpt", "criterion": "beauty", "server": "here"}
+    address = reverse("api:judges", args=[study.pk])
+    response = client.post(address, wanted, content_type="application/json")
+    assert response.status_code == 400
+    assert [problem["field"] for problem in response.json()["problems"]] == ["criterion"]
