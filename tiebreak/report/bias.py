@@ -41,7 +41,7 @@ def _biases(
         characters(rows["chars_b"], rows["text_b"]) - characters(rows["chars_a"], rows["text_a"])
     )
     longer = np.nan_to_num(longer)
-    _, raters = np.unique(rows["rater"].astype(str), return_inverse=True)
+    _, raters = rows.ranked("rater")
     sample = _Sample(criterion, criterion.unit[labelled], raters, design)
     return Bias(
         position=sample.bias(position_bias, signs * first / 2),

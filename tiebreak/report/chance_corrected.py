@@ -62,7 +62,7 @@ class _Humans:
     @classmethod
     def of(cls, criterion: Criterion) -> "_Humans":
         used = criterion.is_human & (criterion.label >= 0)
-        names, rater = np.unique(criterion.rows["rater"][used].astype(str), return_inverse=True)
+        names, rater = criterion.rows.ranked("rater", used)
         return cls(criterion.unit[used], rater, criterion.label[used], len(names))
 
     def codes(self, units: int) -> Codes:

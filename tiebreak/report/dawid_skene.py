@@ -21,7 +21,7 @@ def dawid_skene_section(criterion: Criterion) -> DawidSkeneSection:
     """Return the estimates from human ratings of units that several humans rated."""
     used = criterion.is_human & (criterion.label >= 0)
     used &= criterion.humans.sum(axis=1)[criterion.unit] > 1
-    names, rater = np.unique(criterion.rows["rater"][used].astype(str), return_inverse=True)
+    names, rater = criterion.rows.ranked("rater", used)
     reason = _reason_against(criterion, int(used.sum()), len(names))
     if reason:
         prior = {str(label): math.nan for label in criterion.labels}

@@ -27,11 +27,11 @@ NO_VARIATION = "The separability or the consistency is the same for all instance
 
 def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> RatingSetsSection:
     """Return means over complete sets; intervals resample instances."""
-    raters = criterion.rows["rater"]
+    raters = criterion.rows.coded("rater")
     machines = {
         name: _summaries(
             criterion,
-            ~criterion.is_human & (raters == name),
+            ~criterion.is_human & raters.equals(name),
             seeds.below("machine", name),
             replicates,
         )
@@ -91,8 +91,7 @@ def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool
 
 def _rater_codes(criterion: Criterion) -> NDArray[np.int64]:
     """Return a code for each rating's combination of rater, run and presentation order."""
-    columns = [criterion.rows[name].astype(str) for name in ("rater", "run", "order")]
-    codes = [np.unique(column, return_inverse=True)[1] for column in columns]
+    codes = [criterion.rows.ranked(name)[1] for name in ("rater", "run", "order")]
     return distinct_rows(np.column_stack(codes))[1]
 
 

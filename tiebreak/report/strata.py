@@ -113,8 +113,7 @@ class _HumanRatings:
     @classmethod
     def of(cls, criterion: Criterion, design: DesignWeights | None) -> "_HumanRatings":
         kept = criterion.is_human & (criterion.label >= 0)
-        names = criterion.rows["rater"][kept].astype(str)
-        _, rater = np.unique(names, return_inverse=True)
+        _, rater = criterion.rows.ranked("rater", kept)
         weights = np.ones(criterion.n_units) if design is None else design.of_units
         return cls(criterion, weights, criterion.unit[kept], criterion.label[kept], rater)
 
