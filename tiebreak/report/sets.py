@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
@@ -18,6 +17,7 @@ from tiebreak.stats import (
 )
 from tiebreak.stats.bootstrap import bootstrap_estimate
 from tiebreak.stats.counts import distinct_rows
+from tiebreak.stats.rank_correlations import rank_correlations
 from tiebreak.stats.separability import range_edges
 
 MAX_ELEMENTS = 4_000_000
@@ -125,22 +125,15 @@ def _trend(
     # Rounding keeps ties, as sums in another order differ by rounding errors.
     x, y = delta[known], np.round(total[known] / size[known], 12)
     n = int(known.sum())
-    value = float(_rank_correlation(x[None], y[None])[0]) if n else float("nan")
+    value = float(rank_correlations(x, y, [np.arange(n)])[0]) if n else float("nan")
     if np.isnan(value):
         return undefined(NO_VARIATION, n)
     instances = np.unique(cluster[known], return_inverse=True)[1]
     if replicates == 0 or len(np.unique(instances)) < n:
         reason = "There is no interval because some instances have several system pairs."
         return Estimate(value, n=n, reason=None if replicates == 0 else reason)
-    indices = rng.integers(0, n, size=(min(replicates, max(200, MAX_ELEMENTS // n)), n))
-    values = _rank_correlation(x[indices], y[indices])
-    method = f"bootstrap over instances, {len(indices)} replicates"
+    replicates = min(replicates, max(200, MAX_ELEMENTS // n))
+    values = rank_correlations(x, y, (rng.integers(0, n, size=n) for _ in range(replicates)))
+    method = f"bootstrap over instances, {replicates} replicates"
     return bootstrap_estimate(value, values, n=n, clusters=n, method=method)
 
-
-def _rank_correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Spearman's ρ of each row."""
-    a, b = (rankdata(side, axis=1) for side in (x, y))
-    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
-    scale = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
-    return np.asarray((a * b).sum(axis=1) / np.where(scale > 0, scale, np.nan))
