@@ -1,7 +1,5 @@
 """The alternative annotator test of each machine."""
 
-import numpy as np
-
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import AnnotatorTestSection
 from tiebreak.scales import MAX_POINTS

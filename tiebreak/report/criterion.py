@@ -15,6 +15,7 @@ from tiebreak.formats.errors import Problems
 from tiebreak.formats.ratings import is_known
 from tiebreak.scales import BAD, MAX_POINTS, Label, Scale, infer_scale
 from tiebreak.stats.counts import count_matrix
+from tiebreak.stats.groups import n_distinct, numbered
 
 Codes = NDArray[np.int64]
 Resampling = Literal["unit", "instance"]
@@ -115,10 +116,19 @@ class Criterion:
     @cached_property
     def pairs(self) -> NDArray[np.str_]:
         """Pair of systems of each unit as "A vs B", or "" if a system is unknown."""
+        names, codes = self.coded_pairs
+        return names[codes]
+
+    @cached_property
+    def coded_pairs(self) -> tuple[NDArray[np.str_], Codes]:
+        """Pairs of systems in alphabetical order, and the index of each unit's pair."""
         sides = (self.coded_units(side).ranked() for side in ("system_a", "system_b"))
         (a, first), (b, second) = sides
-        names = [f"{x} vs {y}" if x and y else "" for x in a for y in b]
-        return np.array(names, dtype=str)[first * len(b) + second]
+        key = first * len(b) + second
+        used = np.unique(key)
+        all_names = [f"{x} vs {y}" if x and y else "" for x in a for y in b]
+        names, rank = np.unique([all_names[k] for k in used], return_inverse=True)
+        return names, rank[numbered(key)]
 
     def coded_units(self, column: str) -> CodedColumn:
         """Return `of_units` with its distinct values."""
@@ -214,7 +224,7 @@ def _criterion(
     shape = (len(first_row), max(len(columns) if column is label else column.max() + 1, 0))
     human = rows.coded("kind").equals("human")
     clusters = _clusters(rows, unit, first_row)
-    has_shared = len(np.unique(clusters)) < len(clusters)
+    has_shared = n_distinct(clusters) < len(clusters)
     return Criterion(
         name=name,
         scale=scale,

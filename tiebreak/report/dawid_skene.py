@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import DawidSkeneRater, DawidSkeneSection
 from tiebreak.report.raters import MAX_LABELS

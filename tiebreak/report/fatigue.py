@@ -69,7 +69,7 @@ def _slope(criterion: Criterion, values: Floats, number: Floats) -> Estimate:
     return position_slope(
         values[known],
         number[known],
-        criterion.rows["rater"][known].astype(str),
+        criterion.rows.ranked("rater", known)[1],
         criterion.clusters[criterion.unit[known]],
     )
 

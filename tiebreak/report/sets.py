@@ -17,6 +17,7 @@ from tiebreak.stats import (
 )
 from tiebreak.stats.bootstrap import bootstrap_estimate
 from tiebreak.stats.counts import distinct_rows
+from tiebreak.stats.groups import n_distinct, numbered
 from tiebreak.stats.rank_correlations import rank_correlations
 from tiebreak.stats.separability import range_edges
 
@@ -46,7 +47,8 @@ def _summaries(
 ) -> RaterSets:
     groups = _unit_groups(criterion)
     sets = _sets(criterion, groups, mask)
-    first_unit = np.unique(groups, return_index=True)[1]
+    first_unit = np.zeros(groups.max(initial=-1) + 1, dtype=np.int64)
+    first_unit[groups[::-1]] = np.arange(len(groups))[::-1]
     cluster = criterion.clusters[first_unit]
     delta = separability_of_units(criterion)[first_unit]
     summary = summarise_rating_sets(
@@ -103,9 +105,8 @@ def _clustered(sets: RatingSets, cluster: NDArray[np.int64]) -> RatingSets:
 
 def _unit_groups(criterion: Criterion) -> NDArray[np.int64]:
     """Return a code for each unit's combination of instance and system pair."""
-    pairs = np.unique(criterion.pairs, return_inverse=True)[1]
-    key = criterion.clusters * (pairs.max(initial=0) + 1) + pairs
-    return np.unique(key, return_inverse=True)[1].astype(np.int64)
+    names, pairs = criterion.coded_pairs
+    return numbered(criterion.clusters * max(len(names), 1) + pairs)
 
 
 def _trend(
@@ -128,12 +129,10 @@ def _trend(
     value = float(rank_correlations(x, y, [np.arange(n)])[0]) if n else float("nan")
     if np.isnan(value):
         return undefined(NO_VARIATION, n)
-    instances = np.unique(cluster[known], return_inverse=True)[1]
-    if replicates == 0 or len(np.unique(instances)) < n:
+    if replicates == 0 or n_distinct(cluster[known]) < n:
         reason = "There is no interval because some instances have several system pairs."
         return Estimate(value, n=n, reason=None if replicates == 0 else reason)
     replicates = min(replicates, max(200, MAX_ELEMENTS // n))
     values = rank_correlations(x, y, (rng.integers(0, n, size=n) for _ in range(replicates)))
     method = f"bootstrap over instances, {replicates} replicates"
     return bootstrap_estimate(value, values, n=n, clusters=n, method=method)
-

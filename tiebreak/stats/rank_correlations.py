@@ -204,6 +204,8 @@ def _of_sample(x_codes: IntArray, y_codes: IntArray, items: IntArray) -> float:
     weights = np.bincount(items, minlength=len(x_codes)).astype(np.float64)
     marginals = [np.bincount(codes, weights) for codes in (x_codes, y_codes)]
     x, y = (_centred_ranks(counts) for counts in marginals)
-    squares = [float(counts @ ranks**2) for counts, ranks in zip(marginals, (x, y), strict=True)]
-    scale = np.sqrt(squares[0] * squares[1])
-    return float(weights @ (x[x_codes] * y[y_codes]) / scale) if scale > 0 else np.nan
+    # Sums of products, because a dot product of long vectors waits for all processors.
+    squares = [(counts * ranks**2).sum() for counts, ranks in zip(marginals, (x, y), strict=True)]
+    scale = float(np.sqrt(squares[0] * squares[1]))
+    product = weights * x[x_codes] * y[y_codes]
+    return float(product.sum()) / scale if scale > 0 else np.nan

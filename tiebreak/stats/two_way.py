@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
+from tiebreak.stats.groups import n_distinct, numbered
 from tiebreak.stats.independence import effective_size
 from tiebreak.stats.results import Estimate, NarrowerInterval, Scope
 from tiebreak.stats.validation import FloatArray, IntArray, check_same_length
@@ -199,14 +200,14 @@ class Spread:
         by_instance, n_instances = _jackknife(contribution, weight, instance)
         if not by_instance > 0 or n_instances <= 1:
             return None
-        instances, is_known = _distinct(instance), not (rater < 0).any()
-        used = _distinct(rater) if is_known else 0
+        instances, is_known = n_distinct(instance), not (rater < 0).any()
+        used = n_distinct(rater) if is_known else 0
         if used < MIN_RATERS:
             method = ONE_WAY.format(instances=instances, scale="{scale}")
             return cls(by_instance, n_instances - 1, method, has_raters=False)
         by_rater, n_raters = _jackknife(contribution, weight, rater)
         cells = instance * (int(rater.max()) + 1) + rater
-        by_cell, _ = _jackknife(contribution, weight, _numbered(cells))
+        by_cell, _ = _jackknife(contribution, weight, numbered(cells))
         method = TWO_WAY.format(instances=instances, raters=used, scale="{scale}")
         return cls.of_parts((by_instance, by_rater, by_cell), (n_instances, n_raters), method)
 
@@ -260,18 +261,6 @@ class Spread:
         logit, half_width = log(share / (1 - share)), half_width / (width * share * (1 - share))
         ends = _expit(logit - half_width), _expit(logit + half_width)
         return low + width * ends[0], low + width * ends[1], LOGIT
-
-
-def _distinct(codes: IntArray) -> int:
-    return int(np.count_nonzero(np.bincount(codes)))
-
-
-def _numbered(codes: IntArray) -> IntArray:
-    """Return the index of each code among the distinct codes in order."""
-    steps = np.diff(codes)
-    if (steps >= 0).all():  # as the ratings of a report are: sorting takes longer than all the rest
-        return np.concatenate([[0], np.cumsum(steps > 0)])
-    return np.unique(codes, return_inverse=True)[1]
 
 
 def _jackknife(
