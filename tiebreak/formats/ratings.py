@@ -1,17 +1,17 @@
 """The ratings table, with one row per rating, from JSONL, CSV, Parquet or the database."""
 
 import hashlib
-import json
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiebreak.formats.coded import CodedColumn, Column, as_coded, combined
+from tiebreak.formats.coded import CodedColumn, Column, as_coded, as_objects, combined
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.parquet_ratings import read_columns
@@ -28,7 +28,7 @@ from tiebreak.formats.rows import Row, read_rows
 SUFFIXES = (".jsonl", ".csv", ".parquet")
 # Phase of units if all instances were selected rather than a random sample.
 ALL_PHASES = "all"
-_JOINED_AT_ONCE = 100_000
+_JOINED_AT_ONCE, _JOINED_TEXTS = 100_000, 10_000
 # Columns that describe the unit, so all rows of a unit must have the same values.
 UNIT_FACTS = (
     "instance",
@@ -288,30 +288,55 @@ def canonical_digest(table: RatingTable) -> str:
     """Return a digest of the counted rows that does not depend on their order or file format."""
     names = ("unit", "rater", "criterion", "kind", "run", "order", "label", "instance")
     counted = table.is_counted
-    columns = [_written(table.coded(name)[counted]) for name in names]
+    columns = _joined([_written(table.coded(name)[counted]) for name in names])
     # A JSON text ends where its quote does, so ordered columns order the lines, as sorting them would.
-    order = np.lexsort([written.codes for written in reversed(columns)])
+    order = np.argsort(combined(column.codes for column in columns), kind="stable")
+    texts = [column.distinct.copy() for column in columns]
+    for number, (before, after) in enumerate(_around(len(columns))):
+        texts[number] = as_objects([f"{before}{text}{after}" for text in texts[number]])
     digest = hashlib.sha256()
     for start in range(0, len(order), _JOINED_AT_ONCE):
         rows = order[start : start + _JOINED_AT_ONCE]
-        cells = zip(*(written[rows].values.tolist() for written in columns), strict=True)
-        lines = "\n".join(f"[{', '.join(line)}]" for line in cells)
-        digest.update((("\n" if start else "") + lines).encode())
+        cells = [text[column.codes[rows]] for text, column in zip(texts, columns, strict=True)]
+        lines = "".join(np.stack(cells, axis=1).ravel().tolist())
+        digest.update(lines[0 if start else 1 :].encode())
     return digest.hexdigest()
+
+
+def _around(columns: int) -> list[tuple[str, str]]:
+    """Return what stands before and after the cells of a line, which starts a new line."""
+    return [("\n[" if k == 0 else ", ", "]" if k == columns - 1 else "") for k in range(columns)]
 
 
 def _written(column: CodedColumn) -> CodedColumn:
     """Return the values as JSON texts, with codes in the order of the texts."""
     used = column.used
-    texts = [
-        json.dumps(_canonical(value), ensure_ascii=False)
-        for value in column.distinct[used].tolist()
-    ]
+    texts = [_as_json(value) for value in column.distinct[used].tolist()]
     ordered = sorted({*texts})
-    rank_of = {text: rank for rank, text in enumerate(ordered)}
+    rank_of = dict(zip(ordered, range(len(ordered)), strict=True))
     codes = np.zeros(len(column.distinct), dtype=np.int64)
     codes[used] = [rank_of[text] for text in texts]
     return CodedColumn.from_codes(codes[column.codes], ordered)
+
+
+def _joined(columns: list[CodedColumn]) -> list[CodedColumn]:
+    """Join columns that stand side by side and have few distinct values together."""
+    joined = columns[:1]
+    for column in columns[1:]:
+        last = joined[-1]
+        both = len(last.distinct) * len(column.distinct)
+        if both > _JOINED_TEXTS:
+            joined.append(column)
+            continue
+        texts = [f"{first}, {second}" for first in last.distinct for second in column.distinct]
+        codes = last.codes.astype(np.int64) * len(column.distinct) + column.codes
+        joined[-1] = CodedColumn.from_codes(codes, texts)
+    return joined
+
+
+def _as_json(value: Any) -> str:
+    text = _canonical(value)
+    return "null" if text is None else encode_basestring(text)
 
 
 def _canonical(value: Any) -> str | None:
@@ -466,7 +491,8 @@ def _check_duplicates(table: RatingTable, problems: Problems) -> None:
     counted = np.flatnonzero(table.is_counted)
     names = ("unit", "rater", "criterion", "run", "order")
     key = combined(table.coded(name).codes[counted] for name in names)
-    if len(np.unique(key)) == len(key):
+    in_order = np.sort(key)
+    if (in_order[1:] > in_order[:-1]).all():
         return
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     unit, rater, criterion = (table[name][counted] for name in names[:3])

@@ -96,7 +96,7 @@ def build_report(
     core : bool, default False
         Whether to compute only what the five leading numbers and their strata need: agreement among
         humans and with machines in every stratum, win rates, and consistency. The values are those of
-        the whole report. ``sections`` may name more.
+        the whole report; rank correlations with separability are left out. ``sections`` may name more.
 
     Returns
     -------
@@ -296,7 +296,9 @@ def _core_makers(
         makers["strata"] = lambda: _strata(criterion, seeds, replicates)
     if criterion.scale.kind == "preference":
         makers |= {
-            "rating_sets": lambda: sets_section(criterion, below("rating_sets"), replicates),
+            "rating_sets": lambda: sets_section(
+                criterion, below("rating_sets"), replicates, core=True
+            ),
             "systems": lambda: win_rates_section(criterion, below("win_rate"), replicates),
         }
     return makers

@@ -23,10 +23,13 @@ from tiebreak.stats.separability import range_edges
 
 MAX_ELEMENTS = 4_000_000
 NOT_SCORED = "The separability of these instances was not scored."
+NOT_CORE = "A core report leaves this number out. Compute the whole report."
 NO_VARIATION = "The separability or the consistency is the same for all instances."
 
 
-def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> RatingSetsSection:
+def sets_section(
+    criterion: Criterion, seeds: Seeds, replicates: int, *, core: bool = False
+) -> RatingSetsSection:
     """Return means over complete sets; intervals resample instances."""
     raters = criterion.rows.coded("rater")
     machines = {
@@ -35,15 +38,16 @@ def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> RatingS
             ~criterion.is_human & raters.equals(name),
             seeds.below("machine", name),
             replicates,
+            core=core,
         )
         for name in criterion.machines
     }
-    humans = _summaries(criterion, criterion.is_human, seeds, replicates)
+    humans = _summaries(criterion, criterion.is_human, seeds, replicates, core=core)
     return RatingSetsSection(**vars(humans), machines=machines)
 
 
 def _summaries(
-    criterion: Criterion, mask: NDArray[np.bool_], seeds: Seeds, replicates: int
+    criterion: Criterion, mask: NDArray[np.bool_], seeds: Seeds, replicates: int, *, core: bool
 ) -> RaterSets:
     groups = _unit_groups(criterion)
     sets = _sets(criterion, groups, mask)
@@ -63,11 +67,8 @@ def _summaries(
         replicates=replicates,
     )
     rng = seeds.generator("spearman_separability")
-    return RaterSets(
-        **vars(summary),
-        by_separability=ranges,
-        spearman_separability=_trend(sets, delta, cluster, replicates, rng),
-    )
+    trend = undefined(NOT_CORE) if core else _trend(sets, delta, cluster, replicates, rng)
+    return RaterSets(**vars(summary), by_separability=ranges, spearman_separability=trend)
 
 
 def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool_]) -> RatingSets:

@@ -32,7 +32,10 @@ def n_distinct(codes: npt.NDArray[Any]) -> int:
     """
     if _fits_table(codes):
         return int(np.count_nonzero(np.bincount(codes)))
-    return len(np.unique(codes))
+    if codes.dtype.kind != "i":
+        return len(np.unique(codes))
+    in_order = np.sort(codes)
+    return 1 + int(np.count_nonzero(in_order[1:] > in_order[:-1]))
 
 
 def _fits_table(codes: npt.NDArray[Any]) -> bool:
