@@ -335,7 +335,7 @@ def _joined(columns: list[CodedColumn]) -> list[CodedColumn]:
 
 
 def _as_json(value: Any) -> str:
-    text = _canonical(value)
+    text = value if type(value) is str else _canonical(value)
     return "null" if text is None else encode_basestring(text)
 
 

@@ -204,7 +204,9 @@ class Groups:
         is_single = len(weights) == len(group) and bool((group[1:] > group[:-1]).all())
         is_weighted = weights > 0
         rest = np.where(is_weighted, weight.sum() - weights, 0.0)
-        return cls(None if is_single else code, rest, int(is_weighted.sum()), effective_size(weights))
+        return cls(
+            None if is_single else code, rest, int(is_weighted.sum()), effective_size(weights)
+        )
 
     def jackknife(self, contribution: FloatArray) -> float:
         """Return the delete-one-group variance."""
