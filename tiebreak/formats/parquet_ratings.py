@@ -104,6 +104,8 @@ def _column(name: str, array: Any, max_cell: int) -> Column:
         return _numbers(name, array)
     if name in FLAGS and types.is_boolean(kind):
         return np.asarray(array.fill_null(fill_value=False).to_numpy(zero_copy_only=False))
+    if types.is_null(kind) and name not in ("unit", "rater", "label"):
+        return CodedColumn.constant(parse_cell(name, None) if name in COLUMNS else "", len(array))
     if not types.is_dictionary(kind):
         if not (types.is_primitive(kind) or _is_text(kind)):
             raise _UnusualError
