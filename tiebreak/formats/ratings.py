@@ -2,7 +2,7 @@
 
 import hashlib
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring
 from pathlib import Path
@@ -80,7 +80,7 @@ class RatingTable:
     (1, ['human'])
     """
 
-    columns: dict[str, Column]
+    columns: Mapping[str, Column]
     lines: NDArray[np.int64]
     name: str
     unread: tuple[str, ...] = ()

@@ -84,7 +84,7 @@ class Criterion:
 
     @cached_property
     def is_unparsed(self) -> NDArray[np.bool_]:
-        return np.asarray(np.equal(self.parsed, None), dtype=bool)
+        return np.asarray(self.parsed == None, dtype=np.bool_)  # noqa: E711
 
     @property
     def values(self) -> NDArray[np.float64] | None:

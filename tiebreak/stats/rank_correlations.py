@@ -202,7 +202,7 @@ def rank_correlations(x: FloatArray, y: FloatArray, samples: Iterable[IntArray])
 
 def _of_sample(x_codes: IntArray, y_codes: IntArray, items: IntArray) -> float:
     weights = np.bincount(items, minlength=len(x_codes)).astype(np.float64)
-    marginals = [np.bincount(codes, weights) for codes in (x_codes, y_codes)]
+    marginals = [np.bincount(codes, weights).astype(np.float64) for codes in (x_codes, y_codes)]
     x, y = (_centred_ranks(counts) for counts in marginals)
     # Sums of products, because a dot product of long vectors waits for all processors.
     squares = [(counts * ranks**2).sum() for counts, ranks in zip(marginals, (x, y), strict=True)]

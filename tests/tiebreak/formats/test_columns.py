@@ -123,13 +123,10 @@ def test_the_digest_orders_lines_as_texts():
 
 
 def test_texts_are_ranked_as_sorting_them_would():
-    values = ["b", "a", "ö", "z", "a", "B"]
-    for column in (CodedColumn.of(values), CodedColumn.from_codes(np.arange(6), pa.array(values))):
-        names, codes = np.unique(values, return_inverse=True)
-        if isinstance(column.stored, pa.Array):
-            continue_with = column[np.array([0, 1, 2, 3, 5])]
-            names, codes = np.unique(["b", "a", "ö", "z", "B"], return_inverse=True)
-            column = continue_with
+    values = ["b", "a", "ö", "z", "B"]
+    codes = np.array([3, 0, 2, 0, 4])
+    for column in (CodedColumn.of([*values, "a"]), CodedColumn.from_codes(codes, pa.array(values))):
+        names, codes = np.unique(column.values.astype(str), return_inverse=True)
         ranked = column.ranked()
         assert ranked[0].tolist() == names.tolist()
         assert ranked[1].tolist() == codes.tolist()
