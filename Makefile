@@ -6,7 +6,7 @@ ENCODERS := .venv-encoders
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all coverage test-encoders test-wheel test-interface check bench-stats bench-replays bench-separability bench-sampling bench-serving bench-jobs bench-export bench-import bench-pages docs pictures schema lock clean
+.PHONY: help demo test test-all coverage test-encoders test-wheel test-interface check bench-stats bench-report bench-replays bench-separability bench-sampling bench-serving bench-jobs bench-export bench-import bench-pages docs pictures schema lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -49,6 +49,9 @@ docs: $(VENV)/dev.installed  ## The documentation as a site, in build/docs; fail
 
 bench-stats: $(VENV)/dev.installed  ## Speed and memory of the numerics
 	@$(BIN)/python -m benchmarks.stats
+
+bench-report: $(VENV)/dev.installed  ## The report of a million ratings, its sections, and bad input
+	@$(BIN)/python -m benchmarks.report
 
 bench-replays: $(VENV)/dev.installed  ## Published studies under other designs: what saves ratings (TIEBREAK_DATA)
 	@$(BIN)/python -m benchmarks.replays

@@ -1,6 +1,7 @@
 """Measuring in a separate process, and publishing a table and a JSON file."""
 
 import json
+import math
 import platform
 import resource
 import sys
@@ -16,10 +17,14 @@ RESULTS = Path("var/benchmarks")
 
 @dataclass(frozen=True)
 class Measured:
-    """The time of the best of several runs in seconds, and the process's peak memory in MB."""
+    """The time of the best of several runs in seconds, and the process's peak memory in MB.
+
+    ``processor`` is the least processor time of a run, over all threads.
+    """
 
     seconds: float
     megabytes: float
+    processor: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class Row:
     ratio: float | None
     must: str
     reached: bool
+    processor: float | None = None
 
 
 def seconds_of(work: Callable[[], object], *, runs: int = 3) -> float:
@@ -52,9 +58,18 @@ def measured(prepare: Callable[[], Callable[[], object]], *, runs: int = 3) -> M
 
 
 def _measured(prepare: Callable[[], Callable[[], object]], runs: int) -> Measured:
-    seconds = seconds_of(prepare(), runs=runs)
+    work, processor = prepare(), []
+
+    def once() -> None:
+        start = time.process_time()
+        work()
+        processor.append(time.process_time() - start)
+
+    seconds = seconds_of(once, runs=runs)
     unit = 1024 if sys.platform == "linux" else 1024**2
-    return Measured(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)
+    return Measured(
+        seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, min(processor)
+    )
 
 
 def publish(name: str, rows: Sequence[Row]) -> int:
@@ -65,11 +80,13 @@ def publish(name: str, rows: Sequence[Row]) -> int:
     results = {"machine": machine, "rows": [asdict(row) for row in rows]}
     file.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     width = max(len(row.work) for row in rows)
-    print(f"\n{'work':{width}}  {'s':>8}  {'MB':>6}  {'ratio':>9}  must")
+    print(f"\n{'work':{width}}  {'s':>8}  {'cpu s':>8}  {'MB':>6}  {'ratio':>9}  must")
     for row in rows:
         ratio = "" if row.ratio is None else f"{row.ratio:,.1f}"
         mark = "" if row.reached else "   NOT REACHED"
-        line = f"{row.work:{width}}  {row.seconds:8.3f}  {row.megabytes:6.0f}  {ratio:>9}"
+        processor = "" if row.processor is None else f"{row.processor:.3f}"
+        cost = f"{row.seconds:8.3f}  {processor:>8}  {row.megabytes:6.0f}  {ratio:>9}"
+        line = f"{row.work:{width}}  {cost}"
         print(f"{line}  {row.must}{mark}")
     against = [row.compared_with for row in rows if row.compared_with]
     if against:

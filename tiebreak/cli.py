@@ -101,6 +101,11 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
         f"{', '.join(sorted(ON_REQUEST))}, or {ALL_SECTIONS}; may be repeated",
     )
     parser.add_argument(
+        "--core",
+        action="store_true",
+        help="compute only what the five leading numbers and their strata need, which is faster",
+    )
+    parser.add_argument(
         "--check",
         action="store_true",
         help="compute Krippendorff's α again with the package krippendorff, and print both",
@@ -165,6 +170,7 @@ def _report(source: Source, scales: dict[str, str], options: Namespace) -> Repor
         plan=source.plan,
         sections=_sections(options.section),
         epsilon=options.epsilon,
+        core=options.core,
     )
 
 

@@ -78,6 +78,18 @@ def parse_rating(row: Row) -> Row:
     return parsed
 
 
+def parse_cell(column: str, value: Any) -> Any:
+    """Return one cell as `parse_rating` does, or raise `InvalidInput`; a missing repeat is NaN."""
+    if column in ("unit", "rater"):
+        return check_id(column, value)
+    if column in _CHOICES:
+        return _one_of(column, value, _CHOICES[column])
+    if column == "label":
+        return None if value is None else _checked_label(value)
+    parsed = _DEFAULTS[column] if value is None else _PARSERS[column](column, value)
+    return parsed or "preference" if column == "criterion" else parsed
+
+
 def _with_samples(row: Row) -> Row:
     """Replace `sample_index` by `sample_a` and `sample_b`, which both get its value."""
     index = row["sample_index"]
@@ -103,7 +115,11 @@ def _label(row: Row, parsed: Row) -> Any:
             "raw_missing",
             "a machine rating without a label must have the machine's answer in the column raw",
         )
-    if not isinstance(label, (str, int, float, type(None))) or isinstance(label, bool):
+    return None if label is None else _checked_label(label)
+
+
+def _checked_label(label: Any) -> str | int | float:
+    if not isinstance(label, (str, int, float)) or isinstance(label, bool):
         raise InvalidInput("not_a_label", f"label must be a number or text, not {label!r}"[:200])
     if isinstance(label, int) and abs(label) > MAX_EXACT_INTEGER:
         raise InvalidInput(
@@ -206,6 +222,7 @@ def _probability(column: str, value: Any) -> float:
     return number
 
 
+_CHOICES = {"kind": KINDS, "role": ROLES}
 _PARSERS: dict[str, Callable[[str, Any], Any]] = (
     dict.fromkeys(TEXTS, _text)
     | dict.fromkeys(INTEGERS, _integer)

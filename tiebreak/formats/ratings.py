@@ -1,18 +1,20 @@
 """The ratings table, with one row per rating, from JSONL, CSV, Parquet or the database."""
 
 import hashlib
-import json
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiebreak.formats.coded import CodedColumn, Column, as_coded, as_objects, combined
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import LIMITS, Limits
+from tiebreak.formats.parquet_ratings import read_columns
 from tiebreak.formats.rating_cells import (
     COLUMNS,
     EXCLUDING_FLAGS,
@@ -26,8 +28,7 @@ from tiebreak.formats.rows import Row, read_rows
 SUFFIXES = (".jsonl", ".csv", ".parquet")
 # Phase of units if all instances were selected rather than a random sample.
 ALL_PHASES = "all"
-# Equal texts of up to this length share one object in memory.
-MAX_INTERNED_LENGTH = 200
+_JOINED_AT_ONCE, _JOINED_TEXTS = 100_000, 10_000
 # Columns that describe the unit, so all rows of a unit must have the same values.
 UNIT_FACTS = (
     "instance",
@@ -53,9 +54,10 @@ class RatingTable:
 
     Attributes
     ----------
-    columns : dict of str to ndarray
+    columns : dict of str to ndarray or CodedColumn
         Columns of the ratings format by name, all of the same length. Missing text is "", missing
-        numbers are NaN, and `label` is None if a machine's answer could not be parsed.
+        numbers are NaN, and `label` is None if a machine's answer could not be parsed. Most columns
+        store each distinct value once; ``table[name]`` is an array with a value for each rating.
     lines : ndarray of int, shape (n_ratings,)
         Line number of each rating in the file, or its row number, starting at 1.
     name : str
@@ -78,7 +80,7 @@ class RatingTable:
     (1, ['human'])
     """
 
-    columns: dict[str, NDArray[Any]]
+    columns: Mapping[str, Column]
     lines: NDArray[np.int64]
     name: str
     unread: tuple[str, ...] = ()
@@ -87,7 +89,56 @@ class RatingTable:
         return len(self.lines)
 
     def __getitem__(self, column: str) -> NDArray[Any]:
-        return self.columns[column]
+        values = self.columns[column]
+        return values.values if isinstance(values, CodedColumn) else values
+
+    def coded(self, column: str) -> CodedColumn:
+        """Return a column with its distinct values.
+
+        Parameters
+        ----------
+        column : str
+            Name of the column.
+
+        Returns
+        -------
+        CodedColumn
+            A code for each rating, and the distinct values, some of which may have no rating.
+
+        Examples
+        --------
+        >>> rows = [{"unit": "u", "rater": name, "label": 1} for name in ("r", "s")]
+        >>> table = RatingTable.from_rows(rows)
+        >>> table.coded("rater").in_order, table.coded("label").codes.tolist()
+        (['r', 's'], [0, 0])
+        """
+        return as_coded(self.columns[column])
+
+    def ranked(
+        self, column: str, rows: NDArray[Any] | slice = slice(None)
+    ) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
+        """Return the texts of a column in order, and the index of each rating's text.
+
+        Parameters
+        ----------
+        column : str
+            Name of the column.
+        rows : ndarray of bool or int, optional
+            The ratings to look at; all by default.
+
+        Returns
+        -------
+        (ndarray of str, ndarray of int)
+            What `numpy.unique` returns with ``return_inverse``, without sorting the ratings.
+
+        Examples
+        --------
+        >>> rows = [{"unit": "u", "rater": name, "label": 1} for name in ("s", "r")]
+        >>> names, rater = RatingTable.from_rows(rows).ranked("rater")
+        >>> names.tolist(), rater.tolist()
+        (['r', 's'], [1, 0])
+        """
+        return self.coded(column)[rows].ranked()
 
     def select(self, mask: NDArray[Any]) -> "RatingTable":
         """Select rows.
@@ -102,19 +153,22 @@ class RatingTable:
         RatingTable
             Table with these rows.
         """
+        if mask.dtype == np.bool_ and mask.all():
+            return self
         columns = {name: column[mask] for name, column in self.columns.items()}
         return RatingTable(columns, self.lines[mask], self.name, self.unread)
 
     @property
     def is_counted(self) -> NDArray[np.bool_]:
         """Whether each row enters the statistics: its role is main, and no flag excludes it."""
-        main = (self["role"] == "main") & (self["repeat"] == 0)
+        main = self.coded("role").equals("main") & (self["repeat"] == 0)
         return np.asarray(main & ~self._is_flagged, dtype=bool)
 
     @property
     def is_planned_repeat(self) -> NDArray[np.bool_]:
         """Whether each row is a planned repeat that no flag excludes."""
-        repeat = np.isin(self["role"].astype(str), ["main", "repeat"]) & (self["repeat"] > 0)
+        role = self.coded("role")
+        repeat = (role.equals("main") | role.equals("repeat")) & (self["repeat"] > 0)
         return np.asarray(repeat & ~self._is_flagged, dtype=bool)
 
     @property
@@ -219,7 +273,9 @@ def read_ratings(
     """
     gathered = Problems() if problems is None else problems
     if path.is_file():
-        table = _build(read_rows(path, gathered, limits), path.name, gathered)
+        table = _by_columns(path, limits, gathered)
+        if table is None:
+            table = _build(read_rows(path, gathered, limits), path.name, gathered)
     else:
         gathered.add(path.name, None, "no_such_file", "does not exist")
         table = _build(iter(()), path.name, gathered)
@@ -231,11 +287,56 @@ def read_ratings(
 def canonical_digest(table: RatingTable) -> str:
     """Return a digest of the counted rows that does not depend on their order or file format."""
     names = ("unit", "rater", "criterion", "kind", "run", "order", "label", "instance")
-    rows = sorted(
-        json.dumps([_canonical(table[name][i]) for name in names], ensure_ascii=False)
-        for i in np.flatnonzero(table.is_counted)
-    )
-    return hashlib.sha256("\n".join(rows).encode()).hexdigest()
+    counted = table.is_counted
+    columns = _joined([_written(table.coded(name)[counted]) for name in names])
+    # A JSON text ends where its quote does, so ordered columns order the lines, as sorting them would.
+    order = np.argsort(combined(column.codes for column in columns), kind="stable")
+    texts = [column.distinct.copy() for column in columns]
+    for number, (before, after) in enumerate(_around(len(columns))):
+        texts[number] = as_objects([f"{before}{text}{after}" for text in texts[number]])
+    digest = hashlib.sha256()
+    for start in range(0, len(order), _JOINED_AT_ONCE):
+        rows = order[start : start + _JOINED_AT_ONCE]
+        cells = [text[column.codes[rows]] for text, column in zip(texts, columns, strict=True)]
+        lines = "".join(np.stack(cells, axis=1).ravel().tolist())
+        digest.update(lines[0 if start else 1 :].encode())
+    return digest.hexdigest()
+
+
+def _around(columns: int) -> list[tuple[str, str]]:
+    """Return what stands before and after the cells of a line, which starts a new line."""
+    return [("\n[" if k == 0 else ", ", "]" if k == columns - 1 else "") for k in range(columns)]
+
+
+def _written(column: CodedColumn) -> CodedColumn:
+    """Return the values as JSON texts, with codes in the order of the texts."""
+    used = column.used
+    texts = [_as_json(value) for value in column.distinct[used].tolist()]
+    ordered = sorted({*texts})
+    rank_of = dict(zip(ordered, range(len(ordered)), strict=True))
+    codes = np.zeros(len(column.distinct), dtype=np.int64)
+    codes[used] = [rank_of[text] for text in texts]
+    return CodedColumn.from_codes(codes[column.codes], ordered)
+
+
+def _joined(columns: list[CodedColumn]) -> list[CodedColumn]:
+    """Join columns that stand side by side and have few distinct values together."""
+    joined = columns[:1]
+    for column in columns[1:]:
+        last = joined[-1]
+        both = len(last.distinct) * len(column.distinct)
+        if both > _JOINED_TEXTS:
+            joined.append(column)
+            continue
+        texts = [f"{first}, {second}" for first in last.distinct for second in column.distinct]
+        codes = last.codes.astype(np.int64) * len(column.distinct) + column.codes
+        joined[-1] = CodedColumn.from_codes(codes, texts)
+    return joined
+
+
+def _as_json(value: Any) -> str:
+    text = value if type(value) is str else _canonical(value)
+    return "null" if text is None else encode_basestring(text)
 
 
 def _canonical(value: Any) -> str | None:
@@ -246,13 +347,12 @@ def _canonical(value: Any) -> str | None:
 
 @dataclass
 class _TableBuilder:
-    """A table under construction, which packs numbers and interns texts to save memory."""
+    """A table under construction, which packs numbers and codes texts to save memory."""
 
     values: dict[str, Any] = field(
         default_factory=lambda: {name: _container(name) for name in COLUMNS}
     )
     lines: "array[int]" = field(default_factory=lambda: array("q"))
-    texts: dict[str, str] = field(default_factory=dict)
     ignored: set[str] = field(default_factory=set)
 
     def add(self, line: int, row: Row) -> None:
@@ -260,16 +360,10 @@ class _TableBuilder:
         self.lines.append(line)
         self.ignored.update(row.keys() - _KNOWN_COLUMNS)
         for name, column in self.values.items():
-            value = parsed[name]
-            column.append(self._interned(value) if type(value) is str else value)
-
-    def _interned(self, text: str) -> str:
-        return self.texts.setdefault(text, text) if len(text) <= MAX_INTERNED_LENGTH else text
+            column.append(parsed[name])
 
     def table(self, name: str) -> RatingTable:
-        columns = {
-            column: np.array(values, dtype=_dtype(column)) for column, values in self.values.items()
-        }
+        columns = {column: _finished(values) for column, values in self.values.items()}
         lines = np.array(self.lines, dtype=np.int64)
         return RatingTable(columns, lines, name, tuple(sorted(self.ignored)))
 
@@ -277,11 +371,45 @@ class _TableBuilder:
 _KNOWN_COLUMNS = {*COLUMNS, "sample_index"}
 
 
+@dataclass
+class _Texts:
+    """A column of texts or labels under construction."""
+
+    codes: "array[int]" = field(default_factory=lambda: array("q"))
+    index: dict[Any, int] = field(default_factory=dict)
+
+    def append(self, value: Any) -> None:
+        # The label 1 differs from the label 1.0, which is equal to it.
+        key = value if type(value) is str else (type(value), value)
+        self.codes.append(self.index.setdefault(key, len(self.index)))
+
+    def column(self) -> CodedColumn:
+        distinct = [key if type(key) is str else key[1] for key in self.index]
+        return CodedColumn.from_codes(np.array(self.codes, dtype=np.int64), distinct)
+
+
 def _container(column: str) -> Any:
     """Return an empty, appendable container for the values of a column."""
     if column in FLAGS:
         return bytearray()
-    return array("d") if column in INTEGERS or column in NUMBERS else []
+    return array("d") if column in INTEGERS or column in NUMBERS else _Texts()
+
+
+def _finished(values: Any) -> Column:
+    if isinstance(values, _Texts):
+        return values.column()
+    return np.array(values, dtype=bool if isinstance(values, bytearray) else float)
+
+
+def _by_columns(path: Path, limits: Limits, problems: Problems) -> RatingTable | None:
+    """Return the table of a Parquet file in which nothing is wrong, or None if rows must be read."""
+    read = read_columns(path, limits) if path.suffix == ".parquet" else None
+    if read is None:
+        return None
+    columns, length, unread = read
+    table = RatingTable(columns, np.arange(1, length + 1), path.name, unread)
+    _check(table, problems)
+    return table
 
 
 def _build(rows: Iterable[tuple[int, Row]], name: str, problems: Problems) -> RatingTable:
@@ -290,65 +418,89 @@ def _build(rows: Iterable[tuple[int, Row]], name: str, problems: Problems) -> Ra
         with problems.at(name, line):
             builder.add(line, row)
     table = builder.table(name)
-    _check_duplicates(table, problems)
-    _check_consistency(table, problems)
-    _check_probabilities(table, problems)
+    _check(table, problems)
     return table
 
 
-def _dtype(column: str) -> Any:
-    if column in FLAGS:
-        return bool
-    return float if column in INTEGERS or column in NUMBERS else object
+def _check(table: RatingTable, problems: Problems) -> None:
+    _check_duplicates(table, problems)
+    _check_consistency(table, problems)
+    _check_probabilities(table, problems)
 
 
 def _check_consistency(table: RatingTable, problems: Problems) -> None:
     """Check that all rows of a unit describe it alike, and all rows of a rater have one kind."""
     for owner, facts in _FACTS.items():
+        owners = table.coded(owner)
         for fact in facts:
-            column = table[fact]
-            first: dict[str, Any] = {}
-            for i in np.flatnonzero(is_known(column)):
-                key, value = table[owner][i], column[i]
-                if first.setdefault(key, value) != value:
-                    reason = (
-                        f"{fact} of {owner} {key} is {value}, but {first[key]} on an earlier line"
-                    )
-                    problems.add(table.name, int(table.lines[i]), "contradiction", reason)
+            known, value = _known_and_comparable(table.columns[fact])
+            rows = np.flatnonzero(known)
+            code = owners.codes[rows]
+            first = np.zeros(len(owners.stored), dtype=np.int64)
+            first[code[::-1]] = rows[::-1]
+            for i in rows[value[rows] != value[first[code]]].tolist():
+                of_owner = owners.codes[i]
+                now, before = (_cell(table.columns[fact], k) for k in (i, first[of_owner]))
+                reason = (
+                    f"{fact} of {owner} {owners.distinct[of_owner]} is {now}, but {before} on an"
+                    " earlier line"
+                )
+                problems.add(table.name, int(table.lines[i]), "contradiction", reason)
 
 
-def is_known(column: NDArray[Any]) -> NDArray[np.bool_]:
+def _known_and_comparable(column: Column) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+    """Return which cells have a value, and numbers that are equal for equal values."""
+    if not isinstance(column, CodedColumn):
+        return is_known(column), column
+    return is_known(column), column.codes
+
+
+def _cell(column: Column, row: int) -> Any:
+    if isinstance(column, CodedColumn):
+        return column.distinct[column.codes[row]]
+    return column[row]
+
+
+def is_known(column: Column) -> NDArray[np.bool_]:
     """Return whether each cell has a value."""
+    if isinstance(column, CodedColumn):
+        return column.mapped(is_known(column.distinct))
     known = ~np.isnan(column) if column.dtype.kind == "f" else column != ""
     return np.asarray(known, dtype=bool)
 
 
 def _check_probabilities(table: RatingTable, problems: Problems) -> None:
     """Check that every unit of a drawn instance has an inclusion probability for its weight."""
-    checked = set(table["unit"][is_known(table["inclusion_probability"])])
-    phase = table["phase"]
-    for i in np.flatnonzero((phase != "") & (phase != ALL_PHASES)):
-        unit = table["unit"][i]
-        if unit not in checked:
-            checked.add(unit)
-            reason = (
-                f"unit {unit} has the phase {phase[i]} and must have an inclusion_probability;"
-                " leave phase empty if the instances were not drawn at random"
-            )
-            problems.add(table.name, int(table.lines[i]), "probability_missing", reason)
+    phase, units = table.coded("phase"), table.coded("unit")
+    is_drawn = ~(phase.equals("") | phase.equals(ALL_PHASES))
+    if not is_drawn.any():
+        return
+    has_probability = np.zeros(len(units.stored), dtype=bool)
+    has_probability[units.codes[is_known(table.columns["inclusion_probability"])]] = True
+    rows = np.flatnonzero(is_drawn & ~has_probability[units.codes])
+    for i in rows[np.sort(np.unique(units.codes[rows], return_index=True)[1])].tolist():
+        reason = (
+            f"unit {_cell(units, i)} has the phase {_cell(phase, i)} and must have an"
+            " inclusion_probability; leave phase empty if the instances were not drawn at random"
+        )
+        problems.add(table.name, int(table.lines[i]), "probability_missing", reason)
 
 
 def _check_duplicates(table: RatingTable, problems: Problems) -> None:
     """Check that no two counted rows have the same key, which would count a rater twice."""
-    line_of: dict[tuple[Any, ...], int] = {}
-    keys = [table[name] for name in ("unit", "rater", "criterion", "run", "order")]
-    for i in np.flatnonzero(table.is_counted):
-        key = tuple(column[i] for column in keys)
-        line = int(table.lines[i])
-        first = line_of.setdefault(key, line)
-        if first != line:
-            reason = (
-                f"rater {key[1]} already rated unit {key[0]} for {key[2]} on line {first};"
-                " flag one of the two as superseded, or give each pass of a machine its own run"
-            )
-            problems.add(table.name, line, "duplicate_rating", reason)
+    counted = np.flatnonzero(table.is_counted)
+    names = ("unit", "rater", "criterion", "run", "order")
+    key = combined(table.coded(name).codes[counted] for name in names)
+    in_order = np.sort(key)
+    if (in_order[1:] > in_order[:-1]).all():
+        return
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    unit, rater, criterion = (table[name][counted] for name in names[:3])
+    lines = table.lines[counted]
+    for k in np.flatnonzero(first[inverse] != np.arange(len(key))).tolist():
+        reason = (
+            f"rater {rater[k]} already rated unit {unit[k]} for {criterion[k]} on line"
+            f" {int(lines[first[inverse[k]]])}; flag one of the two as superseded, or give each pass"
+            " of a machine its own run"
+        )
+        problems.add(table.name, int(lines[k]), "duplicate_rating", reason)

@@ -1,7 +1,5 @@
 """The alternative annotator test of each machine."""
 
-import numpy as np
-
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import AnnotatorTestSection
 from tiebreak.scales import MAX_POINTS
@@ -20,7 +18,7 @@ def alternative_annotator_section(
     if criterion.has_many_values:
         return {name: _not_computed(epsilon) for name in criterion.machines} or None
     used = criterion.is_human & (criterion.label >= 0)
-    _, rater = np.unique(criterion.rows["rater"][used].astype(str), return_inverse=True)
+    _, rater = criterion.rows.ranked("rater", used)
     tests = {}
     for name, machine in criterion.machines.items():
         test = alternative_annotator_test(

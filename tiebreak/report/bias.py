@@ -13,6 +13,7 @@ from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.model import Bias, BiasSection
 from tiebreak.stats import Estimate, two_way_mean
 from tiebreak.stats.bias import length_bias, position_bias
+from tiebreak.stats.groups import n_distinct
 from tiebreak.stats.independence import drop_unreliable_interval
 
 # Presentation orders of a machine's pass: system A's text first, or system B's text first.
@@ -41,7 +42,7 @@ def _biases(
         characters(rows["chars_b"], rows["text_b"]) - characters(rows["chars_a"], rows["text_a"])
     )
     longer = np.nan_to_num(longer)
-    _, raters = np.unique(rows["rater"].astype(str), return_inverse=True)
+    _, raters = rows.ranked("rater")
     sample = _Sample(criterion, criterion.unit[labelled], raters, design)
     return Bias(
         position=sample.bias(position_bias, signs * first / 2),
@@ -81,7 +82,7 @@ class _Sample:
         values, units, raters = values[entered], self.units[entered], self.raters[entered]
         instances = self.criterion.clusters[units]
         estimate = statistic(int((values > 0).sum()), int((values < 0).sum()))
-        estimate = drop_unreliable_interval(estimate, len(np.unique(instances)))
+        estimate = drop_unreliable_interval(estimate, n_distinct(instances))
         weights = None
         if self.design is not None and estimate.is_defined:
             estimate = replace(self.design.mean(values, units, self.criterion), n=estimate.n)

@@ -39,7 +39,7 @@ from tiebreak.report.scopes import limit_to_selected
 from tiebreak.report.selection import selection_section
 from tiebreak.report.sets import sets_section
 from tiebreak.report.strata import no_strata, strata_section
-from tiebreak.report.systems import systems_section
+from tiebreak.report.systems import systems_section, win_rates_section
 from tiebreak.report.transitivity import transitivity_section
 from tiebreak.stats.alternative_annotators import EPSILON
 from tiebreak.stats.validation import check_share
@@ -63,6 +63,7 @@ def build_report(
     plan: AnalysisPlan | None = None,
     sections: Collection[str] = (),
     epsilon: float = EPSILON,
+    core: bool = False,
 ) -> Report:
     """Build the report of a table of ratings.
 
@@ -92,6 +93,10 @@ def build_report(
     epsilon : float, default 0.1
         How much less often than an annotator a machine may be the better one in the alternative
         annotator test, from 0 to 1.
+    core : bool, default False
+        Whether to compute only what the five leading numbers and their strata need: agreement among
+        humans and with machines in every stratum, win rates, and consistency. The values are those of
+        the whole report; rank correlations with separability are left out. ``sections`` may name more.
 
     Returns
     -------
@@ -125,7 +130,7 @@ def build_report(
     order = in_planned_order(order, plan)
     criteria, unknown = read_criteria(table, scales or {}, unparsed, order)
     preferences = sum(criterion.scale.kind == "preference" for criterion in criteria)
-    options = _Options(seed, replicates, sections, epsilon, preferences)
+    options = _Options(seed, replicates, sections, epsilon, preferences, core)
     origin = source or Origin("file", digest)
     return Report(
         report_version=REPORT_VERSION,
@@ -181,11 +186,13 @@ class _Options:
     sections: Collection[str]
     epsilon: float
     preferences: int
+    core: bool
 
 
 def _section(criterion: Criterion, options: _Options) -> CriterionSection:
     scale, seeds = criterion.scale, Seeds(options.seed, (criterion.name,))
-    makers = _makers(criterion, seeds, options)
+    choose = _core_makers if options.core else _makers
+    makers = choose(criterion, seeds, options)
     makers |= makers_on_request(criterion, seeds, options.replicates, options.sections)
     parts, problems = _parts(criterion, makers)
     is_human, is_parsed = criterion.is_human, ~criterion.is_unparsed
@@ -276,6 +283,24 @@ def _makers(criterion: Criterion, seeds: Seeds, options: _Options) -> dict[str, 
         }
         if Outcomes.has_any(criterion):
             makers["transitivity"] = lambda: transitivity_section(criterion)
+    return makers
+
+
+def _core_makers(
+    criterion: Criterion, seeds: Seeds, options: _Options
+) -> dict[str, Callable[[], Any]]:
+    """Return the functions that compute what the five leading numbers and their strata need."""
+    below, replicates = seeds.below, options.replicates
+    makers: dict[str, Callable[[], Any]] = {}
+    if criterion.labels:
+        makers["strata"] = lambda: _strata(criterion, seeds, replicates)
+    if criterion.scale.kind == "preference":
+        makers |= {
+            "rating_sets": lambda: sets_section(
+                criterion, below("rating_sets"), replicates, core=True
+            ),
+            "systems": lambda: win_rates_section(criterion, below("win_rate"), replicates),
+        }
     return makers
 
 

@@ -22,6 +22,7 @@ from tiebreak.stats.chance_corrected import (
     gwet_statistic,
     weighted_fleiss_statistic,
 )
+from tiebreak.stats.groups import n_distinct
 from tiebreak.stats.intraclass import NO_PAIR, NOT_CROSSED, one_way_correlation
 from tiebreak.stats.label_weights import WEIGHTS, Weights, label_weights
 from tiebreak.stats.unit_weights import UnitWeights, weighted
@@ -62,7 +63,7 @@ class _Humans:
     @classmethod
     def of(cls, criterion: Criterion) -> "_Humans":
         used = criterion.is_human & (criterion.label >= 0)
-        names, rater = np.unique(criterion.rows["rater"][used].astype(str), return_inverse=True)
+        names, rater = criterion.rows.ranked("rater", used)
         return cls(criterion.unit[used], rater, criterion.label[used], len(names))
 
     def codes(self, units: int) -> Codes:
@@ -206,7 +207,7 @@ def _crossed(
 ) -> Estimate:
     """Return the correlation of units that all raters rated, if there are no others to compare."""
     number = criterion.humans.sum(axis=1)
-    raters = len(np.unique(humans.rater[number[humans.unit] > 1]))
+    raters = n_distinct(humans.rater[number[humans.unit] > 1])
     if raters < 2:
         return undefined(NO_PAIR)
     if (number[number > 1] != raters).any():

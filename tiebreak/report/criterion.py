@@ -1,8 +1,8 @@
 """The ratings of one criterion as arrays, with counts for humans and for each machine."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from tiebreak.errors import InvalidInput
 from tiebreak.formats import FormatError, RatingTable
+from tiebreak.formats.coded import CodedColumn
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.ratings import is_known
 from tiebreak.scales import BAD, MAX_POINTS, Label, Scale, infer_scale
 from tiebreak.stats.counts import count_matrix
+from tiebreak.stats.groups import n_distinct, numbered
 
 Codes = NDArray[np.int64]
 Resampling = Literal["unit", "instance"]
@@ -66,20 +68,23 @@ class Criterion:
         """Whether the scale is open, and more different values occur than a scale may have points."""
         return _has_many_values(self.scale, self.labels)
 
-    @property
+    @cached_property
     def is_human(self) -> NDArray[np.bool_]:
-        return np.asarray(self.rows["kind"] == "human", dtype=bool)
+        return self.rows.coded("kind").equals("human")
 
     @property
     def votes(self) -> dict[str, int]:
         """Number of times that humans gave each label, including "both bad"."""
         labels = self.scale.labels if self.scale.labels is not None else self.labels
-        counts = Counter(str(label) for label in self.parsed[self.is_human])
-        return {str(label): counts[str(label)] for label in labels}
+        counted = self.label[self.is_human & (self.label >= 0)]
+        numbers = np.bincount(counted, minlength=len(self.labels)).tolist()
+        counts = dict(zip(self.labels, numbers, strict=True))
+        counts[BAD] = counts.get(BAD, int((self.is_human & (self.parsed == BAD)).sum()))
+        return {str(label): counts.get(label, 0) for label in labels}
 
-    @property
+    @cached_property
     def is_unparsed(self) -> NDArray[np.bool_]:
-        return np.array([label is None for label in self.parsed], dtype=bool)
+        return np.asarray(self.parsed == None, dtype=np.bool_)  # noqa: E711
 
     @property
     def values(self) -> NDArray[np.float64] | None:
@@ -106,14 +111,29 @@ class Criterion:
 
     def of_units(self, column: str) -> NDArray[Any]:
         """Return the first known value of each unit in a column that describes units."""
-        return _per_unit(self.rows[column], self.unit, self.first_row)
+        return _per_unit(self.rows, column, self.unit, self.first_row)
 
-    @property
+    @cached_property
     def pairs(self) -> NDArray[np.str_]:
         """Pair of systems of each unit as "A vs B", or "" if a system is unknown."""
-        a, b = (self.of_units(side).astype(str) for side in ("system_a", "system_b"))
-        pairs = np.char.add(np.char.add(a, " vs "), b)
-        return np.where((a == "") | (b == ""), "", pairs)
+        names, codes = self.coded_pairs
+        return names[codes]
+
+    @cached_property
+    def coded_pairs(self) -> tuple[NDArray[np.str_], Codes]:
+        """Pairs of systems in alphabetical order, and the index of each unit's pair."""
+        sides = (self.coded_units(side).ranked() for side in ("system_a", "system_b"))
+        (a, first), (b, second) = sides
+        key = first * len(b) + second
+        used = np.unique(key)
+        all_names = [f"{x} vs {y}" if x and y else "" for x in a for y in b]
+        names, rank = np.unique([all_names[k] for k in used], return_inverse=True)
+        return names, rank[numbered(key)]
+
+    def coded_units(self, column: str) -> CodedColumn:
+        """Return `of_units` with its distinct values."""
+        rows = _rows_of_units(self.rows, column, self.unit, self.first_row)
+        return self.rows.coded(column)[rows]
 
 
 def read_criteria(
@@ -131,12 +151,12 @@ def read_criteria(
     problems = Problems()
     criteria, unknown = [], {}
     counted, repeats = table.select(table.is_counted), table.select(table.is_planned_repeat)
-    for name in _in_order(counted["criterion"], order):
-        rows = counted.select(counted["criterion"] == name)
+    for name in _in_order(counted.coded("criterion").in_order, order):
+        rows = counted.select(counted.coded("criterion").equals(name))
         declared = scales.get(name)
-        all_labels = table["label"][table["criterion"] == name]
+        all_labels = table.coded("label")[table.coded("criterion").equals(name)]
         try:
-            scale = Scale.parse(declared) if declared else infer_scale(all_labels.tolist(), name)
+            scale = Scale.parse(declared) if declared else infer_scale(all_labels.in_order, name)
         except InvalidInput as error:
             if declared:
                 raise
@@ -144,30 +164,33 @@ def read_criteria(
             continue
         labels = _labels(rows, scale, unparsed, problems)
         problems.check()
-        repeated = repeats.select(repeats["criterion"] == name)
+        repeated = repeats.select(repeats.coded("criterion").equals(name))
         criteria.append(_criterion(name, scale, declared is None, rows, labels, repeats=repeated))
     return criteria, unknown
 
 
-def _in_order(names: NDArray[Any], order: Sequence[str]) -> list[str]:
+def _in_order(distinct: list[str], order: Sequence[str]) -> list[str]:
     """Return the distinct names: first those in ``order``, then the others by first appearance."""
-    distinct = dict.fromkeys(names.tolist())
     return [*(name for name in order if name in distinct), *(n for n in distinct if n not in order)]
 
 
 def _labels(
     rows: RatingTable, scale: Scale, unparsed: str | None, problems: Problems
-) -> list[Label | None]:
+) -> CodedColumn:
     """Return the label of each row, or None if it is unparsed."""
-    substitute = _substitute(scale, unparsed)
-    parsed: list[Label | None] = []
-    for label, line in zip(rows["label"], rows.lines, strict=True):
-        parsed_label: Label | None = substitute
-        if label is not None:
-            with problems.at(rows.name, int(line)):
-                parsed_label = scale.parse_label(label)
-        parsed.append(parsed_label)
-    return parsed
+    substitute, labels = _substitute(scale, unparsed), rows.coded("label")
+    parsed: list[Label | None] = [None] * len(labels.distinct)
+    refused = np.zeros(len(parsed), dtype=bool)
+    for code in labels.used.tolist():
+        label = labels.distinct[code]
+        try:
+            parsed[code] = substitute if label is None else scale.parse_label(label)
+        except InvalidInput:
+            refused[code] = True
+    for row in np.flatnonzero(refused[labels.codes]).tolist():
+        with problems.at(rows.name, int(rows.lines[row])):
+            scale.parse_label(labels.distinct[labels.codes[row]])
+    return CodedColumn.from_codes(labels.codes, parsed)
 
 
 def _substitute(scale: Scale, unparsed: str | None) -> Label | None:
@@ -185,22 +208,23 @@ def _criterion(
     scale: Scale,
     inferred: bool,
     rows: RatingTable,
-    labels: list[Label | None],
+    labels: CodedColumn,
     *,
     repeats: RatingTable,
 ) -> Criterion:
-    order = np.lexsort([_text(rows[c]) for c in ("order", "run", "rater", "unit")])
-    rows = rows.select(order)
-    labels = [labels[i] for i in order]
-    columns = _columns(scale, labels)
+    order = np.lexsort([rows.ranked(c)[1] for c in ("order", "run", "rater", "unit")])
+    rows, labels = rows.select(order), labels[order]
+    columns = _columns(scale, [labels.distinct[code] for code in labels.used])
     code_of = {label: code for code, label in enumerate(columns)}
-    label = np.array([-1 if x is None else code_of.get(x, -1) for x in labels], dtype=np.int64)
-    _, first_row, unit = np.unique(_text(rows["unit"]), return_index=True, return_inverse=True)
+    of_value = [-1 if x is None else code_of.get(x, -1) for x in labels.distinct]
+    label = labels.mapped(np.array(of_value, dtype=np.int64))
+    unit = rows.ranked("unit")[1]
+    first_row = np.flatnonzero(np.diff(unit, prepend=-1))  # rows are sorted by unit
     column = _ranks(unit, label) if _has_many_values(scale, columns) else label
     shape = (len(first_row), max(len(columns) if column is label else column.max() + 1, 0))
-    human = np.asarray(rows["kind"] == "human", dtype=bool)
+    human = rows.coded("kind").equals("human")
     clusters = _clusters(rows, unit, first_row)
-    has_shared = len(np.unique(clusters)) < len(clusters)
+    has_shared = n_distinct(clusters) < len(clusters)
     return Criterion(
         name=name,
         scale=scale,
@@ -208,15 +232,15 @@ def _criterion(
         labels=columns,
         rows=rows,
         repeats=repeats,
-        unit=unit.astype(np.int64),
+        unit=unit,
         label=label,
         column=column,
-        parsed=_objects(labels),
+        parsed=labels.values,
         humans=_counts(unit, column, human, shape),
         machines=_machines(rows, unit, column, human, shape),
         clusters=clusters,
         resampling="instance" if has_shared else "unit",
-        first_row=first_row.astype(np.int64),
+        first_row=first_row,
     )
 
 
@@ -242,16 +266,6 @@ def _ranks(unit: Codes, label: Codes) -> Codes:
     return ranks
 
 
-def _objects(labels: list[Label | None]) -> NDArray[Any]:
-    array = np.empty(len(labels), dtype=object)
-    array[:] = labels
-    return array
-
-
-def _text(column: NDArray[Any]) -> NDArray[np.str_]:
-    return column.astype(str)
-
-
 def _counts(unit: Codes, label: Codes, mask: Any, shape: tuple[int, int]) -> NDArray[np.int64]:
     labelled = mask & (label >= 0)
     return count_matrix(unit[labelled], label[labelled], n_units=shape[0], n_labels=shape[1])
@@ -261,25 +275,36 @@ def _machines(
     rows: RatingTable, unit: Codes, label: Codes, human: Any, shape: tuple[int, int]
 ) -> dict[str, Machine]:
     machines = {}
-    is_unparsed = np.array([raw is None for raw in rows["label"]], dtype=bool) & (label < 0)
-    for name in sorted(set(rows["rater"][~human])):
-        mask = ~human & (rows["rater"] == name)
+    is_unparsed = rows.coded("label").equals(None) & (label < 0)
+    raters = rows.coded("rater")
+    for name in sorted(raters[~human].in_order):
+        mask = ~human & raters.equals(name)
         unparsed = np.bincount(unit[mask & is_unparsed], minlength=shape[0]).astype(np.int64)
         machines[str(name)] = Machine(_counts(unit, label, mask, shape), unparsed)
     return machines
 
 
-def _per_unit(values: NDArray[Any], unit: Codes, first_row: Codes) -> NDArray[Any]:
+def _per_unit(rows: RatingTable, column: str, unit: Codes, first_row: Codes) -> NDArray[Any]:
     """Return the first known value of each unit, because some rows of a unit may lack the value."""
-    known = is_known(values)
-    result = values[first_row]
-    units, first = np.unique(unit[known], return_index=True)
-    result[units] = values[known][first]
-    return result
+    chosen = _rows_of_units(rows, column, unit, first_row)
+    values = rows.columns[column][chosen]
+    return values.values if isinstance(values, CodedColumn) else values
+
+
+def _rows_of_units(rows: RatingTable, column: str, unit: Codes, first_row: Codes) -> Codes:
+    """Return the first row of each unit in which a column has a value, or else the first row."""
+    known = np.flatnonzero(is_known(rows.columns[column]))
+    chosen = first_row.copy()
+    chosen[unit[known[::-1]]] = known[::-1]
+    return chosen
 
 
 def _clusters(rows: RatingTable, unit: Codes, first_row: Codes) -> Codes:
     """Return the instance of each unit. A unit without an instance counts as its own instance."""
-    instance = _text(_per_unit(rows["instance"], unit, first_row))
-    names = np.where(instance == "", np.char.add("\x1f", _text(rows["unit"][first_row])), instance)
-    return np.unique(names, return_inverse=True)[1].astype(np.int64)
+    names, instance = rows.ranked("instance", _rows_of_units(rows, "instance", unit, first_row))
+    if "" not in names[:1].tolist():
+        return instance
+    alone = np.flatnonzero(instance == 0)
+    code = instance + len(alone) - 1
+    code[alone] = np.arange(len(alone))
+    return code

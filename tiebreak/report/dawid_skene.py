@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import DawidSkeneRater, DawidSkeneSection
 from tiebreak.report.raters import MAX_LABELS
@@ -21,7 +19,7 @@ def dawid_skene_section(criterion: Criterion) -> DawidSkeneSection:
     """Return the estimates from human ratings of units that several humans rated."""
     used = criterion.is_human & (criterion.label >= 0)
     used &= criterion.humans.sum(axis=1)[criterion.unit] > 1
-    names, rater = np.unique(criterion.rows["rater"][used].astype(str), return_inverse=True)
+    names, rater = criterion.rows.ranked("rater", used)
     reason = _reason_against(criterion, int(used.sum()), len(names))
     if reason:
         prior = {str(label): math.nan for label in criterion.labels}

@@ -26,13 +26,13 @@ MIN_CONTROLS = 30
 
 def drawn_units(criterion: Criterion) -> Mask:
     """Return whether each unit belongs to an instance that was drawn for rating."""
-    phase = criterion.of_units("phase").astype(str)
-    return np.asarray((phase != "") & (phase != "all"), dtype=bool)
+    phase = criterion.coded_units("phase")
+    return ~(phase.equals("") | phase.equals("all"))
 
 
 def control_units(criterion: Criterion) -> Mask:
     """Return whether each unit belongs to the uniform control sample."""
-    return np.asarray(criterion.of_units("phase").astype(str) == CONTROL, dtype=bool)
+    return criterion.coded_units("phase").equals(CONTROL)
 
 
 def covers_dataset(inclusion: Numbers, in_control: Mask) -> bool:

@@ -42,7 +42,7 @@ def item_numbers(criterion: Criterion) -> Floats:
     task, item = rows["hit_position"].astype(float), rows["position"].astype(float)
     known = criterion.is_human & ~(np.isnan(task) & np.isnan(item))
     moment = np.nan_to_num(task) * 1e6 + np.nan_to_num(item)
-    _, rater = np.unique(rows["rater"].astype(str), return_inverse=True)
+    _, rater = rows.ranked("rater")
     order = np.lexsort([moment, rater])
     order = order[known[order]]
     starts = np.flatnonzero(np.diff(rater[order], prepend=-1))
@@ -69,7 +69,7 @@ def _slope(criterion: Criterion, values: Floats, number: Floats) -> Estimate:
     return position_slope(
         values[known],
         number[known],
-        criterion.rows["rater"][known].astype(str),
+        criterion.rows.ranked("rater", known)[1],
         criterion.clusters[criterion.unit[known]],
     )
 

@@ -36,6 +36,7 @@ from tiebreak.stats.agreement_statistics import (
     randolph_statistic,
 )
 from tiebreak.stats.bootstrap import Resampling, Statistic, difference, estimate_strata, on_columns
+from tiebreak.stats.groups import n_distinct
 from tiebreak.stats.human_machine import AGAINST_MACHINE, AMONG_HUMANS
 from tiebreak.stats.leave_one_out import leave_one_out_statistic
 from tiebreak.stats.pairs import NO_OVERLAP, Pairs, central_weights, single_weights
@@ -126,7 +127,7 @@ class _Alpha:
     def estimate(self, members: NDArray[np.bool_]) -> Estimate:
         """Return α of some units on a ratio scale."""
         used = members[self.unit]
-        n = len(np.unique(self.unit[used]))
+        n = n_distinct(self.unit[used])
         disagreement = float(self.disagreement[members].sum())
         value = ratio_alpha(disagreement, self.value[used], self.weight[used])
         if np.isnan(value):

@@ -98,7 +98,7 @@ class Scores:
         compared = ((a != "") & (b != "") & (a != b))[criterion.unit]
         kept = criterion.is_human & ~np.isnan(sign) & compared
         unit = criterion.unit[kept]
-        _, rater = np.unique(criterion.rows["rater"][kept].astype(str), return_inverse=True)
+        _, rater = criterion.rows.ranked("rater", kept)
         is_first = a[unit] < b[unit]
         of_a = (1 - sign[kept]) / 2
         return cls(

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import PairCounts
+from tiebreak.stats.groups import n_distinct
 
 _Names = NDArray[np.str_]
 
@@ -33,9 +34,9 @@ def _counts(
     toward_second = np.where(a[units] == pair[0], preferred, -preferred)
     return PairCounts(
         systems=pair,
-        units=len(np.unique(units)),
-        instances=len(np.unique(criterion.clusters[units])),
-        raters=len(np.unique(criterion.rows["rater"][rows])),
+        units=n_distinct(units),
+        instances=n_distinct(criterion.clusters[units]),
+        raters=len(criterion.rows.coded("rater")[rows].used),
         ratings=len(rows),
         first=int((toward_second < 0).sum()),
         ties=int((preferred == 0).sum()),

@@ -72,7 +72,7 @@ def _components(
         parts = variance_components(
             share,
             units=unit,
-            raters=criterion.rows["rater"][rows].astype(str),
+            raters=criterion.rows.ranked("rater", rows)[1],
             instances=criterion.clusters[unit],
         )
     except InvalidInput as error:

@@ -17,6 +17,7 @@ from tiebreak.stats import (
     stacked_win_rate,
     undefined,
 )
+from tiebreak.stats.groups import n_distinct
 from tiebreak.stats.independence import drop_unreliable_interval
 from tiebreak.stats.results import NAN
 
@@ -83,7 +84,7 @@ def _powered_rate(
     rate = prediction_powered_win_rate(humans, predictions, lam=lam, clusters=clusters)
     has_human, has_machine = humans.any(axis=1), predictions.any(axis=1)
     samples = (has_human & has_machine, ~has_human & has_machine)
-    n_clusters = min(len(np.unique(clusters[sample])) for sample in samples)
+    n_clusters = min(n_distinct(clusters[sample]) for sample in samples)
     return drop_unreliable_interval(rate.estimate, n_clusters)
 
 
@@ -102,7 +103,7 @@ def _compared_with_stack(
     ]
     clusters, has_human = compared.clusters[mask], humans.any(axis=1)
     stack = stacked_win_rate(humans, predicted, clusters=clusters)
-    labelled, others = (len(np.unique(clusters[kept])) for kept in (has_human, ~has_human))
+    labelled, others = (n_distinct(clusters[kept]) for kept in (has_human, ~has_human))
     divided_by_n = sqrt(1 - 1 / max(labelled, 2))
     of_these = replace(
         stack.classical, standard_error=stack.classical.standard_error * divided_by_n
@@ -138,7 +139,7 @@ def _compared_with_drawn_stack(
             clusters=compared.criterion.clusters[scores.unit],
         )
         weights |= dict(zip(known, slopes.mean(axis=0).tolist(), strict=True))
-        stack = scores.corrected((slopes * f).sum(axis=1), len(np.unique(scores.unit)))
+        stack = scores.corrected((slopes * f).sum(axis=1), n_distinct(scores.unit))
     return _powered_system(human, alone, stack, weights, len(scores.values))
 
 

@@ -38,7 +38,7 @@ class _Human:
     @classmethod
     def of(cls, criterion: Criterion) -> "_Human":
         used = criterion.is_human & (criterion.label >= 0)
-        names, rater = np.unique(criterion.rows["rater"][used].astype(str), return_inverse=True)
+        names, rater = criterion.rows.ranked("rater", used)
         return cls(
             criterion.unit[used], rater.astype(np.int64), criterion.label[used], names.tolist()
         )

@@ -43,10 +43,9 @@ class _BesideOthers:
 
 
 def raters_section(criterion: Criterion) -> dict[str, RaterSection]:
-    names, first, rater = np.unique(
-        criterion.rows["rater"].astype(str), return_index=True, return_inverse=True
-    )
-    is_human = criterion.is_human[first]
+    names, rater = criterion.rows.ranked("rater")
+    is_human = np.zeros(len(names), dtype=bool)
+    is_human[rater[criterion.is_human]] = True
     unparsed = np.bincount(rater, weights=criterion.is_unparsed).astype(np.int64)
     parsed = np.bincount(rater) - unparsed
     beside = _beside_others(criterion, rater, len(names))

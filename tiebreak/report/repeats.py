@@ -42,7 +42,7 @@ def self_consistency_section(
 ) -> SelfConsistencySection:
     """Return the shares of repeats answered alike; the interval for humans resamples instances."""
     repeats = _repeats(criterion)
-    names, rater = np.unique(criterion.rows["rater"][repeats.row].astype(str), return_inverse=True)
+    names, rater = criterion.rows.ranked("rater", repeats.row)
     shares = self_consistency(rater, repeats.first, repeats.second, n_raters=len(names))
     return SelfConsistencySection(
         humans=_of_humans(criterion, repeats, seeds, replicates),

@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
@@ -18,35 +17,42 @@ from tiebreak.stats import (
 )
 from tiebreak.stats.bootstrap import bootstrap_estimate
 from tiebreak.stats.counts import distinct_rows
+from tiebreak.stats.groups import n_distinct, numbered
+from tiebreak.stats.rank_correlations import rank_correlations
 from tiebreak.stats.separability import range_edges
 
 MAX_ELEMENTS = 4_000_000
 NOT_SCORED = "The separability of these instances was not scored."
+NOT_CORE = "A core report leaves this number out. Compute the whole report."
 NO_VARIATION = "The separability or the consistency is the same for all instances."
 
 
-def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> RatingSetsSection:
+def sets_section(
+    criterion: Criterion, seeds: Seeds, replicates: int, *, core: bool = False
+) -> RatingSetsSection:
     """Return means over complete sets; intervals resample instances."""
-    raters = criterion.rows["rater"]
+    raters = criterion.rows.coded("rater")
     machines = {
         name: _summaries(
             criterion,
-            ~criterion.is_human & (raters == name),
+            ~criterion.is_human & raters.equals(name),
             seeds.below("machine", name),
             replicates,
+            core=core,
         )
         for name in criterion.machines
     }
-    humans = _summaries(criterion, criterion.is_human, seeds, replicates)
+    humans = _summaries(criterion, criterion.is_human, seeds, replicates, core=core)
     return RatingSetsSection(**vars(humans), machines=machines)
 
 
 def _summaries(
-    criterion: Criterion, mask: NDArray[np.bool_], seeds: Seeds, replicates: int
+    criterion: Criterion, mask: NDArray[np.bool_], seeds: Seeds, replicates: int, *, core: bool
 ) -> RaterSets:
     groups = _unit_groups(criterion)
     sets = _sets(criterion, groups, mask)
-    first_unit = np.unique(groups, return_index=True)[1]
+    first_unit = np.zeros(groups.max(initial=-1) + 1, dtype=np.int64)
+    first_unit[groups[::-1]] = np.arange(len(groups))[::-1]
     cluster = criterion.clusters[first_unit]
     delta = separability_of_units(criterion)[first_unit]
     summary = summarise_rating_sets(
@@ -61,11 +67,8 @@ def _summaries(
         replicates=replicates,
     )
     rng = seeds.generator("spearman_separability")
-    return RaterSets(
-        **vars(summary),
-        by_separability=ranges,
-        spearman_separability=_trend(sets, delta, cluster, replicates, rng),
-    )
+    trend = undefined(NOT_CORE) if core else _trend(sets, delta, cluster, replicates, rng)
+    return RaterSets(**vars(summary), by_separability=ranges, spearman_separability=trend)
 
 
 def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool_]) -> RatingSets:
@@ -91,8 +94,7 @@ def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool
 
 def _rater_codes(criterion: Criterion) -> NDArray[np.int64]:
     """Return a code for each rating's combination of rater, run and presentation order."""
-    columns = [criterion.rows[name].astype(str) for name in ("rater", "run", "order")]
-    codes = [np.unique(column, return_inverse=True)[1] for column in columns]
+    codes = [criterion.rows.ranked(name)[1] for name in ("rater", "run", "order")]
     return distinct_rows(np.column_stack(codes))[1]
 
 
@@ -104,9 +106,8 @@ def _clustered(sets: RatingSets, cluster: NDArray[np.int64]) -> RatingSets:
 
 def _unit_groups(criterion: Criterion) -> NDArray[np.int64]:
     """Return a code for each unit's combination of instance and system pair."""
-    pairs = np.unique(criterion.pairs, return_inverse=True)[1]
-    key = criterion.clusters * (pairs.max(initial=0) + 1) + pairs
-    return np.unique(key, return_inverse=True)[1].astype(np.int64)
+    names, pairs = criterion.coded_pairs
+    return numbered(criterion.clusters * max(len(names), 1) + pairs)
 
 
 def _trend(
@@ -126,22 +127,13 @@ def _trend(
     # Rounding keeps ties, as sums in another order differ by rounding errors.
     x, y = delta[known], np.round(total[known] / size[known], 12)
     n = int(known.sum())
-    value = float(_rank_correlation(x[None], y[None])[0]) if n else float("nan")
+    value = float(rank_correlations(x, y, [np.arange(n)])[0]) if n else float("nan")
     if np.isnan(value):
         return undefined(NO_VARIATION, n)
-    instances = np.unique(cluster[known], return_inverse=True)[1]
-    if replicates == 0 or len(np.unique(instances)) < n:
+    if replicates == 0 or n_distinct(cluster[known]) < n:
         reason = "There is no interval because some instances have several system pairs."
         return Estimate(value, n=n, reason=None if replicates == 0 else reason)
-    indices = rng.integers(0, n, size=(min(replicates, max(200, MAX_ELEMENTS // n)), n))
-    values = _rank_correlation(x[indices], y[indices])
-    method = f"bootstrap over instances, {len(indices)} replicates"
+    replicates = min(replicates, max(200, MAX_ELEMENTS // n))
+    values = rank_correlations(x, y, (rng.integers(0, n, size=n) for _ in range(replicates)))
+    method = f"bootstrap over instances, {replicates} replicates"
     return bootstrap_estimate(value, values, n=n, clusters=n, method=method)
-
-
-def _rank_correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Spearman's ρ of each row."""
-    a, b = (rankdata(side, axis=1) for side in (x, y))
-    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
-    scale = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
-    return np.asarray((a * b).sum(axis=1) / np.where(scale > 0, scale, np.nan))

@@ -27,7 +27,6 @@ from tiebreak.stats import (
     all_units,
     key_strata,
     separability_strata,
-    two_way_interval,
     undefined,
     unique_label_strata,
 )
@@ -36,6 +35,7 @@ from tiebreak.stats.bootstrap import AnyStatistic, Resampling, estimate_strata, 
 from tiebreak.stats.counts import distinct_rows
 from tiebreak.stats.human_machine import comparison_statistics
 from tiebreak.stats.separability import range_edges
+from tiebreak.stats.two_way import Groupings
 from tiebreak.stats.unit_weights import UnitWeights, weighted
 
 # With more labels than this, units hardly ever have the same label, so nobody reads these statistics
@@ -113,8 +113,7 @@ class _HumanRatings:
     @classmethod
     def of(cls, criterion: Criterion, design: DesignWeights | None) -> "_HumanRatings":
         kept = criterion.is_human & (criterion.label >= 0)
-        names = criterion.rows["rater"][kept].astype(str)
-        _, rater = np.unique(names, return_inverse=True)
+        _, rater = criterion.rows.ranked("rater", kept)
         weights = np.ones(criterion.n_units) if design is None else design.of_units
         return cls(criterion, weights, criterion.unit[kept], criterion.label[kept], rater)
 
@@ -137,29 +136,19 @@ class _HumanRatings:
             values=self.criterion.values,
             weights=self.weights[units],
         )
+        # Ratings enter all statistics or none, but those of a unit that nobody else rated.
+        entered = ~np.isnan(by_name["percentage_agreement"])
+        entering = self.unit[chosen][entered]
+        groupings = Groupings.of(
+            self.weights[entering],
+            self.criterion.clusters[entering],
+            self.rater[chosen][entered],
+        )
         wide = {
-            name: self._two_way(estimate, by_name[name], chosen, BOUNDS[name])
+            name: groupings.widened(by_name[name][entered], narrow=estimate, bounds=BOUNDS[name])
             for name, estimate in entry.human_human.estimates().items()
         }
         return replace(entry, human_human=Agreement(**wide))
-
-    def _two_way(
-        self,
-        narrow: Estimate,
-        contributions: NDArray[np.float64],
-        chosen: Mask,
-        bounds: tuple[float, float],
-    ) -> Estimate:
-        entered = ~np.isnan(contributions)
-        unit = self.unit[chosen][entered]
-        return two_way_interval(
-            contributions[entered],
-            self.criterion.clusters[unit],
-            self.rater[chosen][entered],
-            narrow=narrow,
-            weights=self.weights[unit],
-            bounds=bounds,
-        )
 
 
 def no_strata(criterion: Criterion, reason: str) -> tuple[StratumSection]:

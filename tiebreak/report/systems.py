@@ -46,20 +46,10 @@ def systems_section(
     if not compared.systems:
         return SystemsSection(win_rate={}, pairs={})
     ranking_replicates = min(replicates, RANKING_REPLICATES)
-    rates = win_rates(
-        compared.outcomes,
-        **compared.names,
-        clusters=compared.clusters,
-        rng=seeds.generator("systems"),
-        replicates=replicates,
-    )
+    of_systems, of_pairs = _win_rates(compared, seeds, replicates)
     strengths, strength_ranks = _strengths(
         compared, seeds.generator("bradley_terry"), ranking_replicates
     )
-    of_systems = {s: compared.scores_of(s).win_rate(rate) for s, rate in rates.systems.items()}
-    of_pairs = {
-        names: compared.scores_of(*names).win_rate(rate) for names, rate in rates.pairs.items()
-    }
     powered = prediction_powered_rates(compared)
     return SystemsSection(
         win_rate=of_systems,
@@ -76,6 +66,33 @@ def systems_section(
         rank_sets=rank_sets_of(compared, of_systems, criteria),
         prediction_powered_lambda_1=prediction_powered_rates(compared, lam=1),
         powered=powered_systems(compared, of_systems, powered),
+    )
+
+
+def win_rates_section(criterion: Criterion, seeds: Seeds, replicates: int) -> SystemsSection:
+    """Return the win rates of `systems_section` alone."""
+    compared = Comparisons.of(criterion)
+    of_systems, of_pairs = _win_rates(compared, seeds, replicates)
+    pairs = {PAIR.format(*names): rate for names, rate in of_pairs.items()}
+    return SystemsSection(win_rate=of_systems, pairs=pairs)
+
+
+def _win_rates(
+    compared: Comparisons, seeds: Seeds, replicates: int
+) -> tuple[Estimates, dict[tuple[str, str], Estimate]]:
+    """Return the win rates of systems, and of the first system of each pair."""
+    if not compared.systems:
+        return {}, {}
+    rates = win_rates(
+        compared.outcomes,
+        **compared.names,
+        clusters=compared.clusters,
+        rng=seeds.generator("systems"),
+        replicates=replicates,
+    )
+    return (
+        {s: compared.scores_of(s).win_rate(rate) for s, rate in rates.systems.items()},
+        {names: compared.scores_of(*names).win_rate(rate) for names, rate in rates.pairs.items()},
     )
 
 

@@ -13,6 +13,7 @@ from scipy.stats import t as student_t
 
 from tiebreak.scales import Level
 from tiebreak.stats.agreement_statistics import LEVELS
+from tiebreak.stats.groups import n_distinct
 from tiebreak.stats.pairs import central_weights
 from tiebreak.stats.results import NAN
 from tiebreak.stats.validation import (
@@ -209,7 +210,7 @@ class _Rated:
         check_same_length(units=unit, raters=rater, labels=label)
         check_rated_once(unit, rater)
         used = label >= 0
-        n_raters = len(np.unique(rater[used]))
+        n_raters = n_distinct(rater[used])
         used &= np.bincount(unit[used], minlength=n_units)[unit] > 1
         return cls(unit[used], rater[used], label[used], machine, n_raters)
 

@@ -16,6 +16,7 @@ from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.counts import Resampled
 from tiebreak.stats.elo_errors import PlayedGames
 from tiebreak.stats.games import Games
+from tiebreak.stats.groups import n_distinct, numbered
 from tiebreak.stats.independence import drop_unreliable_interval
 from tiebreak.stats.joint_intervals import NO_SPREAD
 from tiebreak.stats.results import THESE, Estimate
@@ -212,11 +213,11 @@ class _EloSimulation:
         order = np.lexsort(columns[::-1])
         self._first, self._second, *outcomes, self._steps, clusters = (c[order] for c in columns)
         self._cumulative_counts = np.cumsum(np.column_stack(outcomes), axis=1)
-        self._clusters = np.unique(clusters, return_inverse=True)[1]
+        self._clusters = numbered(clusters)
         if groups is None:
             self._clusters = np.arange(len(units))
         self._resampled: Resampled = (
-            "unit" if len(np.unique(self._clusters)) == len(units) else "instance"
+            "unit" if n_distinct(self._clusters) == len(units) else "instance"
         )
 
     def estimates(self, drawn: FloatArray, level: float) -> list[Estimate]:
@@ -254,7 +255,7 @@ class _EloSimulation:
     def clusters_of(self, system: int) -> int:
         """Count the clusters with a game of this system."""
         plays = (self._first == system) | (self._second == system)
-        return len(np.unique(self._clusters[plays]))
+        return n_distinct(self._clusters[plays])
 
     def random_orders(self, number: int, rng: np.random.Generator, batch: int | None) -> FloatArray:
         """Return final ratings, shape (``number``, systems), after playing every unit once."""

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy.optimize import nnls
 
 from tiebreak.errors import InvalidInput
+from tiebreak.stats.groups import n_distinct
 from tiebreak.stats.results import NAN, Estimate, undefined
 from tiebreak.stats.validation import (
     FloatArray,
@@ -96,7 +97,7 @@ class LabelledSample:
     def is_clustered(self) -> bool:
         """Whether units share instances."""
         groups = np.concatenate([self.groups, self.unlabelled_groups])
-        return len(np.unique(groups)) < len(groups)
+        return n_distinct(groups) < len(groups)
 
     @property
     def magnitude(self) -> float:
@@ -122,7 +123,7 @@ class LabelledSample:
         first = self.instance_sums(human / n, np.zeros(others))
         columns = zip(machine.T / n, -other.T / others, strict=True)
         second = np.stack([self.instance_sums(*both) for both in columns], axis=1)
-        return bounded_weights(second.T @ second, first @ second, len(np.unique(self.groups)))
+        return bounded_weights(second.T @ second, first @ second, n_distinct(self.groups))
 
     def standard_error(self, labelled: FloatArray, unlabelled: FloatArray, ddof: int) -> float:
         """Return the standard error of mean(labelled) + mean(unlabelled), from instance sums."""
@@ -160,10 +161,10 @@ def classical_mean(
     n = len(sample.labels)
     if n == 0:
         return undefined(NO_LABEL)
-    is_single = len(np.unique(sample.groups)) < 2
+    is_single = n_distinct(sample.groups) < 2
     zeros = np.zeros(len(sample.unlabelled))
     error = NAN if is_single else sample.standard_error(sample.labels, zeros, ddof)
-    how = ", errors from instance sums" if len(np.unique(sample.groups)) < n else ""
+    how = ", errors from instance sums" if n_distinct(sample.groups) < n else ""
     magnitude = float(np.abs(sample.labels).max())
     value, method = float(sample.labels.mean()), f"{distribution}, human labels alone{how}"
     point = Estimate(value, standard_error=error, n=n, method=method)
@@ -209,7 +210,7 @@ def _influence(values: FloatArray, groups: IntArray, ddof: int) -> FloatArray:
     """Return the influence of each unit on the mean, times √(G / (G − ddof)) for G instances."""
     if len(values) == 0:
         return values
-    n_instances = len(np.unique(groups))
+    n_instances = n_distinct(groups)
     correction = np.sqrt(n_instances / max(n_instances - ddof, 1))
     influence: FloatArray = centred(values) / len(values) * correction
     return influence

@@ -14,6 +14,7 @@ from tiebreak.stats.active_sampling import (
     pooled_doubts,
 )
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
+from tiebreak.stats.groups import n_distinct
 from tiebreak.stats.independence import drop_unreliable_interval
 from tiebreak.stats.results import Estimate, undefined
 from tiebreak.stats.stacked_prediction import cross_fitted_slopes, folds_of
@@ -171,7 +172,7 @@ def stack_gain(
     check_same_length(labels=y, predictions=f)
     names = np.arange(len(y)) if clusters is None else clusters
     group = as_groups(names, length=len(y), name="clusters")
-    if len(np.unique(group)) < 2:
+    if n_distinct(group) < 2:
         return undefined(NO_SPREAD, len(y))
     f = f - f.mean(axis=0)
     slopes = cross_fitted_slopes(y, f, weights=np.ones(len(y)), clusters=group)

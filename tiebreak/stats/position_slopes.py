@@ -8,6 +8,7 @@ import numpy.typing as npt
 from scipy.stats import t as student_t
 
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
+from tiebreak.stats.groups import n_distinct, numbered
 from tiebreak.stats.independence import MIN_CLUSTERS, effective_size, too_few_clusters
 from tiebreak.stats.results import (
     NEW_INSTANCES,
@@ -88,11 +89,11 @@ def position_slope(
     check_same_length(values=value, positions=position)
     x, y = _within(position, rater), _within(value, rater)
     total = float(x @ x)
-    n = len(np.unique(rater))
+    n = n_distinct(rater)
     if not total > 0:
         return undefined(ONE_POSITION, n)
     slope = float(x @ y) / total
-    n_instances = len(np.unique(instance))
+    n_instances = n_distinct(instance)
     if n_instances < MIN_CLUSTERS:
         return Estimate(slope, n=n, reason=too_few_clusters(n_instances))
     spread = _Spread(x * (y - slope * x) / total, rater, instance, x * x)
@@ -118,15 +119,15 @@ class _Spread:
 
     @property
     def n_instances(self) -> int:
-        return len(np.unique(self.instance))
+        return n_distinct(self.instance)
 
     @property
     def n_raters(self) -> int:
-        return len(np.unique(self.rater))
+        return n_distinct(self.rater)
 
     def variance_by(self, group: IntArray) -> float:
         """Return the variance of the slope if only these groups are independent."""
-        sums = np.bincount(np.unique(group, return_inverse=True)[1], self.contribution)
+        sums = np.bincount(numbered(group), self.contribution)
         return float(sums @ sums) * len(sums) / max(len(sums) - 1, 1)
 
     @property

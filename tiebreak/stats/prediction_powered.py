@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, ratio
+from tiebreak.stats.groups import n_distinct
 from tiebreak.stats.labelled_sample import (
     LabelledSample,
     classical_mean,
@@ -235,8 +236,8 @@ def _rectified(
     rectifier = sample.labels - tuned * sample.predictions[:, 0]
     others_part = tuned * sample.unlabelled[:, 0]
     value = float(others_part.mean() + rectifier.mean())
-    is_single = len(np.unique(sample.groups)) < 2
-    is_single |= tuned > 0 and len(np.unique(sample.unlabelled_groups)) < 2
+    is_single = n_distinct(sample.groups) < 2
+    is_single |= tuned > 0 and n_distinct(sample.unlabelled_groups) < 2
     error = NAN if is_single else sample.standard_error(rectifier, others_part, ddof)
     how = ("given" if lam is not None else "power-tuned") + f" λ = {tuned:.4g}"
     if sample.is_clustered:

@@ -4,7 +4,7 @@ A table contains the weight of every pair of a left (human) label and a right (m
 last two axes are the left and the right labels.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import numpy as np
@@ -184,3 +184,28 @@ def _below_right(table: FloatArray) -> FloatArray:
     sums = np.zeros_like(inclusive)
     sums[..., :-1, :-1] = inclusive[..., 1:, 1:]
     return sums
+
+
+def rank_correlations(x: FloatArray, y: FloatArray, samples: Iterable[IntArray]) -> FloatArray:
+    """Return Spearman's ρ in each sample, given the indices of its items; NaN if a side is constant.
+
+    All items are sorted once: the ranks of a sample follow from how often it has each value.
+    """
+    x_codes, y_codes = (np.unique(side, return_inverse=True)[1] for side in (x, y))
+    order = np.argsort(x_codes, kind="stable")
+    position = np.empty(len(order), dtype=np.int64)
+    position[order] = np.arange(len(order))
+    x_codes, y_codes = x_codes[order], y_codes[order]
+    values = [_of_sample(x_codes, y_codes, position[sample]) for sample in samples]
+    return np.array(values, dtype=np.float64)
+
+
+def _of_sample(x_codes: IntArray, y_codes: IntArray, items: IntArray) -> float:
+    weights = np.bincount(items, minlength=len(x_codes)).astype(np.float64)
+    marginals = [np.bincount(codes, weights).astype(np.float64) for codes in (x_codes, y_codes)]
+    x, y = (_centred_ranks(counts) for counts in marginals)
+    # Sums of products, because a dot product of long vectors waits for all processors.
+    squares = [(counts * ranks**2).sum() for counts, ranks in zip(marginals, (x, y), strict=True)]
+    scale = float(np.sqrt(squares[0] * squares[1]))
+    product = weights * x[x_codes] * y[y_codes]
+    return float(product.sum()) / scale if scale > 0 else np.nan

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, ratio
+from tiebreak.stats.groups import numbered
 from tiebreak.stats.resampling import replicate_weights
 from tiebreak.stats.validation import (
     FloatArray,
@@ -170,13 +171,15 @@ def variance_components(
     unit = as_groups(units, length=len(y), name="units")
     rater = as_groups(raters, length=len(y), name="raters")
     instance = unit if instances is None else as_groups(instances, length=len(y), name="instances")
-    if len(np.unique(np.column_stack([unit, instance]), axis=0)) > unit.max() + 1:
+    instance_of = np.zeros(int(unit.max(initial=-1)) + 1, dtype=np.int64)
+    instance_of[unit] = instance
+    if (instance_of[unit] != instance).any():
         raise InvalidInput(
             "units_span_instances",
             "Each name in units must belong to only one instance; some units have ratings under"
             " several instances.",
         )
-    both = rater * (instance.max() + 1) + instance
+    both = numbered(instance * (rater.max() + 1) + rater)
     groupings = {"unit": unit, "instance": instance, "rater": rater, "both": both, "all": 0 * unit}
     pairs = {name: _pair_sums(y, groups) for name, groups in groupings.items()}
     # Pairs of ratings can share the unit, only the instance, only the rater, or nothing.

@@ -16,6 +16,7 @@ from scipy.sparse import csc_array
 from scipy.stats import t as student_t
 
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, generator_for
+from tiebreak.stats.groups import n_distinct, numbered
 from tiebreak.stats.independence import MIN_CLUSTERS, effective_size
 from tiebreak.stats.two_way import MIN_RATERS
 from tiebreak.stats.validation import (
@@ -273,10 +274,12 @@ class _Sample:
     @property
     def n_raters(self) -> int:
         """Number of raters; 0 if one is unknown."""
-        return 0 if (self.rater < 0).any() else len(np.unique(self.rater))
+        return 0 if (self.rater < 0).any() else n_distinct(self.rater)
 
     def changes(self, group_of: IntArray) -> "_Changes":
-        group, code = np.unique(group_of, return_inverse=True)
+        code = numbered(group_of)
+        group = np.zeros(int(code.max(initial=-1)) + 1, dtype=np.int64)
+        group[code] = group_of
         weights = np.bincount(code, self.weight, len(group))
         sums = np.bincount(code, self.weight * (self.value - self.mean), len(group))
         rest = self.weight.sum() - weights
@@ -302,12 +305,18 @@ def _covariance(
 
     The changes are sparse, because a rating concerns two of many systems.
     """
-    codes = np.unique(np.concatenate([group_of(sample) for sample in samples]))
-    columns = [sample.changes(np.searchsorted(codes, group_of(sample))) for sample in samples]
+    all_codes = numbered(np.concatenate([group_of(sample) for sample in samples]))
+    ends = np.cumsum([len(sample.value) for sample in samples])
+    columns = [
+        sample.changes(codes)
+        for sample, codes in zip(samples, np.split(all_codes, ends[:-1]), strict=True)
+    ]
     rows = np.concatenate([column.group for column in columns])
     column_of = np.repeat(np.arange(len(columns)), [len(column.group) for column in columns])
     data = np.concatenate([column.change for column in columns])
-    changes = csc_array((data, (rows, column_of)), shape=(len(codes), len(columns)))
+    changes = csc_array(
+        (data, (rows, column_of)), shape=(int(all_codes.max(initial=-1)) + 1, len(columns))
+    )
     return (changes.T @ changes).toarray(), np.array([column.n_effective for column in columns])
 
 

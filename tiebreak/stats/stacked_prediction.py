@@ -13,6 +13,7 @@ from scipy.stats import t as student_t
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
+from tiebreak.stats.groups import n_distinct
 from tiebreak.stats.labelled_sample import (
     LabelledSample,
     bounded_weights,
@@ -171,7 +172,7 @@ def stacked_mean(
         raise InvalidInput(
             "wrong_shape", "predictions and unlabelled must have a column for each machine."
         )
-    n, n_instances = len(sample.labels), len(np.unique(sample.groups))
+    n, n_instances = len(sample.labels), n_distinct(sample.groups)
     quantile = float(student_t.ppf((1 + confidence_level) / 2, max(n_instances - 1, 1)))
     classical = classical_mean(sample, 1, quantile, "t")
     estimate, weights = _stacked(sample, quantile)
@@ -320,7 +321,7 @@ def _weighted_slopes(
         return np.zeros(f.shape[1])
     y, f = centred(y, weight), centred(f, weight)
     squares = weight**2
-    instances = len(np.unique(group))
+    instances = n_distinct(group)
     return bounded_weights((f * squares[:, None]).T @ f, (squares * y) @ f, instances)
 
 

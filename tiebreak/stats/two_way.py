@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
+from tiebreak.stats.groups import n_distinct, numbered
 from tiebreak.stats.independence import effective_size
 from tiebreak.stats.results import Estimate, NarrowerInterval, Scope
 from tiebreak.stats.validation import FloatArray, IntArray, check_same_length
@@ -178,8 +179,71 @@ def two_way_interval(
     check_same_length(contributions=contribution, instances=instance, raters=rater, weights=weight)
     if not narrow.has_interval:
         return narrow
-    spread = Spread.of(contribution, weight, instance, rater)
-    return narrow if spread is None else spread.widened(narrow, bounds, confidence_level)
+    groupings = Groupings.of(weight, instance, rater)
+    return groupings.widened(
+        contribution, narrow=narrow, bounds=bounds, confidence_level=confidence_level
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups of ratings: the group of each, and the weight of all ratings outside of each group.
+
+    `n_effective` is the effective number of groups. If no two ratings share a group, `code` is None.
+    """
+
+    code: IntArray | None
+    rest: FloatArray
+    n_weighted: int
+    n_effective: float
+
+    @classmethod
+    def of(cls, weight: FloatArray, group: IntArray) -> "Groups":
+        code = numbered(group)
+        weights = np.bincount(code, weight)
+        is_single = len(weights) == len(group) and bool((group[1:] > group[:-1]).all())
+        is_weighted = weights > 0
+        rest = np.where(is_weighted, weight.sum() - weights, 0.0)
+        return cls(
+            None if is_single else code, rest, int(is_weighted.sum()), effective_size(weights)
+        )
+
+    def jackknife(self, contribution: FloatArray) -> float:
+        """Return the delete-one-group variance."""
+        if not self.n_weighted:
+            return 0.0
+        sums = contribution if self.code is None else np.bincount(self.code, contribution)
+        change = np.divide(sums, self.rest, out=np.zeros(len(sums)), where=self.rest > 0)
+        return (self.n_weighted - 1) / self.n_weighted * float(change @ change)
+
+
+@dataclass(frozen=True, eq=False)
+class Groupings:
+    """The instances of ratings, and their raters and cells of both unless raters are too few."""
+
+    instances: Groups
+    raters: Groups | None
+    cells: Groups | None
+
+    @classmethod
+    def of(cls, weight: FloatArray, instance: IntArray, rater: IntArray) -> "Groupings":
+        instances, is_known = Groups.of(weight, instance), not (rater < 0).any()
+        if not is_known or n_distinct(rater) < MIN_RATERS:
+            return cls(instances, None, None)
+        cells = instance * (int(rater.max()) + 1) + rater
+        return cls(instances, Groups.of(weight, rater), Groups.of(weight, cells))
+
+    def widened(
+        self,
+        contribution: FloatArray,
+        *,
+        narrow: Estimate,
+        bounds: tuple[float, float] | None,
+        confidence_level: float = CONFIDENCE_LEVEL,
+    ) -> Estimate:
+        """Return the estimate with the widest interval that these contributions support."""
+        spread = Spread.of(contribution, self) if narrow.has_interval else None
+        return narrow if spread is None else spread.widened(narrow, bounds, confidence_level)
 
 
 @dataclass(frozen=True)
@@ -192,22 +256,22 @@ class Spread:
     has_raters: bool
 
     @classmethod
-    def of(
-        cls, contribution: FloatArray, weight: FloatArray, instance: IntArray, rater: IntArray
-    ) -> "Spread | None":
+    def of(cls, contribution: FloatArray, groupings: Groupings) -> "Spread | None":
         """Return the spread, or None if nothing wider than these instances can be said."""
-        by_instance, n_instances = _jackknife(contribution, weight, instance)
+        of_instances, of_raters = groupings.instances, groupings.raters
+        by_instance, n_instances = of_instances.jackknife(contribution), of_instances.n_effective
         if not by_instance > 0 or n_instances <= 1:
             return None
-        instances, used = len(np.unique(instance)), len(np.unique(rater))
-        if used < MIN_RATERS or (rater < 0).any():
+        instances = len(of_instances.rest)
+        if of_raters is None or groupings.cells is None:
             method = ONE_WAY.format(instances=instances, scale="{scale}")
             return cls(by_instance, n_instances - 1, method, has_raters=False)
-        by_rater, n_raters = _jackknife(contribution, weight, rater)
-        cells = np.unique(instance * (int(rater.max()) + 1) + rater, return_inverse=True)[1]
-        by_cell, _ = _jackknife(contribution, weight, cells)
-        method = TWO_WAY.format(instances=instances, raters=used, scale="{scale}")
-        return cls.of_parts((by_instance, by_rater, by_cell), (n_instances, n_raters), method)
+        by_rater = of_raters.jackknife(contribution)
+        by_cell = groupings.cells.jackknife(contribution)
+        method = TWO_WAY.format(instances=instances, raters=len(of_raters.rest), scale="{scale}")
+        return cls.of_parts(
+            (by_instance, by_rater, by_cell), (n_instances, of_raters.n_effective), method
+        )
 
     @classmethod
     def of_parts(
@@ -259,18 +323,6 @@ class Spread:
         logit, half_width = log(share / (1 - share)), half_width / (width * share * (1 - share))
         ends = _expit(logit - half_width), _expit(logit + half_width)
         return low + width * ends[0], low + width * ends[1], LOGIT
-
-
-def _jackknife(
-    contribution: FloatArray, weight: FloatArray, group: IntArray
-) -> tuple[float, float]:
-    """Return the delete-one-group variance, and the effective number of groups."""
-    weights = np.bincount(group, weight)
-    present = weights > 0
-    n, rest = int(present.sum()), weight.sum() - weights[present]
-    sums = np.bincount(group, contribution)[present]
-    change = np.divide(sums, rest, out=np.zeros(n), where=rest > 0)
-    return (n - 1) / n * float(change @ change), effective_size(weights[present])
 
 
 def _expit(logit: float) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
+from tiebreak.stats.groups import numbered
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -110,8 +111,7 @@ def as_groups(groups: npt.ArrayLike, *, length: int, name: str) -> IntArray:
             "not_finite",
             f"{name} must identify a group in every row; NaN and infinity are not allowed.",
         )
-    _, codes = np.unique(array, return_inverse=True)
-    return codes.astype(np.int64)
+    return numbered(array)
 
 
 def as_values(values: npt.ArrayLike | None, *, labels: int) -> FloatArray:

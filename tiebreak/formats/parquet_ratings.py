@@ -1,0 +1,216 @@
+"""Ratings of a Parquet file as whole columns, without a Python object for each rating.
+
+Cells are checked by the rules of `tiebreak.formats.rating_cells`, once for each distinct value. A file
+in which anything is wrong or unusual is left to the reader of rows, which names the line and the reason.
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiebreak import optional
+from tiebreak.errors import InvalidInput
+from tiebreak.formats.cells import MAX_COLUMNS, MAX_ID, check_cells, check_text
+from tiebreak.formats.coded import CodedColumn, Column
+from tiebreak.formats.limits import Limits
+from tiebreak.formats.rating_cells import (
+    COLUMNS,
+    FLAGS,
+    INTEGERS,
+    MAX_EXACT_INTEGER,
+    NUMBERS,
+    TEXTS,
+    parse_cell,
+)
+
+# What a file may unpack to before its rows are read a few at a time instead.
+MAX_UNPACKED = 512 * 1024**2
+_NUMERIC = (*INTEGERS, *NUMBERS)
+_TEXTS = {"unit", "rater", "label", *TEXTS} - {"criterion"}
+
+Read = tuple[dict[str, Column], int, tuple[str, ...]]
+
+
+def read_columns(path: Path, limits: Limits) -> Read | None:
+    """Return the columns of the ratings format, their length, and the names of other columns.
+
+    The result is None if rows must be read one by one to say what is wrong with them.
+    """
+    pa, pq = optional.load("pyarrow"), optional.load("pyarrow.parquet")
+    try:
+        with pq.ParquetFile(path) as file:
+            if not _is_plain(file, limits):
+                return None
+            texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
+        # As dictionaries, texts that repeat stay as small as they are in the file.
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
+            names, length = file.schema_arrow.names, file.metadata.num_rows
+            return _columns(names, partial(_array, file), length, limits.cell)
+    except (_UnusualError, InvalidInput, pa.ArrowException, OSError, ValueError, OverflowError):
+        return None
+
+
+class _UnusualError(Exception):
+    """A column that only the reader of rows can read."""
+
+
+def _is_plain(file: Any, limits: Limits) -> bool:
+    """Return whether all columns may be read at once."""
+    names, groups = file.schema_arrow.names, range(file.metadata.num_row_groups)
+    unpacked = sum(file.metadata.row_group(group).total_byte_size for group in groups)
+    return (
+        len(set(names)) == len(names) <= MAX_COLUMNS
+        and {"unit", "rater", "label"} <= {*names}
+        and "sample_index" not in names
+        and file.metadata.num_rows <= limits.rows
+        and unpacked <= min(limits.unpacked, MAX_UNPACKED)
+    )
+
+
+def _array(file: Any, name: str) -> Any:
+    """Return a column as one Arrow array."""
+    pa = optional.load("pyarrow")
+    table = file.read([name]).unify_dictionaries().combine_chunks()
+    column = table.column(0)
+    array = column.chunk(0) if column.num_chunks else pa.array([], column.type)
+    array.validate(full=True)
+    return array
+
+
+def _columns(names: list[str], read: Any, length: int, max_cell: int) -> Read:
+    columns: dict[str, Column] = {}
+    for name in names:
+        check_text("a column name", name, MAX_ID)
+        column = _column(name, read(name), max_cell)
+        if name in COLUMNS:
+            columns[name] = column
+    for name in {*COLUMNS} - {*names}:
+        columns[name] = CodedColumn.constant(parse_cell(name, None), length)
+    columns["repeat"] = _repeats(columns)
+    _check_missing_labels(columns)
+    unread = tuple(sorted({*names} - {*COLUMNS}))
+    return {name: columns[name] for name in COLUMNS}, length, unread
+
+
+def _column(name: str, array: Any, max_cell: int) -> Column:
+    """Return one column, whose cells are checked."""
+    types = optional.load("pyarrow").types
+    kind = array.type
+    is_number = types.is_integer(kind) or types.is_floating(kind)
+    if is_number and (name in _NUMERIC or name not in COLUMNS):
+        return _numbers(name, array)
+    if name in FLAGS and types.is_boolean(kind):
+        return np.asarray(array.fill_null(fill_value=False).to_numpy(zero_copy_only=False))
+    if types.is_null(kind) and name not in ("unit", "rater", "label"):
+        return CodedColumn.constant(parse_cell(name, None) if name in COLUMNS else "", len(array))
+    if not types.is_dictionary(kind):
+        if not (types.is_primitive(kind) or _is_text(kind)):
+            raise _UnusualError
+        array = array.dictionary_encode()
+    return _coded(name, array, max_cell)
+
+
+def _is_text(kind: Any) -> bool:
+    types = optional.load("pyarrow").types
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+def _numbers(name: str, array: Any) -> NDArray[np.float64]:
+    pa, compute = optional.load("pyarrow"), optional.load("pyarrow.compute")
+    if pa.types.is_floating(array.type) and compute.any(compute.is_nan(array)).as_py():
+        raise _UnusualError
+    numbers = np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
+    known = numbers[~np.isnan(numbers)]
+    is_whole = (known == np.floor(known)) & (known >= 0) & (known <= MAX_EXACT_INTEGER)
+    is_share = (known > 0) & (known <= 1)
+    if (
+        not np.isfinite(known).all()
+        or (name in INTEGERS and not is_whole.all())
+        or (name == "inclusion_probability" and not is_share.all())
+    ):
+        raise _UnusualError
+    return numbers
+
+
+def _coded(name: str, encoded: Any, max_cell: int) -> Column:
+    """Return a column of distinct values, each of which is checked."""
+    distinct, indices = encoded.dictionary, encoded.indices
+    missing = np.asarray(indices.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+    codes = np.asarray(indices.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)
+    is_missing = bool(missing.any())
+    if not is_missing and _are_plain(name, distinct, max_cell):
+        return CodedColumn.from_codes(codes, distinct)
+    values = [*distinct.to_pylist(), *([None] if is_missing else [])]
+    codes[missing] = len(values) - 1
+    _check_all(name, values, max_cell)
+    parsed = [parse_cell(name, value) if name in COLUMNS else value for value in values]
+    if name in _NUMERIC or name in FLAGS:
+        return np.array(parsed, dtype=bool if name in FLAGS else float)[codes]
+    index = {value: code for code, value in enumerate(dict.fromkeys(parsed))}
+    of_value = np.array([index[value] for value in parsed], dtype=np.int64)
+    return CodedColumn.from_codes(of_value[codes], [*index])
+
+
+def _check_all(name: str, values: list[Any], max_cell: int) -> None:
+    """Raise `InvalidInput` for a value that may not be in a cell."""
+    for value in values:
+        check_cells({name: value}, max_cell)
+
+
+def _are_plain(name: str, distinct: Any, max_cell: int) -> bool:
+    """Return whether all values are texts that are valid in the column and stay as they are."""
+    compute = optional.load("pyarrow.compute")
+    if name not in _TEXTS or not _is_text(distinct.type):
+        return False
+    if len(compute.unique(distinct)) < len(distinct) or distinct.null_count:
+        return False
+    length = compute.min_max(compute.utf8_length(distinct)).as_py()
+    if name in ("unit", "rater"):
+        trimmed = compute.equal(compute.utf8_trim_whitespace(distinct), distinct)
+        is_id = compute.and_(compute.ascii_is_printable(distinct), trimmed)
+        return bool((length["min"] or 0) > 0 and length["max"] <= MAX_ID and _all(is_id))
+    is_long = (length["max"] or 0) > max_cell
+    if is_long or compute.any(compute.match_substring(distinct, "\0")).as_py():
+        return False
+    return name != "created_at" or _are_times(distinct)
+
+
+def _all(values: Any) -> bool:
+    return bool(optional.load("pyarrow.compute").all(values).as_py())
+
+
+def _are_times(distinct: Any) -> bool:
+    """Return whether all texts are times that Python reads, too."""
+    pa, compute = optional.load("pyarrow"), optional.load("pyarrow.compute")
+    try:
+        times = compute.cast(distinct, pa.timestamp("us", "UTC"))
+    except pa.ArrowInvalid:
+        return False
+    years = compute.min_max(compute.year(times)).as_py()
+    return bool(years["min"] is None or (years["min"] > 1 and years["max"] < 9999))
+
+
+def _repeats(columns: dict[str, Column]) -> Column:
+    """Return the repeats, where a planned repeat without a number is the first."""
+    repeat, role = columns["repeat"], columns["role"]
+    assert isinstance(role, CodedColumn)
+    numbers = repeat.values if isinstance(repeat, CodedColumn) else repeat
+    missing, is_repeat = np.isnan(numbers), role.equals("repeat")
+    if missing.all() and not is_repeat.any():
+        return CodedColumn.constant(0.0, len(numbers))
+    return np.where(missing, np.where(is_repeat, 1.0, 0.0), numbers)
+
+
+def _check_missing_labels(columns: dict[str, Column]) -> None:
+    """Leave labels that are missing but must not be to the reader of rows."""
+    label, kind, raw = (columns[name] for name in ("label", "kind", "raw"))
+    assert isinstance(label, CodedColumn)
+    assert isinstance(kind, CodedColumn)
+    assert isinstance(raw, CodedColumn)
+    if None in label.distinct.tolist():
+        missing = label.equals(None)
+        if (missing & (kind.equals("human") | raw.equals(""))).any():
+            raise _UnusualError
