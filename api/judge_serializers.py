@@ -31,6 +31,10 @@ class NewJudge(serializers.ModelSerializer[Judge]):
         model = Judge
         fields = JUDGE_SETTINGS
         extra_kwargs = {
-            name: {"default": Judge._meta.get_field(name).default}
-            for name in ("examples", "with_reference", "runs", "temperature", "max_tokens", "seed")
+            "examples": {"default": 0},
+            "with_reference": {"default": False},
+            "runs": {"default": 1},
+            "temperature": {"default": 0.0},
+            "max_tokens": {"default": 512},
+            "seed": {"default": 0},
         }
