@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from annotation.exported_ratings import rating_rows
-from annotation.judging.passes import Pass
+from annotation.judging.passes import Pass, drawn_units
 from annotation.judging.prompts import INSTRUCTIONS
 from annotation.judging.services import (
     create_judge,
@@ -124,6 +124,7 @@ def test_a_huge_answer_is_cut_and_an_empty_one_is_named(study, model):
     assert Verdict.objects.filter(characters=10_000_000).count() == 4
     raws = set(Rating.objects.values_list("raw", flat=True))
     assert {len(raw) for raw in raws} == {20_000, len("(an empty answer)")}
+    assert not any("\0" in raw for raw in raws)
 
 
 def test_an_answer_that_another_worker_stored_meanwhile_is_not_stored_twice(study, model):
@@ -163,6 +164,7 @@ def test_a_sample_of_the_items_is_the_same_each_time(study, model):
     judge = judge_for(study, units=2)
     start_judging(judge=judge)
     assert len(models.asked) == 4
+    assert len({tuple(drawn_units(judge)) for _ in range(10)}) == 1
     start_judging(judge=judge)
     assert len(models.asked) == 4
 
