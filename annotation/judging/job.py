@@ -7,7 +7,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from annotation.judging.passes import Pass, answered, drawn_units, passes, passes_per_unit, seed_of
+from annotation.judging.passes import Items, Pass, answered, drawn_units, passes, seed_of
 from annotation.judging.prompts import prompt_of, prompt_sha256
 from annotation.judging.storing import MAX_CHARACTERS, Answered, label_of, store_answers
 from annotation.messages import NO_SUCH_JUDGE
@@ -49,7 +49,7 @@ class JudgingJob(JobKind):
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
         judge = judge_of(job)
         units = drawn_units(judge)
-        size = max(1, REQUESTS // passes_per_unit(judge))
+        size = max(1, REQUESTS * len(units) // max(1, Items.of(judge.study).passes(judge)))
         for start in range(0, len(units), size):
             chunk = units[start : start + size]
             asked = sum(1 for _ in passes(judge, Unit.objects.filter(pk__in=chunk)))
@@ -102,9 +102,8 @@ class JudgeDryRunJob(JobKind):
                     rows.append(_tried(judge, pending[response.id], response))
                     tally.done += 1
                 yield tally.progress()
-        total = len(drawn_units(judge)) * passes_per_unit(judge)
         seconds = monotonic() - started
-        result = {"answers": rows, "seconds": seconds, "total": total}
+        result = {"answers": rows, "seconds": seconds, "total": Items.of(judge.study).passes(judge)}
         Job.objects.filter(pk=job.pk).update(result=result)
 
 

@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
 from annotation.judging.prompts import A_FIRST, B_FIRST
 from annotation.models import HIT, Judge, Rating
-from studies.models import Unit
+from studies.models import Study, Unit
 
 
 @dataclass(frozen=True)
@@ -21,28 +21,43 @@ class Pass:
     run: str
 
 
-def units_of(judge: Judge) -> QuerySet[Unit]:
-    """Return the planned main items that have texts."""
+def items_of(study: Study) -> QuerySet[Unit]:
+    """Return the study's planned main items that have texts."""
     planned = Unit.objects.filter(
-        hit_units__hit__study=judge.study_id,
+        hit_units__hit__study=study,
         hit_units__hit__kind=HIT.Kind.MAIN,
         hit_units__repeat=0,
         role=Unit.Role.MAIN,
         generation_a__isnull=False,
     )
-    return planned.order_by("pk")
+    return planned.order_by("pk").distinct()
 
 
 def drawn_units(judge: Judge) -> list[int]:
     """Return the keys of the items to rate: all, or a random sample that depends on the seed."""
-    keys = list(units_of(judge).values_list("pk", flat=True))
+    keys = list(items_of(judge.study).values_list("pk", flat=True))
     if judge.units is None or judge.units >= len(keys):
         return keys
     return sorted(Random(f"{judge.seed}:{judge.name}").sample(keys, judge.units))
 
 
-def passes_per_unit(judge: Judge) -> int:
-    return judge.runs * (2 if judge.orders == Judge.Orders.BOTH else 1)
+@dataclass(frozen=True)
+class Items:
+    """How many items a study has for judges. All of them have two texts, or all have one."""
+
+    number: int
+    are_pairs: bool
+
+    @classmethod
+    def of(cls, study: Study) -> "Items":
+        counts = items_of(study).aggregate(n=Count("pk"), pairs=Count("generation_b"))
+        return cls(counts["n"], counts["pairs"] > 0)
+
+    def passes(self, judge: Judge) -> int:
+        """Return how often a judge is asked in all."""
+        rated = self.number if judge.units is None else min(self.number, judge.units)
+        has_both_orders = self.are_pairs and judge.orders == Judge.Orders.BOTH
+        return rated * judge.runs * (2 if has_both_orders else 1)
 
 
 def passes(judge: Judge, units: Iterable[Unit]) -> Iterator[tuple[Unit, Pass]]:

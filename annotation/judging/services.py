@@ -20,7 +20,8 @@ from annotation.models import Judge, Rater
 from annotation.services.rating_writer import create_raters, provider_of
 from jobs.models import UNFINISHED, Job
 from jobs.services import start_job
-from studies.models import Study
+from studies.models import Study, StudyEvent
+from studies.services import record_event
 from tiebreak.errors import DomainError
 
 
@@ -41,15 +42,18 @@ def judge_named(study: Study, public_id: str) -> Judge:
 
 
 @transaction.atomic
-def create_judge(*, study: Study, **settings: Any) -> Judge:
+def create_judge(*, study: Study, by: User | None = None, **settings: Any) -> Judge:
     """Create a judge with its machine rater. Raises `DomainError` if its name is taken."""
     judge = Judge(study=study, **settings)
+    _unused_raters(study, judge.name).delete()
     _check_name(study, judge.name)
     if judge.runs > 1 and judge.temperature == 0:
         raise DomainError("equal_answers", JUDGE_REPEATS_ITSELF, status=400)
     judge.full_clean(exclude=["rater"])
     judge.rater = create_raters(study, {judge.name: Rater.Kind.MACHINE})[judge.name]
     judge.save()
+    details = {"judge": judge.name, "model": judge.language_model, "server": judge.server}
+    record_event(study=study, verb=StudyEvent.Verb.CREATE_JUDGE, by=by, details=details)
     return judge
 
 
@@ -80,7 +84,7 @@ def _start(judge: Judge, kind: str, by: User | None) -> Job:
 
 
 @transaction.atomic
-def delete_judge(*, judge: Judge) -> None:
+def delete_judge(*, judge: Judge, by: User | None = None) -> None:
     """Delete a judge that has not rated, with its rater. Ratings are never deleted."""
     judge = Judge.objects.select_for_update().get(pk=judge.pk)
     is_busy = Job.objects.filter(
@@ -88,9 +92,21 @@ def delete_judge(*, judge: Judge) -> None:
     ).exists()
     if is_busy or judge.verdicts.exists():
         raise DomainError("judge_has_ratings", JUDGE_HAS_RATINGS)
-    rater = judge.rater
+    details = {"judge": judge.name}
+    record_event(study=judge.study, verb=StudyEvent.Verb.DELETE_JUDGE, by=by, details=details)
     judge.delete()
-    rater.delete()
+    _unused_raters(judge.study, judge.name).delete()
+
+
+def _unused_raters(study: Study, name: str) -> QuerySet[Rater]:
+    """Return the machine rater that a deleted judge of this name has left, if it never rated."""
+    return Rater.objects.filter(
+        provider=provider_of(study),
+        external_id=name,
+        kind=Rater.Kind.MACHINE,
+        judge__isnull=True,
+        ratings__isnull=True,
+    )
 
 
 def _check_name(study: Study, name: str) -> None:

@@ -32,7 +32,7 @@ class Judge(models.Model):
         validators=[validate_name],
         help_text="Its name as a rater, in exports and results.",
     )
-    criterion = models.ForeignKey(Criterion, on_delete=models.PROTECT, related_name="judges")
+    criterion = models.ForeignKey(Criterion, on_delete=models.CASCADE, related_name="judges")
     server = models.CharField("model server", max_length=50)
     language_model = models.CharField(
         max_length=200,

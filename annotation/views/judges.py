@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.judging.forms import JudgeForm
 from annotation.judging.job import JudgeDryRunJob, JudgingJob
-from annotation.judging.passes import drawn_units, passes_per_unit
+from annotation.judging.passes import Items
 from annotation.judging.services import (
     create_judge,
     delete_judge,
@@ -37,7 +37,7 @@ def judges(request: HttpRequest, study_id: str) -> HttpResponse:
     form = JudgeForm(study, request.POST or None)
     if form.is_bound and form.is_valid():
         try:
-            create_judge(study=study, **form.cleaned_data)
+            create_judge(study=study, by=cast(User, request.user), **form.cleaned_data)
         except DomainError as refusal:
             form.add_error(None, form_errors(refusal))
         else:
@@ -79,8 +79,8 @@ def _start(judge: Judge, by: User) -> str:
     return f"{judge.name} has started. It can be paused and stopped under Jobs."
 
 
-def _delete(judge: Judge, _: User) -> str:
-    delete_judge(judge=judge)
+def _delete(judge: Judge, by: User) -> str:
+    delete_judge(judge=judge, by=by)
     return f"{judge.name} was deleted."
 
 
@@ -96,7 +96,8 @@ def _judges(study: Study) -> dict[str, Any]:
     kinds = (JudgingJob.name, JudgeDryRunJob.name)
     for job in jobs_of(study).filter(kind__in=kinds).order_by("pk"):
         newest[job.kind, str(job.options.get("judge"))] = job
-    rows = [_row(judge, newest) for judge in judges_of(study)]
+    items = Items.of(study)
+    rows = [_row(judge, items, newest) for judge in judges_of(study)]
     return {
         "study": study,
         "rows": rows,
@@ -104,11 +105,11 @@ def _judges(study: Study) -> dict[str, Any]:
     }
 
 
-def _row(judge: Judge, newest: dict[tuple[str, str], Job]) -> dict[str, Any]:
+def _row(judge: Judge, items: Items, newest: dict[tuple[str, str], Job]) -> dict[str, Any]:
     dry_run = newest.get((JudgeDryRunJob.name, judge.public_id))
     return {
         "judge": judge,
-        "asked": len(drawn_units(judge)) * passes_per_unit(judge),
+        "asked": items.passes(judge),
         "job": newest.get((JudgingJob.name, judge.public_id)),
         "dry_run": dry_run,
         "forecast": _forecast(dry_run),

@@ -45,7 +45,7 @@ class Judges(APIView):
         values = {"instructions": INSTRUCTIONS} | checked(NewJudge, request.data)
         criterion = study.criteria.filter(name=values["criterion"]).first()
         form = JudgeForm(study, values | {"criterion": criterion and criterion.pk})
-        judge = create_judge(study=study, **checked_form(form))
+        judge = create_judge(study=study, by=researcher(request), **checked_form(form))
         return Response(JudgeSerializer(judges_of(study).get(pk=judge.pk)).data, status=201)
 
 
@@ -57,7 +57,8 @@ class DeleteJudge(APIView):
         refusals={409: ["judge_has_ratings"], **NO_SUCH_JUDGE},
     )
     def delete(self, request: Request, study_id: str, judge_id: str) -> Response:
-        delete_judge(judge=judge_named(visible_study(request, study_id), judge_id))
+        judge = judge_named(visible_study(request, study_id), judge_id)
+        delete_judge(judge=judge, by=researcher(request))
         return Response(status=204)
 
 

@@ -32,6 +32,8 @@ class StudyEvent(models.Model):
         BONUS = "bonus", "paid a bonus"
         ACCEPT_LATE = "accept-late", "accepted late answers"
         DECLINE_LATE = "decline-late", "declined late answers"
+        CREATE_JUDGE = "create-judge", "created a judge"
+        DELETE_JUDGE = "delete-judge", "deleted a judge"
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()

@@ -85,6 +85,17 @@ def test_a_criterion_of_another_study_is_no_choice(client, study, address, model
     assert (response.status_code, Judge.objects.count()) == (400, 0)
 
 
+def test_the_page_takes_as_many_statements_for_ten_judges(
+    client, study, address, model, django_assert_max_num_queries
+):
+    model(lambda request: "A")
+    for number in range(10):
+        client.post(address, entered(study, name=f"judge {number}"))
+        act(client, Judge.objects.latest("pk"), "try")
+    with django_assert_max_num_queries(12):
+        assert len(client.get(address).context["rows"]) == 10
+
+
 def test_without_a_model_server_the_page_says_who_can_add_one(client, address, settings):
     settings.TIEBREAK_MODEL_SERVERS = {}
     assert "TIEBREAK_MODEL_SERVERS" in client.get(address).content.decode()

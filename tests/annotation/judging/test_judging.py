@@ -4,9 +4,10 @@ import re
 from collections import Counter
 
 import pytest
+from django.contrib.auth.models import User
 
 from annotation.exported_ratings import rating_rows
-from annotation.judging.passes import Pass, drawn_units
+from annotation.judging.passes import Items, Pass, drawn_units
 from annotation.judging.prompts import INSTRUCTIONS
 from annotation.judging.services import (
     create_judge,
@@ -22,6 +23,7 @@ from jobs.models import Job
 from jobs.services import resume_job
 from metrics.services import watermark
 from studies.models import Generation, Unit
+from studies.services import delete_draft
 from tests.annotation.judging.scripted import material, model
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_study
@@ -223,6 +225,40 @@ def test_a_judge_without_ratings_can_be_deleted_with_its_rater(study, model):
     start_judging(judge=judge)
     with refused("judge_has_ratings"):
         delete_judge(judge=judge)
+
+
+def test_a_draft_with_a_judge_can_be_changed_and_deleted(study):
+    draft = make_study()
+    judge_for(draft)
+    draft.criteria.get().delete()
+    assert not Judge.objects.exists()
+    draft.criteria.create(name="preference", question="Which?", scale="preference")
+    judge_for(draft)  # the name is free again
+    delete_draft(study=draft)
+    assert not Judge.objects.exists()
+
+
+def test_the_log_says_who_created_and_deleted_a_judge(study):
+    ada = User.objects.create_user("ada")
+    delete_judge(judge=judge_for(study, by=ada), by=ada)
+    events = study.events.filter(verb__endswith="-judge").order_by("pk")
+    assert [(event.verb, event.by, event.details["judge"]) for event in events] == [
+        ("create-judge", ada, "gpt"),
+        ("delete-judge", ada, "gpt"),
+    ]
+
+
+def test_single_texts_have_no_order_and_are_asked_about_once(model):
+    study = make_open_study(
+        instances=2, samples=1, scale="ordinal:1..5", unit_kind="generation", ratings_per_hit=1
+    )
+    models = model(lambda request: "4")
+    judge = judge_for(study)
+    start_judging(judge=judge)
+    assert len(models.asked) == Items.of(study).passes(judge) == study.units.count() == 4
+    assert set(Rating.objects.values_list("label", "side_a", "assignment__order")) == {
+        ("4", "", "")
+    }
 
 
 def test_a_server_that_is_gone_stops_the_job_with_a_sentence(study, model, settings):
