@@ -145,7 +145,11 @@ class DesignForm(FocusedForm, forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, pilots: QuerySet[Study], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        cast(forms.ModelChoiceField, self.fields["pilot"]).queryset = pilots  # type: ignore[type-arg]
+        if pilots.exists():
+            field = cast(forms.ModelChoiceField, self.fields["pilot"])  # type: ignore[type-arg]
+            field.queryset = pilots
+        else:
+            del self.fields["pilot"]
 
 
 def sampling_form(study: Study, data: Any = None) -> SamplingForm:
@@ -164,7 +168,7 @@ def scoring_form(study: Study, data: Any = None) -> ScoringForm:
 def design_form(study: Study, data: Any = None, user: Researcher = None) -> DesignForm:
     """Return the form with the last draw's design, or else with a quarter of the instances.
 
-    It offers the researcher's other studies of the dataset as pilots.
+    It offers the researcher's other studies of the dataset as pilots, if there are any.
     """
     stored = InstanceSelection.objects.filter(study=study).first()
     count = Instance.objects.filter(dataset=study.dataset_id).count()

@@ -601,7 +601,7 @@ def test_a_draw_by_doubt_is_previewed_with_what_the_pilot_shows_and_drawn(
     assert InstanceSelection.objects.get(study=draft).pilot == pilot
     page = researcher_client.get(at(draft))
     assert f'<option value="{pilot.pk}" selected>' in page.text
-    assert "do not conclude that machine raters are right" in page.text
+    assert "Do not conclude that machine raters are right" in page.text
 
 
 def test_a_draw_by_doubt_is_refused_where_the_pilot_shows_no_gain(researcher_client, tmp_path):
@@ -621,10 +621,12 @@ def test_studies_of_others_and_of_other_datasets_are_no_pilots(researcher_client
     draft = draft_of(pilot)
     Membership.objects.create(study=draft, user=member)
     make_study(member=member)
-    field = researcher_client.get(at(draft)).context["design_form"].fields["pilot"]
-    assert not field.queryset.exists()
+    page = researcher_client.get(at(draft))
+    assert "pilot" not in page.context["design_form"].fields
+    assert "machine raters doubt</em>" not in page.text
     page = researcher_client.get(at(draft), BY_DOUBT | {"pilot": pilot.pk})
-    assert page.context["design_form"].has_error("pilot", code="invalid_choice")
+    assert errors_of(page, "design_form", code="no_pilot")
     Membership.objects.create(study=pilot, user=member, role=Membership.Role.ANALYST)
-    field = researcher_client.get(at(draft)).context["design_form"].fields["pilot"]
-    assert list(field.queryset) == [pilot]
+    page = researcher_client.get(at(draft))
+    assert list(page.context["design_form"].fields["pilot"].queryset) == [pilot]
+    assert "machine raters doubt</em>" in page.text
