@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -176,8 +177,9 @@ def test_instances_are_resampled_where_units_share_one(tmp_path):
     call_command("convert", "mturk", str(path), "--out", str(tmp_path / "b"), verbosity=0)
     source = read_source(tmp_path / "b")
     by_instance = build_report(source.table, replicates=4000).criteria["preference"]
-    source.table["instance"][:] = source.table["unit"]
-    by_unit = build_report(source.table, replicates=4000).criteria["preference"]
+    columns = {**source.table.columns, "instance": source.table.columns["unit"]}
+    table = replace(source.table, columns=columns)
+    by_unit = build_report(table, replicates=4000).criteria["preference"]
     assert (by_instance.resampling, by_unit.resampling) == ("instance", "unit")
     width = {
         section.resampling: rate.narrower[0].high - rate.narrower[0].low
