@@ -17,6 +17,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from annotation.judging.services import create_judge
 from api.models import ApiToken
 from api.services.tokens import create_token
 from api.throttling import ClientThrottle
@@ -50,9 +51,13 @@ def test_no_request_gives_an_error_or_an_undescribed_answer(
     """Requests that follow the description and requests that break it, on existing objects too."""
     monkeypatch.setattr("jobs.services.enqueue", lambda *_, **__: None)
     study = make_open_study(instances=1, member=ruth)
+    judge = create_judge(
+        study=study, name="judge", criterion=study.criteria.get(), server="here", instructions="?"
+    )
     known = {
         "study_id": study.pk,
         "job_id": make_job(study).public_id,
+        "judge_id": judge.public_id,
         "dataset_id": study.dataset_id,
         "payment_id": study.pk,
         "participation_id": study.pk,
