@@ -1,6 +1,6 @@
 """Model servers of this installation: opening them, counting failures, storing answers in lots."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from time import monotonic
@@ -11,7 +11,15 @@ from django.conf import settings
 from jobs.kinds import Progress
 from studies.instance_selection.resident import RESIDENT
 from tiebreak.errors import DomainError
-from tiebreak.gateway import GatewayError, Models, ModelSettings, open_models
+from tiebreak.gateway import (
+    Failed,
+    GatewayError,
+    Models,
+    ModelSettings,
+    Sampled,
+    SampleRequest,
+    open_models,
+)
 from tiebreak.gateway.transport import FATAL_CODES
 
 # Answers are stored in lots of this size, or after this many seconds if that is earlier.
@@ -25,7 +33,7 @@ FAKE = "fake"
 NO_SERVER = (
     "No model server was chosen. Please choose one of this installation's servers, or dummy texts."
 )
-Answer = TypeVar("Answer")
+Answer, Asked = TypeVar("Answer"), TypeVar("Asked")
 
 
 @contextmanager
@@ -93,6 +101,31 @@ class RequestTally:
 
     def progress(self) -> Progress:
         return Progress(self.done, self.failed, problem=self.problem, must_stop=self.must_stop)
+
+
+def ask_and_store(
+    models: Models,
+    requests: Iterable[SampleRequest],
+    pending: MutableMapping[str, Asked],
+    store: Callable[[list[tuple[Asked, Sampled]]], int],
+    tally: RequestTally,
+) -> Iterator[Progress]:
+    """Send requests, store the answers in lots, and yield after each lot that is stored.
+
+    ``pending`` has what each request on its way was for, by the request's id. ``store`` commits a lot
+    and returns how many rows it stored.
+    """
+    for lot in in_lots(models.sample(requests)):
+        answers = [(pending.pop(r.id), r) for r in lot if isinstance(r, Sampled)]
+        tally.done += store(answers)
+        tally.in_a_row = 0 if answers else tally.in_a_row
+        for response in lot:
+            if isinstance(response, Failed):
+                pending.pop(response.id, None)
+                tally.note(response.error)
+        if tally.must_stop:
+            return
+        yield tally.progress()
 
 
 def in_lots(answers: Iterator[Answer]) -> Iterator[list[Answer]]:

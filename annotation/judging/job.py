@@ -1,6 +1,7 @@
 """The kind of job in which a judge rates: it asks for what is missing, and stores as it goes."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -14,7 +15,7 @@ from annotation.messages import NO_SUCH_JUDGE
 from annotation.models import Judge
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
-from studies.model_servers import RequestTally, in_lots, open_server
+from studies.model_servers import RequestTally, ask_and_store, open_server
 from studies.models import Unit
 from tiebreak.errors import DomainError
 from tiebreak.gateway import Failed, GatewayError, Message, Models, Sampled, SampleRequest
@@ -65,6 +66,9 @@ class JudgingJob(JobKind):
         if missing:
             with open_judge(judge) as models:
                 yield from _ask(judge, models, missing, tally)
+        # Another worker may have stored answers in the meantime, if this one was thought dead.
+        tally.done = len(answered(judge, payload["units"]))
+        yield tally.progress()
 
 
 class JudgeDryRunJob(JobKind):
@@ -138,7 +142,7 @@ def judge_of(job: Job) -> Judge:
     return judge
 
 
-def open_judge(judge: Judge) -> Any:
+def open_judge(judge: Judge) -> AbstractContextManager[Models]:
     return open_server(judge.server, judge.language_model, advice=NO_MODEL)
 
 
@@ -172,19 +176,11 @@ def _ask(
 ) -> Iterator[Progress]:
     pending: dict[str, _Asked] = {}
     requests = _requests(judge, missing, pending, tally)
-    for lot in in_lots(models.sample(requests)):
-        answers = [pending.pop(r.id).answered(r) for r in lot if isinstance(r, Sampled)]
-        store_answers(judge, answers)
-        tally.done += len(answers)
-        tally.in_a_row = 0 if answers else tally.in_a_row
-        for response in lot:
-            if isinstance(response, Failed):
-                pending.pop(response.id, None)
-                tally.note(response.error)
-        if tally.must_stop:
-            break
-        yield tally.progress()
-    yield tally.progress()
+
+    def store(answers: list[tuple[_Asked, Sampled]]) -> int:
+        return store_answers(judge, [asked.answered(response) for asked, response in answers])
+
+    yield from ask_and_store(models, requests, pending, store, tally)
 
 
 def _requests(

@@ -17,11 +17,10 @@ from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from studies.dataset_jobs import start_dataset_job
 from studies.instance_selection.temperatures import at_temperatures, some_instances
-from studies.model_servers import FAKE, NO_SERVER, RequestTally, in_lots, open_server
+from studies.model_servers import FAKE, NO_SERVER, RequestTally, ask_and_store, open_server
 from studies.models import Generation, Instance, Study, System
 from tiebreak.errors import DomainError
 from tiebreak.gateway import (
-    Failed,
     GatewayError,
     Message,
     Models,
@@ -156,22 +155,17 @@ def _sample_system(
     job: Job, system: System, models: Models, missing: Iterable["_Missing"], tally: RequestTally
 ) -> Iterator[Progress]:
     pending: dict[str, _PendingRequest] = {}
-    responses = models.sample(_requests(job, system, missing, pending, tally))
-    for lot in in_lots(responses):
-        sampled = [response for response in lot if isinstance(response, Sampled)]
-        server = _server_of(job, system)
-        rows = [row for r in sampled for row in _rows(pending.pop(r.id), r, system, server)]
+    requests, server = _requests(job, system, missing, pending, tally), _server_of(job, system)
+
+    def store(answers: list[tuple[_PendingRequest, Sampled]]) -> int:
+        rows = [
+            row for asked, response in answers for row in _rows(asked, response, system, server)
+        ]
         with transaction.atomic():
             Generation.objects.bulk_create(rows, ignore_conflicts=True)
-        tally.done += len(rows)
-        tally.in_a_row = 0 if sampled else tally.in_a_row
-        for response in lot:
-            if isinstance(response, Failed):
-                pending.pop(response.id, None)
-                tally.note(response.error)
-        if tally.must_stop:
-            return
-        yield tally.progress()
+        return len(rows)
+
+    yield from ask_and_store(models, requests, pending, store, tally)
 
 
 @dataclass(frozen=True)

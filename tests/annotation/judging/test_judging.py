@@ -182,7 +182,7 @@ def test_an_injected_order_neither_answers_nor_leaves_its_marks(study, model):
         assert mark not in text
 
 
-def test_a_trial_stores_no_ratings_and_shows_prompts_and_answers(study, model):
+def test_a_dry_run_stores_no_ratings_and_shows_prompts_and_answers(study, model):
     model(likes_system_1)
     job = try_judge(judge=judge_for(study))
     job.refresh_from_db()
