@@ -2,17 +2,14 @@
 
 import os
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import timedelta
 
 import numpy as np
 import pytest
-from celery import Celery, current_app
-from django.db import connection
+from celery import current_app
 
 from jobs.clock import database_now
 from jobs.kinds import ChunkPlan, JobKind, Progress
@@ -30,7 +27,7 @@ from jobs.tasks import work_task
 from jobs.worker import UNFORESEEN, run_job
 from studies.models import Generation, SeparabilityScore, Study
 from tests.conftest import is_postgresql
-from tests.paths import ROOT
+from tests.jobs.real_workers import client, wait_until, worker
 from tests.studies.factories import make_study
 
 
@@ -285,9 +282,6 @@ def test_jobs_that_take_turns_do_not_delay_the_periodic_tasks():
         assert route["queue"].name == "interactive"
 
 
-TIMEOUT_S = 60
-
-
 @pytest.fixture
 def study(transactional_db, monkeypatch) -> Study:
     """300 instances to score."""
@@ -313,42 +307,6 @@ def study(transactional_db, monkeypatch) -> Study:
 
 def start_scoring(study: Study) -> Job:
     return start_job(kind="scoring", owner=study.pk, options={"similarity": "bleu"})
-
-
-@contextmanager
-def client(url: str, monkeypatch, **options: object) -> Iterator[Celery]:
-    """Let services send messages to this broker; the tests' own application is eager."""
-    with Celery("client", broker=url, set_as_current=False) as app:
-        app.conf.broker_transport_options = options
-        monkeypatch.setattr(
-            "jobs.services.enqueue",
-            lambda task, *arguments, queue: app.send_task(task, arguments, queue=queue),
-        )
-        yield app
-
-
-@contextmanager
-def worker(name: str, **environment: str) -> Iterator["subprocess.Popen[bytes]"]:
-    command = [sys.executable, "-m", "celery", "-A", "config", "worker", "--pool", "solo"]
-    command += ["-Q", "interactive,default", "--loglevel", "ERROR", "-n", f"{name}@%h"]
-    environment |= {
-        "TIEBREAK_DATABASE_URL": f"sqlite:///{connection.settings_dict['NAME']}",
-        "TIEBREAK_JOB_LEASE_SECONDS": "2",
-        "TIEBREAK_JOB_TURN_SECONDS": "1",
-    }
-    process = subprocess.Popen(command, cwd=ROOT, env=os.environ | environment)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait(timeout=20)
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline, "the workers did not come so far"
-        time.sleep(0.1)
 
 
 def is_done(job: Job) -> bool:
