@@ -182,7 +182,7 @@ class _RatingsImport:
             rows.setdefault(key, i)
         facts = {name: self._first_known(name) for name in UNIT_FACTS}
         made = (
-            self._unit(key, self.table["role"][i], {n: facts[n].get(key) for n in facts})
+            self._unit(key, self.table.value("role", i), {n: facts[n].get(key) for n in facts})
             for key, i in rows.items()
         )
         return {unit.key: unit for unit in store(Unit, made)}

@@ -180,7 +180,7 @@ class _Checks:
         return None if label is None else str(self.scales[cell("criterion")].parse_label(label))
 
     def _cell(self, i: int) -> Callable[[str], Any]:
-        return lambda column: self.table[column][i]
+        return lambda column: self.table.value(column, i)
 
 
 def _check_kind(cell: Callable[[str], Any]) -> None:

@@ -124,7 +124,7 @@ class RatingWriter:
 
     def _ratings(self, assignments: Mapping[AssignmentKey, Assignment]) -> Iterable[Rating]:
         for i, key in enumerate(self.keys()):
-            row = {name: self.table[name][i] for name in _COLUMNS}
+            row = {name: self.table.value(name, i) for name in _COLUMNS}
             yield Rating(
                 assignment=assignments[key],
                 rater=self.raters[row["rater"]],

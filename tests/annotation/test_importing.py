@@ -26,7 +26,8 @@ from tests.annotation.answers import submit_rating
 from tests.paths import GOLDEN
 from tests.refusals import places_of, refused
 from tests.studies.factories import make_open_study, make_study
-from tests.tiebreak.formats.bundles import FLAWS, make_bundle
+from tests.tiebreak.formats.built import columns_built
+from tests.tiebreak.formats.bundles import FLAWS, make_bundle, ratings, write_lines
 from tiebreak.formats import FormatError
 from tiebreak.report import build_report, read_source
 
@@ -61,6 +62,20 @@ def test_a_bundle_with_ratings_becomes_a_closed_study(tmp_path):
     assert Place.objects.filter(completed_at__isnull=False).count() == 6
     assert study.units.filter(generation_a__isnull=True).count() == 0
     assert stored_tallies(study=study) == recount(study=study)
+
+
+def test_an_import_builds_as_many_columns_for_many_ratings_as_for_few(tmp_path, monkeypatch):
+    """Otherwise the time of an import would grow with the square of the number of ratings."""
+    few, many = (make_bundle(tmp_path / name, with_ratings=True) for name in ("few", "many"))
+    rows = [{**row, "unit": f"{row['unit']}-{i}"} for i in range(3) for row in ratings()]
+    write_lines(many / "ratings.jsonl", rows)
+    built = columns_built(monkeypatch)
+    import_study(path=few)
+    with_few = len(built)
+    built.clear()
+    import_study(path=many)
+    assert Rating.objects.count() == len(rows) * 4 // 3
+    assert len(built) == with_few > 0
 
 
 @pytest.mark.parametrize("flaw", FLAWS)

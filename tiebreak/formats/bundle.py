@@ -296,8 +296,10 @@ class _BundleReader:
             with self.problems.at(ratings.name, int(ratings.lines[i])):
                 if unit not in facts:
                     raise InvalidInput("unknown_unit", f"unit {unit!r} is not in {design.name}")
-                rated = {name: ratings[name][i] for name in ("instance", "system_a", "system_b")}
-                rated["role"] = ratings["role"][i].replace("repeat", "main")
+                rated = {
+                    name: ratings.value(name, i) for name in ("instance", "system_a", "system_b")
+                }
+                rated["role"] = ratings.value("role", i).replace("repeat", "main")
                 _check_same(rated, facts[unit], design.name)
 
     def _other_files(self) -> set[str]:
@@ -391,7 +393,7 @@ class _BundleReader:
         knows_systems = self._knows("systems", "controls")
         for i, line in enumerate(ratings.lines):
             with self.problems.at(ratings.name, int(line)):
-                criterion, label = ratings["criterion"][i], ratings["label"][i]
+                criterion, label = ratings.value("criterion", i), ratings.value("label", i)
                 if criterion not in scales and knows_criteria:
                     raise InvalidInput(
                         "unknown_criterion", f"criterion {criterion!r} is not in {STUDY_FILE}"
@@ -400,13 +402,14 @@ class _BundleReader:
                     scales[criterion].parse_label(label)
                 self._check_instance(ratings, i, categories)
                 for side in ("system_a", "system_b"):
-                    if ratings[side][i] not in systems and knows_systems:
+                    system = ratings.value(side, i)
+                    if system not in systems and knows_systems:
                         raise InvalidInput(
-                            "unknown_system", f"system {ratings[side][i]!r} is not in {STUDY_FILE}"
+                            "unknown_system", f"system {system!r} is not in {STUDY_FILE}"
                         )
 
     def _check_instance(self, ratings: RatingTable, i: int, categories: dict[str, str]) -> None:
-        instance, category = ratings["instance"][i], ratings["category"][i]
+        instance, category = ratings.value("instance", i), ratings.value("category", i)
         if instance and instance not in self.instances:
             raise InvalidInput("unknown_instance", f"instance {instance!r} is not in {INSTANCES}")
         if category and category != categories.get(instance, category):

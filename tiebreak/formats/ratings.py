@@ -92,6 +92,32 @@ class RatingTable:
         values = self.columns[column]
         return values.values if isinstance(values, CodedColumn) else values
 
+    def value(self, column: str, row: int) -> Any:
+        """Return one value. Unlike ``table[column][row]``, it does not build the whole column.
+
+        Parameters
+        ----------
+        column : str
+            Name of the column.
+        row : int
+            Index of the rating.
+
+        Returns
+        -------
+        object
+            Value of the rating in this column.
+
+        Examples
+        --------
+        >>> table = RatingTable.from_rows([{"unit": "u", "rater": "r", "label": 1}])
+        >>> table.value("rater", 0)
+        'r'
+        """
+        values = self.columns[column]
+        if isinstance(values, CodedColumn):
+            return values.distinct[values.codes[row]]
+        return values[row]
+
     def coded(self, column: str) -> CodedColumn:
         """Return a column with its distinct values.
 
@@ -440,7 +466,7 @@ def _check_consistency(table: RatingTable, problems: Problems) -> None:
             first[code[::-1]] = rows[::-1]
             for i in rows[value[rows] != value[first[code]]].tolist():
                 of_owner = owners.codes[i]
-                now, before = (_cell(table.columns[fact], k) for k in (i, first[of_owner]))
+                now, before = (table.value(fact, k) for k in (i, first[of_owner]))
                 reason = (
                     f"{fact} of {owner} {owners.distinct[of_owner]} is {now}, but {before} on an"
                     " earlier line"
@@ -453,12 +479,6 @@ def _known_and_comparable(column: Column) -> tuple[NDArray[np.bool_], NDArray[An
     if not isinstance(column, CodedColumn):
         return is_known(column), column
     return is_known(column), column.codes
-
-
-def _cell(column: Column, row: int) -> Any:
-    if isinstance(column, CodedColumn):
-        return column.distinct[column.codes[row]]
-    return column[row]
 
 
 def is_known(column: Column) -> NDArray[np.bool_]:
@@ -480,7 +500,7 @@ def _check_probabilities(table: RatingTable, problems: Problems) -> None:
     rows = np.flatnonzero(is_drawn & ~has_probability[units.codes])
     for i in rows[np.sort(np.unique(units.codes[rows], return_index=True)[1])].tolist():
         reason = (
-            f"unit {_cell(units, i)} has the phase {_cell(phase, i)} and must have an"
+            f"unit {table.value('unit', i)} has the phase {table.value('phase', i)} and must have an"
             " inclusion_probability; leave phase empty if the instances were not drawn at random"
         )
         problems.add(table.name, int(table.lines[i]), "probability_missing", reason)

@@ -19,6 +19,7 @@ from studies.models import Study, Unit
 from tests.annotation.annotators import annotator
 from tests.refusals import refused, refused_file
 from tests.studies.factories import make_open_study, make_participation, make_study
+from tests.tiebreak.formats.built import columns_built
 
 pytestmark = pytest.mark.django_db
 
@@ -56,6 +57,15 @@ def row(unit: Unit, **more) -> dict:
 
 def rows(study: Study, **more) -> list[dict]:
     return [row(unit, **more) for unit in units(study)]
+
+
+def test_many_ratings_build_as_many_columns_as_few(study, add, monkeypatch):
+    built = columns_built(monkeypatch)
+    add(*rows(study))
+    with_few = len(built)
+    built.clear()
+    add(*(row for run in ("1", "2", "3") for row in rows(study, run=run)))
+    assert len(built) == with_few > 0
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv"])
