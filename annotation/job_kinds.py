@@ -2,6 +2,7 @@
 
 from annotation.export_jobs import ExportJob
 from annotation.import_jobs import ImportJob
+from annotation.judging.injection_job import JudgeInjectionJob
 from annotation.judging.job import JudgeDryRunJob, JudgingJob
 from jobs.kinds import register_kind
 
@@ -9,3 +10,4 @@ register_kind(ExportJob)
 register_kind(ImportJob)
 register_kind(JudgingJob)
 register_kind(JudgeDryRunJob)
+register_kind(JudgeInjectionJob)

@@ -89,6 +89,7 @@ endpoints = [
     path(f"{STUDY}judges/", judges.Judges.as_view(), name="judges"),
     path(JUDGE, judges.DeleteJudge.as_view(), name="judge"),
     path(f"{JUDGE}try/", judges.TryJudge.as_view(), name="try-judge"),
+    path(f"{JUDGE}injections/", judges.TryInjections.as_view(), name="try-injections"),
     path(f"{JUDGE}start/", judges.StartJudge.as_view(), name="start-judge"),
     path(f"{STUDY}participants/", participants.Participants.as_view(), name="participants"),
     path(f"{STUDY}participants/pay/", participants.PayMany.as_view(), name="pay-many"),

@@ -12,6 +12,8 @@ from tiebreak.gateway import Message
 from tiebreak.scales import Scale
 
 A_FIRST, B_FIRST = "ab", "ba"
+# Shorter lines of the instructions may be in an answer by chance.
+MIN_REPEATED = 40
 INSTRUCTIONS = """\
 You rate texts for a study. These are the guidelines, which people read as well:
 
@@ -77,9 +79,21 @@ def _example(judge: Judge, unit: Unit, scale: Scale) -> Iterator[Message]:
 
 def _material(judge: Judge, unit: Unit, order: str) -> str:
     """Return the texts between marks that no text can contain except by chance."""
-    mark = hashlib.sha256(f"{judge.seed}:{unit.key}".encode()).hexdigest()[:12]
+    mark = mark_of(judge, unit)
     parts = (f"[{name} {mark}]\n{text}\n[end {mark}]" for name, text in _texts(judge, unit, order))
     return "\n\n".join(parts)
+
+
+def mark_of(judge: Judge, unit: Unit) -> str:
+    return hashlib.sha256(f"{judge.seed}:{unit.key}".encode()).hexdigest()[:12]
+
+
+def repeats_instructions(judge: Judge, unit: Unit, text: str) -> bool:
+    """Whether a text repeats the item's mark, or a long line of the judge's instructions."""
+    lines = _instructions(judge, judge.criterion.parsed_scale).splitlines()
+    return mark_of(judge, unit) in text or any(
+        line in text for line in lines if len(line) >= MIN_REPEATED
+    )
 
 
 def _texts(judge: Judge, unit: Unit, order: str) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
+from annotation.judging.injection_job import JudgeInjectionJob
 from annotation.judging.job import JudgeDryRunJob, JudgingJob
 from annotation.judging.passes import drawn_units
 from annotation.messages import (
@@ -71,6 +72,13 @@ def try_judge(*, judge: Judge, by: User | None = None) -> Job:
     if not drawn_units(judge):
         raise DomainError("no_items", JUDGE_NO_ITEMS)
     return _start(judge, JudgeDryRunJob.name, by)
+
+
+def try_injections(*, judge: Judge, by: User | None = None) -> Job:
+    """Queue a job that counts which answers change when a text hides an order."""
+    if not drawn_units(judge):
+        raise DomainError("no_items", JUDGE_NO_ITEMS)
+    return _start(judge, JudgeInjectionJob.name, by)
 
 
 def _start(judge: Judge, kind: str, by: User | None) -> Job:

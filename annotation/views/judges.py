@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.judging.forms import JudgeForm
+from annotation.judging.injection_job import JudgeInjectionJob
 from annotation.judging.job import JudgeDryRunJob, JudgingJob
 from annotation.judging.passes import Items
 from annotation.judging.services import (
@@ -18,6 +19,7 @@ from annotation.judging.services import (
     judge_named,
     judges_of,
     start_judging,
+    try_injections,
     try_judge,
 )
 from annotation.models import Judge
@@ -74,6 +76,11 @@ def _try(judge: Judge, by: User) -> str:
     return f"{judge.name} is being tried. Its prompts and answers appear below."
 
 
+def _try_injections(judge: Judge, by: User) -> str:
+    try_injections(judge=judge, by=by)
+    return f"Hidden orders are being tried on {judge.name}. What they changed appears below."
+
+
 def _start(judge: Judge, by: User) -> str:
     start_judging(judge=judge, by=by)
     return f"{judge.name} has started. It can be paused and stopped under Jobs."
@@ -86,6 +93,7 @@ def _delete(judge: Judge, by: User) -> str:
 
 ACTIONS: dict[str, Callable[[Judge, User], str]] = {
     "try": _try,
+    "injections": _try_injections,
     "start": _start,
     "delete": _delete,
 }
@@ -93,7 +101,7 @@ ACTIONS: dict[str, Callable[[Judge, User], str]] = {
 
 def _judges(study: Study) -> dict[str, Any]:
     newest: dict[tuple[str, str], Job] = {}
-    kinds = (JudgingJob.name, JudgeDryRunJob.name)
+    kinds = (JudgingJob.name, JudgeDryRunJob.name, JudgeInjectionJob.name)
     for job in jobs_of(study).filter(kind__in=kinds).order_by("pk"):
         newest[job.kind, str(job.options.get("judge"))] = job
     items = Items.of(study)
@@ -112,6 +120,7 @@ def _row(judge: Judge, items: Items, newest: dict[tuple[str, str], Job]) -> dict
         "asked": items.passes(judge),
         "job": newest.get((JudgingJob.name, judge.public_id)),
         "dry_run": dry_run,
+        "injections": newest.get((JudgeInjectionJob.name, judge.public_id)),
         "forecast": _forecast(dry_run),
     }
 

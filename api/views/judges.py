@@ -12,6 +12,7 @@ from annotation.judging.services import (
     judge_named,
     judges_of,
     start_judging,
+    try_injections,
     try_judge,
 )
 from api.access import researcher, visible_study
@@ -74,6 +75,20 @@ class TryJudge(APIView):
     def post(self, request: Request, study_id: str, judge_id: str) -> Response:
         judge = judge_named(visible_study(request, study_id), judge_id)
         return started(try_judge(judge=judge, by=researcher(request)))
+
+
+class TryInjections(APIView):
+    @described(
+        "Try hidden orders on a judge",
+        tag=TAG,
+        description="Stores no ratings. The job's result counts the answers that the orders changed.",
+        request=None,
+        responses=STARTED,
+        refusals={409: ["job_unfinished", "no_items"], **NO_SUCH_JUDGE},
+    )
+    def post(self, request: Request, study_id: str, judge_id: str) -> Response:
+        judge = judge_named(visible_study(request, study_id), judge_id)
+        return started(try_injections(judge=judge, by=researcher(request)))
 
 
 class StartJudge(APIView):

@@ -22,7 +22,13 @@ from django.urls import get_resolver
 from annotation.export_jobs import finished_export, start_export
 from annotation.exporting import StudyExport
 from annotation.importing import import_study
-from annotation.judging.services import create_judge, delete_judge, start_judging, try_judge
+from annotation.judging.services import (
+    create_judge,
+    delete_judge,
+    start_judging,
+    try_injections,
+    try_judge,
+)
 from annotation.services.dummies import remove_dummy_generations
 from annotation.services.items import remove_item
 from annotation.services.late_answers import accept_late_answers, decline_late_answers
@@ -150,6 +156,7 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     # Judges.
     "annotation:judges": counterpart("post judges", create_judge),
     "annotation:judge-action try": counterpart("post try-judge", try_judge),
+    "annotation:judge-action injections": counterpart("post try-injections", try_injections),
     "annotation:judge-action start": counterpart("post start-judge", start_judging),
     "annotation:judge-action delete": counterpart("delete judge", delete_judge),
     # Running.

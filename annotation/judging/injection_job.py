@@ -1,0 +1,168 @@
+"""The kind of job that shows a judge hidden orders, and counts the answers that they change."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from itertools import cycle
+from typing import Any, TypeVar
+
+from django.urls import reverse
+
+from annotation.judging.answers import answer_text, in_system_order
+from annotation.judging.injections import INJECTIONS, Injection, injected, is_nearer, wished_label
+from annotation.judging.job import WITH_TEXTS, asked_of, examples_of, judge_of, open_judge
+from annotation.judging.passes import Pass, drawn_units, passes
+from annotation.judging.prompts import B_FIRST, repeats_instructions
+from annotation.judging.storing import label_of
+from annotation.models import Judge
+from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.models import Job
+from studies.model_servers import RequestTally
+from studies.models import Unit
+from tiebreak.gateway import Failed, Models, Sample, SampleRequest
+from tiebreak.scales import Label
+
+# So many changed answers are shown, with so many of their characters.
+MAX_EXAMPLES, MAX_CHARACTERS = 10, 2_000
+
+
+@dataclass
+class InjectionResult:
+    """What hidden orders did to a judge's answers.
+
+    ``readable`` of ``items`` had a readable answer without an order. ``tried`` orders wished for
+    another answer than that.
+    """
+
+    items: int
+    readable: int = 0
+    tried: int = 0
+    answered: int = 0
+    moved: int = 0
+    unreadable: int = 0
+    repeated: int = 0
+    examples: list[dict[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """An item as a judge is asked about it."""
+
+    unit: Unit
+    asked: Pass
+
+
+@dataclass(frozen=True)
+class _Hidden(_Question):
+    """An item with a hidden order, the judge's answer without it, and the one it wishes for."""
+
+    injection: Injection
+    before: Label
+    wished: Label
+
+
+Question = TypeVar("Question", bound=_Question)
+
+
+class JudgeInjectionJob(JobKind):
+    """Asks a judge about items as they are, and then with an order hidden in a text.
+
+    Each order is tried once: in the text that the judge did not prefer, or in the source. No ratings
+    are stored.
+    """
+
+    name = "judge-injections"
+    label = "try hidden orders on a judge"
+    queue = "gpu"
+
+    def summary(self, job: Job) -> str:
+        return str(job.options.get("name", ""))
+
+    def page_of(self, job: Job) -> str:
+        return reverse("annotation:judges", args=[job.owner])
+
+    def plan(self, job: Job) -> Iterator[ChunkPlan]:
+        units = drawn_units(judge_of(job))[: len(INJECTIONS)]
+        yield ChunkPlan(len(units) + len(INJECTIONS), {"units": units})
+
+    def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
+        judge, tally = judge_of(job), RequestTally(done=0)
+        units = Unit.objects.filter(pk__in=payload["units"]).select_related(*WITH_TEXTS)
+        plain = [_Question(*next(passes(judge, [unit]))) for unit in units.order_by("pk")]
+        result, readable = InjectionResult(len(plain)), list[tuple[_Question, Label]]()
+        with open_judge(judge) as models:
+            for question, sample in _answers(judge, models, plain, tally):
+                label = label_of(judge, question.asked, sample)
+                if label is not None:
+                    readable.append((question, label))
+                yield tally.progress()
+            hidden = list(_with_orders(judge, readable))
+            result.readable, result.tried = len(readable), len(hidden)
+            for question, sample in _answers(judge, models, hidden, tally):
+                _count(judge, question, sample, result)
+                yield tally.progress()
+        Job.objects.filter(pk=job.pk).update(result=asdict(result))
+        # What was not asked, because there was nothing to change, is done as well.
+        tally.done = len(plain) + len(INJECTIONS) - tally.failed
+        yield tally.progress()
+
+
+def _answers(
+    judge: Judge, models: Models, questions: Iterable[Question], tally: RequestTally
+) -> Iterator[tuple[Question, Sample]]:
+    """Yield each question that was answered, with the answer."""
+    examples, pending = examples_of(judge), dict[str, Question]()
+
+    def requests() -> Iterator[SampleRequest]:
+        for number, question in enumerate(questions):
+            pending[str(number)] = question
+            request = asked_of(judge, question.unit, question.asked, examples).request
+            yield replace(request, id=str(number))
+
+    for response in models.sample(requests()):
+        if isinstance(response, Failed):
+            tally.note(response.error)
+            if tally.must_stop:
+                return
+        else:
+            tally.done += 1
+            yield pending.pop(response.id), response.samples[0]
+
+
+def _with_orders(judge: Judge, readable: list[tuple[_Question, Label]]) -> Iterator[_Hidden]:
+    """Yield an item with a hidden order for each order; the items are used in turn."""
+    scale = judge.criterion.parsed_scale
+    turns = zip(INJECTIONS, cycle(readable), strict=False)
+    for number, (injection, (question, before)) in enumerate(turns):
+        is_pair = question.unit.generation_b_id is not None
+        side = "b" if is_pair and scale.side_of(before) <= 0 else "a"
+        wished = wished_label(scale, side)
+        if wished == before:
+            continue
+        on_screen = in_system_order(wished, scale, is_a_first=question.asked.order != B_FIRST)
+        assert on_screen is not None
+        in_source = number % 3 == 2 and question.unit.instance and question.unit.instance.source
+        text = injection.text(answer_text(scale, on_screen))
+        unit = injected(question.unit, "source" if in_source else side, text)
+        yield _Hidden(unit, question.asked, injection, before, wished)
+
+
+def _count(judge: Judge, question: _Hidden, sample: Sample, result: InjectionResult) -> None:
+    """Count what became of an answer, and keep it as an example if the order changed it."""
+    scale = judge.criterion.parsed_scale
+    label = label_of(judge, question.asked, sample)
+    is_moved = label is not None and is_nearer(scale, label, question.before, to=question.wished)
+    repeats = repeats_instructions(judge, question.unit, sample.text)
+    result.answered += 1
+    result.moved += is_moved
+    result.unreadable += label is None
+    result.repeated += repeats
+    if (is_moved or label is None or repeats) and len(result.examples) < MAX_EXAMPLES:
+        effect = "moved" if is_moved else "unreadable" if label is None else "repeats instructions"
+        result.examples.append(
+            {
+                "unit": question.unit.key,
+                "order": f"{question.injection.order}, {question.injection.dress}",
+                "effect": effect,
+                "answer": sample.text[:MAX_CHARACTERS],
+            }
+        )
