@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from annotation.judging.prompts import A_FIRST, B_FIRST
-from annotation.models import HIT, Judge, Rating
+from annotation.models import HIT, HITUnit, Judge, Rating
 from studies.models import Study, Unit
 
 
@@ -23,14 +23,9 @@ class Pass:
 
 def items_of(study: Study) -> QuerySet[Unit]:
     """Return the study's planned main items that have texts."""
-    planned = Unit.objects.filter(
-        hit_units__hit__study=study,
-        hit_units__hit__kind=HIT.Kind.MAIN,
-        hit_units__repeat=0,
-        role=Unit.Role.MAIN,
-        generation_a__isnull=False,
-    )
-    return planned.order_by("pk").distinct()
+    planned = HITUnit.objects.filter(unit=OuterRef("pk"), hit__kind=HIT.Kind.MAIN, repeat=0)
+    with_texts = study.units.filter(role=Unit.Role.MAIN, generation_a__isnull=False)
+    return with_texts.filter(Exists(planned)).order_by("pk")
 
 
 def drawn_units(judge: Judge) -> list[int]:
