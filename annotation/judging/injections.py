@@ -84,8 +84,10 @@ def injected(unit: Unit, side: str, text: str) -> Unit:
     """
     changed = copy(unit)
     if side == "source":
-        changed.instance = copy(unit.instance)
-        changed.instance.source = f"{unit.instance.source}\n\n{text}"
+        instance = copy(unit.instance)
+        assert instance is not None, "only an item of an instance has a source"
+        instance.source = f"{instance.source}\n\n{text}"
+        changed.instance = instance
     else:
         name = f"generation_{side}"
         generation = copy(getattr(unit, name))

@@ -140,7 +140,7 @@ def test_a_prompt_that_is_too_long_fails_alone_with_vllms_words(models):
 @with_vllm
 @pytest.mark.slow
 def test_another_model_is_not_served(models):
-    [host] = [models._address.host]
+    host = models._address.authority
     [result] = OpenAIServer(f"http://{host}", "large", allowed_hosts=[host]).sample([draw("1")])
 
     assert result.error.code == "unknown_model"
