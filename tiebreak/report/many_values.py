@@ -265,7 +265,9 @@ def _interval_alphas(
 ) -> Statistics:
     centre, name = _centre(criterion), "krippendorff_alpha"
     statistics = {
-        ("machine_machine", name): alpha_of_features(moment_features(machine.moments(centre)), NO_PAIR)
+        ("machine_machine", name): alpha_of_features(
+            moment_features(machine.moments(centre)), NO_PAIR
+        )
     }
     for group, side in compared.items():
         features = _pair_features(side.moments(centre), machine.median - centre)
