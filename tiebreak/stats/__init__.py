@@ -52,6 +52,13 @@ classification        accuracy, precision, recall and F1 of the machine
 HumanMachine          what `human_machine` and its relatives return
 Classification        what `classification` returns
 
+calibration                 whether a machine's probabilities fit the shares of human labels
+Calibration                 what `calibration` returns
+ReliabilityBin              the units of one range of probabilities
+debiasing_threshold         threshold at which half of the answers prefer the text shown first
+prior_shift                 factor on the odds that makes the mean probability ½
+shifted                     probabilities whose odds are multiplied by a factor
+
 alternative_annotator_test  whether the machine may replace an annotator
 AlternativeAnnotatorTest    what `alternative_annotator_test` returns
 
@@ -213,6 +220,7 @@ from tiebreak.stats.alternative_annotators import (
 from tiebreak.stats.bias import length_bias, position_bias
 from tiebreak.stats.bootstrap import generator_for
 from tiebreak.stats.bradley_terry import BradleyTerry, bradley_terry
+from tiebreak.stats.calibration import Calibration, ReliabilityBin, calibration
 from tiebreak.stats.chance_corrected import brennan_prediger, gwet_ac, weighted_fleiss_kappa
 from tiebreak.stats.classification import Classification
 from tiebreak.stats.confidence_sequences import (
@@ -224,6 +232,7 @@ from tiebreak.stats.contributions import agreement_contributions
 from tiebreak.stats.controlled import Controlled, controlled_win_rates
 from tiebreak.stats.counts import Patterns, count_matrix
 from tiebreak.stats.dawid_skene import DawidSkene, dawid_skene
+from tiebreak.stats.debiasing import debiasing_threshold, prior_shift, shifted
 from tiebreak.stats.design_grid import DesignOption, design_grid
 from tiebreak.stats.discernment import (
     Discernment,
@@ -371,6 +380,12 @@ __all__ = [  # noqa: RUF022
     "classification",
     "HumanMachine",
     "Classification",
+    "calibration",
+    "Calibration",
+    "ReliabilityBin",
+    "debiasing_threshold",
+    "prior_shift",
+    "shifted",
     "alternative_annotator_test",
     "AlternativeAnnotatorTest",
     # Rankings of systems
