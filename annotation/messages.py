@@ -157,6 +157,18 @@ JUDGE_REPEATS_ITSELF = (
     "At temperature 0 all answers to the same question are equal. Please ask for one answer to each"
     " item and order, or raise the temperature."
 )
+JUDGE_HAS_ONE_PROBABILITY = (
+    "The probabilities of answers are the same each time. Please ask once about each item and order,"
+    " or choose written answers."
+)
+JUDGE_WITHOUT_LABELS = (
+    "Probabilities are asked for where a scale has at most {most} labels. Please choose written"
+    " answers, or another criterion."
+)
+NO_PROBABILITIES = (
+    " If this server does not tell probabilities, create a judge with written answers and several"
+    " answers to each item: the shares of its answers estimate the probabilities."
+)
 JUDGE_IN_DRAFT = (
     "This study is a draft, whose items may still change. Open it first, and let the judge rate"
     " then. You can try the judge on five items now."

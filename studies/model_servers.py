@@ -14,10 +14,10 @@ from tiebreak.errors import DomainError
 from tiebreak.gateway import (
     Failed,
     GatewayError,
+    LabelLogprobs,
     Models,
     ModelSettings,
     Sampled,
-    SampleRequest,
     open_models,
 )
 from tiebreak.gateway.transport import FATAL_CODES
@@ -34,6 +34,7 @@ NO_SERVER = (
     "No model server was chosen. Please choose one of this installation's servers, or dummy texts."
 )
 Answer, Asked = TypeVar("Answer"), TypeVar("Asked")
+Response = TypeVar("Response", bound=Sampled | LabelLogprobs)
 
 
 @contextmanager
@@ -104,19 +105,18 @@ class RequestTally:
 
 
 def ask_and_store(
-    models: Models,
-    requests: Iterable[SampleRequest],
+    responses: Iterable[Response | Failed],
     pending: MutableMapping[str, Asked],
-    store: Callable[[list[tuple[Asked, Sampled]]], int],
+    store: Callable[[list[tuple[Asked, Response]]], int],
     tally: RequestTally,
 ) -> Iterator[Progress]:
-    """Send requests, store the answers in lots, and yield after each lot that is stored.
+    """Store the answers in lots as they come, and yield after each lot that is stored.
 
-    ``pending`` has what each request on its way was for, by the request's id. ``store`` commits a lot
+    ``responses`` sends the requests while it is read. ``pending`` has what each request on its way was for, by the request's id. ``store`` commits a lot
     and returns how many rows it stored.
     """
-    for lot in in_lots(models.sample(requests)):
-        answers = [(pending.pop(r.id), r) for r in lot if isinstance(r, Sampled)]
+    for lot in in_lots(iter(responses)):
+        answers = [(pending.pop(r.id), r) for r in lot if not isinstance(r, Failed)]
         tally.done += store(answers)
         tally.in_a_row = 0 if answers else tally.in_a_row
         for response in lot:

@@ -6,14 +6,17 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
+from annotation.judging.answers import MAX_SIGNS, has_signs
 from annotation.judging.job import JudgeDryRunJob, JudgingJob
 from annotation.judging.passes import drawn_units
 from annotation.messages import (
+    JUDGE_HAS_ONE_PROBABILITY,
     JUDGE_HAS_RATINGS,
     JUDGE_IN_DRAFT,
     JUDGE_NAME_TAKEN,
     JUDGE_NO_ITEMS,
     JUDGE_REPEATS_ITSELF,
+    JUDGE_WITHOUT_LABELS,
     NO_SUCH_JUDGE,
 )
 from annotation.models import Judge, Rater
@@ -47,14 +50,23 @@ def create_judge(*, study: Study, by: User | None = None, **settings: Any) -> Ju
     judge = Judge(study=study, **settings)
     _unused_raters(study, judge.name).delete()
     _check_name(study, judge.name)
-    if judge.runs > 1 and judge.temperature == 0:
-        raise DomainError("equal_answers", JUDGE_REPEATS_ITSELF, status=400)
+    _check_answers(judge)
     judge.full_clean(exclude=["rater"])
     judge.rater = create_raters(study, {judge.name: Rater.Kind.MACHINE})[judge.name]
     judge.save()
     details = {"judge": judge.name, "model": judge.language_model, "server": judge.server}
     record_event(study=study, verb=StudyEvent.Verb.CREATE_JUDGE, by=by, details=details)
     return judge
+
+
+def _check_answers(judge: Judge) -> None:
+    if judge.is_by_probability and not has_signs(judge.criterion.parsed_scale):
+        message = JUDGE_WITHOUT_LABELS.format(most=MAX_SIGNS)
+        raise DomainError("too_many_labels", message, status=400)
+    if judge.is_by_probability and judge.runs > 1:
+        raise DomainError("equal_answers", JUDGE_HAS_ONE_PROBABILITY, status=400)
+    if judge.runs > 1 and judge.temperature == 0:
+        raise DomainError("equal_answers", JUDGE_REPEATS_ITSELF, status=400)
 
 
 def start_judging(*, judge: Judge, by: User | None = None) -> Job:

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.judging.answers import in_system_order, parse_answer
 from annotation.judging.passes import Pass, answered
 from annotation.judging.prompts import B_FIRST
+from annotation.judging.replies import Reply
 from annotation.models import HIT, Assignment, HITUnit, Judge, Rating, Verdict
 from annotation.services.tallies import apply_tally_deltas, tally_key
 from studies.models import Unit
 from studies.services import record_version
-from tiebreak.gateway import Sample
-from tiebreak.scales import Label
 
 # So much of an answer is kept.
 MAX_CHARACTERS = 20_000
@@ -29,8 +27,8 @@ class Answered:
     unit: Unit
     asked: Pass
     prompt_sha256: str
-    seed: int
-    sample: Sample
+    seed: int | None
+    reply: Reply
     language_model: str
 
 
@@ -49,13 +47,6 @@ def store_answers(judge: Judge, answers: Sequence[Answered]) -> int:
     Verdict.objects.bulk_create(map(_verdict, [judge] * len(answers), answers, ratings))
     apply_tally_deltas(Counter(map(tally_key, ratings)))
     return len(answers)
-
-
-def label_of(judge: Judge, asked: Pass, sample: Sample) -> Label | None:
-    """Return the label that an answer stands for, in system order; None if it cannot be read."""
-    scale = judge.criterion.parsed_scale
-    label = parse_answer(sample.text, scale, finish_reason=sample.finish_reason)
-    return in_system_order(label, scale, is_a_first=asked.order != B_FIRST)
 
 
 def _assignments(
@@ -99,8 +90,8 @@ def _assignments(
 def _rating(
     judge: Judge, answer: Answered, assignments: dict[tuple[int, str, str], Assignment]
 ) -> Rating:
-    asked, text = answer.asked, answer.sample.text.replace("\0", "")
-    label = label_of(judge, asked, answer.sample)
+    asked, reply = answer.asked, answer.reply
+    text, label, shares = reply.text.replace("\0", ""), reply.label, reply.probabilities
     assignment = assignments[asked.unit, asked.order, asked.run]
     side = "right" if asked.order == B_FIRST else "left"
     return Rating(
@@ -111,6 +102,7 @@ def _rating(
         study_version_id=assignment.study_version_id,
         label=None if label is None else str(label),
         raw=text[:MAX_CHARACTERS] or NOTHING,
+        probabilities=shares and {str(name): share for name, share in shares.items()},
         side_a=side if asked.order else "",
         client_key=f"judge-{judge.public_id}",
         created_at=timezone.now(),
@@ -124,7 +116,7 @@ def _verdict(judge: Judge, answer: Answered, rating: Rating) -> Verdict:
         language_model=answer.language_model[:200],
         prompt_sha256=answer.prompt_sha256,
         seed=answer.seed,
-        tokens=answer.sample.tokens,
-        finish_reason=answer.sample.finish_reason[:50],
-        characters=len(answer.sample.text),
+        tokens=answer.reply.tokens,
+        finish_reason=answer.reply.finish_reason[:50],
+        characters=len(answer.reply.text),
     )

@@ -117,7 +117,7 @@ def calibration(
     --------
     >>> result = calibration([0.9, 0.9, 0.2], [2, 1, 0], [2, 2, 2])
     >>> round(result.brier_score.value, 3), round(result.expected_calibration_error.value, 3)
-    (0.15, 0.167)
+    (0.153, 0.167)
     """
     check_at_least(bins, 1, name="bins")
     sample = _Sample.of(probabilities, positive, labelled, bins)

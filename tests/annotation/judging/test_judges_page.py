@@ -33,6 +33,7 @@ def entered(study, **changes) -> dict:
         "server": "here",
         "language_model": "tiny",
         "instructions": INSTRUCTIONS,
+        "answered_by": "text",
         "examples": 0,
         "orders": "both",
         "units": "",
