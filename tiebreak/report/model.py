@@ -16,7 +16,9 @@ from tiebreak.stats import (
     Estimate,
     HumanMachine,
     Influence,
+    PositionDebiasing,
     RankSet,
+    ReliabilityBin,
     Robustness,
     Triads,
 )
@@ -630,6 +632,67 @@ class PairedTests:
 
 
 @dataclass(frozen=True)
+class ReliabilitySection(ReliabilityBin):
+    """A range of probabilities, with the share of human labels; it speaks of these annotators."""
+
+    low: Proportion
+    high: Proportion
+    probability: ProportionOrNaN
+
+
+@dataclass(frozen=True)
+class DebiasingSection(PositionDebiasing):
+    """What debiasing of the position changes; agreement speaks of these annotators."""
+
+    prefers_first: ProportionOrNaN
+    threshold: ProportionOrNaN
+    alpha: CountOrNaN
+    prior_shift: CountOrNaN
+
+
+ProbabilitySource = Literal["probabilities", "shares"]
+
+
+@dataclass(frozen=True)
+class MachineProbabilities:
+    """What a machine's probabilities of labels say.
+
+    Attributes
+    ----------
+    source : {"probabilities", "shares"}
+        Probabilities that came with the ratings, or shares of several answers to the same question.
+    answer : {"A", "most probable"}
+        Whose probability is calibrated: that system A is preferred or, on other scales, the unit's
+        most probable label.
+    n_units : int
+        Number of units with probabilities.
+    n_answers : int
+        Number of units and presentation orders with probabilities.
+    bins : tuple of ReliabilitySection
+        The reliability diagram.
+    expected_calibration_error : Estimate
+        Mean distance between probability and share of human labels, biased upwards for few units.
+    brier_score : Estimate
+        Mean squared distance between the probability and each human label.
+    debiasing : DebiasingSection, optional
+        Debiasing of the position, for preferences whose presentation order is known.
+    both_orders : Estimate, optional
+        Share of human preferences that the judge shares if the probabilities of both orders are
+        averaged, where there are units with both.
+    """
+
+    source: ProbabilitySource
+    answer: Literal["A", "most probable"]
+    n_units: int
+    n_answers: int
+    bins: tuple[ReliabilitySection, ...]
+    expected_calibration_error: Estimate
+    brier_score: Estimate
+    debiasing: DebiasingSection | None = None
+    both_orders: Estimate | None = None
+
+
+@dataclass(frozen=True)
 class RaterPair:
     """Agreement of two annotators on the units that both rated.
 
@@ -1002,6 +1065,8 @@ class CriterionSection:
         Win rates with length and style held equal, for preferences, if they were asked for.
     davidson : DavidsonSection, optional
         Strengths with ties as an outcome of their own, for preferences, if they were asked for.
+    machine_probabilities : dict of str to MachineProbabilities, optional
+        Calibration and debiasing of each machine with probabilities, if it was asked for.
     problems : dict of str to str
         Parts that could not be computed, by name, with the reasons.
     """
@@ -1039,6 +1104,7 @@ class CriterionSection:
     robustness: RobustnessSection | None = None
     controlled_win_rate: ControlledWinRateSection | None = None
     davidson: DavidsonSection | None = None
+    machine_probabilities: dict[str, MachineProbabilities] | None = None
     problems: Problems
 
     @property

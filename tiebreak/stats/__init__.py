@@ -55,6 +55,8 @@ Classification        what `classification` returns
 calibration                 whether a machine's probabilities fit the shares of human labels
 Calibration                 what `calibration` returns
 ReliabilityBin              the units of one range of probabilities
+position_debiasing          what debiasing changes in a judge's agreement with humans
+PositionDebiasing           what `position_debiasing` returns
 debiasing_threshold         threshold at which half of the answers prefer the text shown first
 prior_shift                 factor on the odds that makes the mean probability ½
 shifted                     probabilities whose odds are multiplied by a factor
@@ -232,7 +234,13 @@ from tiebreak.stats.contributions import agreement_contributions
 from tiebreak.stats.controlled import Controlled, controlled_win_rates
 from tiebreak.stats.counts import Patterns, count_matrix
 from tiebreak.stats.dawid_skene import DawidSkene, dawid_skene
-from tiebreak.stats.debiasing import debiasing_threshold, prior_shift, shifted
+from tiebreak.stats.debiasing import (
+    PositionDebiasing,
+    debiasing_threshold,
+    position_debiasing,
+    prior_shift,
+    shifted,
+)
 from tiebreak.stats.design_grid import DesignOption, design_grid
 from tiebreak.stats.discernment import (
     Discernment,
@@ -383,6 +391,8 @@ __all__ = [  # noqa: RUF022
     "calibration",
     "Calibration",
     "ReliabilityBin",
+    "position_debiasing",
+    "PositionDebiasing",
     "debiasing_threshold",
     "prior_shift",
     "shifted",

@@ -120,36 +120,31 @@ def calibration(
     (0.153, 0.167)
     """
     check_at_least(bins, 1, name="bins")
-    sample = _Sample.of(probabilities, positive, labelled, bins)
-    patterns = Patterns.of(sample.rows, clusters=clusters)
-    statistics = {f"bin {k}": _share(sample, k) for k in range(bins)} | {
-        "error": _calibration_error(sample, bins),
-        "brier": _brier_score(sample),
+    forecasts = Forecasts.of(probabilities, positive, labelled)
+    statistics = {f"bin {k}": _share(forecasts, k, bins) for k in range(bins)} | {
+        "error": _calibration_error(forecasts, bins),
+        "brier": _brier_score(forecasts),
     }
+    patterns = Patterns.of(forecasts.rows, clusters=clusters)
     estimates = estimate_each(statistics, patterns, **resampling)
     return Calibration(
-        tuple(_bin(sample, k, bins, estimates[f"bin {k}"]) for k in range(bins)),
+        tuple(_bin(forecasts, k, bins, estimates[f"bin {k}"]) for k in range(bins)),
         estimates["error"],
         estimates["brier"],
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Sample:
-    """Units as rows of whole numbers: index of the probability among `values`, positives, labels."""
+class Forecasts:
+    """Probabilities with labels, as rows: index of the probability in `values`, positives, labels."""
 
     rows: IntArray
     values: FloatArray
-    bin_of: IntArray
 
     @classmethod
     def of(
-        cls,
-        probabilities: npt.ArrayLike,
-        positive: npt.ArrayLike,
-        labelled: npt.ArrayLike,
-        bins: int,
-    ) -> "_Sample":
+        cls, probabilities: npt.ArrayLike, positive: npt.ArrayLike, labelled: npt.ArrayLike
+    ) -> "Forecasts":
         shares = as_shares(probabilities, name="probabilities")
         vectors = {"positive": np.asarray(positive), "labelled": np.asarray(labelled)}
         check_same_length(probabilities=shares, **vectors)
@@ -157,34 +152,35 @@ class _Sample:
         if (counts[:, 0] > counts[:, 1]).any():
             raise InvalidInput("out_of_range", "positive must not exceed labelled.")
         values, code = np.unique(shares, return_inverse=True)
-        bin_of = np.minimum((values * bins).astype(np.int64), bins - 1)
-        return cls(np.column_stack([code, counts]), values, bin_of)
+        return cls(np.column_stack([code, counts]), values)
 
     def probability(self, rows: IntArray) -> FloatArray:
         return self.values[rows[:, 0]]
 
-    def bins(self, rows: IntArray) -> IntArray:
-        return self.bin_of[rows[:, 0]]
+    def bins(self, rows: IntArray, bins: int) -> IntArray:
+        """Return the range of each row's probability; the last one includes 1."""
+        return np.minimum((self.probability(rows) * bins).astype(np.int64), bins - 1)
 
 
-def _entered(rows: IntArray) -> FloatArray:
+def entered(rows: IntArray) -> FloatArray:
+    """Return 1 for rows with labels."""
     return (rows[:, 2] > 0).astype(np.float64)
 
 
-def _brier_score(sample: _Sample) -> Statistic:
+def _brier_score(forecasts: Forecasts) -> Statistic:
     def features(rows: IntArray) -> FloatArray:
-        p, (_, yes, of) = sample.probability(rows), rows.T
-        return np.stack([_entered(rows), yes * (1 - p) ** 2 + (of - yes) * p**2, of], axis=1)
+        p, (_, yes, of) = forecasts.probability(rows), rows.T
+        return np.stack([entered(rows), yes * (1 - p) ** 2 + (of - yes) * p**2, of], axis=1)
 
     return Statistic(3, features, _quotient, NO_LABELS, NO_LABELS)
 
 
-def _calibration_error(sample: _Sample, bins: int) -> Statistic:
+def _calibration_error(forecasts: Forecasts, bins: int) -> Statistic:
     def features(rows: IntArray) -> FloatArray:
         excess = np.zeros((len(rows), bins))
-        distance = rows[:, 1] - rows[:, 2] * sample.probability(rows)
-        excess[np.arange(len(rows)), sample.bins(rows)] = distance
-        return np.column_stack([_entered(rows), rows[:, 2], excess])
+        distance = rows[:, 1] - rows[:, 2] * forecasts.probability(rows)
+        excess[np.arange(len(rows)), forecasts.bins(rows, bins)] = distance
+        return np.column_stack([entered(rows), rows[:, 2], excess])
 
     def value(sums: FloatArray) -> FloatArray:
         return ratio(np.abs(sums[..., 2:]).sum(axis=-1), sums[..., 1])
@@ -192,10 +188,10 @@ def _calibration_error(sample: _Sample, bins: int) -> Statistic:
     return Statistic(bins + 2, features, value, NO_LABELS, NO_LABELS, interval="bias-corrected")
 
 
-def _share(sample: _Sample, number: int) -> Statistic:
+def _share(forecasts: Forecasts, number: int, bins: int) -> Statistic:
     def features(rows: IntArray) -> FloatArray:
-        inside = sample.bins(rows) == number
-        return np.stack([_entered(rows), rows[:, 1], rows[:, 2]], axis=1) * inside[:, None]
+        inside = forecasts.bins(rows, bins) == number
+        return np.stack([entered(rows), rows[:, 1], rows[:, 2]], axis=1) * inside[:, None]
 
     return Statistic(3, features, _quotient, EMPTY_BIN, EMPTY_BIN)
 
@@ -204,8 +200,10 @@ def _quotient(sums: FloatArray) -> FloatArray:
     return ratio(sums[..., 1], sums[..., 2])
 
 
-def _bin(sample: _Sample, number: int, bins: int, share: Estimate) -> ReliabilityBin:
-    of = sample.rows[:, 2] * (sample.bins(sample.rows) == number)
-    total = float(of @ sample.probability(sample.rows))
-    mean = float(ratio(np.array(total), np.array(float(of.sum()))))
-    return ReliabilityBin(number / bins, (number + 1) / bins, int(of.sum()), mean, share)
+def _bin(forecasts: Forecasts, number: int, bins: int, share: Estimate) -> ReliabilityBin:
+    rows = forecasts.rows[forecasts.bins(forecasts.rows, bins) == number]
+    total = rows[:, 2] @ forecasts.probability(rows)
+    mean = ratio(np.asarray(total, dtype=float), np.asarray(rows[:, 2].sum(), dtype=float))
+    return ReliabilityBin(
+        number / bins, (number + 1) / bins, int(rows[:, 2].sum()), float(mean), share
+    )

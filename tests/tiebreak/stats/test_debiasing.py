@@ -7,7 +7,14 @@ from scipy.special import expit, logit
 from tests.paths import shared_path
 from tests.refusals import refused
 from tiebreak.formats.readers import convert
-from tiebreak.stats import debiasing_threshold, prior_shift, shifted
+from tiebreak.stats import (
+    debiasing,
+    debiasing_threshold,
+    generator_for,
+    position_debiasing,
+    prior_shift,
+    shifted,
+)
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +107,54 @@ def test_debiasing_lowers_the_error_of_a_biased_judge_on_llmbar(bias):
 def test_a_judge_without_bias_keeps_its_error_on_llmbar():
     runs = [errors_on_llmbar(bias=0.0, seed=seed) for seed in range(20)]
     assert np.mean([run["raw"] - run["threshold"] for run in runs]) == pytest.approx(0, abs=0.01)
+
+
+def simulated_answers(seed: int, *, units: int, bias: float) -> dict:
+    """Return answers in both orders, with three human labels of each unit."""
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(0, 1.5, units)
+    humans = rng.binomial(3, expit(quality))
+    ab, ba = expit(bias + quality), expit(bias - quality)
+    return {
+        "first": np.concatenate([ab, ba]),
+        "better": np.concatenate([humans, 3 - humans]),
+        "labelled": np.full(2 * units, 3),
+        "clusters": np.tile(np.arange(units), 2),
+    }
+
+
+def test_debiasing_is_compared_with_the_answers_as_they_are():
+    answers = simulated_answers(0, units=200, bias=1.5)
+    result = position_debiasing(**answers, rng=generator_for(0), replicates=500)
+    assert result.prefers_first > 0.8
+    assert result.threshold == debiasing_threshold(answers["first"])
+    assert result.alpha == pytest.approx((1 - result.threshold) / result.threshold)
+    assert result.change.value == pytest.approx(result.debiased.value - result.agreement.value)
+    assert result.change.low > 0
+    assert result.debiased.method.startswith("bootstrap over instances")
+
+
+def test_each_replicate_has_its_own_threshold():
+    answers = simulated_answers(1, units=40, bias=1.0)
+    rows = np.argsort(answers["first"])
+    values = answers["first"][rows]
+    counts = np.random.default_rng(0).integers(0, 3, size=(50, len(values)))
+    for found, times in zip(debiasing._medians(values, counts), counts, strict=True):
+        assert found == np.median(np.repeat(values, times))
+
+
+def test_the_interval_of_the_change_covers():
+    truth = position_debiasing(**simulated_answers(99, units=40_000, bias=1.0)).change.value
+    hits = 0
+    for seed in range(60):
+        answers = simulated_answers(seed, units=100, bias=1.0)
+        change = position_debiasing(**answers, rng=generator_for(seed), replicates=300).change
+        hits += change.low <= truth <= change.high
+    assert hits >= 52
+
+
+def test_answers_at_the_threshold_agree_by_half():
+    result = position_debiasing([0.5, 0.5], [1, 1], [1, 1])
+    assert (result.agreement.value, result.prefers_first) == (0.5, 0.5)
+    nothing = position_debiasing([0.5], [0], [0])
+    assert "No human" in nothing.agreement.reason
