@@ -7,6 +7,7 @@ from typing import Any
 from annotation.filters import NO_FAILED_CHECK, Filter
 from metrics.figures.controlled import controlled_figures, davidson_figures
 from metrics.figures.figure import Figure
+from metrics.figures.machine_probabilities import machine_probability_figures
 from metrics.figures.on_request import (
     influence_figures,
     mean_correlation_figures,
@@ -50,6 +51,10 @@ def _has_ordered_machines(about: CriterionSection) -> bool:
     return about.level != "nominal" and bool(about.all_units.machines)
 
 
+def _has_machines(about: CriterionSection) -> bool:
+    return bool(about.all_units.machines)
+
+
 def _has_ratings(about: CriterionSection) -> bool:
     return about.n_ratings > 0
 
@@ -90,6 +95,15 @@ MORE = (
         paired_tests_figures,
         _has_systems,
         shows_outcome=True,
+    ),
+    More(
+        "machine_probabilities",
+        "machines",
+        "Probabilities of machine raters: calibration and debiasing",
+        "May a machine rater's probabilities be used as they are, or only after debiasing, or not at"
+        " all?",
+        machine_probability_figures,
+        _has_machines,
     ),
     More(
         "mean_correlations",

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from metrics.figures.fatigue import fatigue_slopes_figure
+from metrics.figures.machine_probabilities import machine_probability_figures
 from metrics.figures.on_request import ROBUSTNESS_TITLE
 from metrics.figures.order import ORDER_TITLE, order_figure, win_or_tie_figure
 from metrics.more import MORE
 from tests.metrics.figures.test_figures import alternative
 from tests.metrics.studies import preferences
+from tests.tiebreak.report.test_machine_probabilities import judged, repeated, section_of
 from tests.tiebreak.report.test_sections import of, three_systems
 from tiebreak.report.on_request import ON_REQUEST
 from tiebreak.stats import Robustness
@@ -37,14 +39,22 @@ def scores():
     return of(rows, scales={"fluency": "ordinal:1..5"}, sections=["mean_correlations"])
 
 
-def figures_of(more, section, scores):
-    about = scores if more.name == "mean_correlations" else section
-    return more.figures(getattr(about, more.name))
+@pytest.fixture(scope="module")
+def probable():
+    """Return people's preferences and the probabilities of a machine."""
+    return section_of(judged())
+
+
+@pytest.fixture
+def figures_of(section, scores, probable):
+    """Return the figures of a section on request, of ratings that have it."""
+    special = {"mean_correlations": scores, "machine_probabilities": probable}
+    return lambda more: more.figures(getattr(special.get(more.name, section), more.name))
 
 
 @pytest.mark.parametrize("more", MORE, ids=lambda more: more.name)
-def test_every_figure_has_a_chart_its_data_and_how_to_read_it(more, section, scores):
-    for figure in figures_of(more, section, scores):
+def test_every_figure_has_a_chart_its_data_and_how_to_read_it(more, figures_of):
+    for figure in figures_of(more):
         assert figure.chart.startswith("<svg")
         assert alternative(figure).startswith(figure.finding)
         assert {len(row) for row in figure.rows} == {len(figure.columns)}
@@ -52,8 +62,8 @@ def test_every_figure_has_a_chart_its_data_and_how_to_read_it(more, section, sco
         assert "style=" not in figure.chart
 
 
-def test_names_of_figures_differ(section, scores):
-    names = [f.name for more in MORE for f in figures_of(more, section, scores)]
+def test_names_of_figures_differ(figures_of):
+    names = [f.name for more in MORE for f in figures_of(more)]
     assert len(names) == len(set(names))
 
 
@@ -111,3 +121,35 @@ def test_fatigue_is_stated_only_if_agreement_falls(section):
     without = fatigue_slopes_figure(of(preferences([[1, -1]] * 12)))
     assert not without.chart
     assert without.sentence
+
+
+def test_a_reliability_diagram_has_a_diagonal_and_says_what_its_errors_are(probable):
+    diagram, debiasing = machine_probability_figures(probable.machine_probabilities)
+    assert diagram.chart.count('class="reference"') == 1
+    assert diagram.chart.count('class="machine"') == sum(row[2] > 0 for row in diagram.rows)
+    assert "biased upwards" in diagram.sentence
+    assert "came with the ratings of 60 items" in diagram.sentence
+    one = probable.machine_probabilities["judge"]
+    assert f"Brier score {one.brier_score.value:.2f} (95% interval " in diagram.sentence
+    by_way = {row[6]: row[7] for row in debiasing.rows}
+    assert by_way == {
+        "as it is": one.debiasing.agreement.value,
+        "debiased": one.debiasing.debiased.value,
+        "both orders averaged": one.both_orders.value,
+    }
+    assert f"in {one.debiasing.prefers_first:.0%} of 120 answers" in debiasing.sentence
+
+
+def test_shares_of_repeated_answers_are_named_as_such():
+    section = section_of(repeated(4))
+    diagram, _ = machine_probability_figures(section.machine_probabilities)
+    assert "shares of several answers to the same question about 5 items" in diagram.sentence
+    assert "(no interval: " in diagram.sentence
+
+
+def test_without_human_labels_a_diagram_says_why_it_is_empty():
+    machines = [row for row in judged(units=12) if row["rater"] == "judge"]
+    section = section_of(machines)
+    for figure in machine_probability_figures(section.machine_probabilities):
+        assert not figure.chart
+        assert "No human" in figure.sentence
