@@ -27,7 +27,7 @@ RELIABILITY_READING = (
     " right: a machine rater that always states the overall share is calibrated, and tells no item"
     " from another. The intervals take the annotators as they are."
 )
-OF_ANSWER = {
+ANSWER_NAMES = {
     "A": "of the answer that system A is preferred",
     "most probable": "of each item's most probable answer",
 }
@@ -49,6 +49,7 @@ DEBIASING_READING = (
     " not show that the machine rater judges well, and the threshold holds for these prompts and"
     " systems only."
 )
+WAY_NAMES = ("as it is", "debiased", "both orders averaged")
 DEBIASING_COLUMNS = (
     *("rater", "answers", "first_preferred", "threshold", "alpha", "prior_shift", "decided"),
     *ESTIMATE_COLUMNS,
@@ -72,7 +73,7 @@ def _reliability(number: int, name: str, one: MachineProbabilities) -> Figure:
         [Series("machine", "share of annotators", points)],
         (0, 1),
         finding=title,
-        x_label=f"probability {OF_ANSWER[one.answer]}",
+        x_label=f"probability {ANSWER_NAMES[one.answer]}",
         with_diagonal=True,
     )
     if not chart:
@@ -92,7 +93,7 @@ def _reliability(number: int, name: str, one: MachineProbabilities) -> Figure:
 
 
 def _source(one: MachineProbabilities) -> str:
-    units, of = counted(one.n_units, "item"), OF_ANSWER[one.answer]
+    units, of = counted(one.n_units, "item"), ANSWER_NAMES[one.answer]
     return SOURCES[one.source].format(of=of, units=units)
 
 
@@ -118,7 +119,7 @@ def _debiasing(section: dict[str, MachineProbabilities]) -> list[Figure]:
             continue
         ways = dict(_ways(one, one.debiasing))
         rows += [IntervalRow(name)]
-        rows += [IntervalRow(way, (Mark("machine", each),)) for way, each in ways.items()]
+        rows += [IntervalRow(way, (Mark("machine", agreement),)) for way, agreement in ways.items()]
         cells += [
             (name, *_facts(one.debiasing), way, *estimate_cells(e)) for way, e in ways.items()
         ]
@@ -146,10 +147,10 @@ def _debiasing(section: dict[str, MachineProbabilities]) -> list[Figure]:
 
 
 def _ways(one: MachineProbabilities, debiasing: DebiasingSection) -> Iterator[tuple[str, Estimate]]:
-    yield "as it is", debiasing.agreement
-    yield "debiased", debiasing.debiased
-    if one.both_orders is not None:
-        yield "both orders averaged", one.both_orders
+    agreements = (debiasing.agreement, debiasing.debiased, one.both_orders)
+    for way, agreement in zip(WAY_NAMES, agreements, strict=True):
+        if agreement is not None:
+            yield way, agreement
 
 
 def _facts(debiasing: DebiasingSection) -> tuple[Cell, ...]:

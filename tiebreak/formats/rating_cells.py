@@ -227,29 +227,25 @@ def _probability(column: str, value: Any) -> float:
     return number
 
 
-def _probabilities(column: str, value: Any) -> str:
+def _probabilities(_: str, value: Any) -> str:
     """Return the probability of each label as JSON, or "" for an empty cell."""
-    if value == "":
-        return ""
+    return "" if value == "" else written_probabilities(read_probabilities(value))
+
+
+def read_probabilities(value: Any) -> dict[str, float]:
+    """Return the probability of each label, from JSON or an object, or raise `InvalidInput`."""
     try:
-        return written_probabilities(read_probabilities(value))
-    except (ValueError, TypeError, RecursionError, InvalidInput):
-        raise InvalidInput(
-            "not_probabilities",
-            f'{column} must be a JSON object with the probability of each label, such as {{"-1": 0.7,'
-            f' "1": 0.3}}, and together they must be 1; it is {value!r}'[:300],
-        ) from None
-
-
-def read_probabilities(value: str | Mapping[str, float]) -> dict[str, float]:
-    """Return the probability of each label, or raise `ValueError`, `TypeError` or `InvalidInput`."""
-    parsed = DECODER.decode(value) if isinstance(value, str) else value
-    if not isinstance(parsed, Mapping):
-        raise TypeError(value)
-    shares = {str(label): float(share) for label, share in parsed.items()}
+        parsed = DECODER.decode(value) if isinstance(value, str) else value
+        shares = {str(label): float(share) for label, share in parsed.items()}
+    except (ValueError, TypeError, AttributeError, RecursionError, InvalidInput):
+        shares = {}
     are_shares = all(0 <= share <= 1 for share in shares.values())
     if not are_shares or abs(sum(shares.values()) - 1) > ROUNDING:
-        raise ValueError(value)
+        raise InvalidInput(
+            "not_probabilities",
+            'probabilities must be a JSON object with the probability of each label, such as {"-1": 0.7,'
+            f' "1": 0.3}}, and together they must be 1; it is {value!r}'[:300],
+        )
     return shares
 
 

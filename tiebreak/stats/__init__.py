@@ -59,7 +59,6 @@ position_debiasing          what debiasing changes in a judge's agreement with h
 PositionDebiasing           what `position_debiasing` returns
 debiasing_threshold         threshold at which half of the answers prefer the text shown first
 prior_shift                 factor on the odds that makes the mean probability ½
-shifted                     probabilities whose odds are multiplied by a factor
 
 alternative_annotator_test  whether the machine may replace an annotator
 AlternativeAnnotatorTest    what `alternative_annotator_test` returns
@@ -239,7 +238,6 @@ from tiebreak.stats.debiasing import (
     debiasing_threshold,
     position_debiasing,
     prior_shift,
-    shifted,
 )
 from tiebreak.stats.design_grid import DesignOption, design_grid
 from tiebreak.stats.discernment import (
@@ -395,7 +393,6 @@ __all__ = [  # noqa: RUF022
     "PositionDebiasing",
     "debiasing_threshold",
     "prior_shift",
-    "shifted",
     "alternative_annotator_test",
     "AlternativeAnnotatorTest",
     # Rankings of systems

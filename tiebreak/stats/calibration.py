@@ -9,7 +9,7 @@ import numpy.typing as npt
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import Resampling, Statistic, estimate_each, ratio
 from tiebreak.stats.counts import Patterns
-from tiebreak.stats.results import Estimate
+from tiebreak.stats.results import NAN, Estimate
 from tiebreak.stats.validation import (
     FloatArray,
     IntArray,
@@ -202,8 +202,6 @@ def _quotient(sums: FloatArray) -> FloatArray:
 
 def _bin(forecasts: Forecasts, number: int, bins: int, share: Estimate) -> ReliabilityBin:
     rows = forecasts.rows[forecasts.bins(forecasts.rows, bins) == number]
-    total = rows[:, 2] @ forecasts.probability(rows)
-    mean = ratio(np.asarray(total, dtype=float), np.asarray(rows[:, 2].sum(), dtype=float))
-    return ReliabilityBin(
-        number / bins, (number + 1) / bins, int(rows[:, 2].sum()), float(mean), share
-    )
+    labels = int(rows[:, 2].sum())
+    mean = float(rows[:, 2] @ forecasts.probability(rows)) / labels if labels else NAN
+    return ReliabilityBin(number / bins, (number + 1) / bins, labels, mean, share)

@@ -8,7 +8,6 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
-from scipy.special import expit, logit
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import Resampling, RowStatistic, estimate_each, ratio
@@ -17,7 +16,7 @@ from tiebreak.stats.counts import Patterns
 from tiebreak.stats.results import NAN, Estimate
 from tiebreak.stats.validation import FloatArray, IntArray, as_shares
 
-# The odds of the shift lie between e to the power of minus and plus this number.
+# The factor lies between e to the power of minus and plus this number.
 _WIDEST = 700.0
 NO_PREFERENCES = "No human preferred one of two texts for which there is a probability."
 
@@ -248,9 +247,9 @@ def prior_shift(first: npt.ArrayLike) -> float:
     shares = as_shares(first, name="first")
     if not shares.size or max((shares == 0).mean(), (shares == 1).mean()) >= 0.5:
         return NAN
-    log_odds = logit(shares)
-    root = brentq(lambda shift: float(expit(log_odds + shift).mean()) - 0.5, -_WIDEST, _WIDEST)
-    return math.exp(root)
+    return math.exp(
+        brentq(lambda log: shifted(shares, math.exp(log)).mean() - 0.5, -_WIDEST, _WIDEST)
+    )
 
 
 def shifted(first: npt.ArrayLike, alpha: float) -> FloatArray:
@@ -279,6 +278,7 @@ def shifted(first: npt.ArrayLike, alpha: float) -> FloatArray:
 
     Examples
     --------
+    >>> from tiebreak.stats.debiasing import shifted
     >>> shifted([0.5, 0.75], 1 / 3).round(2).tolist()
     [0.25, 0.5]
     """

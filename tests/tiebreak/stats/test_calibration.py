@@ -5,6 +5,7 @@ import pytest
 
 from tests.refusals import refused
 from tiebreak.stats import calibration, generator_for
+from tiebreak.stats.calibration import NO_LABELS
 
 
 def simulated(seed, *, units=400, raters=3, power=1.0):
@@ -87,8 +88,8 @@ def test_the_interval_of_the_brier_score_covers():
 
 def test_without_labels_nothing_is_defined():
     result = calibration([0.3], [0], [0])
-    assert "No human" in result.brier_score.reason
-    assert "No human" in result.expected_calibration_error.reason
+    assert result.brier_score.reason == NO_LABELS
+    assert result.expected_calibration_error.reason == NO_LABELS
 
 
 @pytest.mark.parametrize(

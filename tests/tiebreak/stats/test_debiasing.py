@@ -13,8 +13,8 @@ from tiebreak.stats import (
     generator_for,
     position_debiasing,
     prior_shift,
-    shifted,
 )
+from tiebreak.stats.debiasing import NO_PREFERENCES, shifted
 
 
 @pytest.fixture(scope="module")
@@ -139,8 +139,8 @@ def test_each_replicate_has_its_own_threshold():
     rows = np.argsort(answers["first"])
     values = answers["first"][rows]
     counts = np.random.default_rng(0).integers(0, 3, size=(50, len(values)))
-    for found, times in zip(debiasing._medians(values, counts), counts, strict=True):
-        assert found == np.median(np.repeat(values, times))
+    for median, times in zip(debiasing._medians(values, counts), counts, strict=True):
+        assert median == np.median(np.repeat(values, times))
 
 
 def test_the_interval_of_the_change_covers():
@@ -157,4 +157,4 @@ def test_answers_at_the_threshold_agree_by_half():
     result = position_debiasing([0.5, 0.5], [1, 1], [1, 1])
     assert (result.agreement.value, result.prefers_first) == (0.5, 0.5)
     nothing = position_debiasing([0.5], [0], [0])
-    assert "No human" in nothing.agreement.reason
+    assert nothing.agreement.reason == NO_PREFERENCES
