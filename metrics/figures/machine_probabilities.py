@@ -32,8 +32,8 @@ ANSWER_NAMES = {
     "most probable": "of each item's most probable answer",
 }
 SOURCES = {
-    "probabilities": "Probabilities {of} came with the ratings of {units}.",
-    "shares": "The probabilities {of} are shares of several answers to the same question about {units}.",
+    "probabilities": "Probabilities {of} came with the ratings of {items}.",
+    "shares": "The probabilities {of} are shares of several answers to the same question about {items}.",
 }
 BIASED = (
     "The calibration error is biased upwards where items are few, so do not compare it between"
@@ -93,8 +93,8 @@ def _reliability(number: int, name: str, one: MachineProbabilities) -> Figure:
 
 
 def _source(one: MachineProbabilities) -> str:
-    units, of = counted(one.n_units, "item"), ANSWER_NAMES[one.answer]
-    return SOURCES[one.source].format(of=of, units=units)
+    items, of = counted(one.n_units, "item"), ANSWER_NAMES[one.answer]
+    return SOURCES[one.source].format(of=of, items=items)
 
 
 def _errors(one: MachineProbabilities) -> Iterator[str]:
