@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 
@@ -33,8 +33,8 @@ FAKE = "fake"
 NO_SERVER = (
     "No model server was chosen. Please choose one of this installation's servers, or dummy texts."
 )
-Answer, Asked = TypeVar("Answer"), TypeVar("Asked")
-Response = TypeVar("Response", bound=Sampled | LabelLogprobs)
+Answer = TypeVar("Answer")
+Asked = TypeVar("Asked")
 
 
 @contextmanager
@@ -105,9 +105,9 @@ class RequestTally:
 
 
 def ask_and_store(
-    responses: Iterable[Response | Failed],
+    responses: Iterable[Sampled | LabelLogprobs | Failed],
     pending: MutableMapping[str, Asked],
-    store: Callable[[list[tuple[Asked, Response]]], int],
+    store: Callable[[list[tuple[Asked, Any]]], int],
     tally: RequestTally,
 ) -> Iterator[Progress]:
     """Store the answers in lots as they come, and yield after each lot that is stored.

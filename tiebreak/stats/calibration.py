@@ -191,7 +191,8 @@ def _calibration_error(forecasts: Forecasts, bins: int) -> Statistic:
 def _share(forecasts: Forecasts, number: int, bins: int) -> Statistic:
     def features(rows: IntArray) -> FloatArray:
         inside = forecasts.bins(rows, bins) == number
-        return np.stack([entered(rows), rows[:, 1], rows[:, 2]], axis=1) * inside[:, None]
+        units = np.stack([entered(rows), rows[:, 1], rows[:, 2]], axis=1)
+        return np.asarray(units * inside[:, None])
 
     return Statistic(3, features, _quotient, EMPTY_BIN, EMPTY_BIN)
 

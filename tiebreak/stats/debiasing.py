@@ -125,7 +125,7 @@ def position_debiasing(
     )
 
 
-def _above(values: FloatArray, threshold: npt.ArrayLike) -> FloatArray:
+def _above(values: FloatArray, threshold: FloatArray | float) -> FloatArray:
     """Return 1 above the threshold, 0 below, and ½ where it is met."""
     return np.asarray((np.sign(values - threshold) + 1) / 2)
 
@@ -142,7 +142,7 @@ def _statistic(forecasts: Forecasts, agreement: _Agreement) -> RowStatistic:
 
 
 def _at(
-    threshold: npt.ArrayLike, values: FloatArray, rows: IntArray, counts: FloatArray
+    threshold: FloatArray | float, values: FloatArray, rows: IntArray, counts: FloatArray
 ) -> FloatArray:
     first, (_, better, labelled) = _above(values, threshold), rows.T
     agreed = first * better + (1 - first) * (labelled - better)
@@ -169,7 +169,7 @@ def _medians(values: FloatArray, counts: FloatArray) -> FloatArray:
     cumulative = counts.cumsum(axis=-1)
     half = cumulative[..., -1:] / 2
     low, high = (cumulative >= half).argmax(axis=-1), (cumulative > half).argmax(axis=-1)
-    return (values[low] + values[high]) / 2
+    return np.asarray((values[low] + values[high]) / 2)
 
 
 def debiasing_threshold(first: npt.ArrayLike) -> float:
