@@ -150,9 +150,7 @@ GAIN_NOT_SHOWN = (
 )
 
 # Judges.
-JUDGE_NAME_TAKEN = (
-    "A rater of this study is already called {name}. Please give the judge another name."
-)
+RATER_NAME_TAKEN = "A rater of this study is already called {name}. Please choose another name."
 JUDGE_REPEATS_ITSELF = (
     "At temperature 0 all answers to the same question are equal. Please ask for one answer to each"
     " item and order, or raise the temperature."
@@ -170,3 +168,19 @@ JUDGE_HAS_RATINGS = (
     " is, and create another judge for other settings."
 )
 NO_SUCH_JUDGE = "This study has no such judge. Reload the page to see those it has."
+
+# Baselines.
+BASELINE_IN_DRAFT = "This study is a draft, whose items may still change. Open it first, and add simple raters then."
+BASELINE_NO_PAIRS = (
+    "There is nothing to rate: the study has no planned items that compare two texts. Please plan"
+    " its tasks under Generate & select."
+)
+BASELINE_NEEDS_PREFERENCE = (
+    "Simple raters prefer one of two texts, but {criterion} is not a preference. Please choose a"
+    " criterion with a scale of preference."
+)
+BASELINE_NO_REFERENCE = (
+    "No item of this study has a reference to compare its texts with. Please choose a rule that"
+    " needs none."
+)
+NO_SUCH_BASELINE = "This study has no such simple rater. Reload the page to see those it has."

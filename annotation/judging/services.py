@@ -11,13 +11,12 @@ from annotation.judging.passes import drawn_units
 from annotation.messages import (
     JUDGE_HAS_RATINGS,
     JUDGE_IN_DRAFT,
-    JUDGE_NAME_TAKEN,
     JUDGE_NO_ITEMS,
     JUDGE_REPEATS_ITSELF,
     NO_SUCH_JUDGE,
 )
-from annotation.models import Judge, Rater
-from annotation.services.rating_writer import create_raters, provider_of
+from annotation.models import Judge
+from annotation.services.machine_raters import create_machine_rater, unused_raters
 from jobs.models import UNFINISHED, Job
 from jobs.services import start_job
 from studies.models import Study, StudyEvent
@@ -45,12 +44,11 @@ def judge_named(study: Study, public_id: str) -> Judge:
 def create_judge(*, study: Study, by: User | None = None, **settings: Any) -> Judge:
     """Create a judge with its machine rater. Raises `DomainError` if its name is taken."""
     judge = Judge(study=study, **settings)
-    _unused_raters(study, judge.name).delete()
-    _check_name(study, judge.name)
     if judge.runs > 1 and judge.temperature == 0:
         raise DomainError("equal_answers", JUDGE_REPEATS_ITSELF, status=400)
-    judge.full_clean(exclude=["rater"])
-    judge.rater = create_raters(study, {judge.name: Rater.Kind.MACHINE})[judge.name]
+    # Whether the name is free is checked when the rater is created.
+    judge.full_clean(exclude=["rater"], validate_constraints=False)
+    judge.rater = create_machine_rater(study, judge.name)
     judge.save()
     details = {"judge": judge.name, "model": judge.language_model, "server": judge.server}
     record_event(study=study, verb=StudyEvent.Verb.CREATE_JUDGE, by=by, details=details)
@@ -95,23 +93,4 @@ def delete_judge(*, judge: Judge, by: User | None = None) -> None:
     details = {"judge": judge.name}
     record_event(study=judge.study, verb=StudyEvent.Verb.DELETE_JUDGE, by=by, details=details)
     judge.delete()
-    _unused_raters(judge.study, judge.name).delete()
-
-
-def _unused_raters(study: Study, name: str) -> QuerySet[Rater]:
-    """Return the machine rater that a deleted judge of this name has left, if it never rated."""
-    return Rater.objects.filter(
-        provider=provider_of(study),
-        external_id=name,
-        kind=Rater.Kind.MACHINE,
-        judge__isnull=True,
-        ratings__isnull=True,
-    )
-
-
-def _check_name(study: Study, name: str) -> None:
-    here = Q(provider=provider_of(study), external_id=name) | Q(
-        participations__study=study, pseudonym=name
-    )
-    if Rater.objects.filter(here).exists():
-        raise DomainError("name_taken", JUDGE_NAME_TAKEN.format(name=name))
+    unused_raters(judge.study, judge.name).delete()

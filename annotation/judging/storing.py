@@ -1,7 +1,7 @@
 """Stores a judge's answers as ratings of its machine rater."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -10,10 +10,10 @@ from django.utils import timezone
 from annotation.judging.answers import in_system_order, parse_answer
 from annotation.judging.passes import Pass, answered
 from annotation.judging.prompts import B_FIRST
-from annotation.models import HIT, Assignment, HITUnit, Judge, Rating, Verdict
+from annotation.models import Assignment, Judge, Rating, Verdict
+from annotation.services.machine_raters import machine_assignments
 from annotation.services.tallies import apply_tally_deltas, tally_key
 from studies.models import Unit
-from studies.services import record_version
 from tiebreak.gateway import Sample
 from tiebreak.scales import Label
 
@@ -43,7 +43,8 @@ def store_answers(judge: Judge, answers: Sequence[Answered]) -> int:
     Judge.objects.select_for_update().get(pk=judge.pk)
     known = answered(judge, [answer.asked.unit for answer in answers])
     answers = [answer for answer in answers if answer.asked not in known]
-    assignments = _assignments(judge, answers)
+    asked = (answer.asked for answer in answers)
+    assignments = machine_assignments(judge.study, judge.rater, asked)
     ratings = [_rating(judge, answer, assignments) for answer in answers]
     Rating.objects.bulk_create(ratings)
     Verdict.objects.bulk_create(map(_verdict, [judge] * len(answers), answers, ratings))
@@ -58,50 +59,10 @@ def label_of(judge: Judge, asked: Pass, sample: Sample) -> Label | None:
     return in_system_order(label, scale, is_a_first=asked.order != B_FIRST)
 
 
-def _assignments(
-    judge: Judge, answers: Iterable[Answered]
-) -> dict[tuple[int, str, str], Assignment]:
-    """Return the assignments of the answers by unit, order and run; missing ones are created."""
-    hits = dict(
-        HITUnit.objects.filter(
-            unit__in={answer.asked.unit for answer in answers}, repeat=0, hit__kind=HIT.Kind.MAIN
-        ).values_list("unit", "hit")
-    )
-    known = {
-        (row.hit_id, row.order, row.run): row
-        for row in Assignment.objects.filter(rater=judge.rater, hit__in=set(hits.values()))
-    }
-    wanted = dict.fromkeys((hits[a.asked.unit], a.asked.order, a.asked.run) for a in answers)
-    position = Assignment.objects.filter(rater=judge.rater).count()
-    version = record_version(study=judge.study)
-    new = [
-        Assignment(
-            hit_id=hit,
-            rater=judge.rater,
-            study_version=version,
-            status=Assignment.Status.ABANDONED,
-            position=position + i,
-            run=run,
-            order=order,
-        )
-        for i, (hit, order, run) in enumerate((key for key in wanted if key not in known), 1)
-    ]
-    Assignment.objects.bulk_create(new)
-    known |= {(row.hit_id, row.order, row.run): row for row in new}
-    return {
-        (a.asked.unit, a.asked.order, a.asked.run): known[
-            hits[a.asked.unit], a.asked.order, a.asked.run
-        ]
-        for a in answers
-    }
-
-
-def _rating(
-    judge: Judge, answer: Answered, assignments: dict[tuple[int, str, str], Assignment]
-) -> Rating:
+def _rating(judge: Judge, answer: Answered, assignments: dict[Pass, Assignment]) -> Rating:
     asked, text = answer.asked, answer.sample.text.replace("\0", "")
     label = label_of(judge, asked, answer.sample)
-    assignment = assignments[asked.unit, asked.order, asked.run]
+    assignment = assignments[asked]
     side = "right" if asked.order == B_FIRST else "left"
     return Rating(
         assignment=assignment,
