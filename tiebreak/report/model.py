@@ -693,6 +693,60 @@ class MeanCorrelations:
 
 
 @dataclass(frozen=True)
+class AgreementByCategory:
+    """Leave-one-out agreement of one rater with humans, or among humans.
+
+    Attributes
+    ----------
+    all_units : Estimate
+        Agreement on all units together.
+    categories : dict of str to Estimate
+        Agreement on the units of each category; units without one are in the category "undefined".
+    """
+
+    all_units: Estimate
+    categories: dict[str, Estimate]
+
+
+@dataclass(frozen=True)
+class CompositeSection:
+    """The composite of machines, which uses the best one of each category.
+
+    Each unit's machine was chosen on units of other folds. All parts are of the same units: those
+    with two human ratings and an answer of every machine in `machines`.
+
+    Attributes
+    ----------
+    folds : int
+        Number of folds; 0 if there is no composite.
+    n_units : int
+        Number of units.
+    machines : dict of str to AgreementByCategory
+        Agreement of each machine with humans.
+    chosen : dict of str to dict of str to int
+        For each category, in how many folds each machine was chosen, if it was chosen in any.
+    left_out : dict of str to int
+        Machines that were left out because they answered too few units with two human ratings, and
+        how many they answered.
+    humans : AgreementByCategory, optional
+        Agreement among humans.
+    composite : AgreementByCategory, optional
+        Agreement of the composite with humans.
+    reason : str, optional
+        Why there is no composite.
+    """
+
+    folds: int
+    n_units: int
+    machines: dict[str, AgreementByCategory]
+    chosen: dict[str, dict[str, int]]
+    left_out: dict[str, int]
+    humans: AgreementByCategory | None = None
+    composite: AgreementByCategory | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
 class FatigueSection:
     """How human answers change over the sequence of a rater's items.
 
@@ -990,6 +1044,8 @@ class CriterionSection:
         How human answers change over the sequence of a rater's items.
     mean_correlations : dict of str to MeanCorrelations, optional
         Correlation of units' mean ratings with each machine, for ordered labels.
+    composite : CompositeSection, optional
+        The best machine of each category, chosen on other units, if it was asked for.
     pairwise_agreement : PairwiseAgreementSection, optional
         Agreement of annotators two by two, if it was asked for.
     drop_one_influence : dict of str to Influence, optional
@@ -1033,6 +1089,7 @@ class CriterionSection:
     transitivity: TransitivitySection | None = None
     fatigue: FatigueSection | None = None
     mean_correlations: dict[str, MeanCorrelations] | None = None
+    composite: CompositeSection | None = None
     pairwise_agreement: PairwiseAgreementSection | None = None
     drop_one_influence: dict[str, Influence] | None = None
     paired_tests: dict[str, PairedTests] | None = None

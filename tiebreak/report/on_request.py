@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tiebreak.errors import InvalidInput
+from tiebreak.report.composite import composite_section
 from tiebreak.report.controlled import controlled_win_rate_section, davidson_section
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
@@ -13,6 +14,7 @@ from tiebreak.report.rater_pairs import drop_one_section, pairwise_agreement_sec
 from tiebreak.report.robustness import robustness_section
 
 ON_REQUEST: dict[str, Callable[[Criterion, Seeds, int], Any]] = {
+    "composite": composite_section,
     "controlled_win_rate": controlled_win_rate_section,
     "davidson": davidson_section,
     "drop_one_influence": drop_one_section,

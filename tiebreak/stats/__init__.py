@@ -54,6 +54,8 @@ Classification        what `classification` returns
 
 alternative_annotator_test  whether the machine may replace an annotator
 AlternativeAnnotatorTest    what `alternative_annotator_test` returns
+cross_validated_composite   the best machine of each category, chosen on other units
+Composite                   what `cross_validated_composite` returns
 
 Rankings of systems
 ===================
@@ -215,6 +217,7 @@ from tiebreak.stats.bootstrap import generator_for
 from tiebreak.stats.bradley_terry import BradleyTerry, bradley_terry
 from tiebreak.stats.chance_corrected import brennan_prediger, gwet_ac, weighted_fleiss_kappa
 from tiebreak.stats.classification import Classification
+from tiebreak.stats.composite import Composite, cross_validated_composite
 from tiebreak.stats.confidence_sequences import (
     ConfidenceSequence,
     StopDecision,
@@ -373,6 +376,8 @@ __all__ = [  # noqa: RUF022
     "Classification",
     "alternative_annotator_test",
     "AlternativeAnnotatorTest",
+    "cross_validated_composite",
+    "Composite",
     # Rankings of systems
     "outcome_counts",
     "win_rate",

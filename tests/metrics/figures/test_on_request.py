@@ -16,6 +16,8 @@ from tiebreak.report.on_request import ON_REQUEST
 from tiebreak.stats import Robustness
 from tiebreak.stats.robustness import SHARED_TOP
 
+OF_MACHINES = ("mean_correlations", "composite")
+
 
 @pytest.fixture(scope="module")
 def section():
@@ -25,20 +27,20 @@ def section():
 
 @pytest.fixture(scope="module")
 def scores():
-    """Return scores of annotators and of a machine."""
+    """Return scores of annotators and of two machines."""
     rng = np.random.default_rng(1)
     rows = [
         {"unit": f"u{n}", "rater": rater, "label": int(1 + (n + rng.integers(2)) % 5)}
-        | ({"kind": "machine"} if rater == "judge" else {})
+        | ({} if rater.startswith("r") else {"kind": "machine"})
         for n in range(30)
-        for rater in ("r0", "r1", "judge")
+        for rater in ("r0", "r1", "judge", "longer")
     ]
     rows = [row | {"criterion": "fluency"} for row in rows]
-    return of(rows, scales={"fluency": "ordinal:1..5"}, sections=["mean_correlations"])
+    return of(rows, scales={"fluency": "ordinal:1..5"}, sections=OF_MACHINES)
 
 
 def figures_of(more, section, scores):
-    about = scores if more.name == "mean_correlations" else section
+    about = scores if more.name in OF_MACHINES else section
     return more.figures(getattr(about, more.name))
 
 
