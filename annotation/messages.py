@@ -183,4 +183,13 @@ BASELINE_NO_REFERENCE = (
     "No item of this study has a reference to compare its texts with. Please choose a rule that"
     " needs none."
 )
+PERPLEXITY_NO_SERVER = (
+    "{system} has no model server that could say how probable the reference is. Please choose one for"
+    " it in the dataset."
+)
+PERPLEXITY_NO_MODEL = "Please enter the language model of {system} in the dataset."
+PERPLEXITY_OF_PROMPT = (
+    "The prompt of {system} contains the reference, so how probable the reference is says nothing."
+    " Please choose another rule."
+)
 NO_SUCH_BASELINE = "This study has no such simple rater. Reload the page to see those it has."

@@ -16,6 +16,12 @@ from tiebreak.similarity import ENCODED
 
 # The items of a chunk, and those that are stored at a time.
 CHUNK, PART = 1_000, 100
+WITH_MODELS = {*ENCODED, Baseline.Method.PERPLEXITY}
+WITH_TEXTS = (
+    "instance",
+    *("generation_a__system", "generation_a__instance"),
+    *("generation_b__system", "generation_b__instance"),
+)
 
 
 class BaselineJob(JobKind):
@@ -25,7 +31,7 @@ class BaselineJob(JobKind):
     label = "let a simple rater rate"
 
     def queue_for(self, options: dict[str, Any]) -> str:
-        return "gpu" if options.get("method") in ENCODED else "default"
+        return "gpu" if options.get("method") in WITH_MODELS else "default"
 
     def summary(self, job: Job) -> str:
         return str(job.options.get("name", ""))
@@ -42,17 +48,21 @@ class BaselineJob(JobKind):
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         baseline = _baseline_of(job)
         keys = missing_units(baseline).filter(pk__in=payload["units"])
-        texts = keys.select_related("instance", "generation_a", "generation_b")
+        texts = keys.select_related(*WITH_TEXTS)
         units = list(texts.order_by("pk"))
         done = len(payload["units"]) - len(units)
         yield Progress(done)
         if not units:
             return
+        failed = 0
         with open_measure(baseline.method) as measure:
             for start in range(0, len(units), PART):
                 part = units[start : start + PART]
-                store_preferences(baseline, list(scored(baseline, part, measure)))
-                yield Progress(done + start + len(part))
+                results = list(scored(baseline, part, measure))
+                store_preferences(baseline, results)
+                settled = len({result.unit for result in results})
+                done, failed = done + settled, failed + len(part) - settled
+                yield Progress(done, failed)
 
 
 def _baseline_of(job: Job) -> Baseline:

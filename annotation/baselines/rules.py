@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from annotation.baselines.perplexity import scored_by_perplexity
+from annotation.baselines.scored import Scored
 from annotation.judging.passes import seed_of
 from annotation.judging.prompts import A_FIRST, B_FIRST
 from annotation.models import Baseline
@@ -12,39 +13,16 @@ from studies.models import Unit
 from tiebreak.similarity import SIMILARITIES, Similarity
 
 Method = Baseline.Method
-# Scores are equal if they are the same to so many decimals. An encoder's arithmetic depends on which
-# texts it reads together.
-DECIMALS = 6
-
-
-@dataclass(frozen=True)
-class Scored:
-    """The scores of a unit's texts, in system order; None if the unit has no usable reference.
-
-    `order` is empty if the rule does not look at the order of the texts.
-    """
-
-    unit: Unit
-    order: str
-    scores: tuple[float, float] | None
-
-    @property
-    def side(self) -> int | None:
-        """−1 if system A's text has the higher score, 1 if system B's, 0 if they are equal."""
-        if self.scores is None:
-            return None
-        difference = round(self.scores[1] - self.scores[0], DECIMALS)
-        return (difference > 0) - (difference < 0)
 
 
 def needs_reference(method: str) -> bool:
-    return method in SIMILARITIES
+    return method in SIMILARITIES or method == Method.PERPLEXITY
 
 
 @contextmanager
 def open_measure(method: str) -> Iterator[Similarity | None]:
     """Yield the similarity that the rule needs, or None."""
-    if not needs_reference(method):
+    if method not in SIMILARITIES:
         yield None
         return
     with resident_measure(method) as measure:
@@ -57,9 +35,11 @@ def scored(
     """Yield the scores of pairs of texts by the baseline's rule."""
     if measure is not None:
         yield from _by_reference(units, measure)
-        return
-    for unit in units:
-        yield from _by_rule(baseline, unit)
+    elif baseline.method == Method.PERPLEXITY:
+        yield from scored_by_perplexity(units)
+    else:
+        for unit in units:
+            yield from _by_rule(baseline, unit)
 
 
 def _by_rule(baseline: Baseline, unit: Unit) -> Iterator[Scored]:

@@ -16,13 +16,14 @@ from annotation.messages import (
     BASELINE_NO_PAIRS,
     BASELINE_NO_REFERENCE,
     NO_SUCH_BASELINE,
+    PERPLEXITY_NO_SERVER,
 )
 from annotation.models import Baseline, Rating
 from annotation.services.machine_raters import create_machine_rater
 from jobs.models import Job
 from jobs.services import start_job
 from studies.instance_selection.scoring import what_is_missing
-from studies.models import Criterion, Study, StudyEvent
+from studies.models import Criterion, Study, StudyEvent, Unit
 from studies.services import record_event
 from tiebreak.errors import DomainError
 
@@ -104,3 +105,15 @@ def _check(baseline: Baseline) -> None:
         raise DomainError("no_reference", BASELINE_NO_REFERENCE)
     if sentence := what_is_missing(baseline.method):
         raise DomainError("encoder_missing", sentence)
+    if baseline.method == Baseline.Method.PERPLEXITY and (name := _without_server(pairs)):
+        raise DomainError("no_server", PERPLEXITY_NO_SERVER.format(system=name))
+
+
+def _without_server(pairs: QuerySet[Unit]) -> str | None:
+    """Return the name of a system that names no model server, and whose texts name none either."""
+    for side in ("a", "b"):
+        here = pairs.filter(**{f"system_{side}__server": ""})
+        silent = here.exclude(**{f"generation_{side}__params__has_key": "server"})
+        if name := silent.values_list(f"system_{side}__name", flat=True).first():
+            return str(name)
+    return None

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotation.baselines.rules import Scored
+from annotation.baselines.scored import Scored
 from annotation.judging.passes import Pass, items_of
 from annotation.judging.prompts import A_FIRST
 from annotation.models import Abstention, Assignment, Baseline, Rating

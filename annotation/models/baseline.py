@@ -27,6 +27,7 @@ class Baseline(models.Model):
             "sentence_cosine",
             "the text closer to the reference by sentence embedding",
         )
+        PERPLEXITY = "perplexity", "the text of the system to which the reference is more probable"
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="baselines")

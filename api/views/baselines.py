@@ -19,7 +19,7 @@ from api.validation import checked, checked_form
 from api.views.jobs import started
 
 TAG = "judges"
-IMPOSSIBLE = ["study_is_draft", "no_items", "no_reference", "encoder_missing"]
+IMPOSSIBLE = ["study_is_draft", "no_items", "no_reference", "encoder_missing", "no_server"]
 
 
 class Baselines(APIView):
