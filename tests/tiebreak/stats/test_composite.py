@@ -88,6 +88,10 @@ def test_of_equally_good_raters_the_first_is_used():
     composite = cross_validated_composite(credits, [0] * 7, rng=np.random.default_rng(0))
     assert composite.chosen.shape == (1, 7)
     assert {*composite.rater.tolist()} == {0}
+    # The second column adds up to the same as the first, but not in floating point.
+    credits = [[0, 0], [0.3, 0.1], [0, 0.2]]
+    composite = cross_validated_composite(credits, ["lone", "x", "x"], rng=np.random.default_rng(0))
+    assert composite.rater[0] == 0
 
 
 @pytest.mark.parametrize(
