@@ -29,7 +29,7 @@ def add(request: HttpRequest, study_id: str) -> HttpResponse:
         except DomainError as refusal:
             form.add_error(None, form_errors(refusal))
         else:
-            messages.success(request, f"{added} was added. Its ratings appear below.")
+            messages.success(request, f"{added} was added, and has started to rate.")
             return redirect("annotation:judges", study.pk)
     return judges_page(request, study, baseline_form=form)
 
