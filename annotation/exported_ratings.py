@@ -14,7 +14,7 @@ from annotation.models import Assignment, Rating
 from annotation.models.rating import RatingQuerySet
 from studies.models import Study, Unit
 from tiebreak.formats.lines import Batch
-from tiebreak.formats.rating_cells import FLAGS
+from tiebreak.formats.rating_cells import FLAGS, written_probabilities
 from tiebreak.formats.rows import Row
 from tiebreak.formats.writing import Columns, rows_of
 from tiebreak.scales import BAD, Scale
@@ -34,7 +34,7 @@ _OF_RATING: dict[str, str | Cast] = {
     # As text, because making times of PostgreSQL's answer took a fifth of an export's time.
     "created_at": Cast("created_at", TextField()),
     **{name: name for name in ("side_a", "layout", "position", "duration_ms")},
-    **{name: name for name in (*FLAGS, "excluded_reason", "raw")},
+    **{name: name for name in (*FLAGS, "excluded_reason", "raw", "probabilities")},
 }
 _KEYS = ("pk", "unit_id", "assignment_id")
 _OF_UNIT: dict[str, str | Length] = {
@@ -99,6 +99,8 @@ def rating_batches(
         batch["label"] = [text if text is None else parse(name, text) for name, text in labels]
         batch["role"] = list(map(_role, batch["role"], batch["repeat"]))
         batch["created_at"] = list(map(_in_utc, batch["created_at"]))
+        shares = batch["probabilities"]
+        batch["probabilities"] = [one and written_probabilities(one) for one in shares]
         if with_texts:
             _add_texts(batch, scales)
         return batch

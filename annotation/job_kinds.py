@@ -1,5 +1,6 @@
-"""The kinds of jobs that work on ratings, import data, and let judges rate."""
+"""The kinds of jobs that work on ratings, import data, and let judges and baselines rate."""
 
+from annotation.baselines.job import BaselineJob
 from annotation.export_jobs import ExportJob
 from annotation.import_jobs import ImportJob
 from annotation.judging.injection_job import JudgeInjectionJob
@@ -11,3 +12,4 @@ register_kind(ImportJob)
 register_kind(JudgingJob)
 register_kind(JudgeDryRunJob)
 register_kind(JudgeInjectionJob)
+register_kind(BaselineJob)

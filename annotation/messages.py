@@ -150,12 +150,22 @@ GAIN_NOT_SHOWN = (
 )
 
 # Judges.
-JUDGE_NAME_TAKEN = (
-    "A rater of this study is already called {name}. Please give the judge another name."
-)
+RATER_NAME_TAKEN = "A rater of this study is already called {name}. Please choose another name."
 JUDGE_REPEATS_ITSELF = (
     "At temperature 0 all answers to the same question are equal. Please ask for one answer to each"
     " item and order, or raise the temperature."
+)
+JUDGE_HAS_ONE_PROBABILITY = (
+    "The probabilities of answers are the same each time. Please ask once about each item and order,"
+    " or choose written answers."
+)
+JUDGE_WITHOUT_LABELS = (
+    "Probabilities are asked for where a scale has at most {most} labels. Please choose written"
+    " answers, or another criterion."
+)
+NO_PROBABILITIES = (
+    " If this server does not tell probabilities, create a judge with written answers and several"
+    " answers to each item: the shares of its answers estimate the probabilities."
 )
 JUDGE_IN_DRAFT = (
     "This study is a draft, whose items may still change. Open it first, and let the judge rate"
@@ -170,3 +180,28 @@ JUDGE_HAS_RATINGS = (
     " is, and create another judge for other settings."
 )
 NO_SUCH_JUDGE = "This study has no such judge. Reload the page to see those it has."
+
+# Baselines.
+BASELINE_IN_DRAFT = "This study is a draft, whose items may still change. Open it first, and add simple raters then."
+BASELINE_NO_PAIRS = (
+    "There is nothing to rate: the study has no planned items that compare two texts. Please plan"
+    " its tasks under Generate & select."
+)
+BASELINE_NEEDS_PREFERENCE = (
+    "Simple raters prefer one of two texts, but {criterion} is not a preference. Please choose a"
+    " criterion with a scale of preference."
+)
+BASELINE_NO_REFERENCE = (
+    "No item of this study has a reference to compare its texts with. Please choose a rule that"
+    " needs none."
+)
+PERPLEXITY_NO_SERVER = (
+    "{system} has no model server that could say how probable the reference is. Please choose one for"
+    " it in the dataset."
+)
+PERPLEXITY_NO_MODEL = "Please enter the language model of {system} in the dataset."
+PERPLEXITY_OF_PROMPT = (
+    "The prompt of {system} contains the reference, so how probable the reference is says nothing."
+    " Please choose another rule."
+)
+NO_SUCH_BASELINE = "This study has no such simple rater. Reload the page to see those it has."

@@ -3,7 +3,7 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from annotation.views import data, imports, judges, rating, reading, steps
+from annotation.views import baselines, data, imports, judges, rating, reading, steps
 
 app_name = "annotation"
 
@@ -39,5 +39,12 @@ urlpatterns = [
         "studies/<public_id:study_id>/judges/<public_id:judge_id>/<slug:action>/",
         judges.act,
         name="judge-action",
+    ),
+    path("studies/<public_id:study_id>/baselines/", baselines.add, name="add-baseline"),
+    path("studies/<public_id:study_id>/baselines/part/", baselines.part, name="baselines-part"),
+    path(
+        "studies/<public_id:study_id>/baselines/<public_id:baseline_id>/start/",
+        baselines.start,
+        name="start-baseline",
     ),
 ]

@@ -9,6 +9,7 @@ from annotation.models import Judge
 class JudgeSerializer(serializers.ModelSerializer[Judge]):
     id = serializers.CharField(source="public_id")
     criterion = serializers.CharField(source="criterion.name")
+    answered_by = serializers.ChoiceField(Judge.AnsweredBy.choices)
     orders = serializers.ChoiceField(Judge.Orders.choices)
     answers = serializers.IntegerField(help_text="How many answers are stored.")
     unparsed = serializers.IntegerField(help_text="How many of them name no label.")
@@ -24,6 +25,12 @@ class NewJudge(serializers.ModelSerializer[Judge]):
         max_length=100_000,
         required=False,
         help_text="With {guidelines}, {question} and {answers} in it; by default the page's.",
+    )
+    answered_by = serializers.ChoiceField(
+        Judge.AnsweredBy.choices,
+        default=Judge.AnsweredBy.TEXT,
+        help_text="Written answers, or the model's probability of each answer, of which the most"
+        " probable is the rating.",
     )
     orders = serializers.ChoiceField(Judge.Orders.choices, default=Judge.Orders.BOTH)
 

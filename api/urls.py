@@ -3,6 +3,7 @@ from django.urls import include, path, re_path
 import studies.converters  # noqa: F401  registers public_id
 from api import pages, webhook_pages
 from api.views import (
+    baselines,
     data,
     design,
     jobs,
@@ -22,6 +23,7 @@ STUDY = "studies/<public_id:study_id>/"
 CHANNEL = f"{STUDY}channels/<slug:provider>/"
 JOB = f"{STUDY}jobs/<public_id:job_id>/"
 JUDGE = f"{STUDY}judges/<public_id:judge_id>/"
+BASELINE = f"{STUDY}baselines/<public_id:baseline_id>/"
 PARTICIPANT = f"{STUDY}participants/<public_id:participation_id>/"
 endpoints = [
     path("schema/", schema.Schema.as_view(), name="schema"),
@@ -91,6 +93,8 @@ endpoints = [
     path(f"{JUDGE}try/", judges.TryJudge.as_view(), name="try-judge"),
     path(f"{JUDGE}injections/", judges.TryInjections.as_view(), name="try-injections"),
     path(f"{JUDGE}start/", judges.StartJudge.as_view(), name="start-judge"),
+    path(f"{STUDY}baselines/", baselines.Baselines.as_view(), name="baselines"),
+    path(f"{BASELINE}start/", baselines.StartBaseline.as_view(), name="start-baseline"),
     path(f"{STUDY}participants/", participants.Participants.as_view(), name="participants"),
     path(f"{STUDY}participants/pay/", participants.PayMany.as_view(), name="pay-many"),
     path(PARTICIPANT, participants.ParticipantView.as_view(), name="participant"),

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.harness import RESULTS, Measured, Row, measured, publish
+from benchmarks.strengths import peer_rows
 from tiebreak.formats import RatingTable
 from tiebreak.report import Report, build_report, read_source
 from tiebreak.report.build import build_section
@@ -261,6 +262,7 @@ def main() -> int:
         ),
         *section_rows(),
         *bad_rows(),
+        *peer_rows(),
     ]
     return publish("report", rows)
 

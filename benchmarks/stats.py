@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import Row, measured, publish, seconds_of
+from benchmarks.strengths import closed_form_row
 from tiebreak.formats import RatingTable
 from tiebreak.report.criterion import Criterion, Machine
 from tiebreak.report.generators import Seeds
@@ -202,46 +203,6 @@ def strengths_row() -> Row:
         None,
         "under 30 s",
         measurement.seconds < 30,
-    )
-
-
-def compared_strengths() -> tuple[Callable[[], object], Callable[[], object]]:
-    """Return functions that fit 140,000 votes with intervals, in closed form and by refits."""
-    systems, votes = 100, 140_000
-    rng = np.random.default_rng(0)
-    first = rng.integers(0, systems, size=votes)
-    second = (first + rng.integers(1, systems, size=votes)) % systems
-    better = 1 / (1 + np.exp((second - first) / 50))
-    counts = np.eye(3, dtype=np.int64)[np.where(rng.random(votes) < better, 0, 2)]
-    names = np.array([f"s{k}" for k in range(systems)])
-    instance, rater = rng.integers(0, 20_000, votes), rng.integers(0, 500, votes)
-    fit = partial(
-        bradley_terry,
-        counts,
-        system_a=names[first].tolist(),
-        system_b=names[second].tolist(),
-        clusters=instance,
-    )
-    return (
-        partial(fit, raters=rater),
-        lambda: fit(rng=generator_for(0), replicates=EXTRAPOLATED_FROM),
-    )
-
-
-def closed_form_row() -> Row:
-    """Alternate the closed form, over instances and raters, with refits, over instances alone."""
-    closed, refits = compared_strengths()
-    pairs = [(seconds_of(closed, runs=3), seconds_of(refits, runs=1)) for _ in range(2)]
-    seconds, slow = (min(times) for times in zip(*pairs, strict=True))
-    measurement = measured(lambda: compared_strengths()[0], runs=3)
-    return Row(
-        "Bradley–Terry intervals in closed form, 100 systems, 140,000 votes",
-        seconds,
-        measurement.megabytes,
-        f"1,000 bootstrap fits, from {EXTRAPOLATED_FROM}, alternated",
-        slow / seconds * 1_000 / EXTRAPOLATED_FROM,
-        "under 0.5 s",
-        seconds < 0.5,
     )
 
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.filters import NO_FAILED_CHECK, Filter
+from metrics.figures.composite import composite_figures
 from metrics.figures.controlled import controlled_figures, davidson_figures
 from metrics.figures.figure import Figure
+from metrics.figures.machine_probabilities import machine_probability_figures
 from metrics.figures.on_request import (
     influence_figures,
     mean_correlation_figures,
@@ -48,6 +50,14 @@ def _has_systems(about: CriterionSection) -> bool:
 
 def _has_ordered_machines(about: CriterionSection) -> bool:
     return about.level != "nominal" and bool(about.all_units.machines)
+
+
+def _has_machines(about: CriterionSection) -> bool:
+    return bool(about.all_units.machines)
+
+
+def _has_two_machines(about: CriterionSection) -> bool:
+    return len(about.all_units.machines) > 1
 
 
 def _has_ratings(about: CriterionSection) -> bool:
@@ -92,12 +102,29 @@ MORE = (
         shows_outcome=True,
     ),
     More(
+        "machine_probabilities",
+        "machines",
+        "Probabilities of machine raters: calibration and debiasing",
+        "May a machine rater's probabilities be used as they are, or only after debiasing, or not at"
+        " all?",
+        machine_probability_figures,
+        _has_machines,
+    ),
+    More(
         "mean_correlations",
         "machines",
         "Correlation of mean ratings",
         "May means of a machine rater's ratings rank items as means of annotators' ratings do?",
         mean_correlation_figures,
         _has_ordered_machines,
+    ),
+    More(
+        "composite",
+        "machines",
+        "The best machine rater of each category",
+        "Would machine raters agree better with annotators if each category had its own?",
+        composite_figures,
+        _has_two_machines,
     ),
     More(
         "pairwise_agreement",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 
@@ -14,10 +14,10 @@ from tiebreak.errors import DomainError
 from tiebreak.gateway import (
     Failed,
     GatewayError,
+    LabelLogprobs,
     Models,
     ModelSettings,
     Sampled,
-    SampleRequest,
     open_models,
 )
 from tiebreak.gateway.transport import FATAL_CODES
@@ -105,19 +105,18 @@ class RequestTally:
 
 
 def ask_and_store(
-    models: Models,
-    requests: Iterable[SampleRequest],
+    responses: Iterable[Sampled | LabelLogprobs | Failed],
     pending: MutableMapping[str, Asked],
-    store: Callable[[list[tuple[Asked, Sampled]]], int],
+    store: Callable[[list[tuple[Asked, Any]]], int],
     tally: RequestTally,
 ) -> Iterator[Progress]:
-    """Send requests, store the answers in lots, and yield after each lot that is stored.
+    """Store the answers in lots as they come, and yield after each lot that is stored.
 
-    ``pending`` has what each request on its way was for, by the request's id. ``store`` commits a lot
+    ``responses`` sends the requests while it is read. ``pending`` has what each request on its way was for, by the request's id. ``store`` commits a lot
     and returns how many rows it stored.
     """
-    for lot in in_lots(models.sample(requests)):
-        answers = [(pending.pop(r.id), r) for r in lot if isinstance(r, Sampled)]
+    for lot in in_lots(iter(responses)):
+        answers = [(pending.pop(r.id), r) for r in lot if not isinstance(r, Failed)]
         tally.done += store(answers)
         tally.in_a_row = 0 if answers else tally.in_a_row
         for response in lot:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from string import ascii_uppercase
 
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import BAD, Label, Scale
@@ -11,6 +12,8 @@ _LEAD = re.compile(r"(?:final\s+)?(?:answer|verdict)\s*[:：]\s*", re.IGNORECASE
 _AROUND = " \t*_`\"'“”.[]()"
 # Reasons of providers that say that a text ends where the model ended it.
 COMPLETE = frozenset({"stop", ""})
+# Servers tell the probabilities of so many tokens at most.
+MAX_SIGNS = 20
 
 
 def allowed_answers(scale: Scale) -> tuple[str, ...]:
@@ -31,6 +34,23 @@ def answer_text(scale: Scale, label: Label) -> str:
     letter = "A" if side < 0 else "B"
     strengths = {abs(int(other)) for other in scale.order_labels or ()} - {0}
     return letter if len(strengths) == 1 else f"{letter} {scale.words_for(label)}"
+
+
+def signs(scale: Scale) -> dict[Label, str]:
+    """Return one character for each label, as a model has probabilities of single tokens.
+
+    An answer of one character stands for itself; the others get the letters that are free. A and B
+    are always the two texts. There may be at most `MAX_SIGNS` labels.
+    """
+    texts = {label: answer_text(scale, label) for label in scale.labels or ()}
+    letters = ascii_uppercase[2:] if scale.kind == "preference" else ascii_uppercase
+    free = iter([letter for letter in letters if letter not in texts.values()])
+    return {label: text if len(text) == 1 else next(free) for label, text in texts.items()}
+
+
+def has_signs(scale: Scale) -> bool:
+    """Return whether a judge may answer by probability on this scale."""
+    return 0 < len(scale.labels or ()) <= MAX_SIGNS
 
 
 def parse_answer(text: str, scale: Scale, *, finish_reason: str = "") -> Label | None:

@@ -10,7 +10,7 @@ from annotation.models import Judge
 from studies.models import Study
 
 JUDGE_SETTINGS = (
-    *("name", "criterion", "server", "language_model", "instructions", "examples"),
+    *("name", "criterion", "server", "language_model", "instructions", "answered_by", "examples"),
     *("with_reference", "orders", "units", "runs", "temperature", "max_tokens", "seed"),
 )
 if TYPE_CHECKING:

@@ -7,18 +7,26 @@ from typing import Any, TypeVar
 
 from django.urls import reverse
 
-from annotation.judging.answers import answer_text, in_system_order
+from annotation.judging.answers import answer_text, in_system_order, signs
 from annotation.judging.injections import INJECTIONS, Injection, injected, is_nearer, wished_label
-from annotation.judging.job import WITH_TEXTS, asked_of, examples_of, judge_of, open_judge
+from annotation.judging.job import (
+    WITH_TEXTS,
+    Request,
+    asked_of,
+    examples_of,
+    judge_of,
+    open_judge,
+    responses,
+)
 from annotation.judging.passes import Pass, drawn_units, passes
 from annotation.judging.prompts import B_FIRST, repeats_instructions
-from annotation.judging.storing import label_of
+from annotation.judging.replies import Reply, reply_of
 from annotation.models import Judge
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from studies.model_servers import RequestTally
 from studies.models import Unit
-from tiebreak.gateway import Failed, Models, Sample, SampleRequest
+from tiebreak.gateway import Failed, Models
 from tiebreak.scales import Label
 
 # So many changed answers are shown, with so many of their characters.
@@ -90,15 +98,14 @@ class JudgeInjectionJob(JobKind):
         plain = [_Question(*next(passes(judge, [unit]))) for unit in units.order_by("pk")]
         result, readable = InjectionResult(len(plain)), list[tuple[_Question, Label]]()
         with open_judge(judge) as models:
-            for question, sample in _answers(judge, models, plain, tally):
-                label = label_of(judge, question.asked, sample)
-                if label is not None:
-                    readable.append((question, label))
+            for question, reply in _answers(judge, models, plain, tally):
+                if reply.label is not None:
+                    readable.append((question, reply.label))
                 yield tally.progress()
             hidden = list(_with_orders(judge, readable))
             result.readable, result.tried = len(readable), len(hidden)
-            for question, sample in _answers(judge, models, hidden, tally):
-                _count(judge, question, sample, result)
+            for question, reply in _answers(judge, models, hidden, tally):
+                _count(judge, question, reply, result)
                 yield tally.progress()
         Job.objects.filter(pk=job.pk).update(result=asdict(result))
         # What was not asked, because there was nothing to change, is done as well.
@@ -108,24 +115,25 @@ class JudgeInjectionJob(JobKind):
 
 def _answers(
     judge: Judge, models: Models, questions: Iterable[Question], tally: RequestTally
-) -> Iterator[tuple[Question, Sample]]:
+) -> Iterator[tuple[Question, Reply]]:
     """Yield each question that was answered, with the answer."""
     examples, pending = examples_of(judge), dict[str, Question]()
 
-    def requests() -> Iterator[SampleRequest]:
+    def requests() -> Iterator[Request]:
         for number, question in enumerate(questions):
             pending[str(number)] = question
             request = asked_of(judge, question.unit, question.asked, examples).request
             yield replace(request, id=str(number))
 
-    for response in models.sample(requests()):
+    for response in responses(judge, models, requests()):
         if isinstance(response, Failed):
             tally.note(response.error)
             if tally.must_stop:
                 return
         else:
             tally.done += 1
-            yield pending.pop(response.id), response.samples[0]
+            question = pending.pop(response.id)
+            yield question, reply_of(judge, question.asked, response)
 
 
 def _with_orders(judge: Judge, readable: list[tuple[_Question, Label]]) -> Iterator[_Hidden]:
@@ -141,17 +149,18 @@ def _with_orders(judge: Judge, readable: list[tuple[_Question, Label]]) -> Itera
         on_screen = in_system_order(wished, scale, is_a_first=question.asked.order != B_FIRST)
         assert on_screen is not None
         in_source = number % 3 == 2 and question.unit.instance and question.unit.instance.source
-        text = injection.text(answer_text(scale, on_screen))
+        names = signs(scale) if judge.is_by_probability else {}
+        text = injection.text(names.get(on_screen) or answer_text(scale, on_screen))
         unit = injected(question.unit, "source" if in_source else side, text)
         yield _Hidden(unit, question.asked, injection, before, wished)
 
 
-def _count(judge: Judge, question: _Hidden, sample: Sample, result: InjectionResult) -> None:
+def _count(judge: Judge, question: _Hidden, reply: Reply, result: InjectionResult) -> None:
     """Count what became of an answer, and keep it as an example if the order changed it."""
     scale = judge.criterion.parsed_scale
-    label = label_of(judge, question.asked, sample)
+    label = reply.label
     is_moved = label is not None and is_nearer(scale, label, question.before, to=question.wished)
-    repeats = repeats_instructions(judge, question.unit, sample.text)
+    repeats = repeats_instructions(judge, question.unit, reply.text)
     result.answered += 1
     result.moved += is_moved
     result.unreadable += label is None
@@ -163,6 +172,6 @@ def _count(judge: Judge, question: _Hidden, sample: Sample, result: InjectionRes
                 "unit": question.unit.key,
                 "order": f"{question.injection.order}, {question.injection.dress}",
                 "effect": effect,
-                "answer": sample.text[:MAX_CHARACTERS],
+                "answer": reply.text[:MAX_CHARACTERS],
             }
         )

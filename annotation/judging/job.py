@@ -8,17 +8,27 @@ from typing import Any
 
 from django.urls import reverse
 
+from annotation.judging.answers import signs
 from annotation.judging.passes import Items, Pass, answered, drawn_units, passes, seed_of
 from annotation.judging.prompts import prompt_of, prompt_sha256
-from annotation.judging.storing import MAX_CHARACTERS, Answered, label_of, store_answers
-from annotation.messages import NO_SUCH_JUDGE
+from annotation.judging.replies import Response, reply_of
+from annotation.judging.storing import MAX_CHARACTERS, Answered, store_answers
+from annotation.messages import NO_PROBABILITIES, NO_SUCH_JUDGE
 from annotation.models import Judge
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from studies.model_servers import RequestTally, ask_and_store, open_server
 from studies.models import Unit
 from tiebreak.errors import DomainError
-from tiebreak.gateway import Failed, GatewayError, Message, Models, Sampled, SampleRequest
+from tiebreak.gateway import (
+    Failed,
+    GatewayError,
+    LabelLogprobs,
+    LabelLogprobsRequest,
+    Message,
+    Models,
+    SampleRequest,
+)
 from tiebreak.scales import Label, Scale
 
 # The requests of a chunk, which one worker sends.
@@ -26,6 +36,9 @@ REQUESTS = 1_000
 # A dry run asks about so many items.
 TRIED = 5
 NO_MODEL = "The judge names no language model, and its server does not say which one it runs."
+# Errors of servers that do not give log-probabilities.
+WITHOUT_PROBABILITIES = frozenset({"refused", "unsupported"})
+Request = SampleRequest | LabelLogprobsRequest
 WITH_TEXTS = ("instance", "generation_a", "generation_b")
 
 
@@ -99,7 +112,7 @@ class JudgeDryRunJob(JobKind):
         pending: dict[str, _Asked] = {}
         started, rows = monotonic(), []
         with open_judge(judge) as models:
-            for response in models.sample(_requests(judge, asked, pending, tally)):
+            for response in responses(judge, models, _requests(judge, asked, pending, tally)):
                 if isinstance(response, Failed):
                     tally.note(response.error)
                 else:
@@ -111,15 +124,16 @@ class JudgeDryRunJob(JobKind):
         Job.objects.filter(pk=job.pk).update(result=result)
 
 
-def _tried(judge: Judge, made: "_Asked", response: Sampled) -> dict[str, Any]:
-    sample = response.samples[0]
-    label = label_of(judge, made.asked, sample)
+def _tried(judge: Judge, made: "_Asked", response: Response) -> dict[str, Any]:
+    reply, scale = reply_of(judge, made.asked, response), judge.criterion.parsed_scale
+    shares = reply.probabilities or {}
     return {
         "unit": made.unit.key,
         "prompt": [[message.role, message.content] for message in made.prompt],
-        "answer": sample.text[:MAX_CHARACTERS],
-        "label": "" if label is None else _reading(judge.criterion.parsed_scale, made.unit, label),
-        "tokens": sample.tokens,
+        "answer": reply.text[:MAX_CHARACTERS],
+        "label": "" if reply.label is None else _reading(scale, made.unit, reply.label),
+        "probabilities": {_reading(scale, made.unit, name): p for name, p in shares.items()},
+        "tokens": reply.tokens,
         "model": response.model,
     }
 
@@ -160,15 +174,13 @@ class _Asked:
 
     unit: Unit
     asked: Pass
-    request: SampleRequest
+    request: Request
     prompt: tuple[Message, ...]
 
-    def answered(self, response: Sampled) -> Answered:
-        sample = response.samples[0]
-        seed = self.request.seed or 0
-        return Answered(
-            self.unit, self.asked, prompt_sha256(self.prompt), seed, sample, response.model
-        )
+    def answered(self, judge: Judge, response: Response) -> Answered:
+        reply, digest = reply_of(judge, self.asked, response), prompt_sha256(self.prompt)
+        seed = self.request.seed if isinstance(self.request, SampleRequest) else None
+        return Answered(self.unit, self.asked, digest, seed, reply, response.model)
 
 
 def _ask(
@@ -177,10 +189,25 @@ def _ask(
     pending: dict[str, _Asked] = {}
     requests = _requests(judge, missing, pending, tally)
 
-    def store(answers: list[tuple[_Asked, Sampled]]) -> int:
-        return store_answers(judge, [asked.answered(response) for asked, response in answers])
+    def store(answers: list[tuple[_Asked, Response]]) -> int:
+        return store_answers(judge, [asked.answered(judge, one) for asked, one in answers])
 
-    yield from ask_and_store(models, requests, pending, store, tally)
+    yield from ask_and_store(responses(judge, models, requests), pending, store, tally)
+
+
+def responses(judge: Judge, models: Models, requests: Iterator[Any]) -> Iterator[Response | Failed]:
+    if judge.is_by_probability:
+        return map(_with_advice, models.label_logprobs(requests))
+    return models.sample(requests)
+
+
+def _with_advice(response: LabelLogprobs | Failed) -> LabelLogprobs | Failed:
+    """Say what to do if a server gives no log-probabilities, which some refuse and some leave out."""
+    if not isinstance(response, Failed) or response.error.code not in WITHOUT_PROBABILITIES:
+        return response
+    # No longer a fault of one request, so that a server that refuses all of them is not asked on.
+    message = response.error.message + NO_PROBABILITIES
+    return Failed(response.id, GatewayError("unsupported", message))
 
 
 def _requests(
@@ -188,7 +215,7 @@ def _requests(
     missing: Iterable[tuple[Unit, Pass]],
     pending: dict[str, _Asked],
     tally: RequestTally,
-) -> Iterator[SampleRequest]:
+) -> Iterator[Request]:
     """Yield requests lazily. An item whose text cannot be sent is counted as failed."""
     examples = examples_of(judge)
     for unit, asked in missing:
@@ -204,12 +231,19 @@ def _requests(
 def asked_of(judge: Judge, unit: Unit, asked: Pass, examples: list[Unit]) -> _Asked:
     """Return the request for a pass. Raises `GatewayError` if a text cannot be sent."""
     prompt = prompt_of(judge, unit, asked.order, examples)
-    request = SampleRequest(
-        id=f"{asked.unit}:{asked.order}:{asked.run}",
+    return _Asked(unit, asked, _request(judge, unit, asked, prompt), prompt)
+
+
+def _request(judge: Judge, unit: Unit, asked: Pass, prompt: tuple[Message, ...]) -> Request:
+    name = f"{asked.unit}:{asked.order}:{asked.run}"
+    if judge.is_by_probability:
+        labels = tuple(signs(judge.criterion.parsed_scale).values())
+        return LabelLogprobsRequest(name, prompt, labels)
+    return SampleRequest(
+        id=name,
         prompt=prompt,
         n=1,
         seed=seed_of(judge, unit, asked.order, asked.run),
         temperature=judge.temperature,
         max_tokens=judge.max_tokens,
     )
-    return _Asked(unit, asked, request, prompt)

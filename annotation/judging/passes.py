@@ -8,7 +8,7 @@ from random import Random
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from annotation.judging.prompts import A_FIRST, B_FIRST
-from annotation.models import HIT, HITUnit, Judge, Rating
+from annotation.models import HIT, Baseline, HITUnit, Judge, Rating
 from studies.models import Study, Unit
 
 
@@ -79,7 +79,7 @@ def answered(judge: Judge, units: Collection[int]) -> set[Pass]:
     return {Pass(*row) for row in ratings}
 
 
-def seed_of(judge: Judge, unit: Unit, *parts: str) -> int:
-    """Return a seed that depends only on the judge's seed, the item and the parts."""
-    text = ":".join([str(judge.seed), unit.key, *parts])
+def seed_of(rater: Judge | Baseline, unit: Unit, *parts: str) -> int:
+    """Return a seed that depends only on the rater's seed, the item and the parts."""
+    text = ":".join([str(rater.seed), unit.key, *parts])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1

@@ -6,19 +6,21 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
+from annotation.judging.answers import MAX_SIGNS, has_signs
 from annotation.judging.injection_job import JudgeInjectionJob
 from annotation.judging.job import JudgeDryRunJob, JudgingJob
 from annotation.judging.passes import drawn_units
 from annotation.messages import (
+    JUDGE_HAS_ONE_PROBABILITY,
     JUDGE_HAS_RATINGS,
     JUDGE_IN_DRAFT,
-    JUDGE_NAME_TAKEN,
     JUDGE_NO_ITEMS,
     JUDGE_REPEATS_ITSELF,
+    JUDGE_WITHOUT_LABELS,
     NO_SUCH_JUDGE,
 )
-from annotation.models import Judge, Rater
-from annotation.services.rating_writer import create_raters, provider_of
+from annotation.models import Judge
+from annotation.services.machine_raters import create_machine_rater, unused_raters
 from jobs.models import UNFINISHED, Job
 from jobs.services import start_job
 from studies.models import Study, StudyEvent
@@ -46,16 +48,24 @@ def judge_named(study: Study, public_id: str) -> Judge:
 def create_judge(*, study: Study, by: User | None = None, **settings: Any) -> Judge:
     """Create a judge with its machine rater. Raises `DomainError` if its name is taken."""
     judge = Judge(study=study, **settings)
-    _unused_raters(study, judge.name).delete()
-    _check_name(study, judge.name)
-    if judge.runs > 1 and judge.temperature == 0:
-        raise DomainError("equal_answers", JUDGE_REPEATS_ITSELF, status=400)
-    judge.full_clean(exclude=["rater"])
-    judge.rater = create_raters(study, {judge.name: Rater.Kind.MACHINE})[judge.name]
+    _check_answers(judge)
+    # Whether the name is free is checked when the rater is created.
+    judge.full_clean(exclude=["rater"], validate_constraints=False)
+    judge.rater = create_machine_rater(study, judge.name)
     judge.save()
     details = {"judge": judge.name, "model": judge.language_model, "server": judge.server}
     record_event(study=study, verb=StudyEvent.Verb.CREATE_JUDGE, by=by, details=details)
     return judge
+
+
+def _check_answers(judge: Judge) -> None:
+    if judge.is_by_probability and not has_signs(judge.criterion.parsed_scale):
+        message = JUDGE_WITHOUT_LABELS.format(most=MAX_SIGNS)
+        raise DomainError("too_many_labels", message, status=400)
+    if judge.is_by_probability and judge.runs > 1:
+        raise DomainError("equal_answers", JUDGE_HAS_ONE_PROBABILITY, status=400)
+    if judge.runs > 1 and judge.temperature == 0:
+        raise DomainError("equal_answers", JUDGE_REPEATS_ITSELF, status=400)
 
 
 def start_judging(*, judge: Judge, by: User | None = None) -> Job:
@@ -103,23 +113,4 @@ def delete_judge(*, judge: Judge, by: User | None = None) -> None:
     details = {"judge": judge.name}
     record_event(study=judge.study, verb=StudyEvent.Verb.DELETE_JUDGE, by=by, details=details)
     judge.delete()
-    _unused_raters(judge.study, judge.name).delete()
-
-
-def _unused_raters(study: Study, name: str) -> QuerySet[Rater]:
-    """Return the machine rater that a deleted judge of this name has left, if it never rated."""
-    return Rater.objects.filter(
-        provider=provider_of(study),
-        external_id=name,
-        kind=Rater.Kind.MACHINE,
-        judge__isnull=True,
-        ratings__isnull=True,
-    )
-
-
-def _check_name(study: Study, name: str) -> None:
-    here = Q(provider=provider_of(study), external_id=name) | Q(
-        participations__study=study, pseudonym=name
-    )
-    if Rater.objects.filter(here).exists():
-        raise DomainError("name_taken", JUDGE_NAME_TAKEN.format(name=name))
+    unused_raters(judge.study, judge.name).delete()

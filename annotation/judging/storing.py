@@ -1,21 +1,19 @@
 """Stores a judge's answers as ratings of its machine rater."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.judging.answers import in_system_order, parse_answer
 from annotation.judging.passes import Pass, answered
 from annotation.judging.prompts import B_FIRST
-from annotation.models import HIT, Assignment, HITUnit, Judge, Rating, Verdict
+from annotation.judging.replies import Reply
+from annotation.models import Assignment, Judge, Rating, Verdict
+from annotation.services.machine_raters import machine_assignments
 from annotation.services.tallies import apply_tally_deltas, tally_key
 from studies.models import Unit
-from studies.services import record_version
-from tiebreak.gateway import Sample
-from tiebreak.scales import Label
 
 # So much of an answer is kept.
 MAX_CHARACTERS = 20_000
@@ -29,8 +27,8 @@ class Answered:
     unit: Unit
     asked: Pass
     prompt_sha256: str
-    seed: int
-    sample: Sample
+    seed: int | None
+    reply: Reply
     language_model: str
 
 
@@ -43,7 +41,8 @@ def store_answers(judge: Judge, answers: Sequence[Answered]) -> int:
     Judge.objects.select_for_update().get(pk=judge.pk)
     known = answered(judge, [answer.asked.unit for answer in answers])
     answers = [answer for answer in answers if answer.asked not in known]
-    assignments = _assignments(judge, answers)
+    asked = (answer.asked for answer in answers)
+    assignments = machine_assignments(judge.study, judge.rater, asked)
     ratings = [_rating(judge, answer, assignments) for answer in answers]
     Rating.objects.bulk_create(ratings)
     Verdict.objects.bulk_create(map(_verdict, [judge] * len(answers), answers, ratings))
@@ -51,57 +50,10 @@ def store_answers(judge: Judge, answers: Sequence[Answered]) -> int:
     return len(answers)
 
 
-def label_of(judge: Judge, asked: Pass, sample: Sample) -> Label | None:
-    """Return the label that an answer stands for, in system order; None if it cannot be read."""
-    scale = judge.criterion.parsed_scale
-    label = parse_answer(sample.text, scale, finish_reason=sample.finish_reason)
-    return in_system_order(label, scale, is_a_first=asked.order != B_FIRST)
-
-
-def _assignments(
-    judge: Judge, answers: Iterable[Answered]
-) -> dict[tuple[int, str, str], Assignment]:
-    """Return the assignments of the answers by unit, order and run; missing ones are created."""
-    hits = dict(
-        HITUnit.objects.filter(
-            unit__in={answer.asked.unit for answer in answers}, repeat=0, hit__kind=HIT.Kind.MAIN
-        ).values_list("unit", "hit")
-    )
-    known = {
-        (row.hit_id, row.order, row.run): row
-        for row in Assignment.objects.filter(rater=judge.rater, hit__in=set(hits.values()))
-    }
-    wanted = dict.fromkeys((hits[a.asked.unit], a.asked.order, a.asked.run) for a in answers)
-    position = Assignment.objects.filter(rater=judge.rater).count()
-    version = record_version(study=judge.study)
-    new = [
-        Assignment(
-            hit_id=hit,
-            rater=judge.rater,
-            study_version=version,
-            status=Assignment.Status.ABANDONED,
-            position=position + i,
-            run=run,
-            order=order,
-        )
-        for i, (hit, order, run) in enumerate((key for key in wanted if key not in known), 1)
-    ]
-    Assignment.objects.bulk_create(new)
-    known |= {(row.hit_id, row.order, row.run): row for row in new}
-    return {
-        (a.asked.unit, a.asked.order, a.asked.run): known[
-            hits[a.asked.unit], a.asked.order, a.asked.run
-        ]
-        for a in answers
-    }
-
-
-def _rating(
-    judge: Judge, answer: Answered, assignments: dict[tuple[int, str, str], Assignment]
-) -> Rating:
-    asked, text = answer.asked, answer.sample.text.replace("\0", "")
-    label = label_of(judge, asked, answer.sample)
-    assignment = assignments[asked.unit, asked.order, asked.run]
+def _rating(judge: Judge, answer: Answered, assignments: dict[Pass, Assignment]) -> Rating:
+    asked, reply = answer.asked, answer.reply
+    text, label, shares = reply.text.replace("\0", ""), reply.label, reply.probabilities
+    assignment = assignments[asked]
     side = "right" if asked.order == B_FIRST else "left"
     return Rating(
         assignment=assignment,
@@ -111,6 +63,7 @@ def _rating(
         study_version_id=assignment.study_version_id,
         label=None if label is None else str(label),
         raw=text[:MAX_CHARACTERS] or NOTHING,
+        probabilities=shares and {str(name): share for name, share in shares.items()},
         side_a=side if asked.order else "",
         client_key=f"judge-{judge.public_id}",
         created_at=timezone.now(),
@@ -124,7 +77,7 @@ def _verdict(judge: Judge, answer: Answered, rating: Rating) -> Verdict:
         language_model=answer.language_model[:200],
         prompt_sha256=answer.prompt_sha256,
         seed=answer.seed,
-        tokens=answer.sample.tokens,
-        finish_reason=answer.sample.finish_reason[:50],
-        characters=len(answer.sample.text),
+        tokens=answer.reply.tokens,
+        finish_reason=answer.reply.finish_reason[:50],
+        characters=len(answer.reply.text),
     )

@@ -1,5 +1,6 @@
 """Models of data collection: HITs, places, raters, participations, assignments and ratings."""
 
+from annotation.models.baseline import Abstention, Baseline
 from annotation.models.hit import HIT, HITUnit, Place
 from annotation.models.judge import Judge, Verdict
 from annotation.models.rater import Assignment, Participation, Rater
@@ -8,7 +9,9 @@ from annotation.models.screening import ScreeningAttempt
 
 __all__ = [
     "HIT",
+    "Abstention",
     "Assignment",
+    "Baseline",
     "HITUnit",
     "Judge",
     "Participation",

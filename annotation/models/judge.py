@@ -21,6 +21,10 @@ class Judge(models.Model):
         BOTH = "both", "both orders of each pair"
         RANDOM = "random", "one order of each pair, at random"
 
+    class AnsweredBy(models.TextChoices):
+        TEXT = "text", "written answers, whose last line is read"
+        PROBABILITY = "probability", "the model's probability of each answer"
+
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="judges")
     # The machine rater whose ratings are this judge's.
@@ -42,6 +46,14 @@ class Judge(models.Model):
     instructions = models.TextField(
         help_text="{guidelines}, {question} and {answers} are replaced by what people read: the"
         " study's guidelines, the criterion's question and its answers."
+    )
+    answered_by = models.CharField(
+        "answers",
+        max_length=20,
+        choices=AnsweredBy.choices,
+        default=AnsweredBy.TEXT,
+        help_text="Probabilities need a server that tells them. Temperature and length do not matter"
+        " then, and each item and order is asked about once.",
     )
     with_reference = models.BooleanField(
         "show the reference",
@@ -85,6 +97,10 @@ class Judge(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def is_by_probability(self) -> bool:
+        return self.answered_by == self.AnsweredBy.PROBABILITY
+
 
 class Verdict(models.Model):
     """How a judge's rating was made. The answer itself is the rating's `raw`."""
@@ -95,7 +111,8 @@ class Verdict(models.Model):
     language_model = models.CharField(max_length=200)
     # SHA-256 of the prompt as it was sent.
     prompt_sha256 = models.CharField(max_length=64)
-    seed = models.BigIntegerField()
+    # Probabilities need none.
+    seed = models.BigIntegerField(null=True)
     tokens = models.PositiveIntegerField(null=True)
     finish_reason = models.CharField(max_length=50, blank=True)
     # The length of the whole answer, of which the rating has at most the beginning.

@@ -54,6 +54,8 @@ class Rating(models.Model):
     )
     label = models.CharField(max_length=200, null=True)  # noqa: DJ001  null means unparsed
     raw = models.TextField(blank=True)
+    # A machine's probability of each label, by the label's canonical text.
+    probabilities = models.JSONField(null=True)
     side_a = models.CharField(max_length=10, blank=True)
     layout = models.CharField(max_length=20, blank=True)
     position = models.PositiveIntegerField(null=True, validators=between(0, MAX_COUNT))

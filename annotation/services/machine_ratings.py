@@ -20,6 +20,7 @@ from annotation.services.rating_writer import (
     create_raters,
     create_tallies,
     provider_of,
+    stored_probabilities,
 )
 from annotation.services.tallies import TallyKey, apply_tally_deltas
 from studies.models import Study, Unit
@@ -121,7 +122,7 @@ class _Checks:
         humans = Rater.objects.exclude(kind=MACHINE).filter(here, pseudonym__in=self.names)
         return set(humans.values_list("pseudonym", flat=True))
 
-    def _stored(self) -> dict[RatingKey, tuple[str | None, str]]:
+    def _stored(self) -> dict[RatingKey, tuple[str | None, str, dict[str, float] | None]]:
         rows = Rating.objects.filter(
             unit__study=self.study,
             rater__provider=provider_of(self.study),
@@ -129,7 +130,7 @@ class _Checks:
             superseded=False,
         ).values_list(
             *("rater__external_id", "assignment__run", "assignment__order"),
-            *("unit__key", "criterion__name", "repeat", "label", "raw"),
+            *("unit__key", "criterion__name", "repeat", "label", "raw", "probabilities"),
         )
         return {row[:6]: row[6:] for row in rows.iterator(chunk_size=2000)}
 
@@ -159,15 +160,16 @@ class _Checks:
     def _is_stored(self, i: int) -> bool:
         """Whether this very answer is stored. Refuses another answer to the same question."""
         cell = self._cell(i)
-        label = self._label(cell)
+        label, shares = self._label(cell), self._probabilities(cell)
         key = (
             *(cell(n) for n in ("rater", "run", "order", "unit", "criterion")),
             int(cell("repeat")),
         )
         if key not in self.stored:
             return False
-        stored_label, stored_raw = self.stored[key]
-        if stored_label != label or (label is None and stored_raw != cell("raw")):
+        stored_label, stored_raw, stored_shares = self.stored[key]
+        is_other = stored_label != label or (label is None and stored_raw != cell("raw"))
+        if is_other or shares not in (None, stored_shares):
             raise InvalidInput(
                 "rating_differs",
                 f"rater {cell('rater')} has already given another answer to unit {cell('unit')}, and"
@@ -178,6 +180,9 @@ class _Checks:
     def _label(self, cell: Callable[[str], Any]) -> str | None:
         label = cell("label")
         return None if label is None else str(self.scales[cell("criterion")].parse_label(label))
+
+    def _probabilities(self, cell: Callable[[str], Any]) -> dict[str, float] | None:
+        return stored_probabilities(cell("probabilities"), self.scales[cell("criterion")])
 
     def _cell(self, i: int) -> Callable[[str], Any]:
         return lambda column: self.table.value(column, i)

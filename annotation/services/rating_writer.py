@@ -17,7 +17,8 @@ from studies.importing import store
 from studies.models import Study, Unit
 from studies.services import record_version
 from tiebreak.formats import RatingTable
-from tiebreak.formats.rating_cells import FLAGS, parse_timestamp
+from tiebreak.formats.rating_cells import FLAGS, label_probabilities, parse_timestamp
+from tiebreak.scales import Scale
 
 BATCH = 1000
 # A HIT's key, and the rater, run and presentation order.
@@ -134,6 +135,9 @@ class RatingWriter:
                 study_version=self.version,
                 label=self._label(row),
                 raw=row["raw"],
+                probabilities=stored_probabilities(
+                    row["probabilities"], self.scales[row["criterion"]]
+                ),
                 side_a=row["side_a"],
                 layout=row["layout"],
                 position=whole(row["position"]),
@@ -150,6 +154,13 @@ class RatingWriter:
         return str(self.scales[row["criterion"]].parse_label(row["label"]))
 
 
+def stored_probabilities(cell: str, scale: Scale) -> dict[str, float] | None:
+    """Return the probabilities in a cell of a ratings file by the labels' canonical texts."""
+    if not cell:
+        return None
+    return {str(label): share for label, share in label_probabilities(cell, scale).items()}
+
+
 _COLUMNS = (
     "unit",
     "rater",
@@ -157,6 +168,7 @@ _COLUMNS = (
     "repeat",
     "label",
     "raw",
+    "probabilities",
     "side_a",
     "layout",
     "position",

@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotation.baselines.forms import BaselineForm
 from annotation.judging.forms import JudgeForm
 from annotation.judging.injection_job import JudgeInjectionJob
 from annotation.judging.job import JudgeDryRunJob, JudgingJob
@@ -23,6 +24,7 @@ from annotation.judging.services import (
     try_judge,
 )
 from annotation.models import Judge
+from annotation.views.baseline_rows import with_form
 from jobs.models import Job
 from studies.access import Right, researchers_only, right_for, study_for
 from studies.dataset_jobs import jobs_of
@@ -45,8 +47,21 @@ def judges(request: HttpRequest, study_id: str) -> HttpResponse:
         else:
             messages.success(request, "The judge was created. Try it on five items next.")
             return redirect("annotation:judges", study.pk)
-    context = {"form": form, **_judges(study)}
-    return render(request, "annotation/judges.html", context, status=400 if form.is_bound else 200)
+    return judges_page(request, study, form=form)
+
+
+def judges_page(
+    request: HttpRequest,
+    study: Study,
+    *,
+    form: JudgeForm | None = None,
+    baseline_form: BaselineForm | None = None,
+) -> HttpResponse:
+    """Return the page; a form that was sent was refused, and is shown with its problems."""
+    form = form or JudgeForm(study)
+    context = {"form": form, **_judges(study), **with_form(study, baseline_form)}
+    status = 400 if form.is_bound or baseline_form else 200
+    return render(request, "annotation/judges.html", context, status=status)
 
 
 @require_safe

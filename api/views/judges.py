@@ -39,7 +39,7 @@ class Judges(APIView):
         description="A judge never changes once it exists. Its name is that of its machine rater.",
         request=NewJudge,
         responses={201: JudgeSerializer},
-        refusals={400: ["equal_answers"], 409: ["name_taken"]},
+        refusals={400: ["equal_answers", "too_many_labels"], 409: ["name_taken"]},
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id)

@@ -47,6 +47,7 @@ def range_chart(
     finding: str,
     x_label: str,
     y_bounds: tuple[float, float] = (0.0, 1.0),
+    with_diagonal: bool = False,
 ) -> SafeString:
     """Draw each series' estimates at their values of x, side by side.
 
@@ -60,6 +61,8 @@ def range_chart(
         body += [text(x.at(edge), BOTTOM + 18, in_digits(edge)) for edge in edges]
     else:
         body.append(x_grid(x, BOTTOM, BOTTOM))
+    if with_diagonal:
+        body.append(_diagonal())
     words = []
     for position, one in enumerate(series):
         shift = (position - (len(series) - 1) / 2) * OFFSET
@@ -80,6 +83,10 @@ def _points(series: Series, x: Axis, y: Axis, shift: float) -> Iterator[str]:
         yield mark(at, y.at(estimate.value), series.kind, title)
 
 
+def _diagonal() -> str:
+    return grid_line((LEFT, BOTTOM), (RIGHT, TOP)).replace("grid", "reference")
+
+
 def scatter_chart(
     points: Sequence[tuple[float, float, Kind, str]],
     *,
@@ -96,7 +103,7 @@ def scatter_chart(
     x, y = Axis(*x_bounds, LEFT, RIGHT), Axis(*y_bounds, BOTTOM, TOP)
     body = [x_grid(x, TOP, BOTTOM), y_grid(y, LEFT, RIGHT)]
     if with_diagonal:
-        body.append(grid_line((LEFT, BOTTOM), (RIGHT, TOP)).replace("grid", "reference"))
+        body.append(_diagonal())
     body += [text((LEFT + RIGHT) / 2, BOTTOM + 46, x_label), text(LEFT, 12, y_label, "start")]
     body += [mark(x.at(a), y.at(b), kind, name) for a, b, kind, name in points]
     return svg(WIDTH, HEIGHT, f"{finding}. {len(points)} points", body)

@@ -17,53 +17,58 @@ def matrix_chart(
     *,
     finding: str,
     labels: tuple[str, str],
+    columns: Sequence[str] | None = None,
     kind: Kind = "human",
 ) -> SafeString:
-    """Draw a row and a column per name; ``labels`` name the rows and the columns.
+    """Draw a row per name, and a column per name unless there are other columns.
 
-    A row without known shares is left empty.
+    ``labels`` name the rows and the columns. A row without known shares is left empty.
     """
+    columns = names if columns is None else columns
     known = [share for row in shares for share in row if share is not None]
     if not known:
         return NOTHING
     left = 16 + 6.4 * max(len(shortened(name)) for name in names)
+    cell = max(CELL_WIDTH, *(16 + 6.4 * len(shortened(name)) for name in columns))
     body = [
         text(2, 16, f"rows: {labels[0]}", "start"),
         text(2, 34, f"columns: {labels[1]}", "start"),
     ]
-    for column, name in enumerate(names):
-        body.append(name_text(left + CELL_WIDTH * (column + 0.5), TOP - 14, name, "middle"))
+    for column, name in enumerate(columns):
+        body.append(name_text(left + cell * (column + 0.5), TOP - 14, name, "middle"))
     for row, name in enumerate(names):
         top = TOP + CELL_HEIGHT * row
         body.append(name_text(left - 8, top + CELL_HEIGHT / 2 + 4, name))
         for column, share in enumerate(shares[row]):
-            body.append(_cell(left + CELL_WIDTH * column, top, share, kind))
+            body.append(_cell(left + cell * column, top, cell, share, kind))
     height = TOP + CELL_HEIGHT * len(names) + MARGIN
     words = "; ".join(
-        _row_in_words(names, name, row) for name, row in zip(names, shares, strict=True)
+        _row_in_words(columns, name, row) for name, row in zip(names, shares, strict=True)
     )
-    width = max(left + CELL_WIDTH * len(names), 6.4 * max(map(len, labels)) + 60) + MARGIN
+    width = max(left + cell * len(columns), 6.4 * max(map(len, labels)) + 60) + MARGIN
     return svg(width, height, f"{finding}. {labels[0]}, {labels[1]}: {words}", body)
 
 
-def _cell(left: float, top: float, share: float | None, kind: Kind) -> str:
+def _cell(left: float, top: float, width: float, share: float | None, kind: Kind) -> str:
     name = kind.partition("-")[0]
-    cell = tag(
+    rect = tag(
         "rect",
         x=left,
         y=top,
-        width=CELL_WIDTH - 2,
+        width=width - 2,
         height=CELL_HEIGHT - 2,
         class_=name,
         fill=COLOURS[name],
         fill_opacity=0.04 + (DARKEST - 0.04) * (share or 0.0),
     )
     words = "–" if share is None else f"{share:.0%}"
-    return cell + text(left + CELL_WIDTH / 2, top + CELL_HEIGHT / 2 + 4, words, css_class="name")
+    return rect + text(left + width / 2, top + CELL_HEIGHT / 2 + 4, words, css_class="name")
 
 
-def _row_in_words(names: Sequence[str], name: str, row: Sequence[float | None]) -> str:
+def _row_in_words(columns: Sequence[str], name: str, row: Sequence[float | None]) -> str:
     cells = [
-        f"{other} {share:.0%}" for other, share in zip(names, row, strict=True) if share is not None
+        f"{other} {share:.0%}"
+        for other, share in zip(columns, row, strict=True)
+        if share is not None
     ]
     return f"{name}: {', '.join(cells) or 'no items'}"

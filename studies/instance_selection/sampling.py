@@ -165,7 +165,7 @@ def _sample_system(
             Generation.objects.bulk_create(rows, ignore_conflicts=True)
         return len(rows)
 
-    yield from ask_and_store(models, requests, pending, store, tally)
+    yield from ask_and_store(models.sample(requests), pending, store, tally)
 
 
 @dataclass(frozen=True)

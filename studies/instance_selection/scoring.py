@@ -101,7 +101,7 @@ class ScoringJob(JobKind):
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         study = Study.objects.select_related("dataset").get(pk=job.owner)
-        with _measure(_similarity_of(job, study)) as measure:
+        with resident_measure(_similarity_of(job, study)) as measure:
             _note_encoder(job, measure)
             for chunk in _score_in_parts(study, payload["instances"], measure):
                 yield Progress(chunk.done, truncated=chunk.truncated)
@@ -123,7 +123,7 @@ def _instances(study: Study) -> list[int]:
 
 
 @contextmanager
-def _measure(name: str) -> Iterator[Similarity]:
+def resident_measure(name: str) -> Iterator[Similarity]:
     """Yield the similarity; one that holds a model stays in memory between chunks."""
     if name not in ENCODED and name != EntityJaccard.name:
         yield measure_named(name)

@@ -34,6 +34,7 @@ class StudyEvent(models.Model):
         DECLINE_LATE = "decline-late", "declined late answers"
         CREATE_JUDGE = "create-judge", "created a judge"
         DELETE_JUDGE = "delete-judge", "deleted a judge"
+        ADD_BASELINE = "add-baseline", "added a simple rater"
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()

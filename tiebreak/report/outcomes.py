@@ -99,12 +99,11 @@ class Scores:
         kept = criterion.is_human & ~np.isnan(sign) & compared
         unit = criterion.unit[kept]
         _, rater = criterion.rows.ranked("rater", kept)
-        is_first = a[unit] < b[unit]
         of_a = (1 - sign[kept]) / 2
         return cls(
-            np.where(is_first, a[unit], b[unit]),
-            np.where(is_first, b[unit], a[unit]),
-            np.where(is_first, of_a, 1 - of_a),
+            np.where(a < b, a, b)[unit],
+            np.where(a < b, b, a)[unit],
+            np.where((a < b)[unit], of_a, 1 - of_a),
             unit,
             criterion.clusters[unit],
             rater.astype(np.int64),
@@ -130,4 +129,6 @@ class Scores:
         return replace(chosen, value=value)
 
     def select(self, kept: NDArray[np.bool_]) -> "Scores":
+        if kept.all():  # in a study of two systems, all ratings are of both
+            return self
         return Scores(*(column[kept] for column in vars(self).values()))

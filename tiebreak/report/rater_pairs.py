@@ -9,6 +9,7 @@ from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import PairwiseAgreementSection, RaterPair
+from tiebreak.scales import MAX_POINTS
 from tiebreak.stats import Estimate, Influence, cohen_kappa, drop_one_influence, pairwise_agreement
 
 # The share of equal labels on fewer common units says next to nothing about two annotators.
@@ -22,6 +23,10 @@ NO_PAIR = f"No two annotators rated {MIN_SHARED} common items."
 TOO_MANY = (
     "There are too many annotators and labels to compare all pairs of annotators. Filter the ratings"
     " first."
+)
+TOO_MANY_RATIOS = (
+    "Leaving out an annotator is not computed for ratio scales with more than"
+    f" {MAX_POINTS} different values. Declare the scale as interval to compare differences."
 )
 TOO_FEW = "Leaving out an annotator needs at least three annotators who gave a label."
 
@@ -107,6 +112,8 @@ def drop_one_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dic
     human = _Human.of(criterion)
     if len(human.names) < MIN_RATERS:
         raise InvalidInput("too_few", TOO_FEW)
+    if criterion.has_many_values and criterion.scale.level == "ratio":
+        raise InvalidInput("too_many", TOO_MANY_RATIOS)
     has_intervals = replicates and len(human.names) <= MAX_WITH_INTERVALS
     influences = drop_one_influence(
         human.unit,

@@ -52,8 +52,18 @@ classification        accuracy, precision, recall and F1 of the machine
 HumanMachine          what `human_machine` and its relatives return
 Classification        what `classification` returns
 
+calibration                 whether a machine's probabilities fit the shares of human labels
+Calibration                 what `calibration` returns
+ReliabilityBin              the units of one range of probabilities
+position_debiasing          what debiasing changes in a judge's agreement with humans
+PositionDebiasing           what `position_debiasing` returns
+debiasing_threshold         threshold at which half of the answers prefer the text shown first
+prior_shift                 factor on the odds that makes the mean probability ½
+
 alternative_annotator_test  whether the machine may replace an annotator
 AlternativeAnnotatorTest    what `alternative_annotator_test` returns
+cross_validated_composite   the best machine of each category, chosen on other units
+Composite                   what `cross_validated_composite` returns
 
 Rankings of systems
 ===================
@@ -213,8 +223,10 @@ from tiebreak.stats.alternative_annotators import (
 from tiebreak.stats.bias import length_bias, position_bias
 from tiebreak.stats.bootstrap import generator_for
 from tiebreak.stats.bradley_terry import BradleyTerry, bradley_terry
+from tiebreak.stats.calibration import Calibration, ReliabilityBin, calibration
 from tiebreak.stats.chance_corrected import brennan_prediger, gwet_ac, weighted_fleiss_kappa
 from tiebreak.stats.classification import Classification
+from tiebreak.stats.composite import Composite, cross_validated_composite
 from tiebreak.stats.confidence_sequences import (
     ConfidenceSequence,
     StopDecision,
@@ -224,6 +236,12 @@ from tiebreak.stats.contributions import agreement_contributions
 from tiebreak.stats.controlled import Controlled, controlled_win_rates
 from tiebreak.stats.counts import Patterns, count_matrix
 from tiebreak.stats.dawid_skene import DawidSkene, dawid_skene
+from tiebreak.stats.debiasing import (
+    PositionDebiasing,
+    debiasing_threshold,
+    position_debiasing,
+    prior_shift,
+)
 from tiebreak.stats.design_grid import DesignOption, design_grid
 from tiebreak.stats.discernment import (
     Discernment,
@@ -371,8 +389,17 @@ __all__ = [  # noqa: RUF022
     "classification",
     "HumanMachine",
     "Classification",
+    "calibration",
+    "Calibration",
+    "ReliabilityBin",
+    "position_debiasing",
+    "PositionDebiasing",
+    "debiasing_threshold",
+    "prior_shift",
     "alternative_annotator_test",
     "AlternativeAnnotatorTest",
+    "cross_validated_composite",
+    "Composite",
     # Rankings of systems
     "outcome_counts",
     "win_rate",

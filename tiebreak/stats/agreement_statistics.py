@@ -186,6 +186,21 @@ def moment_alpha(sums: FloatArray) -> FloatArray:
     return alpha
 
 
+def value_moments(unit: IntArray, value: FloatArray, n_units: int) -> FloatArray:
+    """Return the number of each unit's values, their sum and the sum of their squares."""
+    columns = (np.ones_like(value), value, value**2)
+    return np.column_stack([np.bincount(unit, column, minlength=n_units) for column in columns])
+
+
+def alpha_of_features(features: FloatArray, reason: str) -> Statistic:
+    """Return interval α of features that are known for each unit; the last column is the unit."""
+
+    def features_of(rows: IntArray) -> FloatArray:
+        return features[rows[:, -1]]
+
+    return Statistic(features.shape[1], features_of, moment_alpha, reason, ONE_LABEL)
+
+
 def _ordinal_statistic(labels: int) -> Statistic:
     low, high = np.triu_indices(labels, k=1)
 

@@ -92,7 +92,7 @@ def _coded(
     names = sorted({*map(str, system_a), *map(str, system_b)})
     index = {name: code for code, name in enumerate(names)}
     a, b = (
-        np.fromiter((index[str(name)] for name in side), np.int64, len(side))
+        np.fromiter(map(index.__getitem__, map(str, side)), np.int64, len(side))
         for side in (system_a, system_b)
     )
     return names, a, b

@@ -3,7 +3,7 @@
 Source: Lyu et al. 2024 (HREF), figure 6.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +20,7 @@ Test = Literal["t", "permutation"]
 PERMUTATIONS = 10_000
 DRAWS = 1000
 SIGNIFICANT = 0.05
-_BATCH_ELEMENTS = 2**22
+_BATCH_ELEMENTS = 2**21
 TOO_FEW = "A paired test needs at least two instances."
 NO_VARIATION = "All differences are equal, so the t statistic would be infinite."
 
@@ -204,7 +204,7 @@ def p_value_curve(
                 "out_of_range",
                 f"sizes must be at most {len(d)}, the number of instances; {size} is too large.",
             )
-    p = np.array([_subset_p_values(d, size, draws, test, rng) for size in sizes])
+    p = np.array([p for size in sizes for p in _subset_p_values(d, size, draws, test, rng)])
     p = p.reshape(len(sizes), draws)
     low, median, high = (
         np.quantile(p, [0.05, 0.5, 0.95], axis=1) if len(sizes) else np.zeros((3, 0))
@@ -215,11 +215,16 @@ def p_value_curve(
 
 def _subset_p_values(
     d: FloatArray, size: int, draws: int, test: Test, rng: np.random.Generator
-) -> FloatArray:
-    subsets = np.stack([d[rng.permutation(len(d))[:size]] for _ in range(draws)])
-    if test == "t":
-        return np.nan_to_num(_t_p_values(subsets), nan=0.0)
-    return np.array([permutation_test(s, rng=rng, permutations=1000).value for s in subsets])
+) -> Iterator[float]:
+    """Yield the p-values of random subsets, of which only some are in memory at once."""
+    batch = max(1, _BATCH_ELEMENTS // size)
+    for start in range(0, draws, batch):
+        count = min(batch, draws - start)
+        subsets = np.stack([d[rng.permutation(len(d))[:size]] for _ in range(count)])
+        if test == "t":
+            yield from np.nan_to_num(_t_p_values(subsets), nan=0.0).tolist()
+        else:
+            yield from (permutation_test(s, rng=rng, permutations=1000).value for s in subsets)
 
 
 def _t_p_values(samples: FloatArray) -> FloatArray:

@@ -207,7 +207,8 @@ def win_rates(
         return win_rate(outcomes, clusters=clusters, **options)
 
     names = sorted({*first.tolist(), *second.tolist()})
-    compared = {_in_order(a, b) for a, b in zip(first.tolist(), second.tolist(), strict=True)}
+    sides = {*zip(first.tolist(), second.tolist(), strict=True)}
+    compared = {_in_order(a, b) for a, b in sides}
     pairs = {pair: rate(*_sides(first, second, pair)) for pair in sorted(compared)}
     if len(pairs) == 1:
         (estimate,) = pairs.values()

@@ -1,19 +1,27 @@
 """Agreement between pairs of raters, the influence of single raters, and self-consistency."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from tiebreak.scales import Level
-from tiebreak.stats.agreement_statistics import alpha_statistic
+from tiebreak.scales import MAX_POINTS, Level
+from tiebreak.stats.agreement_statistics import (
+    NO_PAIR,
+    alpha_of_features,
+    alpha_statistic,
+    moment_features,
+    value_moments,
+)
 from tiebreak.stats.bias import WILSON, wilson_interval
 from tiebreak.stats.bootstrap import (
     CONFIDENCE_LEVEL,
     Resampling,
+    Statistic,
     difference,
     estimate_each,
     on_columns,
@@ -25,11 +33,15 @@ from tiebreak.stats.validation import (
     FloatArray,
     IntArray,
     as_codes,
+    as_values,
     check_rated_once,
     check_same_length,
 )
 
 _MAX_CODE = 2**31
+Mask = npt.NDArray[np.bool_]
+# α of all ratings, α without some, and the row of each unit that they are computed from.
+Alphas = tuple[Statistic, Statistic, IntArray]
 NO_REPEAT = "This rater has no planned repeat that was answered both times."
 
 
@@ -133,10 +145,13 @@ def pairwise_agreement(
     ]
     rated = sum(of_label[1:], of_label[0])
     shared = (rated @ rated.T).toarray()
-    agreed = np.sum([(matrix @ matrix.T).toarray() for matrix in of_label], axis=0)
-    # For each label, how often a rater gave it to units that they share with another rater.
-    marginals = [np.asarray((matrix @ rated.T).toarray()) for matrix in of_label]
-    by_chance = ratio(np.sum([m * m.T for m in marginals], axis=0), shared**2)
+    agreed, expected = np.zeros((2, n_raters, n_raters))
+    for matrix in of_label:
+        agreed += (matrix @ matrix.T).toarray()
+        # How often a rater gave this label to units that they share with another rater.
+        marginals = (matrix @ rated.T).toarray()
+        expected += marginals * marginals.T
+    by_chance = ratio(expected, shared**2)
     agreement = ratio(agreed, shared)
     kappa = ratio(agreement - by_chance, 1 - by_chance)
     return PairwiseAgreement(shared.astype(np.int64), agreement, kappa)
@@ -211,28 +226,53 @@ def drop_one_influence(
     1.0
     """
     unit, rater, label = _long(units, raters, labels, (n_units, n_raters, n_labels))
-    alpha = alpha_statistic(n_labels, level=level, values=values)
-    everyone = count_matrix(unit, label, n_units=n_units, n_labels=n_labels)
-    with_them, without = slice(0, n_labels), slice(n_labels, 2 * n_labels)
-    statistics = {
-        "without": on_columns(alpha, without),
-        "change": difference(
-            on_columns(alpha, without), on_columns(alpha, with_them), sides=("without", "with")
-        ),
-    }
+    if level == "interval" and n_labels > MAX_POINTS:
+        value = as_values(values, labels=n_labels)[label]
+        alphas = partial(_alphas_of_moments, unit, value - value.mean(), n_units=n_units)
+    else:
+        alpha = alpha_statistic(n_labels, level=level, values=values)
+        alphas = partial(_alphas_of_counts, alpha, unit, label, shape=(n_units, n_labels))
     rng = resampling.get("rng")
     seeds: Sequence[np.random.Generator | None] = rng.spawn(n_raters) if rng else [None] * n_raters
 
-    def influences() -> Iterator[Influence]:
-        for code, rater_rng in enumerate(seeds):
-            mask = rater == code
-            counts = count_matrix(unit[mask], label[mask], n_units=n_units, n_labels=n_labels)
-            patterns = Patterns.of(np.hstack([everyone, everyone - counts]), clusters=clusters)
-            options: Resampling = {**resampling, "rng": rater_rng}
-            estimates = estimate_each(statistics, patterns, **options)
-            yield Influence(estimates["without"], estimates["change"], int(mask.sum()))
+    def influence(code: int, rater_rng: np.random.Generator | None) -> Influence:
+        is_theirs = rater == code
+        everyone, without, rows = alphas(is_theirs=is_theirs)
+        statistics = {
+            "without": without,
+            "change": difference(without, everyone, sides=("without", "with")),
+        }
+        options: Resampling = {**resampling, "rng": rater_rng}
+        patterns = Patterns.of(rows, clusters=clusters)
+        estimates = estimate_each(statistics, patterns, **options)
+        return Influence(estimates["without"], estimates["change"], int(is_theirs.sum()))
 
-    return list(influences())
+    return [influence(code, rater_rng) for code, rater_rng in enumerate(seeds)]
+
+
+def _alphas_of_counts(
+    alpha: Statistic, unit: IntArray, label: IntArray, *, shape: tuple[int, int], is_theirs: Mask
+) -> Alphas:
+    """Return α of all ratings and α without a rater's, from the label counts of units."""
+    n_units, n_labels = shape
+    everyone, without = (
+        count_matrix(unit[used], label[used], n_units=n_units, n_labels=n_labels)
+        for used in (np.ones_like(is_theirs), ~is_theirs)
+    )
+    columns = slice(0, n_labels), slice(n_labels, 2 * n_labels)
+    both = (on_columns(alpha, part) for part in columns)
+    return *both, np.hstack([everyone, without])
+
+
+def _alphas_of_moments(
+    unit: IntArray, value: FloatArray, *, n_units: int, is_theirs: Mask
+) -> Alphas:
+    """Return the same from sums of values, because counts of thousands of labels take minutes."""
+    both = (
+        alpha_of_features(moment_features(value_moments(unit[used], value[used], n_units)), NO_PAIR)
+        for used in (np.ones_like(is_theirs), ~is_theirs)
+    )
+    return *both, np.arange(n_units)[:, None]
 
 
 def self_consistency(

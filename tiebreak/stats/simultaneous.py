@@ -111,7 +111,8 @@ def joint_confidence_level(
     2.11), projected to positive semidefinite. Few raters overstate correlations, so they are multiplied
     by ν / (ν + m), with m means and ν the fewest degrees of freedom of any. Each interval keeps the t
     quantile of its own degrees of freedom; the common denominators of a multivariate t would only make
-    intervals shorter. The simulation has a fixed seed.
+    intervals shorter. The simulation has a fixed seed and 1,000,000 / m draws, at least 10,000, so that
+    the probability with which all intervals hold has a standard error of at most 0.0022 from it.
 
     Examples
     --------

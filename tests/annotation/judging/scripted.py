@@ -5,9 +5,17 @@ from collections.abc import Callable
 import pytest
 
 from studies import model_servers
-from tiebreak.gateway import Failed, Sample, Sampled, SampleRequest
+from tiebreak.gateway import (
+    Failed,
+    LabelLogprobs,
+    LabelLogprobsRequest,
+    Sample,
+    Sampled,
+    SampleRequest,
+)
 
-Reply = Callable[[SampleRequest], str | Failed | Sampled]
+Request = SampleRequest | LabelLogprobsRequest
+Reply = Callable[[Request], str | dict[str, float] | Failed | Sampled]
 SERVERS = {"here": {"provider": "http", "base_url": "http://model:8000/v1"}}
 
 
@@ -23,6 +31,14 @@ class ScriptedModels:
             reply = self.reply(request)
             if isinstance(reply, str):
                 reply = Sampled(request.id, (Sample(reply, "stop", request.seed, 3),), "tiny-1")
+            yield reply
+
+    def label_logprobs(self, requests):
+        for request in requests:
+            self.asked.append(request)
+            reply = self.reply(request)
+            if isinstance(reply, dict):
+                reply = LabelLogprobs(request.id, reply, "tiny-1")
             yield reply
 
     def close(self) -> None:
@@ -42,6 +58,6 @@ def model(monkeypatch, settings):
     return scripted
 
 
-def material(request: SampleRequest) -> str:
+def material(request: Request) -> str:
     """Return the turn with the texts to judge."""
     return request.prompt[-1].content

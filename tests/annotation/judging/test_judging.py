@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from annotation.exported_ratings import rating_rows
 from annotation.judging.passes import Items, Pass, drawn_units
 from annotation.judging.prompts import INSTRUCTIONS
+from annotation.judging.replies import Reply
 from annotation.judging.services import (
     create_judge,
     delete_judge,
@@ -132,7 +133,7 @@ def test_a_huge_answer_is_cut_and_an_empty_one_is_named(study, model):
 def test_an_answer_that_another_worker_stored_meanwhile_is_not_stored_twice(study, model):
     model(lambda request: "A")
     judge, unit = judge_for(study), study.units.first()
-    answer = Answered(unit, Pass(unit.pk, "ab", "1"), "0" * 64, 1, Sample("A", "stop", 1), "tiny")
+    answer = Answered(unit, Pass(unit.pk, "ab", "1"), "0" * 64, 1, Reply("A", -1), "tiny")
     assert [store_answers(judge, [answer]) for _ in range(2)] == [1, 0]
     assert Rating.objects.count() == 1
 

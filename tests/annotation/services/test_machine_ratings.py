@@ -224,3 +224,28 @@ def test_more_ratings_cost_few_more_statements(study, add, django_assert_max_num
     many = [row(unit, run=str(run)) for unit in units(study) for run in range(50)]
     with django_assert_max_num_queries(30):
         assert add(*many).added == 200
+
+
+SHARES = {"-1": 0.25, "0": 0.0, "1": 0.75}
+
+
+def test_probabilities_survive_an_upload_an_export_and_an_import(study, add, tmp_path):
+    add(*rows(study, probabilities={"-1.0": 0.25, "0": 0.0, "1": 0.75}))
+    assert [rating.probabilities for rating in Rating.objects.all()] == [SHARES] * 4
+    export_study(study=study, out=tmp_path / "out", formats=("jsonl", "csv", "parquet"))
+    again = import_study(path=tmp_path / "out").study
+    stored = Rating.objects.filter(unit__study=again)
+    assert [rating.probabilities for rating in stored] == [SHARES] * 4
+
+
+def test_other_probabilities_are_another_answer(study, add):
+    add(*rows(study, probabilities=SHARES))
+    assert add(*rows(study)) == AddedRatings(0, 4)  # a file without them does not contradict
+    with refused_file(("ratings.jsonl", 1, "rating_differs")):
+        add(rows(study, probabilities={"-1": 0.5, "1": 0.5})[0])
+
+
+def test_probabilities_of_other_labels_are_refused(study, add):
+    with refused_file(("ratings.jsonl", 1, "label_not_on_scale")):
+        add(rows(study, probabilities={"5": 1.0})[0])
+    assert not Rating.objects.exists()

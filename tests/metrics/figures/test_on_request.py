@@ -6,15 +6,21 @@ import numpy as np
 import pytest
 
 from metrics.figures.fatigue import fatigue_slopes_figure
+from metrics.figures.machine_probabilities import machine_probability_figures
 from metrics.figures.on_request import ROBUSTNESS_TITLE
 from metrics.figures.order import ORDER_TITLE, order_figure, win_or_tie_figure
 from metrics.more import MORE
 from tests.metrics.figures.test_figures import alternative
 from tests.metrics.studies import preferences
+from tests.tiebreak.report.test_machine_probabilities import judged, section_of
 from tests.tiebreak.report.test_sections import of, three_systems
 from tiebreak.report.on_request import ON_REQUEST
 from tiebreak.stats import Robustness
+from tiebreak.stats.calibration import NO_LABELS
+from tiebreak.stats.debiasing import NO_PREFERENCES
 from tiebreak.stats.robustness import SHARED_TOP
+
+OF_MACHINES = ("mean_correlations", "composite")
 
 
 @pytest.fixture(scope="module")
@@ -25,26 +31,34 @@ def section():
 
 @pytest.fixture(scope="module")
 def scores():
-    """Return scores of annotators and of a machine."""
+    """Return scores of annotators and of two machines."""
     rng = np.random.default_rng(1)
     rows = [
         {"unit": f"u{n}", "rater": rater, "label": int(1 + (n + rng.integers(2)) % 5)}
-        | ({"kind": "machine"} if rater == "judge" else {})
+        | ({} if rater.startswith("r") else {"kind": "machine"})
         for n in range(30)
-        for rater in ("r0", "r1", "judge")
+        for rater in ("r0", "r1", "judge", "longer")
     ]
     rows = [row | {"criterion": "fluency"} for row in rows]
-    return of(rows, scales={"fluency": "ordinal:1..5"}, sections=["mean_correlations"])
+    return of(rows, scales={"fluency": "ordinal:1..5"}, sections=OF_MACHINES)
 
 
-def figures_of(more, section, scores):
-    about = scores if more.name == "mean_correlations" else section
-    return more.figures(getattr(about, more.name))
+@pytest.fixture(scope="module")
+def probable():
+    """Return people's preferences and the probabilities of a machine."""
+    return section_of(judged())
+
+
+@pytest.fixture
+def figures_of(section, scores, probable):
+    """Return the figures of a section on request, of ratings that have it."""
+    special = dict.fromkeys(OF_MACHINES, scores) | {"machine_probabilities": probable}
+    return lambda more: more.figures(getattr(special.get(more.name, section), more.name))
 
 
 @pytest.mark.parametrize("more", MORE, ids=lambda more: more.name)
-def test_every_figure_has_a_chart_its_data_and_how_to_read_it(more, section, scores):
-    for figure in figures_of(more, section, scores):
+def test_every_figure_has_a_chart_its_data_and_how_to_read_it(more, figures_of):
+    for figure in figures_of(more):
         assert figure.chart.startswith("<svg")
         assert alternative(figure).startswith(figure.finding)
         assert {len(row) for row in figure.rows} == {len(figure.columns)}
@@ -52,8 +66,8 @@ def test_every_figure_has_a_chart_its_data_and_how_to_read_it(more, section, sco
         assert "style=" not in figure.chart
 
 
-def test_names_of_figures_differ(section, scores):
-    names = [f.name for more in MORE for f in figures_of(more, section, scores)]
+def test_names_of_figures_differ(figures_of):
+    names = [f.name for more in MORE for f in figures_of(more)]
     assert len(names) == len(set(names))
 
 
@@ -111,3 +125,23 @@ def test_fatigue_is_stated_only_if_agreement_falls(section):
     without = fatigue_slopes_figure(of(preferences([[1, -1]] * 12)))
     assert not without.chart
     assert without.sentence
+
+
+def test_a_reliability_diagram_has_a_diagonal_and_a_point_for_each_range(probable):
+    diagram, debiasing = machine_probability_figures(probable.machine_probabilities)
+    assert diagram.chart.count('class="reference"') == 1
+    assert diagram.chart.count('class="machine"') == sum(row[2] > 0 for row in diagram.rows)
+    one = probable.machine_probabilities["judge"]
+    assert {row[6]: row[7] for row in debiasing.rows} == {
+        "as it is": one.debiasing.agreement.value,
+        "debiased": one.debiasing.debiased.value,
+        "both orders averaged": one.both_orders.value,
+    }
+
+
+def test_without_human_labels_a_diagram_says_why_it_is_empty():
+    machines = [row for row in judged(units=12) if row["rater"] == "judge"]
+    section = section_of(machines)
+    figures = machine_probability_figures(section.machine_probabilities)
+    assert {figure.chart for figure in figures} == {""}
+    assert [figure.sentence for figure in figures] == [NO_LABELS, NO_PREFERENCES]

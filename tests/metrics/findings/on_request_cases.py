@@ -1,7 +1,10 @@
 """Cases of findings of sections that are computed on request."""
 
+from dataclasses import replace
+
 from metrics.figures.controlled import controlled_figures, davidson_figures
 from metrics.figures.figure import Figure
+from metrics.figures.machine_probabilities import machine_probability_figures
 from metrics.figures.of_part import of_part
 from metrics.figures.on_request import (
     paired_tests_figures,
@@ -25,10 +28,13 @@ from tests.metrics.findings.situations import (
 from tiebreak.report.model import (
     ControlledWinRateSection,
     DavidsonSection,
+    DebiasingSection,
+    MachineProbabilities,
     PairedTests,
     PairwiseAgreementSection,
     PValuePoint,
     RaterPair,
+    ReliabilitySection,
     RobustnessSection,
 )
 from tiebreak.stats import Estimate, Robustness
@@ -90,7 +96,63 @@ def controlled(**effects: Estimate) -> str:
     return figure_text(controlled_figures(ControlledWinRateSection(rates, rates, {}, effects))[0])
 
 
+RIGHT_ANSWER = (
+    "Probabilities of the answer that system A is preferred came with the ratings of 40 items."
+)
+OF_SHARES = (
+    "The probabilities of each item's most probable answer are shares of several answers to the same"
+    " question about 40 items."
+)
+ERRORS = "Expected calibration error 0.15 (95% interval 0.10 to 0.20)."
+BRIER = "Brier score 0.20 (no interval: Too few instances)."
+SMALL_SAMPLES = (
+    "The calibration error is biased upwards where items are few, so do not compare it between"
+    " studies of different size."
+)
+POSITION = (
+    "judge prefers the text shown first in 70% of 80 answers, and in half of them above the threshold"
+    " 0.65."
+)
+
+
+def probabilities(**changes: object) -> MachineProbabilities:
+    share = ReliabilitySection(0.5, 0.6, 120, 0.55, interval(0.5, 0.6))
+    brier = Estimate(0.2, n=40, reason="Too few instances.")
+    one = MachineProbabilities("probabilities", "A", 40, 80, (share,), interval(0.1, 0.2), brier)
+    return replace(one, **changes)
+
+
+def reliability(**changes: object) -> str:
+    return figure_text(machine_probability_figures({"judge": probabilities(**changes)})[0])
+
+
+def position() -> str:
+    agreement = interval(0.6, 0.7)
+    debiasing = DebiasingSection(80, 0.7, 0.65, 0.54, 0.5, agreement, agreement, agreement)
+    return figure_text(
+        machine_probability_figures({"judge": probabilities(debiasing=debiasing)})[1]
+    )
+
+
 ON_REQUEST = (
+    Case(
+        "probabilities that came with ratings",
+        reliability,
+        (RIGHT_ANSWER, ERRORS, BRIER, SMALL_SAMPLES),
+        (OF_SHARES, POSITION),
+    ),
+    Case(
+        "shares of repeated answers",
+        lambda: reliability(
+            source="shares",
+            answer="most probable",
+            expected_calibration_error=without_interval(0.15),
+            brier_score=interval(0.1, 0.3),
+        ),
+        (OF_SHARES, SMALL_SAMPLES),
+        (RIGHT_ANSWER, ERRORS, BRIER),
+    ),
+    Case("a position is preferred", position, (POSITION,), (RIGHT_ANSWER, SMALL_SAMPLES)),
     Case("the fewest ratings", robustness, (f"| {FIRST} |", REMOVED), (FIRST_OR_FEWER,)),
     Case(
         "fewer ratings were not tried",

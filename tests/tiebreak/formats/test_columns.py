@@ -30,6 +30,8 @@ ROWS = [
     ROW | {"unit": "ü", "rater": "s", "label": "-1", "instance": None, "separability": None},
     ROW
     | {"unit": "v", "rater": "m", "kind": "machine", "label": None, "raw": "a\nb", "late": True},
+    ROW
+    | {"unit": "w", "rater": "m2", "kind": "machine", "probabilities": '{"-1": 0.25, "1": 0.75}'},
 ]
 
 
@@ -46,7 +48,9 @@ def no_rows(*_args):
 @pytest.mark.parametrize("row_group_size", [1, 100])
 def test_columns_are_those_of_rows(row_group_size, tmp_path, monkeypatch):
     path = written(
-        tmp_path, [row | {"raw": row.get("raw")} for row in ROWS], row_group_size=row_group_size
+        tmp_path,
+        [row | {"raw": row.get("raw"), "probabilities": row.get("probabilities")} for row in ROWS],
+        row_group_size=row_group_size,
     )
     monkeypatch.setattr(ratings, "read_rows", no_rows)
     table, expected = read_ratings(path), RatingTable.from_rows(ROWS)

@@ -46,7 +46,7 @@ class StubServer:
     """A context manager that serves; faults affect only generations, and other paths always work.
 
     Each of `faults` happens once, `always` happens every time, and `by_prompt` decides by the text
-    that was sent.
+    that was sent. `logprob_after` tells the log-probability of a label after that text.
     """
 
     owner: str = "vllm"
@@ -55,6 +55,7 @@ class StubServer:
     faults: deque[Fault] = field(default_factory=deque)
     always: Fault | None = None
     by_prompt: Callable[[str], Fault | None] = lambda _: None
+    logprob_after: Callable[[str, str], float] = lambda _, word: logprob(word)
     missing: frozenset[str] = frozenset()
     requests: list[tuple[str, Data]] = field(default_factory=list)
     most_at_once: int = 0
@@ -210,6 +211,12 @@ class Handler(BaseHTTPRequestHandler):
         answer = self._answer(body)
         self._send(200, answer | {"choices": [answer["choices"][0]] * body["n"]})
 
+    def _no_logprobs(self, body: Data) -> None:
+        answer = self._answer(body)
+        for choice in answer["choices"]:
+            choice["logprobs"] = None
+        self._send(200, answer)
+
     def _no_text(self, body: Data) -> None:
         answer = self._answer(body)
         last = answer["choices"][-1]
@@ -254,7 +261,8 @@ class Handler(BaseHTTPRequestHandler):
         if asked is None:
             logprobs = {word: logprob(word) for word in (" A", "B", "\n")}
         else:
-            logprobs = {f"token_id:{one}": logprob(self.stub.word(one)) for one in asked}
+            after, word = self.stub.logprob_after, self.stub.word
+            logprobs = {f"token_id:{one}": after(text_of(body), word(one)) for one in asked}
         if "messages" not in body:
             return {"top_logprobs": [logprobs]}
         rows = [{"token": token, "logprob": value} for token, value in logprobs.items()]

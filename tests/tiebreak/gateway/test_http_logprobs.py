@@ -123,6 +123,15 @@ def test_nonsense_is_no_log_probability(stub, kind):
     assert answer(stub, "Which?", " A").error.code in ("nonsense", "other_model")
 
 
+@pytest.mark.parametrize("prompt", ["Which is better?", CHAT])
+def test_a_server_without_log_probabilities_is_no_broken_server(stub, prompt):
+    stub.always = Fault("no_logprobs")
+    error = labels(stub, prompt, "A", "B").error
+
+    assert (error.code, error.is_retryable) == ("unsupported", False)
+    assert "vLLM" in error.message
+
+
 JUNK = [None, True, -1, 10**400, nan, inf, "", "x", [], [None], {}, {"content": 1}, [[]], "\ud800"]
 LOGPROBS = {
     "content": [{"token": "A", "top_logprobs": [{"token": "A", "logprob": -1.0}]}],

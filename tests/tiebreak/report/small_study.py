@@ -43,6 +43,10 @@ def _preferences(rng: random.Random, number: int, unit: str) -> list[dict]:
         "inclusion_probability": 0.5,
     }
     answer = {"label": rng.choice([-1, 1])} if number else {"label": None, "raw": "?"}
+    if number:
+        answer["probabilities"] = {
+            str(side): 0.75 if side == answer["label"] else 0.25 for side in (-1, 1)
+        }
     return [
         *(about | {"rater": f"r{r}", "label": rng.choice([-1, 0, 1, 1])} for r in range(3)),
         about | {"rater": "judge", "kind": "machine"} | answer,

@@ -5,6 +5,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from tiebreak.cli import main
 from tiebreak.formats import RatingTable
@@ -64,6 +65,20 @@ def test_the_command_asks_for_a_core_report(table, tmp_path):
         criterion = json.loads(out.read_text())["criteria"]["preference"]
         sections.append({name for name, part in criterion.items() if part})
     assert "strata" in sections[1] < sections[0]
+
+
+def test_linear_algebra_runs_in_one_thread(table, monkeypatch):
+    threads = []
+    build = import_module("tiebreak.report.build")
+    monkeypatch.setattr(build, "win_rates_section", lambda *_: threads.append(_threads()))
+    with threadpool_limits(2, user_api="blas"):
+        build_report(table, replicates=0, core=True)
+        threads.append(_threads())
+    assert threads == [{1}, {2}]
+
+
+def _threads():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
 
 @pytest.mark.parametrize("codes", [[], [3, 1, 3], [10**12, 5, 5], [-2, 4, -2]])

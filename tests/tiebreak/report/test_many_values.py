@@ -11,6 +11,7 @@ from tiebreak.report import criterion as criterion_module
 from tiebreak.report.criterion import read_criteria
 from tiebreak.report.fatigue import agreement_with_others
 from tiebreak.report.many_values import NO_INTERVAL, TOO_MANY_VALUES
+from tiebreak.report.rater_pairs import TOO_MANY_RATIOS
 from tiebreak.scales import MAX_POINTS
 from tiebreak.stats.ratio_alpha import ratio_alpha
 
@@ -168,3 +169,15 @@ def test_an_answer_is_compared_with_those_of_its_unit():
     (criterion,), _ = read_criteria(RatingTable.from_rows(rows), {"c": "interval"}, None)
     assert criterion.has_many_values
     assert agreement_with_others(criterion).tolist() == [0.5, 0.5, 0.0] * MAX_POINTS
+
+
+def test_leaving_out_an_annotator_needs_an_interval_scale():
+    rows = rows_of()
+    interval, ratio = (
+        report_of(rows, scales={"c": level}, replicates=0, sections=["drop_one_influence"])
+        for level in ("interval", "ratio")
+    )
+    section = interval.criteria["c"]
+    assert section.drop_one_influence["r0"].without.is_defined
+    assert ratio.criteria["c"].drop_one_influence is None
+    assert ratio.criteria["c"].problems["drop_one_influence"] == TOO_MANY_RATIOS

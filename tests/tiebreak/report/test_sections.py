@@ -49,13 +49,20 @@ def three_systems(rng: np.random.Generator, rates=(0.3, 0.3, 0.7), instances=40)
     ]
 
 
+def with_judge(rows: list[dict]) -> list[dict]:
+    """Add the ratings of a machine rater with probabilities."""
+    units = {row["unit"]: row for row in rows}.values()
+    machine = {"rater": "judge", "kind": "machine", "label": -1}
+    return rows + [row | machine | {"probabilities": {"-1": 0.6, "1": 0.4}} for row in units]
+
+
 @pytest.fixture(scope="module")
 def section() -> CriterionSection:
-    return of(three_systems(np.random.default_rng(0)), sections=ON_REQUEST)
+    return of(with_judge(three_systems(np.random.default_rng(0))), sections=ON_REQUEST)
 
 
 def test_sections_that_take_long_are_there_only_if_they_are_asked_for(section):
-    plain = of(three_systems(np.random.default_rng(0)))
+    plain = of(with_judge(three_systems(np.random.default_rng(0))))
     for name in ON_REQUEST:
         assert getattr(plain, name) is None
         assert getattr(section, name) is not None
@@ -65,7 +72,7 @@ def test_sections_that_take_long_are_there_only_if_they_are_asked_for(section):
 
 @pytest.mark.parametrize("name", ON_REQUEST)
 def test_a_section_alone_is_that_of_the_report(section, name):
-    table = RatingTable.from_rows(three_systems(np.random.default_rng(0)))
+    table = RatingTable.from_rows(with_judge(three_systems(np.random.default_rng(0))))
     alone = build_section(table, name, replicates=100)
     assert alone.criteria["preference"] == getattr(section, name)
     assert not alone.problems
@@ -364,7 +371,7 @@ def test_a_section_that_does_not_apply_has_a_reason(name, reason):
 )
 def test_the_command_asks_for_sections(tmp_path, options, names):
     source, out = tmp_path / "ratings.jsonl", tmp_path / "report.json"
-    rows = three_systems(np.random.default_rng(0), instances=12)
+    rows = with_judge(three_systems(np.random.default_rng(0), instances=12))
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     arguments = ["analyze", str(source), "--out", str(out), "--replicates", "20", *options]
     assert main(arguments) == 0

@@ -1,5 +1,6 @@
 """Paired tests against statsmodels and enumeration, and p-values by number of instances."""
 
+from importlib import import_module
 from itertools import product
 
 import numpy as np
@@ -9,6 +10,8 @@ from statsmodels.stats.weightstats import DescrStatsW
 from tests.refusals import refused
 from tiebreak.stats import generator_for, p_value_curve, paired_t_test, permutation_test
 from tiebreak.stats.paired_tests import NO_VARIATION, TOO_FEW
+
+paired_tests = import_module("tiebreak.stats.paired_tests")
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -109,3 +112,18 @@ def test_bad_differences_are_named():
     for test in (paired_t_test, lambda d: permutation_test(d, rng=generator_for(0))):
         with refused("not_finite", naming="differences"):
             test([1.0, np.nan])
+
+
+@pytest.mark.parametrize("elements", [1, 100])
+def test_only_some_subsets_are_in_memory_at_once(monkeypatch, elements):
+    d = np.random.default_rng(0).normal(0.2, 1, size=30)
+    whole = p_value_curve(d, [5, 30], rng=generator_for(0), draws=40)
+    sizes, p_values = [], paired_tests._t_p_values
+    monkeypatch.setattr(paired_tests, "_BATCH_ELEMENTS", elements)
+    monkeypatch.setattr(
+        paired_tests, "_t_p_values", lambda rows: sizes.append(rows.size) or p_values(rows)
+    )
+    parts = p_value_curve(d, [5, 30], rng=generator_for(0), draws=40)
+    assert max(sizes) <= max(elements, 30)
+    assert parts.median.tolist() == whole.median.tolist()
+    assert parts.significant.tolist() == whole.significant.tolist()

@@ -1,5 +1,7 @@
 """Agreement of pairs of raters, influence of single raters, and self-consistency."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
@@ -88,6 +90,42 @@ def test_influence_of_an_ordinal_scale():
     influences = drop_one_influence(*ratings, **SHAPE, level="ordinal")
     expected = krippendorff_alpha(counts_of(table[:, 1:]), level="ordinal").value
     assert influences[0].without.value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("values", [None, np.arange(150.0) ** 2])
+def test_influence_on_a_scale_of_many_values_is_alpha_without_a_rater(values):
+    rng, shape = np.random.default_rng(2), {"n_units": 40, "n_raters": 4, "n_labels": 150}
+    table = np.clip(rng.integers(0, 150, (40, 1)) + rng.integers(-9, 9, (40, 4)), 0, 149)
+    table[rng.random((40, 4)) < 0.3] = -1
+    unit, rater = (grid.ravel() for grid in np.indices((40, 4)))
+    influences = drop_one_influence(
+        unit, rater, table.ravel(), **shape, level="interval", values=values
+    )
+
+    def alpha(answers):
+        counts = np.stack([(answers == label).sum(axis=1) for label in range(150)], axis=1)
+        return krippendorff_alpha(counts, level="interval", values=values)
+
+    for rater, influence in enumerate(influences):
+        expected = alpha(np.delete(table, rater, axis=1))
+        assert influence.without.value == pytest.approx(expected.value, rel=1e-9)
+        assert influence.without.n == expected.n
+        change = expected.value - alpha(table).value
+        assert influence.change.value == pytest.approx(change, rel=1e-9)
+
+
+def test_influence_on_a_scale_of_many_values_counts_no_values():
+    unit, rater = (grid.ravel() for grid in np.indices((1_000, 3)))
+    label = (unit * 7 + rater) % 1_000
+    shape = {"n_units": 1_000, "n_raters": 3, "n_labels": 1_000}
+    tracemalloc.start()
+    influences = drop_one_influence(
+        unit, rater, label, **shape, level="interval", rng=generator_for(0), replicates=50
+    )
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000 * 1_000 * 8
+    assert influences[0].without.has_interval
 
 
 def test_influence_where_nobody_else_pairs_is_undefined():

@@ -1,0 +1,1 @@
+"""Baselines: machine raters that follow a simple rule and need no language model."""

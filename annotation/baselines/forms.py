@@ -1,0 +1,31 @@
+"""The form of a new baseline."""
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from annotation.baselines.services import preference_criteria
+from annotation.models import Baseline
+from studies.models import Study
+
+BASELINE_SETTINGS = ("name", "criterion", "method", "seed")
+if TYPE_CHECKING:
+    BaselineModelForm = forms.ModelForm[Baseline]
+else:
+    BaselineModelForm = forms.ModelForm
+
+
+class BaselineForm(BaselineModelForm):
+    """The settings of a new baseline, which never change afterwards."""
+
+    class Meta:
+        model = Baseline
+        fields = BASELINE_SETTINGS
+
+    def __init__(self, study: Study, data: Any = None) -> None:
+        super().__init__(data, auto_id="baseline_%s")
+        criteria = self.fields["criterion"]
+        assert isinstance(criteria, forms.ModelChoiceField)
+        known = preference_criteria(study)
+        criteria.queryset = study.criteria.filter(pk__in=[one.pk for one in known])
+        criteria.initial = next(iter(known), None)

@@ -1,0 +1,119 @@
+"""Adding baselines, and letting them rate."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from annotation.baselines.job import BaselineJob
+from annotation.baselines.rules import needs_reference
+from annotation.baselines.storing import Reason, pairs_of
+from annotation.messages import (
+    BASELINE_IN_DRAFT,
+    BASELINE_NEEDS_PREFERENCE,
+    BASELINE_NO_PAIRS,
+    BASELINE_NO_REFERENCE,
+    NO_SUCH_BASELINE,
+    PERPLEXITY_NO_SERVER,
+)
+from annotation.models import Baseline, Rating
+from annotation.services.machine_raters import create_machine_rater
+from jobs.models import Job
+from jobs.services import start_job
+from studies.instance_selection.scoring import what_is_missing
+from studies.models import Criterion, Study, StudyEvent, Unit
+from studies.services import record_event
+from tiebreak.errors import DomainError
+
+
+def baselines_of(study: Study) -> QuerySet[Baseline]:
+    """Return the study's baselines, with how many items each has rated and left unrated."""
+    of_baseline = Rating.objects.filter(
+        rater=OuterRef("rater"), criterion=OuterRef("criterion"), superseded=False
+    )
+    counted = of_baseline.order_by().values("rater").annotate(n=Count("unit", distinct=True))
+    return study.baselines.select_related("study", "criterion", "rater").annotate(
+        rated=Coalesce(Subquery(counted.values("n")), 0),
+        **{
+            reason.value: Count("abstentions", filter=Q(abstentions__reason=reason))
+            for reason in Reason
+        },
+    )
+
+
+def baseline_named(study: Study, public_id: str) -> Baseline:
+    """Return a baseline of the study. Raises `DomainError` if there is none with this id."""
+    baseline = baselines_of(study).filter(public_id=public_id).first()
+    if baseline is None:
+        raise DomainError("no_such_baseline", NO_SUCH_BASELINE, status=404)
+    return baseline
+
+
+def preference_criteria(study: Study) -> list[Criterion]:
+    """Return the criteria that a baseline can rate."""
+    return [c for c in study.criteria.all() if c.parsed_scale.kind == "preference"]
+
+
+def add_baseline(*, study: Study, by: User | None = None, **settings: Any) -> Baseline:
+    """Create a baseline with its machine rater, and queue a job in which it rates all items.
+
+    Raises `DomainError` if its name is taken, or if there is nothing that it could rate.
+    """
+    baseline = Baseline(study=study, **settings)
+    _check(baseline)
+    with transaction.atomic():
+        baseline.full_clean(exclude=["rater"], validate_constraints=False)
+        baseline.rater = create_machine_rater(study, baseline.name)
+        baseline.save()
+        details = {"baseline": baseline.name, "method": baseline.method}
+        record_event(study=study, verb=StudyEvent.Verb.ADD_BASELINE, by=by, details=details)
+    start_baseline(baseline=baseline, by=by)
+    return baseline
+
+
+def start_baseline(*, baseline: Baseline, by: User | None = None) -> Job:
+    """Queue a job in which the baseline rates the items that it has not rated yet."""
+    _check(baseline)
+    options = {
+        "baseline": baseline.public_id,
+        "name": baseline.name,
+        "method": baseline.method,
+    }
+    return start_job(
+        kind=BaselineJob.name,
+        owner=baseline.study_id,
+        exclusive_key=f"{BaselineJob.name}:{baseline.public_id}",
+        options=options,
+        by=by,
+    )
+
+
+def _check(baseline: Baseline) -> None:
+    study, pairs = baseline.study, pairs_of(baseline.study)
+    if study.status == Study.Status.DRAFT:
+        raise DomainError("study_is_draft", BASELINE_IN_DRAFT)
+    if baseline.criterion not in preference_criteria(study):
+        sentence = BASELINE_NEEDS_PREFERENCE.format(criterion=baseline.criterion)
+        raise DomainError("not_a_preference", sentence, status=400)
+    if not pairs.exists():
+        raise DomainError("no_items", BASELINE_NO_PAIRS)
+    if not needs_reference(baseline.method):
+        return
+    if not pairs.filter(instance__reference__regex=r"\S").exists():
+        raise DomainError("no_reference", BASELINE_NO_REFERENCE)
+    if sentence := what_is_missing(baseline.method):
+        raise DomainError("encoder_missing", sentence)
+    if baseline.method == Baseline.Method.PERPLEXITY and (name := _without_server(pairs)):
+        raise DomainError("no_server", PERPLEXITY_NO_SERVER.format(system=name))
+
+
+def _without_server(pairs: QuerySet[Unit]) -> str | None:
+    """Return the name of a system that names no model server, and whose texts name none either."""
+    for side in ("a", "b"):
+        here = pairs.filter(**{f"system_{side}__server": ""})
+        silent = here.exclude(**{f"generation_{side}__params__has_key": "server"})
+        if name := silent.values_list(f"system_{side}__name", flat=True).first():
+            return str(name)
+    return None
