@@ -83,8 +83,9 @@ def _by_peers() -> dict[str, dict[str, Any]]:
     if not python.exists():
         _run(sys.executable, "-m", "venv", str(HOME))
     _run(str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", *PACKAGES)
-    np.savez(HOME / "votes.npz", **votes())
-    output = _run(str(python), str(SCRIPT), str(HOME / "votes.npz"), str(EXTRAPOLATED_FROM))
+    of, file = votes(), HOME / "votes.npz"
+    np.savez(file, first=of["first"], second=of["second"], won=of["won"])
+    output = _run(str(python), str(SCRIPT), str(file), str(EXTRAPOLATED_FROM))
     results: dict[str, dict[str, Any]] = json.loads(output.splitlines()[-1])
     results["evalica"]["seconds"] *= REPLICATES / EXTRAPOLATED_FROM
     return results

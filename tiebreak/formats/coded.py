@@ -64,8 +64,10 @@ class CodedColumn:
 
     @property
     def values(self) -> NDArray[Any]:
-        """The value of each rating."""
-        return np.asarray(self.distinct[self.codes])
+        """The value of each rating; read-only, as what is written into it would be lost."""
+        values = np.asarray(self.distinct[self.codes])
+        values.setflags(write=False)
+        return values
 
     @property
     def used(self) -> NDArray[np.int64]:

@@ -57,7 +57,8 @@ class RatingTable:
     columns : dict of str to ndarray or CodedColumn
         Columns of the ratings format by name, all of the same length. Missing text is "", missing
         numbers are NaN, and `label` is None if a machine's answer could not be parsed. Most columns
-        store each distinct value once; ``table[name]`` is an array with a value for each rating.
+        store each distinct value once; ``table[name]`` is an array with a value for each rating. It
+        is read-only for these, because what is written into it would not be in the table.
     lines : ndarray of int, shape (n_ratings,)
         Line number of each rating in the file, or its row number, starting at 1.
     name : str

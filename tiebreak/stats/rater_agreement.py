@@ -259,20 +259,20 @@ def _alphas_of_counts(
         count_matrix(unit[used], label[used], n_units=n_units, n_labels=n_labels)
         for used in (np.ones_like(is_theirs), ~is_theirs)
     )
-    columns = slice(0, n_labels), slice(n_labels, 2 * n_labels)
-    both = (on_columns(alpha, part) for part in columns)
-    return *both, np.hstack([everyone, without])
+    of_all, of_others = slice(0, n_labels), slice(n_labels, 2 * n_labels)
+    rows = np.hstack([everyone, without])
+    return on_columns(alpha, of_all), on_columns(alpha, of_others), rows
 
 
 def _alphas_of_moments(
     unit: IntArray, value: FloatArray, *, n_units: int, is_theirs: Mask
 ) -> Alphas:
     """Return the same from sums of values, because counts of thousands of labels take minutes."""
-    both = (
+    everyone, without = (
         alpha_of_features(moment_features(value_moments(unit[used], value[used], n_units)), NO_PAIR)
         for used in (np.ones_like(is_theirs), ~is_theirs)
     )
-    return *both, np.arange(n_units)[:, None]
+    return everyone, without, np.arange(n_units)[:, None]
 
 
 def self_consistency(

@@ -142,3 +142,10 @@ def test_a_combined_code_is_equal_for_equal_rows_only():
     key = combined(rows.T)
     assert len(np.unique(key)) == 50
     assert (key[::2] == key[1::2]).all()
+
+
+def test_nothing_is_written_into_an_array_that_is_not_the_column():
+    table = RatingTable.from_rows([{"unit": "u", "rater": "r", "label": 1}])
+    with pytest.raises(ValueError, match="read-only"):
+        table["label"][0] = 2
+    assert table["label"].tolist() == [1]

@@ -1,0 +1,36 @@
+"""The sentences of the methods about intervals."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from metrics.report_document import summary
+from metrics.report_document.references import BOOTSTRAP, TWO_WAY
+
+
+def sentences(monkeypatch, used, *kinds):
+    """Return the sentences on a report whose criteria resample ``kinds``."""
+    monkeypatch.setattr(summary, "references_of", lambda _: used)
+    criteria = {str(number): SimpleNamespace(resampling=kind) for number, kind in enumerate(kinds)}
+    return [*summary._intervals(SimpleNamespace(replicates=2_500, criteria=criteria))]
+
+
+def test_without_intervals_nothing_is_said_about_them(monkeypatch):
+    assert sentences(monkeypatch, [], "unit") == []
+
+
+@pytest.mark.parametrize(
+    ("kinds", "over"),
+    [(["unit"], " over items"), (["instance"], " over instances"), (["unit", "instance"], "")],
+)
+def test_intervals_by_replicates_say_of_what(monkeypatch, kinds, over):
+    (sentence,) = sentences(monkeypatch, [BOOTSTRAP], *kinds)
+    expected = f" Intervals are 95% intervals from up to 2,500 bootstrap replicates{over}."
+    assert sentence == expected
+
+
+def test_intervals_for_other_annotators_come_first(monkeypatch):
+    first, second = sentences(monkeypatch, [TWO_WAY, BOOTSTRAP], "unit")
+    assert "other annotators" in first
+    assert second.startswith(" Other intervals are 95% intervals")
+    assert sentences(monkeypatch, [TWO_WAY], "unit") == [first]
