@@ -1,25 +1,23 @@
-"""The gateway against real vLLM on the CPU: a tiny random Llama, over a real socket and in-process.
-
-vLLM for the CPU needs another version of torch, so it may be installed in another environment. Set
-TIEBREAK_TEST_VLLM_PYTHON to the Python interpreter of that environment.
-"""
+"""The gateway against real vLLM on the CPU: a tiny random Llama, over a real socket and in-process."""
 
 import json
-import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from importlib.util import find_spec
 from math import exp, isnan
 from pathlib import Path
 
-import httpx
 import pytest
 
 from tests.refusals import refused
-from tests.run import ROOT
+from tests.tiebreak.gateway.vllm_server import (
+    ENVIRONMENT,
+    MODEL,
+    PYTHON,
+    START_S,
+    build_model,
+    vllm_server,
+)
 from tiebreak import optional
 from tiebreak.gateway import (
     AnswerLogprobRequest,
@@ -31,17 +29,6 @@ from tiebreak.gateway import (
     vllm_engine,
 )
 
-PYTHON = os.environ.get("TIEBREAK_TEST_VLLM_PYTHON") or (
-    sys.executable if find_spec("vllm") else ""
-)
-ENVIRONMENT = {
-    **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-    "VLLM_CPU_KVCACHE_SPACE": "1",
-    "VLLM_NO_USAGE_STATS": "1",
-    "HF_HUB_OFFLINE": "1",
-    "PYTHONPATH": str(ROOT),
-}
-START_S = 400
 CHAT = (Message("user", "Answer with A, B or C: which summary is better?"),)
 PROMPT = "The river rose on"
 
@@ -57,44 +44,14 @@ pytestmark = pytest.mark.xdist_group("vllm")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("llama")
-    builder = Path(__file__).with_name("tiny_llama.py")
-    subprocess.run([PYTHON, builder, path], check=True, env=ENVIRONMENT, timeout=START_S)
+    build_model(path)
     return path
 
 
 @pytest.fixture(scope="module")
 def models(folder: Path) -> Iterator[OpenAIServer]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        host = f"127.0.0.1:{probe.getsockname()[1]}"
-    command = [PYTHON, "-m", "vllm.entrypoints.openai.api_server", "--model", folder]
-    command += ["--served-model-name", "tiny", "--host", "127.0.0.1", "--port", host[10:]]
-    command += ["--max-model-len", "256", "--max-num-seqs", "16", "--dtype", "float32"]
-    command += ["--enforce-eager", "--load-format", "safetensors"]
-    log = folder / "server.log"
-    with log.open("w") as output:
-        server = subprocess.Popen(
-            command, stdout=output, stderr=output, env=ENVIRONMENT, start_new_session=True
-        )
-    try:
-        wait_for(f"http://{host}/health", server, log)
-        yield OpenAIServer(f"http://{host}", "tiny", allowed_hosts=[host])
-    finally:
-        server.terminate()
-        server.wait(60)
-
-
-def wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + START_S
-    while time.monotonic() < end:
-        assert server.poll() is None, log.read_text()[-3000:]
-        try:
-            if httpx.get(url, trust_env=False).is_success:
-                return
-        except httpx.HTTPError:
-            pass
-        time.sleep(1)
-    raise AssertionError(log.read_text()[-3000:])
+    with vllm_server(folder, max_tokens=256) as host:
+        yield OpenAIServer(f"http://{host}", MODEL, allowed_hosts=[host])
 
 
 def draw(name, prompt=PROMPT, n=3, seed=5, **changes):

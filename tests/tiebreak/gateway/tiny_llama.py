@@ -46,7 +46,7 @@ def build(folder: Path) -> None:
         num_hidden_layers=2,
         num_attention_heads=2,
         num_key_value_heads=2,
-        max_position_embeddings=512,
+        max_position_embeddings=8192,
         initializer_range=0.2,
         bos_token_id=0,
         eos_token_id=1,
