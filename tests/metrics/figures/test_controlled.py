@@ -22,9 +22,7 @@ def of_ties(tie=TIE, **systems):
 
 def test_strengths_are_beside_0_and_ties_in_a_sentence():
     figure = of_ties(y=Estimate(-0.5, -0.8, -0.2, n=90))
-    assert figure.sentence == (
-        "Two equally strong systems would tie in 25% of comparisons (95% interval 20% to 30%)."
-    )
+    assert re.findall(r"\d+%", figure.sentence) == ["25%", "95%", "20%", "30%"]
     assert figure.columns[0] == "system"
     (reference,) = re.findall(r'x1="([\d.]+)"[^>]*class="reference"', figure.chart)
     assert re.findall(r'<text x="([\d.]+)"[^>]*>0\.0</text>', figure.chart) == [reference]
