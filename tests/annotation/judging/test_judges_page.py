@@ -135,3 +135,22 @@ def test_the_interface_names_a_criterion_that_is_not_there(client, study, model)
     response = client.post(address, wanted, content_type="application/json")
     assert response.status_code == 400
     assert [problem["field"] for problem in response.json()["problems"]] == ["criterion"]
+
+
+def test_answers_by_probability_are_asked_for_on_the_page_and_by_the_interface(
+    client, study, address, model
+):
+    models = model(lambda request: {"A": -0.1, "B": -3.0, "C": -4.0})
+    client.post(address, entered(study, answered_by="probability"))
+    act(client, Judge.objects.get(), "start")
+    wanted = {"name": "other", "criterion": "preference", "server": "here"}
+    wanted |= {"language_model": "tiny", "answered_by": "probability"}
+    api = reverse("api:judges", args=[study.pk])
+    created = client.post(api, wanted, content_type="application/json")
+    assert (created.status_code, created.json()["answered_by"]) == (201, "probability")
+    client.post(reverse("api:start-judge", args=[study.pk, created.json()["id"]]))
+    assert (len(models.asked), Rating.objects.exclude(probabilities=None).count()) == (8, 8)
+    repeated = client.post(
+        api, wanted | {"name": "third", "runs": 2}, content_type="application/json"
+    )
+    assert (repeated.status_code, repeated.json()["code"]) == (400, "equal_answers")

@@ -236,6 +236,10 @@ def test_probabilities_survive_an_upload_an_export_and_an_import(study, add, tmp
     again = import_study(path=tmp_path / "out").study
     stored = Rating.objects.filter(unit__study=again)
     assert [rating.probabilities for rating in stored] == [SHARES] * 4
+    path = tmp_path / "out" / "ratings.jsonl"
+    path.write_text(path.read_text().replace('\\"-1\\": 0.25', '\\"5\\": 0.25'))
+    with refused_file(*(("ratings.jsonl", line, "label_not_on_scale") for line in range(1, 5))):
+        import_study(path=tmp_path / "out")
 
 
 def test_other_probabilities_are_another_answer(study, add):

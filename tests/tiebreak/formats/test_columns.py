@@ -24,6 +24,7 @@ ROW = {
     "repeat": None,
     "late": False,
     "created_at": "2026-03-01T14:05:09Z",
+    "probabilities": "",
 }
 ROWS = [
     ROW,
@@ -48,9 +49,7 @@ def no_rows(*_args):
 @pytest.mark.parametrize("row_group_size", [1, 100])
 def test_columns_are_those_of_rows(row_group_size, tmp_path, monkeypatch):
     path = written(
-        tmp_path,
-        [row | {"raw": row.get("raw"), "probabilities": row.get("probabilities")} for row in ROWS],
-        row_group_size=row_group_size,
+        tmp_path, [row | {"raw": row.get("raw")} for row in ROWS], row_group_size=row_group_size
     )
     monkeypatch.setattr(ratings, "read_rows", no_rows)
     table, expected = read_ratings(path), RatingTable.from_rows(ROWS)
@@ -89,6 +88,7 @@ def test_each_distinct_value_is_checked_once(tmp_path, monkeypatch):
         ({"separability": 0.5, "unit": "u"}, "contradiction"),
         ({"instance": "i\0"}, "unstorable_character"),
         ({"created_at": "yesterday"}, "not_a_time"),
+        ({"probabilities": '{"1": 0.7}'}, "not_probabilities"),
         ({"created_at": "2026-03-01T14:05:09.1234567Z"}, "not_a_time"),
     ],
 )

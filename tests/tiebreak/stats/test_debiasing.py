@@ -141,6 +141,13 @@ def test_each_replicate_has_its_own_threshold():
     counts = np.random.default_rng(0).integers(0, 3, size=(50, len(values)))
     for median, times in zip(debiasing._medians(values, counts), counts, strict=True):
         assert median == np.median(np.repeat(values, times))
+    better = rows % 3
+    labels = np.column_stack([np.arange(len(rows)), better, np.full(len(rows), 3)])
+    agreement = debiasing._debiased(values, labels, counts.astype(float))
+    for share, times in zip(agreement, counts, strict=True):
+        drawn = np.repeat(np.arange(len(rows)), times)
+        again = position_debiasing(values[drawn], better[drawn], np.full(len(drawn), 3))
+        assert share == pytest.approx(again.debiased.value)
 
 
 def test_the_interval_of_the_change_covers():
