@@ -132,7 +132,7 @@ def test_a_whole_study(workers, tmp_path):
     current = {"current": "true"}
     wait_until(lambda: researcher.get(at("report", study), current).status_code == 200)
     report = researcher.get(at("report", study), current).json()
-    machines = report["criteria"]["preference"]["all_units"]["machines"]
+    machines = report["criteria"]["preference"]["rating_sets"]["machines"]
     assert set(machines) == set(judges)
     job = finished(post(researcher, "start-export", study, formats=["jsonl"]))
     archive = tmp_path / "export.zip"
