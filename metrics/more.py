@@ -7,6 +7,7 @@ from typing import Any
 from annotation.filters import NO_FAILED_CHECK, Filter
 from metrics.figures.controlled import controlled_figures, davidson_figures
 from metrics.figures.figure import Figure
+from metrics.figures.machine_replacement import machine_replacement_figures
 from metrics.figures.on_request import (
     influence_figures,
     mean_correlation_figures,
@@ -50,6 +51,10 @@ def _has_ordered_machines(about: CriterionSection) -> bool:
     return about.level != "nominal" and bool(about.all_units.machines)
 
 
+def _has_machines(about: CriterionSection) -> bool:
+    return bool(about.all_units.machines)
+
+
 def _has_ratings(about: CriterionSection) -> bool:
     return about.n_ratings > 0
 
@@ -90,6 +95,14 @@ MORE = (
         paired_tests_figures,
         _has_systems,
         shows_outcome=True,
+    ),
+    More(
+        "machine_replacement",
+        "machines",
+        "Machine raters beside single annotators, by kind of item",
+        "On which items may a machine rater replace an annotator, and on which not?",
+        machine_replacement_figures,
+        _has_machines,
     ),
     More(
         "mean_correlations",

@@ -84,7 +84,7 @@ def test_every_section_on_request_is_on_one_page():
 def test_a_section_is_shown_once_it_is_computed(reader, study, more):
     (tab,) = [tab for tab in TABS if tab.slug == more.tab]
     page = reader.get(reverse("metrics:results-tab", args=[study.pk, tab.slug]))
-    applies = more.name != "mean_correlations"  # it needs a machine rater
+    applies = more.tab != "machines"  # these need a machine rater
     assert (address(study, more.name) in page.content.decode()) == applies
     assert not SectionSnapshot.objects.exists()
     refresh_section(study=study, name=more.name)
@@ -214,7 +214,10 @@ def test_a_page_offers_the_sections_that_apply_to_a_criterion():
         "paired_tests",
     ]
     assert offered["fluency", "systems"] == []
-    assert offered["fluency", "machines"] == ["mean_correlations"]
+    assert offered["fluency", "machines"] == [
+        "machine_replacement",
+        "mean_correlations",
+    ]
     assert offered["preference", "machines"] == []
     assert offered["fluency", "raters"] == ["pairwise_agreement", "drop_one_influence"]
     assert offered["fluency", "bias"] == []

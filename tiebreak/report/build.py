@@ -88,8 +88,8 @@ def build_report(
         What was fixed before the study opened. Its main criteria come first.
     sections : collection of str, optional
         Sections that take long to compute and are left out otherwise: ``controlled_win_rate``,
-        ``davidson``, ``drop_one_influence``, ``mean_correlations``, ``paired_tests``,
-        ``pairwise_agreement`` and ``robustness``.
+        ``davidson``, ``drop_one_influence``, ``machine_replacement``, ``mean_correlations``,
+        ``paired_tests``, ``pairwise_agreement`` and ``robustness``.
     epsilon : float, default 0.1
         How much less often than an annotator a machine may be the better one in the alternative
         annotator test, from 0 to 1.

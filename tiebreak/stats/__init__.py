@@ -54,6 +54,9 @@ Classification        what `classification` returns
 
 alternative_annotator_test  whether the machine may replace an annotator
 AlternativeAnnotatorTest    what `alternative_annotator_test` returns
+agreement_with_machine      for each human label whether the machine's is the same
+agreement_drift             whether a machine agrees less often than it did, looked at after every label
+AgreementDrift              what `agreement_drift` returns
 
 Rankings of systems
 ===================
@@ -205,6 +208,11 @@ from tiebreak.stats.agreement import (
     krippendorff_alpha,
     percentage_agreement,
     randolph_kappa,
+)
+from tiebreak.stats.agreement_drift import (
+    AgreementDrift,
+    agreement_drift,
+    agreement_with_machine,
 )
 from tiebreak.stats.alternative_annotators import (
     AlternativeAnnotatorTest,
@@ -373,6 +381,9 @@ __all__ = [  # noqa: RUF022
     "Classification",
     "alternative_annotator_test",
     "AlternativeAnnotatorTest",
+    "agreement_with_machine",
+    "agreement_drift",
+    "AgreementDrift",
     # Rankings of systems
     "outcome_counts",
     "win_rate",

@@ -37,14 +37,23 @@ def scores():
     return of(rows, scales={"fluency": "ordinal:1..5"}, sections=["mean_correlations"])
 
 
-def figures_of(more, section, scores):
-    about = scores if more.name == "mean_correlations" else section
+@pytest.fixture(scope="module")
+def judged():
+    """Return answers by three annotators and a judge who agrees with the first."""
+    rows = preferences([[1, -1, 1], [-1, -1, 1]] * 20)
+    judge = [row | {"rater": "judge", "kind": "machine"} for row in rows if row["rater"] == "r0"]
+    return of([*rows, *judge], sections=["machine_replacement"])
+
+
+def figures_of(more, section, scores, judged):
+    abouts = {"mean_correlations": scores, "machine_replacement": judged}
+    about = abouts.get(more.name, section)
     return more.figures(getattr(about, more.name))
 
 
 @pytest.mark.parametrize("more", MORE, ids=lambda more: more.name)
-def test_every_figure_has_a_chart_its_data_and_how_to_read_it(more, section, scores):
-    for figure in figures_of(more, section, scores):
+def test_every_figure_has_a_chart_its_data_and_how_to_read_it(more, section, scores, judged):
+    for figure in figures_of(more, section, scores, judged):
         assert figure.chart.startswith("<svg")
         assert alternative(figure).startswith(figure.finding)
         assert {len(row) for row in figure.rows} == {len(figure.columns)}
@@ -52,8 +61,8 @@ def test_every_figure_has_a_chart_its_data_and_how_to_read_it(more, section, sco
         assert "style=" not in figure.chart
 
 
-def test_names_of_figures_differ(section, scores):
-    names = [f.name for more in MORE for f in figures_of(more, section, scores)]
+def test_names_of_figures_differ(section, scores, judged):
+    names = [f.name for more in MORE for f in figures_of(more, section, scores, judged)]
     assert len(names) == len(set(names))
 
 
