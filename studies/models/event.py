@@ -34,6 +34,9 @@ class StudyEvent(models.Model):
         DECLINE_LATE = "decline-late", "declined late answers"
         CREATE_JUDGE = "create-judge", "created a judge"
         DELETE_JUDGE = "delete-judge", "deleted a judge"
+        GRANT_LICENCE = "grant-licence", "licensed a machine rater"
+        REVOKE_LICENCE = "revoke-licence", "revoked a licence"
+        LICENCE_DRIFT = "licence-drift", "revoked a licence because agreement dropped"
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()

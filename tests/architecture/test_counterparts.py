@@ -40,6 +40,7 @@ from api.services.webhooks import create_webhook, delete_webhook, send_again
 from jobs.services import pause_job, resume_job, stop_job
 from metrics import generate_select
 from metrics.demo import start_demo
+from metrics.licensing.services import grant_licence, revoke_licence
 from metrics.report_files import start_report_files
 from metrics.selectors import stored_report
 from metrics.views import figure_response
@@ -152,6 +153,8 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     "annotation:judge-action try": counterpart("post try-judge", try_judge),
     "annotation:judge-action start": counterpart("post start-judge", start_judging),
     "annotation:judge-action delete": counterpart("delete judge", delete_judge),
+    "metrics:licences": counterpart("post licences", grant_licence),
+    "metrics:revoke-licence": counterpart("post revoke-licence", revoke_licence),
     # Running.
     **{
         f"{page} {action}": counterparts

@@ -25,7 +25,7 @@ def evidence(x, reference, n, drop, horizon):
     factors = []
     for t, value in enumerate(x):
         p = min(known, (reference * n + 0.5 + sum(x[:t])) / (n + 1 + t))
-        q = min(known - drop, p)
+        q = max(p - drop, 0)
         factors.append(value * q / p + (1 - value) * (1 - q) / (1 - p))
     weights = [0.5] + [0.5 / (horizon - 1)] * (horizon - 1)
     return [
@@ -104,6 +104,11 @@ def test_without_a_drop_at_most_one_in_twenty_streams_has_an_alarm(agreement, n)
 @pytest.mark.parametrize("agreement", [0.8, 0.85, 0.9])
 def test_a_drop_by_ten_points_is_shown_within_150_labels(agreement):
     assert np.median(alarms(agreement, agreement - 0.1, 500)) <= 150
+
+
+@pytest.mark.slow
+def test_a_large_drop_is_shown_by_few_observations_in_the_reference():
+    assert np.median(alarms(0.8, 0.3, 100)) <= 25
 
 
 @pytest.mark.slow
