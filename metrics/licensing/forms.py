@@ -6,13 +6,15 @@ from django import forms
 
 from metrics.forms import FocusedForm
 from metrics.models import Licence
-from studies.models import Study
+from studies.models import Criterion, Study
 
 
 class WhoRatesForm(forms.Form):
     """Which criterion the page shows, and which kind of annotators rated it."""
 
-    criterion = forms.ModelChoiceField(None, to_field_name="name", empty_label=None)
+    criterion = forms.ModelChoiceField(
+        Criterion.objects.none(), to_field_name="name", empty_label=None
+    )
     annotators = forms.ChoiceField(
         label="Your annotators are",
         choices=Licence.Annotators.choices,

@@ -99,7 +99,6 @@ def test_where_the_test_is_not_passed_the_refusal_has_the_numbers(study):
         grant(study, HARD)
     assert "ε = 0.1" in str(caught.value)
     assert "ω = 0.00" in str(caught.value)
-    assert "3 annotators" in str(caught.value)
     assert not licences_of(study)
     assert not study.events.filter(verb=StudyEvent.Verb.GRANT_LICENCE)
 
@@ -170,8 +169,8 @@ def test_an_expired_licence_is_not_in_force_and_may_be_granted_anew(study):
 
 def test_a_licence_is_revoked_once(study):
     licence = grant(study)
-    revoke_licence(licence=licence, reason="Why not.")
-    assert (licence.state, licence.reason) == ("revoked", "Why not.")
+    revoke_licence(licence=licence, reason="outdated")
+    assert (licence.state, licence.reason) == ("revoked", "outdated")
     with refused("licence_ended"):
         revoke_licence(licence=Licence.objects.get())
     assert study.events.filter(verb=StudyEvent.Verb.REVOKE_LICENCE).count() == 1
@@ -191,7 +190,7 @@ def test_labels_that_contradict_the_machine_end_its_licence(study):
     assert licence.checked["agreement"] < licence.evidence["agreement"] - 0.1
     event = study.events.get(verb=StudyEvent.Verb.LICENCE_DRIFT)
     assert (event.by, event.details["reason"]) == (None, licence.reason)
-    assert "40 labels" in licence.reason
+    assert licence.reason.split().count("40") == 1
 
 
 def test_labels_like_the_machines_keep_the_licence(study):
@@ -303,9 +302,9 @@ def test_an_editor_grants_and_revokes_on_the_page(study):
     shown = prose_of(editor.get(page_of(study)))
     assert "judge, preference, category easy: in force" in shown
     address = reverse("metrics:revoke-licence", args=[study.pk, licence.public_id])
-    assert editor.post(address, {"reason": "A new model."}).status_code == 302
+    assert editor.post(address, {"reason": "outdated"}).status_code == 302
     licence.refresh_from_db()
-    assert (licence.ended_by.username, licence.reason) == ("editor", "A new model.")
+    assert (licence.ended_by.username, licence.reason) == ("editor", "outdated")
 
 
 def test_a_refusal_is_shown_on_the_page_with_what_was_typed(study):

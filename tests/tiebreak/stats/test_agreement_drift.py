@@ -84,13 +84,13 @@ def alarms(before, after, n, *, starts=0, seed=0):
     """
     rng = np.random.default_rng(seed)
     probability = np.where(np.arange(HORIZON) < starts, before, after)
-    found = [
+    shown = [
         agreement_drift(
             rng.random(HORIZON) < probability, reference=rng.binomial(n, before) / n, n_reference=n
         ).dropped_after
         for _ in range(STREAMS)
     ]
-    return np.array([np.inf if one is None else one for one in found])
+    return np.array([np.inf if one is None else one for one in shown])
 
 
 @pytest.mark.slow
@@ -113,5 +113,5 @@ def test_a_large_drop_is_shown_by_few_observations_in_the_reference():
 
 @pytest.mark.slow
 def test_a_drop_that_begins_later_takes_longer():
-    found = alarms(0.8, 0.7, 500, starts=500)
-    assert 150 < np.median(found[found > 500]) - 500 <= 270
+    after = alarms(0.8, 0.7, 500, starts=500)
+    assert 150 < np.median(after[after > 500]) - 500 <= 270
