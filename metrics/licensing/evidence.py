@@ -78,7 +78,7 @@ class Evidence:
     def outcome(self) -> str:
         """What follows from the test, in a sentence."""
         if self.test is None:
-            return f"{DESCRIBED_ONLY.capitalize()}."
+            return DESCRIBED_ONLY
         if self.test.reason:
             return f"No test: {self.test.reason}"
         if not self.is_reached:
@@ -88,6 +88,15 @@ class Evidence:
         if self.test.passes:
             return f"Passed: the machine rater may replace {of}."
         return f"Not passed: the test allows replacing {of}. {NOT_WORSE}"
+
+    @property
+    def outcome_in_short(self) -> str:
+        """The outcome for a table, which has the numbers beside it."""
+        if self.test is None:
+            return "described only"
+        if self.test.reason:
+            return self.outcome
+        return {True: "passed", False: "not passed", None: "–"}[self.passes]
 
     @property
     def agreement(self) -> float | None:

@@ -1,12 +1,14 @@
 """The page of licences: where a machine rater may replace an annotator, and who decided so."""
 
 from typing import Any, cast
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from metrics.licensing.evidence import EPSILON, StoredEvidence, stored_evidence
@@ -14,6 +16,7 @@ from metrics.licensing.forms import LicenceForm, RevocationForm, WhoRatesForm
 from metrics.licensing.messages import (
     ABOUT,
     COMPUTING,
+    DESCRIBED_ONLY,
     DRIFT,
     NO_MACHINE,
     OUTDATED,
@@ -37,6 +40,7 @@ SENTENCES = {
     "about": ABOUT,
     "which_epsilon": WHICH_EPSILON,
     "several_tests": SEVERAL_TESTS,
+    "described_only": DESCRIBED_ONLY,
     "about_drift": DRIFT,
     "no_machine": NO_MACHINE,
     "computing": COMPUTING,
@@ -58,7 +62,7 @@ def licences(request: HttpRequest, public_id: str) -> HttpResponse:
             form.add_error(None, form_errors(refusal))
         else:
             messages.success(request, f"The licence was granted: {licence}.")
-            return redirect("metrics:licences", study.pk)
+            return redirect(_address(study, licence))
     context = _context(request, study, form)
     status = 400 if form.is_bound else 200
     return render(request, "metrics/licences.html", context, status=status)
@@ -77,6 +81,12 @@ def revoke(request: HttpRequest, public_id: str, licence_id: str) -> HttpRespons
     except DomainError as refusal:
         messages.error(request, refusal.message, extra_tags=refusal.code)
     return redirect("metrics:licences", study.pk)
+
+
+def _address(study: Study, licence: Licence) -> str:
+    """Return the address of the page with what it showed when the licence was granted."""
+    shown = {"criterion": licence.criterion.name, "annotators": licence.annotators}
+    return f"{reverse('metrics:licences', args=[study.pk])}?{urlencode(shown)}"
 
 
 def _context(request: HttpRequest, study: Study, form: LicenceForm) -> dict[str, Any]:

@@ -296,7 +296,8 @@ def test_the_kind_of_annotators_chooses_epsilon(study):
 
 def test_an_editor_grants_and_revokes_on_the_page(study):
     editor = member(study, "editor")
-    assert editor.post(page_of(study), form_of(study)).status_code == 302
+    answer = editor.post(page_of(study), form_of(study))
+    assert answer["Location"] == f"{page_of(study)}?criterion=preference&annotators=crowd"
     licence = Licence.objects.get()
     assert licence.granted_by.username == "editor"
     shown = prose_of(editor.get(page_of(study)))
