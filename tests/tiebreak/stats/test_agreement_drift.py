@@ -45,8 +45,8 @@ def test_the_drop_is_shown_when_the_weighted_sum_reaches_one_in_twenty(seed):
 
 
 def test_better_agreement_first_does_not_make_the_old_level_a_drop():
-    x = [1] * 400 + [1, 1, 1, 0] * 300
-    assert agreement_drift(x, reference=0.75, n_reference=1_000).dropped_after is None
+    x = [1] * 1_000 + [1, 1, 1, 0] * 100
+    assert agreement_drift(x, reference=0.75, n_reference=100).dropped_after is None
 
 
 def test_without_labels_there_is_no_agreement_and_no_drop():
