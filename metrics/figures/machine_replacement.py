@@ -8,6 +8,7 @@ from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.agreement import MAX_STRATA
 from metrics.figures.figure import Cell, Figure, empty_figure
 from metrics.findings import stratum_name
+from metrics.licensing.messages import DESCRIBED_ONLY
 from tiebreak.report.model import MachineReplacement, ReplacementStratum
 from tiebreak.stats import Estimate
 
@@ -21,10 +22,6 @@ READING = (
     " passed does not show that the machine rater is worse."
 )
 NOTHING_TO_TEST = "No machine rater rated these items, or too few annotators rated them as well."
-NOT_TESTED = (
-    "These items were chosen by how much annotators agree on them, so that a test would say nothing"
-    " about other items."
-)
 COLUMNS = (
     *("machine", "items_of", "items", "labels", "instances", "agreement", "epsilon"),
     *("winning_rate", "advantage_probability", "annotators", "left_out", "reason"),
@@ -67,7 +64,7 @@ def _cells(
     agreement = None if isnan(one.agreement) else one.agreement
     about = (machine, _name(stratum), stratum.n_units, one.labels, one.instances, agreement)
     if not one.tests:
-        yield (*about, *(None,) * 5, NOT_TESTED)
+        yield (*about, *(None,) * 5, DESCRIBED_ONLY)
     for test in one.tests:
         rates = (test.winning_rate, test.advantage_probability)
         yield (

@@ -11,7 +11,7 @@ from studies.models import Study
 class Command(BaseCommand):
     help = (
         "Compare labels that came after a licence was granted with those of the machine rater, and"
-        " revoke the licence if agreement has dropped. Workers do this every ten minutes."
+        " revoke the licence if agreement has dropped. Workers do this every two minutes."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

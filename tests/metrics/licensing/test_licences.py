@@ -280,7 +280,7 @@ def test_the_page_says_of_whom_the_numbers_speak_and_where_the_test_fails(study)
     assert one.failing == [HARD, "old vs new"]
     words = prose_of(page)
     assert "these 3 annotators" in words
-    assert "120 labels of 40 instances" in words
+    assert "240 labels of 80 instances" in words
     described = [row for row in one.rows if row.test is None]
     assert {row.stratum.stratifier for row in described} == {"agreement"}
 
