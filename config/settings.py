@@ -456,6 +456,7 @@ TIEBREAK_ROUNDS = {
     "jobs": ("jobs.tasks.requeue_stale_jobs_task", 60),
     "platforms": ("recruitment.tasks.sync_channels_task", 120),
     "webhooks": ("api.tasks.webhooks_task", 30),
+    "licences": ("metrics.tasks.check_licences_task", 120),
 }
 # Another worker may claim a part of a job after this long without a sign of life.
 TIEBREAK_JOB_LEASE_SECONDS = _integer("TIEBREAK_JOB_LEASE_SECONDS", 120, 1)

@@ -1,6 +1,13 @@
-from django.db import models
+from typing import Any
 
-from studies.models import Study
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from annotation.models import Rater
+from recruitment.launch.check import counted
+from studies.models import Criterion, Study
+from tiebreak.identifiers import new_public_id
 
 
 class ReportSnapshot(models.Model):
@@ -67,3 +74,78 @@ class SectionSnapshot(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.report}"
+
+
+class Licence(models.Model):
+    """The recorded decision that a machine rater may stand for an annotator, and how it ended.
+
+    It changes nothing else in the study. `category` is empty for all items. `evidence` has the
+    numbers on which it was granted, and `checked` what the newest test of drift compared: how many
+    labels (`labels`), their `agreement`, when (`at`), and the `watermark` of the ratings.
+    """
+
+    class Annotators(models.TextChoices):
+        EXPERTS = "experts", "experts"
+        TRAINED = "trained", "trained annotators"
+        CROWD = "crowd", "crowd workers"
+
+    class Ending(models.TextChoices):
+        REVOKED = "revoked", "revoked"
+        DRIFT = "drift", "revoked by drift"
+
+    public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="licences")
+    criterion = models.ForeignKey(Criterion, on_delete=models.CASCADE, related_name="licences")
+    rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="licences")
+    category = models.CharField(max_length=200, blank=True)
+    annotators = models.CharField(max_length=7, choices=Annotators.choices)
+    valid_until = models.DateField()
+    evidence = models.JSONField()
+    granted_at = models.DateTimeField()
+    granted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    checked: Any = models.JSONField(default=dict)
+    ended_at = models.DateTimeField(null=True)
+    ended_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    ending = models.CharField(max_length=7, choices=Ending.choices, blank=True)
+    reason = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.rater}, {self.criterion}, {self.items}"
+
+    @property
+    def items(self) -> str:
+        return items_of(self.category)
+
+    @property
+    def state(self) -> str:
+        """Whether it is in force, in words."""
+        if self.ended_at is not None:
+            return self.get_ending_display()
+        return "in force" if self.valid_until >= timezone.now().date() else "expired"
+
+    @property
+    def is_in_force(self) -> bool:
+        return self.state == "in force"
+
+    @property
+    def drift(self) -> str:
+        """What the newest test of drift compared, in a sentence."""
+        labels = self.checked.get("labels")
+        if not labels:
+            return "No new label has been compared yet."
+        return (
+            f"{counted(labels, 'new label')} compared: agreement {self.checked['agreement']:.0%}, and"
+            f" {self.evidence['agreement']:.0%} when it was granted."
+        )
+
+
+def items_of(category: str) -> str:
+    """Return the items of a licence in words: those of a category, or all."""
+    return f"category {category}" if category else "all items"

@@ -9,6 +9,7 @@ from metrics.figures.composite import composite_figures
 from metrics.figures.controlled import controlled_figures, davidson_figures
 from metrics.figures.figure import Figure
 from metrics.figures.machine_probabilities import machine_probability_figures
+from metrics.figures.machine_replacement import machine_replacement_figures
 from metrics.figures.on_request import (
     influence_figures,
     mean_correlation_figures,
@@ -108,6 +109,14 @@ MORE = (
         "May a machine rater's probabilities be used as they are, or only after debiasing, or not at"
         " all?",
         machine_probability_figures,
+        _has_machines,
+    ),
+    More(
+        "machine_replacement",
+        "machines",
+        "Machine raters beside single annotators, by kind of item",
+        "On which items may a machine rater replace an annotator, and on which not?",
+        machine_replacement_figures,
         _has_machines,
     ),
     More(

@@ -3,6 +3,8 @@
 from celery import shared_task
 
 from annotation.filters import Filter
+from jobs.queue import enqueue
+from metrics.licensing.services import check_licences, studies_with_licences
 from metrics.models import ReportSnapshot
 from metrics.sections import refresh_section
 from metrics.services import refresh_report
@@ -25,3 +27,18 @@ def refresh_section_task(study_id: str, name: str, digest: str = "") -> None:
     if part is not None:
         study = Study.objects.get(pk=study_id)
         refresh_section(study=study, name=name, chosen=Filter.of_values(part[0]))
+
+
+@shared_task  # type: ignore[untyped-decorator]
+def check_licences_task() -> None:
+    """Queue the check of every study that has a licence, so that none waits for another's."""
+    for study in studies_with_licences():
+        enqueue("metrics.tasks.check_study_licences_task", study.pk)
+
+
+@shared_task  # type: ignore[untyped-decorator]
+def check_study_licences_task(study_id: str) -> None:
+    """Compare new labels with those of licensed machine raters."""
+    study = Study.objects.filter(pk=study_id).first()
+    if study is not None:
+        check_licences(study=study)

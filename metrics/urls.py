@@ -2,6 +2,7 @@ from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id and name
 from metrics import export_views, generate_select, home, job_views, planner, section_views, views
+from metrics.licensing import views as licence_views
 
 app_name = "metrics"
 
@@ -99,6 +100,12 @@ urlpatterns = [
         "studies/<public_id:public_id>/sections/<name:criterion>/<slug:name>/",
         section_views.section,
         name="section",
+    ),
+    path("studies/<public_id:public_id>/licences/", licence_views.licences, name="licences"),
+    path(
+        "studies/<public_id:public_id>/licences/<public_id:licence_id>/revoke/",
+        licence_views.revoke,
+        name="revoke-licence",
     ),
     path("studies/<public_id:public_id>/attention/", views.attention, name="attention"),
     path("studies/<public_id:public_id>/numbers/", views.numbers, name="numbers"),

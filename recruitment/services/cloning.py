@@ -43,6 +43,7 @@ NOT_COPIED = frozenset(
         "annotation.Participation",
         "annotation.ScreeningAttempt",
         "metrics.ReportSnapshot",
+        "metrics.Licence",
         "api.ApiToken_studies",
         "api.Webhook",
     }

@@ -35,6 +35,9 @@ class StudyEvent(models.Model):
         CREATE_JUDGE = "create-judge", "created a judge"
         DELETE_JUDGE = "delete-judge", "deleted a judge"
         ADD_BASELINE = "add-baseline", "added a simple rater"
+        GRANT_LICENCE = "grant-licence", "licensed a machine rater"
+        REVOKE_LICENCE = "revoke-licence", "revoked a licence"
+        LICENCE_DRIFT = "licence-drift", "revoked a licence because agreement dropped"
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()

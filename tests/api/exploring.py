@@ -64,6 +64,7 @@ def test_no_request_gives_an_error_or_an_undescribed_answer(
         "judge_id": judge.public_id,
         "baseline_id": baseline.public_id,
         "dataset_id": study.dataset_id,
+        "licence_id": study.pk,
         "payment_id": study.pk,
         "participation_id": study.pk,
         "provider": "open-link",

@@ -47,6 +47,7 @@ from api.services.webhooks import create_webhook, delete_webhook, send_again
 from jobs.services import pause_job, resume_job, stop_job
 from metrics import generate_select
 from metrics.demo import start_demo
+from metrics.licensing.services import grant_licence, revoke_licence
 from metrics.report_files import start_report_files
 from metrics.selectors import stored_report
 from metrics.views import figure_response
@@ -162,6 +163,8 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     "annotation:judge-action delete": counterpart("delete judge", delete_judge),
     "annotation:add-baseline": counterpart("post baselines", add_baseline),
     "annotation:start-baseline": counterpart("post start-baseline", start_baseline),
+    "metrics:licences": counterpart("post licences", grant_licence),
+    "metrics:revoke-licence": counterpart("post revoke-licence", revoke_licence),
     # Running.
     **{
         f"{page} {action}": counterparts

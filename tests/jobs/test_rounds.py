@@ -36,10 +36,10 @@ def begun(monkeypatch) -> list[str]:
 def test_every_worker_proposes_and_one_makes_the_round(begun):
     now = database_now()
     names = [make_due_rounds(now) for _ in range(5)]
-    assert names == [["jobs", "platforms", "webhooks"], [], [], [], []]
-    assert len(begun) == 3
+    assert names == [["jobs", "platforms", "webhooks", "licences"], [], [], [], []]
+    assert len(begun) == 4
     assert make_due_rounds(now + MINUTE) == ["jobs", "webhooks"]
-    assert make_due_rounds(now + 2 * MINUTE) == ["jobs", "platforms", "webhooks"]
+    assert make_due_rounds(now + 2 * MINUTE) == ["jobs", "platforms", "webhooks", "licences"]
     assert last_round() == now + 2 * MINUTE
 
 

@@ -221,6 +221,7 @@ def test_a_page_offers_the_sections_that_apply_to_a_criterion():
     assert offered["fluency", "systems"] == []
     assert offered["fluency", "machines"] == [
         "machine_probabilities",
+        "machine_replacement",
         "mean_correlations",
         "composite",
     ]

@@ -1,5 +1,8 @@
 """The alternative annotator test of each machine."""
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import AnnotatorTestSection
 from tiebreak.scales import MAX_POINTS
@@ -15,25 +18,35 @@ def alternative_annotator_section(
     criterion: Criterion, epsilon: float
 ) -> dict[str, AnnotatorTestSection] | None:
     """Return the test of each machine, or None if there is no machine."""
+    return {name: annotator_test(criterion, name, epsilon) for name in criterion.machines} or None
+
+
+def annotator_test(
+    criterion: Criterion,
+    machine: str,
+    epsilon: float,
+    members: NDArray[np.bool_] | None = None,
+) -> AnnotatorTestSection:
+    """Return the test of one machine on all units, or on those of a stratum."""
     if criterion.has_many_values:
-        return {name: _not_computed(epsilon) for name in criterion.machines} or None
+        return _not_computed(epsilon)
     used = criterion.is_human & (criterion.label >= 0)
+    if members is not None:
+        used &= members[criterion.unit]
     _, rater = criterion.rows.ranked("rater", used)
-    tests = {}
-    for name, machine in criterion.machines.items():
-        test = alternative_annotator_test(
-            criterion.unit[used],
-            rater,
-            criterion.label[used],
-            machine.counts,
-            unparsed=machine.unparsed,
-            level=criterion.scale.level,
-            values=criterion.numbers,
-            clusters=criterion.clusters,
-            epsilon=epsilon,
-        )
-        tests[name] = AnnotatorTestSection(**vars(test))
-    return tests or None
+    answers = criterion.machines[machine]
+    test = alternative_annotator_test(
+        criterion.unit[used],
+        rater,
+        criterion.label[used],
+        answers.counts,
+        unparsed=answers.unparsed,
+        level=criterion.scale.level,
+        values=criterion.numbers,
+        clusters=criterion.clusters,
+        epsilon=epsilon,
+    )
+    return AnnotatorTestSection(**vars(test))
 
 
 def _not_computed(epsilon: float) -> AnnotatorTestSection:

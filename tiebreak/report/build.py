@@ -90,7 +90,7 @@ def build_report(
     sections : collection of str, optional
         Sections that take long to compute and are left out otherwise: ``composite``,
         ``controlled_win_rate``, ``davidson``, ``drop_one_influence``,
-        ``machine_probabilities``, ``mean_correlations``,
+        ``machine_probabilities``, ``machine_replacement``, ``mean_correlations``,
         ``paired_tests``, ``pairwise_agreement`` and ``robustness``.
     epsilon : float, default 0.1
         How much less often than an annotator a machine may be the better one in the alternative

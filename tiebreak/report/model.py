@@ -290,6 +290,51 @@ class AnnotatorTestSection(AlternativeAnnotatorTest):
 
 
 @dataclass(frozen=True)
+class MachineReplacement:
+    """What speaks for replacing an annotator by one machine in one class of units.
+
+    Attributes
+    ----------
+    labels : int
+        Number of human labels of units that the machine answered.
+    instances : int
+        Number of instances with such labels.
+    agreement : float
+        How often the machine's label is that of an annotator, averaged over instances; NaN without
+        labels.
+    tests : tuple of AnnotatorTestSection
+        The alternative annotator test for each ε; empty for classes by agreement among annotators.
+    """
+
+    labels: int
+    instances: int
+    agreement: ProportionOrNaN
+    tests: tuple[AnnotatorTestSection, ...]
+
+
+@dataclass(frozen=True)
+class ReplacementStratum:
+    """Where each machine may replace an annotator, in one class of units.
+
+    Attributes
+    ----------
+    stratifier : str
+        Name of the classification.
+    stratum : str
+        Name of the class.
+    n_units : int
+        Number of units in the class.
+    machines : dict of str to MachineReplacement
+        What speaks for each machine.
+    """
+
+    stratifier: Stratifier
+    stratum: str
+    n_units: int
+    machines: dict[str, MachineReplacement]
+
+
+@dataclass(frozen=True)
 class RaterSets(RatingSetSummary):
     """Means over complete rating sets, overall and by separability.
 
@@ -404,6 +449,8 @@ class PoweredSystem:
     effective_best, effective_stack : float
         Number of human ratings that would give the interval of `best` or `stack` without machines;
         NaN without an interval.
+    effective_by_machine : dict of str to float, optional
+        The same number for the prediction-powered win rate with each machine alone.
     """
 
     human: Estimate
@@ -414,6 +461,7 @@ class PoweredSystem:
     ratings: int
     effective_best: CountOrNaN
     effective_stack: CountOrNaN
+    effective_by_machine: dict[str, CountOrNaN] | None = None
 
 
 @dataclass(frozen=True)
@@ -1109,6 +1157,8 @@ class CriterionSection:
         Correlation of units' mean ratings with each machine, for ordered labels.
     composite : CompositeSection, optional
         The best machine of each category, chosen on other units, if it was asked for.
+    machine_replacement : tuple of ReplacementStratum, optional
+        Where each machine may replace an annotator, if it was asked for.
     pairwise_agreement : PairwiseAgreementSection, optional
         Agreement of annotators two by two, if it was asked for.
     drop_one_influence : dict of str to Influence, optional
@@ -1155,6 +1205,7 @@ class CriterionSection:
     fatigue: FatigueSection | None = None
     mean_correlations: dict[str, MeanCorrelations] | None = None
     composite: CompositeSection | None = None
+    machine_replacement: tuple[ReplacementStratum, ...] | None = None
     pairwise_agreement: PairwiseAgreementSection | None = None
     drop_one_influence: dict[str, Influence] | None = None
     paired_tests: dict[str, PairedTests] | None = None

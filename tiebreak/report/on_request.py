@@ -9,6 +9,7 @@ from tiebreak.report.controlled import controlled_win_rate_section, davidson_sec
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
 from tiebreak.report.machine_probabilities import machine_probabilities_section
+from tiebreak.report.machine_replacement import machine_replacement_section
 from tiebreak.report.mean_correlations import mean_correlations_section
 from tiebreak.report.paired_tests import paired_tests_section
 from tiebreak.report.rater_pairs import drop_one_section, pairwise_agreement_section
@@ -20,6 +21,7 @@ ON_REQUEST: dict[str, Callable[[Criterion, Seeds, int], Any]] = {
     "davidson": davidson_section,
     "drop_one_influence": drop_one_section,
     "machine_probabilities": machine_probabilities_section,
+    "machine_replacement": machine_replacement_section,
     "mean_correlations": mean_correlations_section,
     "paired_tests": paired_tests_section,
     "pairwise_agreement": pairwise_agreement_section,

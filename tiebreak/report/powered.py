@@ -152,8 +152,9 @@ def _powered_system(  # noqa: PLR0917  the fields of the result
     of_these: Estimate | None = None,
 ) -> PoweredSystem:
     """Return the comparison; `of_these` is `human` with variances divided by n, as in `alone`."""
-    machine, best = min(alone.items(), key=lambda item: (*_precision(item[1]), item[0]))
     reference = human if of_these is None else of_these
+    effective = {m: effective_sample_size(ratings, reference, rate) for m, rate in alone.items()}
+    machine, best = min(alone.items(), key=lambda item: (*_precision(item[1]), item[0]))
     return PoweredSystem(
         human=human,
         best=best,
@@ -161,8 +162,9 @@ def _powered_system(  # noqa: PLR0917  the fields of the result
         stack=stack,
         weights=weights,
         ratings=ratings,
-        effective_best=effective_sample_size(ratings, reference, best),
+        effective_best=effective[machine],
         effective_stack=effective_sample_size(ratings, human, stack),
+        effective_by_machine=effective,
     )
 
 

@@ -64,6 +64,9 @@ alternative_annotator_test  whether the machine may replace an annotator
 AlternativeAnnotatorTest    what `alternative_annotator_test` returns
 cross_validated_composite   the best machine of each category, chosen on other units
 Composite                   what `cross_validated_composite` returns
+agreement_with_machine      for each human label whether the machine's is the same
+agreement_drift             whether a machine agrees less often than it did, looked at after every label
+AgreementDrift              what `agreement_drift` returns
 
 Rankings of systems
 ===================
@@ -215,6 +218,11 @@ from tiebreak.stats.agreement import (
     krippendorff_alpha,
     percentage_agreement,
     randolph_kappa,
+)
+from tiebreak.stats.agreement_drift import (
+    AgreementDrift,
+    agreement_drift,
+    agreement_with_machine,
 )
 from tiebreak.stats.alternative_annotators import (
     AlternativeAnnotatorTest,
@@ -400,6 +408,9 @@ __all__ = [  # noqa: RUF022
     "AlternativeAnnotatorTest",
     "cross_validated_composite",
     "Composite",
+    "agreement_with_machine",
+    "agreement_drift",
+    "AgreementDrift",
     # Rankings of systems
     "outcome_counts",
     "win_rate",

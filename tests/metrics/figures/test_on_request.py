@@ -49,10 +49,21 @@ def probable():
     return section_of(judged())
 
 
+@pytest.fixture(scope="module")
+def replaceable():
+    """Return answers by three annotators and a judge who agrees with the first."""
+    rows = preferences([[1, -1, 1], [-1, -1, 1]] * 20)
+    judge = [row | {"rater": "judge", "kind": "machine"} for row in rows if row["rater"] == "r0"]
+    return of([*rows, *judge], sections=["machine_replacement"])
+
+
 @pytest.fixture
-def figures_of(section, scores, probable):
+def figures_of(section, scores, probable, replaceable):
     """Return the figures of a section on request, of ratings that have it."""
-    special = dict.fromkeys(OF_MACHINES, scores) | {"machine_probabilities": probable}
+    special = dict.fromkeys(OF_MACHINES, scores) | {
+        "machine_probabilities": probable,
+        "machine_replacement": replaceable,
+    }
     return lambda more: more.figures(getattr(special.get(more.name, section), more.name))
 
 

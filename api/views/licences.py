@@ -1,0 +1,83 @@
+"""Licences of machine raters: read the evidence, list, grant and revoke."""
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from api.access import researcher, visible_study
+from api.licence_serializers import (
+    EvidenceQuery,
+    LicenceEvidenceSerializer,
+    LicenceSerializer,
+    NewLicence,
+    Revocation,
+)
+from api.schema import described
+from api.validation import checked, checked_form
+from metrics.licensing.evidence import evidence_rows
+from metrics.licensing.forms import LicenceForm, WhoRatesForm
+from metrics.licensing.services import grant_licence, licence_named, licences_of, revoke_licence
+
+TAG = "licences"
+
+
+class LicenceEvidence(APIView):
+    @described(
+        "Read what speaks for licensing machine raters",
+        tag=TAG,
+        description="A row per machine rater and kind of item, of the current ratings. Of many rows"
+        " some pass or fail by chance.",
+        query=EvidenceQuery,
+        responses={200: LicenceEvidenceSerializer(many=True)},
+        refusals={409: ["evidence_pending"], 503: ["no_broker"]},
+    )
+    def get(self, request: Request, study_id: str) -> Response:
+        study = visible_study(request, study_id)
+        values = checked_form(WhoRatesForm(study, checked(EvidenceQuery, request.query_params)))
+        rows = evidence_rows(study, values["criterion"], values["annotators"])
+        return Response(LicenceEvidenceSerializer(rows, many=True).data)
+
+
+class Licences(APIView):
+    @described("List a study's licences", tag=TAG, responses={200: LicenceSerializer(many=True)})
+    def get(self, request: Request, study_id: str) -> Response:
+        licences = licences_of(visible_study(request, study_id))
+        return Response(LicenceSerializer(licences, many=True).data)
+
+    @described(
+        "Grant a licence",
+        tag=TAG,
+        description="Records that a machine rater may stand for an annotator, with the evidence. It"
+        " changes nothing else. Refused unless the alternative annotator test passes for these items.",
+        request=NewLicence,
+        responses={201: LicenceSerializer},
+        refusals={
+            400: ["date_is_past"],
+            404: ["no_such_evidence"],
+            409: [
+                *("evidence_pending", "licence_exists", "not_passed", "not_testable"),
+                "number_unreached",
+            ],
+            503: ["no_broker"],
+        },
+    )
+    def post(self, request: Request, study_id: str) -> Response:
+        study = visible_study(request, study_id)
+        values = checked_form(LicenceForm(study, checked(NewLicence, request.data)))
+        licence = grant_licence(study=study, by=researcher(request), **values)
+        return Response(LicenceSerializer(licence).data, status=201)
+
+
+class RevokeLicence(APIView):
+    @described(
+        "Revoke a licence",
+        tag=TAG,
+        request=Revocation,
+        responses={200: LicenceSerializer},
+        refusals={404: ["no_such_licence"], 409: ["licence_ended"]},
+    )
+    def post(self, request: Request, study_id: str, licence_id: str) -> Response:
+        licence = licence_named(visible_study(request, study_id), licence_id)
+        reason = checked(Revocation, request.data)["reason"]
+        revoke_licence(licence=licence, reason=reason, by=researcher(request))
+        return Response(LicenceSerializer(licence).data)

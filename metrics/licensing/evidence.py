@@ -1,0 +1,273 @@
+"""What speaks for licensing a machine rater: the test by kind of item, what it rests on, and its gain."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import isnan
+from typing import Any
+
+from annotation.filters import EVERYTHING
+from jobs.clock import database_now
+from metrics.findings import stratum_name
+from metrics.licensing.messages import DESCRIBED_ONLY, EVIDENCE_PENDING, NO_GAIN, NOT_WORSE
+from metrics.models import Licence, SectionSnapshot
+from metrics.sections import ensure_section, stored_section
+from metrics.selectors import stored_report
+from metrics.services import ensure_fresh, watermark
+from metrics.watching import unreached
+from metrics.words import in_digits
+from recruitment.launch.check import counted
+from studies.models import Criterion, Study
+from tiebreak.errors import DomainError
+from tiebreak.report.model import (
+    AnnotatorTestSection,
+    CriterionSection,
+    MachineReplacement,
+    ReplacementStratum,
+)
+
+SECTION = "machine_replacement"
+EPSILON: dict[str, float] = {
+    Licence.Annotators.EXPERTS: 0.2,
+    Licence.Annotators.TRAINED: 0.15,
+    Licence.Annotators.CROWD: 0.1,
+}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What speaks for one machine rater on one kind of item.
+
+    `test` is None where there is none. Nothing passes unless the planned number `is_reached`.
+    """
+
+    machine: str
+    stratum: ReplacementStratum
+    replacement: MachineReplacement
+    test: AnnotatorTestSection | None
+    is_reached: bool
+
+    @property
+    def items(self) -> str:
+        return stratum_name(self.stratum.stratifier, self.stratum.stratum)
+
+    @property
+    def passes(self) -> bool | None:
+        return self.test.passes if self.test and self.is_reached else None
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.outcome} {self.scope}".strip()
+
+    @property
+    def scope(self) -> str:
+        """Of whom the numbers speak, and on how many labels they rest."""
+        one = self.replacement
+        rests = f"{counted(one.labels, 'label')} of {counted(one.instances, 'instance')}"
+        if self.test is None or self.test.reason:
+            return f"There are {rests}."
+        few = ""
+        if self.test.left_out:
+            few = f"; {counted(self.test.left_out, 'other')} had too few instances in common with them"
+        return (
+            f"ω speaks of these {counted(self.test.annotators, 'annotator')} only{few}, and rests on"
+            f" {rests}."
+        )
+
+    @property
+    def outcome(self) -> str:
+        """What follows from the test, in a sentence."""
+        if self.test is None:
+            return DESCRIBED_ONLY
+        if self.test.reason:
+            return f"No test: {self.test.reason}"
+        if not self.is_reached:
+            return ""
+        n = self.test.annotators
+        of = f"{round(self.test.winning_rate * n)} of {counted(n, 'annotator')}"
+        if self.test.passes:
+            return f"Passed: the machine rater may replace {of}."
+        return f"Not passed: the test allows replacing {of}. {NOT_WORSE}"
+
+    @property
+    def outcome_in_short(self) -> str:
+        """The outcome for a table, which has the numbers beside it."""
+        if self.test is None:
+            return "described only"
+        if self.test.reason:
+            return self.outcome
+        return {True: "passed", False: "not passed", None: "–"}[self.passes]
+
+    @property
+    def agreement(self) -> float | None:
+        return _known(self.replacement.agreement)
+
+    @property
+    def winning_rate(self) -> float | None:
+        return _known(self.test.winning_rate) if self.test else None
+
+    @property
+    def advantage_probability(self) -> float | None:
+        return _known(self.test.advantage_probability) if self.test else None
+
+    @property
+    def numbers(self) -> list[str]:
+        """Agreement, winning rate and advantage probability; a dash for what is undefined."""
+        rates = (self.agreement, self.winning_rate, self.advantage_probability)
+        return ["–" if rate is None else in_digits(rate) for rate in rates]
+
+
+def _known(number: float) -> float | None:
+    return None if isnan(number) else number
+
+
+@dataclass(frozen=True)
+class MachineEvidence:
+    """The evidence for one machine rater on all items, by kind of item, and what it adds."""
+
+    machine: str
+    rows: tuple[Evidence, ...]
+    gain: str
+
+    @property
+    def overall(self) -> Evidence:
+        return self.rows[0]
+
+    @property
+    def failing(self) -> list[str]:
+        """The categories and pairs of systems in which the test is not passed."""
+        return [row.items for row in self.rows[1:] if row.passes is False]
+
+    @property
+    def untested(self) -> list[str]:
+        """The categories and pairs of systems in which there is no outcome."""
+        return [row.items for row in self.rows[1:] if row.test and row.passes is None]
+
+
+@dataclass(frozen=True)
+class StoredEvidence:
+    """The newest evidence of one criterion, and whether it is of the current ratings."""
+
+    criterion: str
+    about: CriterionSection
+    strata: Sequence[ReplacementStratum]
+    state: str
+    computed_at: datetime | None
+    rows_sha256: str
+    is_current: bool
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether the number of responses that was planned, if it is known, is reached."""
+        return unreached(self.about) is None
+
+    @property
+    def categories(self) -> list[str]:
+        return [
+            one.stratum
+            for one in self.strata
+            if one.stratifier == "category" and one.stratum != "undefined"
+        ]
+
+    @property
+    def machines(self) -> list[str]:
+        return sorted(self.strata[0].machines) if self.strata else []
+
+    def of(self, machine: str, epsilon: float) -> MachineEvidence:
+        rows = tuple(self._rows(machine, epsilon))
+        return MachineEvidence(machine, rows, gain_sentence(self.gains(machine)))
+
+    def one(self, machine: str, category: str, epsilon: float) -> Evidence | None:
+        """Return the evidence for all items, or for those of a category, if there is any."""
+        wanted = ("category", category) if category else ("all", "all")
+        rows = self._rows(machine, epsilon)
+        return next((r for r in rows if (r.stratum.stratifier, r.stratum.stratum) == wanted), None)
+
+    def _rows(self, machine: str, epsilon: float) -> Iterator[Evidence]:
+        for stratum in self.strata:
+            if (one := stratum.machines.get(machine)) and stratum.n_units:
+                test = next((test for test in one.tests if test.epsilon == epsilon), None)
+                yield Evidence(machine, stratum, one, test, self.is_reached)
+
+    def gains(self, machine: str) -> dict[str, tuple[int, float]]:
+        """Return how many human ratings each system has, and how many they are worth with it."""
+        powered = (self.about.systems.powered if self.about.systems else None) or {}
+        worth = {
+            name: (one.ratings, (one.effective_by_machine or {}).get(machine, float("nan")))
+            for name, one in powered.items()
+        }
+        return {name: pair for name, pair in worth.items() if not isnan(pair[1]) and pair[0]}
+
+
+def gain_sentence(gains: dict[str, tuple[int, float]]) -> str:
+    if not gains:
+        return NO_GAIN
+    name, (ratings, worth) = min(gains.items(), key=lambda item: item[1][1] / item[1][0])
+    return (
+        "Used to correct win rates instead of replacing annotators, its ratings of other items make"
+        f" {counted(ratings, 'rating')} by annotators worth as much as {worth:,.0f}"
+        f" ({in_digits(worth / ratings)} times) for {name}, the system with the smallest gain."
+    )
+
+
+def stored_evidence(study: Study, criterion: str) -> StoredEvidence | None:
+    """Return the newest evidence, or None if it has not been computed; requests a newer one.
+
+    Raises `DomainError` if the broker cannot be reached.
+    """
+    state, now = watermark(study), database_now()
+    snapshot = ensure_fresh(study=study, state=state, now=now)
+    section = ensure_section(
+        study=study, name=SECTION, report=snapshot, chosen=EVERYTHING, state=state, now=now
+    )
+    report, stored = stored_report(snapshot, with_raters=False), stored_section(section, criterion)
+    about = report.criteria.get(criterion) if report else None
+    if report is None or stored is None or about is None:
+        return None
+    return StoredEvidence(
+        criterion,
+        about,
+        stored.part or (),
+        section.watermark,
+        section.made_at,
+        report.source.rows_sha256,
+        is_current=_is_of(section, state) and snapshot.watermark == state,
+    )
+
+
+def _is_of(section: SectionSnapshot, state: str) -> bool:
+    return section.content is not None and section.watermark == state
+
+
+def current_evidence(study: Study, criterion: Criterion) -> StoredEvidence:
+    """Return the evidence of the current ratings, or raise `DomainError`."""
+    stored = stored_evidence(study, criterion.name)
+    if stored is None or not stored.is_current:
+        raise DomainError("evidence_pending", EVIDENCE_PENDING)
+    return stored
+
+
+def evidence_rows(study: Study, criterion: Criterion, annotators: str) -> list[Evidence]:
+    """Return the evidence of the current ratings for all machine raters, or raise `DomainError`."""
+    stored = current_evidence(study, criterion)
+    return [row for name in stored.machines for row in stored.of(name, EPSILON[annotators]).rows]
+
+
+def as_stored(evidence: Evidence, stored: StoredEvidence) -> dict[str, Any]:
+    """Return the numbers on which a licence is granted, as they are kept with it."""
+    test, one = evidence.test, evidence.replacement
+    assert test is not None
+    return {
+        "epsilon": test.epsilon,
+        "winning_rate": test.winning_rate,
+        "advantage_probability": test.advantage_probability,
+        "annotators": test.annotators,
+        "left_out": test.left_out,
+        "labels": one.labels,
+        "instances": one.instances,
+        "agreement": one.agreement,
+        "sentence": evidence.sentence,
+        "gains": {name: list(pair) for name, pair in stored.gains(evidence.machine).items()},
+        "computed_at": stored.computed_at.isoformat() if stored.computed_at else "",
+        "rows_sha256": stored.rows_sha256,
+    }

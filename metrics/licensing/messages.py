@@ -1,0 +1,67 @@
+"""Sentences about licences."""
+
+ABOUT = (
+    "A licence records that you decided to let a machine rater stand for an annotator on one criterion,"
+    " for all items or for those of one category, until a date, together with the numbers on which you"
+    " decided. It changes nothing in the study: places, payments and results stay as they are, and the"
+    " machine rater's ratings are never counted with those of annotators. It does not show that the"
+    " machine rater is right, and not that it could stand for other annotators or on other items."
+)
+WHICH_EPSILON = (
+    "ε is how much less often than an annotator the machine rater may be the better one. Who costs"
+    " more may be replaced sooner: 0.2 for experts, 0.15 for trained annotators, 0.1 for crowd workers"
+    " (Calderon et al. 2025). The study does not record what your annotators are, so choose it before you"
+    " look; the smallest ε is the strictest."
+)
+SEVERAL_TESTS = (
+    "Each row is a test of its own. Of many rows some pass or fail by chance, so do not grant a licence"
+    " for a category only because it is the one that passed."
+)
+DESCRIBED_ONLY = (
+    "Items chosen by how much annotators agree are described only, because a test among them would say"
+    " nothing about other items."
+)
+DRIFT = (
+    "While a licence is in force, each new label by an annotator is compared with the machine rater's,"
+    " one for each instance. A test that may be looked at any number of times revokes the licence once"
+    " agreement is shown to be lower than when it was granted. With evidence of 500 instances it notices"
+    " a drop by 10 points after about 80 to 350 labels; with evidence of 100 instances it may never"
+    " notice one, but larger drops. Without new labels it notices nothing. It assumes that new items and"
+    " annotators are like those before. At most one licence in twenty is revoked without a drop within"
+    " 2,000 labels."
+)
+NOT_WORSE = "That does not show that the machine rater is worse than they are."
+NO_MACHINE = "No machine rater rated this criterion. Create a judge, or upload the ratings of a machine rater."
+NO_GAIN = "What it adds to win rates is unknown: it needs ratings of items that no annotator rated."
+COMPUTING = "The evidence is being computed. It will appear here without a reload."
+OUTDATED = (
+    "Ratings have changed since this was computed, so no licence can be granted by it. It is being"
+    " computed again: reload the page in a moment."
+)
+UNREACHED = (
+    "The planned number of responses is not reached. Until then the tests have no outcome here, and no"
+    " licence can be granted, because a test that is repeated until it passes will pass."
+)
+
+# Refusals.
+EVIDENCE_PENDING = (
+    "The evidence of the current ratings is being computed. Try again in a few seconds."
+)
+NO_SUCH_EVIDENCE = (
+    "There is no evidence for {machine} on {items} of {criterion}. Choose a machine rater that rated this"
+    " criterion, and all items or one of their categories."
+)
+NOT_TESTABLE = "No licence was granted for {machine} on {items} of {criterion}: {reason}"
+NOT_PASSED = (
+    "No licence was granted for {machine} on {items} of {criterion}, because the alternative annotator"
+    " test is not passed: with ε = {epsilon} its winning rate is ω = {rate}, and 0.5 is needed."
+    " {scope} Collect more ratings, or keep your annotators."
+)
+IN_FORCE_ALREADY = "{machine} already has a licence for {items} of {criterion}. Revoke it before you grant another."
+DATE_IS_PAST = "A licence must be valid until a day from today on. Choose a later date."
+NO_SUCH_LICENCE = "The study has no licence with this id. Reload the page to see its licences."
+ENDED_ALREADY = "This licence has ended already, so it cannot be revoked."
+DROPPED = (
+    "Agreement with annotators dropped from {before} to {after} over {labels} that came after the"
+    " evidence; the test showed it after {shown}."
+)

@@ -1,0 +1,212 @@
+"""Granting, revoking and checking licences."""
+
+from datetime import date
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from annotation.models import Rater
+from metrics.licensing.drift import drifts_of
+from metrics.licensing.evidence import (
+    EPSILON,
+    Evidence,
+    as_stored,
+    current_evidence,
+)
+from metrics.licensing.messages import (
+    DATE_IS_PAST,
+    DROPPED,
+    ENDED_ALREADY,
+    IN_FORCE_ALREADY,
+    NO_SUCH_EVIDENCE,
+    NO_SUCH_LICENCE,
+    NOT_PASSED,
+    NOT_TESTABLE,
+    UNREACHED,
+)
+from metrics.models import Licence, items_of
+from metrics.services import watermark
+from metrics.words import in_digits
+from recruitment.launch.check import counted
+from studies.models import Criterion, Study, StudyEvent
+from studies.services import record_event
+from tiebreak.errors import DomainError
+from tiebreak.stats import AgreementDrift
+
+
+def licences_of(study: Study) -> QuerySet[Licence]:
+    return study.licences.select_related("criterion", "rater", "granted_by", "ended_by")
+
+
+def in_force(study: Study) -> QuerySet[Licence]:
+    """Return the licences that have not ended and are still valid."""
+    return licences_of(study).filter(_in_force())
+
+
+def studies_with_licences() -> QuerySet[Study]:
+    """Return the studies that have a licence in force."""
+    return Study.objects.filter(pk__in=Licence.objects.filter(_in_force()).values("study"))
+
+
+def _in_force() -> Q:
+    return Q(ended_at__isnull=True, valid_until__gte=timezone.now().date())
+
+
+def licence_named(study: Study, public_id: str) -> Licence:
+    """Return a licence of the study. Raises `DomainError` if there is none with this id."""
+    licence = licences_of(study).filter(public_id=public_id).first()
+    if licence is None:
+        raise DomainError("no_such_licence", NO_SUCH_LICENCE, status=404)
+    return licence
+
+
+def grant_licence(
+    *,
+    study: Study,
+    criterion: Criterion,
+    machine: str,
+    category: str,
+    annotators: str,
+    valid_until: date,
+    by: User | None = None,
+) -> Licence:
+    """Record that a machine rater may stand for an annotator, with the evidence for it.
+
+    Raises `DomainError` unless the alternative annotator test of the current ratings passes for
+    these items, and the planned number of responses is reached.
+    """
+    if valid_until < timezone.now().date():
+        raise DomainError("date_is_past", DATE_IS_PAST, status=400)
+    stored = current_evidence(study, criterion)
+    evidence = stored.one(machine, category, EPSILON[annotators])
+    rater = _machine_rater(study, machine)
+    about = {"machine": machine, "items": items_of(category), "criterion": criterion.name}
+    if evidence is None or rater is None:
+        raise DomainError("no_such_evidence", NO_SUCH_EVIDENCE.format(**about), status=404)
+    if not stored.is_reached:
+        raise DomainError("number_unreached", UNREACHED)
+    _check_passed(evidence, about)
+    licence = Licence(
+        study=study,
+        criterion=criterion,
+        rater=rater,
+        category=category,
+        annotators=annotators,
+        valid_until=valid_until,
+        evidence=as_stored(evidence, stored),
+        granted_at=timezone.now(),
+        granted_by=by,
+    )
+    _store(licence, about)
+    return licence
+
+
+def _machine_rater(study: Study, name: str) -> Rater | None:
+    machines = Rater.objects.filter(kind=Rater.Kind.MACHINE, pseudonym=name)
+    return machines.filter(ratings__unit__study=study).first()
+
+
+def _check_passed(evidence: Evidence, about: dict[str, str]) -> None:
+    test = evidence.test
+    if test is None or test.reason or test.passes is None:
+        reason = test.reason if test and test.reason else evidence.outcome
+        raise DomainError("not_testable", NOT_TESTABLE.format(**about, reason=reason))
+    if not test.passes:
+        sentence = NOT_PASSED.format(
+            **about,
+            epsilon=f"{test.epsilon:g}",
+            rate=in_digits(test.winning_rate),
+            scope=evidence.scope,
+        )
+        raise DomainError("not_passed", sentence)
+
+
+@transaction.atomic
+def _store(licence: Licence, about: dict[str, str]) -> None:
+    """Store a licence, unless there is one for the same; the study is locked against a second."""
+    Study.objects.select_for_update().get(pk=licence.study_id)
+    same = {"criterion": licence.criterion, "rater": licence.rater, "category": licence.category}
+    if in_force(licence.study).filter(**same).exists():
+        raise DomainError("licence_exists", IN_FORCE_ALREADY.format(**about))
+    licence.save()
+    _record(
+        licence,
+        StudyEvent.Verb.GRANT_LICENCE,
+        by=licence.granted_by,
+        until=licence.valid_until.isoformat(),
+        evidence=licence.evidence["sentence"],
+    )
+
+
+def revoke_licence(*, licence: Licence, reason: str = "", by: User | None = None) -> Licence:
+    """End a licence by hand. Raises `DomainError` if it has ended already."""
+    if not _end(licence, Licence.Ending.REVOKED, StudyEvent.Verb.REVOKE_LICENCE, reason, by=by):
+        raise DomainError("licence_ended", ENDED_ALREADY)
+    return licence
+
+
+def check_licences(*, study: Study) -> list[Licence]:
+    """Compare new labels with the machine raters', and return the licences that this ended.
+
+    Nothing is done for licences that were checked with the same ratings before.
+    """
+    state = watermark(study)
+    licences = [one for one in in_force(study) if one.checked.get("watermark") != state]
+    return [
+        licence
+        for licence, drift in drifts_of(study, licences)
+        if _is_ended_by(licence, drift, state)
+    ]
+
+
+def _is_ended_by(licence: Licence, drift: AgreementDrift, state: str) -> bool:
+    """Keep what was compared, and end the licence if agreement has dropped."""
+    licence.checked = {
+        "labels": drift.labels,
+        "agreement": drift.agreement if drift.labels else None,
+        "at": timezone.now().isoformat(),
+        "watermark": state,
+    }
+    Licence.objects.filter(pk=licence.pk).update(checked=licence.checked)
+    if drift.dropped_after is None:
+        return False
+    sentence = DROPPED.format(
+        before=f"{licence.evidence['agreement']:.0%}",
+        after=f"{drift.agreement:.0%}",
+        labels=counted(drift.labels, "label"),
+        shown=counted(drift.dropped_after, "label"),
+    )
+    return _end(licence, Licence.Ending.DRIFT, StudyEvent.Verb.LICENCE_DRIFT, sentence)
+
+
+@transaction.atomic
+def _end(
+    licence: Licence,
+    ending: Licence.Ending,
+    verb: StudyEvent.Verb,
+    reason: str,
+    *,
+    by: User | None = None,
+) -> bool:
+    """End a licence, and return whether it had not ended before."""
+    licence.ended_at, licence.ended_by = timezone.now(), by
+    licence.ending, licence.reason = ending, reason
+    fields = ("ended_at", "ended_by", "ending", "reason")
+    ended = Licence.objects.filter(pk=licence.pk, ended_at__isnull=True).update(
+        **{name: getattr(licence, name) for name in fields}
+    )
+    if ended:
+        _record(licence, verb, by=by, reason=reason)
+    return bool(ended)
+
+
+def _record(licence: Licence, verb: StudyEvent.Verb, *, by: User | None, **details: Any) -> None:
+    about = {
+        "machine rater": licence.rater.pseudonym,
+        "criterion": licence.criterion.name,
+        "items": licence.items,
+    }
+    record_event(study=licence.study, verb=verb, by=by, details=about | details)

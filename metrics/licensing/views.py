@@ -1,0 +1,141 @@
+"""The page of licences: where a machine rater may replace an annotator, and who decided so."""
+
+from typing import Any, cast
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from metrics.licensing.evidence import EPSILON, StoredEvidence, stored_evidence
+from metrics.licensing.forms import LicenceForm, RevocationForm, WhoRatesForm
+from metrics.licensing.messages import (
+    ABOUT,
+    COMPUTING,
+    DESCRIBED_ONLY,
+    DRIFT,
+    NO_MACHINE,
+    OUTDATED,
+    SEVERAL_TESTS,
+    UNREACHED,
+    WHICH_EPSILON,
+)
+from metrics.licensing.services import (
+    grant_licence,
+    licence_named,
+    licences_of,
+    revoke_licence,
+)
+from metrics.models import Licence
+from studies.access import Right, held_right, researchers_only, right_for, study_for
+from studies.models import Study
+from studies.refusals import form_errors
+from tiebreak.errors import DomainError
+
+SENTENCES = {
+    "about": ABOUT,
+    "which_epsilon": WHICH_EPSILON,
+    "several_tests": SEVERAL_TESTS,
+    "described_only": DESCRIBED_ONLY,
+    "about_drift": DRIFT,
+    "no_machine": NO_MACHINE,
+    "computing": COMPUTING,
+    "outdated": OUTDATED,
+    "unreached": UNREACHED,
+}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_only
+def licences(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Show the evidence and the licences, and grant one; a refused form is shown again."""
+    study = study_for(request.user, public_id, right_for(request))
+    form = LicenceForm(study, request.POST or None)
+    if form.is_bound and form.is_valid():
+        try:
+            licence = grant_licence(study=study, by=cast(User, request.user), **form.cleaned_data)
+        except DomainError as refusal:
+            form.add_error(None, form_errors(refusal))
+        else:
+            messages.success(request, f"The licence was granted: {licence}.")
+            return redirect(_address(study, licence))
+    context = _context(request, study, form)
+    status = 400 if form.is_bound else 200
+    return render(request, "metrics/licences.html", context, status=status)
+
+
+@require_POST
+@researchers_only
+def revoke(request: HttpRequest, public_id: str, licence_id: str) -> HttpResponse:
+    study = study_for(request.user, public_id)
+    form = RevocationForm(request.POST)
+    reason = form.cleaned_data["reason"] if form.is_valid() else ""
+    try:
+        licence = licence_named(study, licence_id)
+        revoke_licence(licence=licence, reason=reason, by=cast(User, request.user))
+        messages.success(request, f"The licence was revoked: {licence}.")
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    return redirect("metrics:licences", study.pk)
+
+
+def _address(study: Study, licence: Licence) -> str:
+    """Return the address of the page with what it showed when the licence was granted."""
+    shown = {"criterion": licence.criterion.name, "annotators": licence.annotators}
+    return f"{reverse('metrics:licences', args=[study.pk])}?{urlencode(shown)}"
+
+
+def _context(request: HttpRequest, study: Study, form: LicenceForm) -> dict[str, Any]:
+    asked = request.POST if form.is_bound else request.GET
+    who = _who_rates(study, asked)
+    chosen = who.cleaned_data if who.is_valid() else {}
+    evidence, problem = None, None
+    if chosen:
+        try:
+            evidence = stored_evidence(study, chosen["criterion"].name)
+        except DomainError as refusal:
+            problem = refusal
+    epsilon = EPSILON[chosen["annotators"]] if chosen else None
+    if evidence is not None:
+        _offer(form, evidence, chosen)
+    return SENTENCES | {
+        "study": study,
+        "here": "results",
+        "who": who,
+        "chosen": chosen,
+        "form": form,
+        "revocation": RevocationForm(),
+        "problem": problem,
+        "evidence": evidence,
+        "epsilon": epsilon,
+        "machines": [evidence.of(m, epsilon) for m in evidence.machines]
+        if evidence is not None and epsilon is not None
+        else [],
+        "licences": licences_of(study),
+        "may_change": held_right(request.user, study) >= Right.CHANGE,
+    }
+
+
+def _who_rates(study: Study, asked: Any) -> WhoRatesForm:
+    """Return the form of what the page shows: at first the first criterion, and the smallest ε."""
+    first = study.criteria.first()
+    values = {
+        "criterion": asked.get("criterion") or (first.name if first else ""),
+        "annotators": asked.get("annotators") or Licence.Annotators.CROWD,
+    }
+    return WhoRatesForm(study, values)
+
+
+def _offer(form: LicenceForm, evidence: StoredEvidence, chosen: dict[str, Any]) -> None:
+    """Let the form offer the machine raters and categories that there are."""
+    machines = [(name, name) for name in evidence.machines]
+    categories = [("", "all items"), *((name, name) for name in evidence.categories)]
+    form.fields["machine"].widget = forms.Select(choices=machines)
+    form.fields["category"].widget = forms.Select(choices=categories)
+    for name in ("criterion", "annotators"):
+        form.fields[name].widget = forms.HiddenInput()
+    form.initial = {"criterion": chosen["criterion"].name, "annotators": chosen["annotators"]}

@@ -1,0 +1,38 @@
+"""`manage.py check_licences`: compares new labels with those of licensed machine raters."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from metrics.licensing.services import check_licences, in_force, studies_with_licences
+from studies.models import Study
+
+
+class Command(BaseCommand):
+    help = (
+        "Compare labels that came after a licence was granted with those of the machine rater, and"
+        " revoke the licence if agreement has dropped. Workers do this every two minutes."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "study", nargs="?", help="the study's public id; all studies by default"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        studies = studies_with_licences()
+        if options["study"]:
+            studies = Study.objects.filter(pk=options["study"])
+            if not studies:
+                raise CommandError(
+                    f"There is no study with the id {options['study']!r}. The id is in the address of"
+                    " the study's pages."
+                )
+        for study in studies:
+            self._check(study)
+
+    def _check(self, study: Study) -> None:
+        for licence in check_licences(study=study):
+            self.stdout.write(f"Revoked: {licence}. {licence.reason}")
+        for licence in in_force(study):
+            self.stdout.write(f"In force: {licence}. {licence.drift}")

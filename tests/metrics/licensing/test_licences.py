@@ -1,0 +1,381 @@
+"""Licences: granted where the evidence passes, kept with it, and ended by hand or by drift."""
+
+from datetime import date, timedelta
+from functools import partial
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import Rating
+from annotation.services.tallies import set_flags
+from metrics import services, tasks
+from metrics.licensing.services import (
+    check_licences,
+    grant_licence,
+    in_force,
+    licences_of,
+    revoke_licence,
+    studies_with_licences,
+)
+from metrics.models import Licence, ReportSnapshot, SectionSnapshot
+from studies.freshness import changes_noted
+from studies.models import Membership, StudyEvent
+from tests.api.clients import at, problem_of, program
+from tests.architecture.test_roles import member
+from tests.metrics.licensing.studies import (
+    EASY,
+    HARD,
+    compute_evidence,
+    judged_study,
+    rate_later,
+)
+from tests.pages import prose_of
+from tests.refusals import refused
+from tiebreak.report import build_report
+
+pytestmark = pytest.mark.django_db
+CROWD = Licence.Annotators.CROWD
+
+
+@pytest.fixture
+def requests(monkeypatch):
+    """The tasks that would be queued."""
+    requests = []
+    for name in ("refresh_report_task", "refresh_section_task", "check_study_licences_task"):
+        task = getattr(tasks, name)
+        monkeypatch.setattr(
+            task, "apply_async", lambda args, queue=None, name=name: requests.append((name, *args))
+        )
+    return requests
+
+
+@pytest.fixture
+def study(tmp_path, requests, monkeypatch):
+    monkeypatch.setattr(services, "build_report", partial(build_report, replicates=0))
+    return compute_evidence(judged_study(tmp_path))
+
+
+def tomorrow() -> date:
+    return timezone.now().date() + timedelta(days=1)
+
+
+def grant(study, category=EASY, **changes) -> Licence:
+    values = {
+        "machine": "judge",
+        "category": category,
+        "annotators": CROWD,
+        "valid_until": tomorrow(),
+        "criterion": study.criteria.get(),
+    }
+    return grant_licence(study=study, **(values | changes))
+
+
+def test_a_licence_keeps_the_numbers_it_was_granted_on_and_is_in_the_log(study):
+    ruth = User.objects.create_user("ruth", is_staff=True)
+    licence = grant(study, by=ruth)
+    evidence = licence.evidence
+    assert (evidence["epsilon"], evidence["winning_rate"], evidence["annotators"]) == (0.1, 1, 3)
+    assert (evidence["labels"], evidence["instances"]) == (120, 40)
+    report = ReportSnapshot.objects.get(study=study).report
+    assert evidence["rows_sha256"] == report["source"]["rows_sha256"]
+    assert evidence["computed_at"] == SectionSnapshot.objects.get().made_at.isoformat()
+    event = StudyEvent.objects.get(study=study, verb=StudyEvent.Verb.GRANT_LICENCE)
+    assert event.by == ruth
+    assert event.details["until"] == tomorrow().isoformat()
+    assert list(in_force(study)) == [licence]
+
+
+def test_a_licence_changes_no_rating_and_no_number(study):
+    before = list(Rating.objects.values()), ReportSnapshot.objects.get().watermark
+    grant(study)
+    assert (list(Rating.objects.values()), ReportSnapshot.objects.get().watermark) == before
+
+
+def test_where_the_test_is_not_passed_the_refusal_has_the_numbers(study):
+    with refused("not_passed") as caught:
+        grant(study, HARD)
+    assert "ε = 0.1" in str(caught.value)
+    assert "ω = 0.00" in str(caught.value)
+    assert not licences_of(study)
+    assert not study.events.filter(verb=StudyEvent.Verb.GRANT_LICENCE)
+
+
+def test_all_items_are_not_those_of_the_category_that_passes(study):
+    with refused("not_passed"):
+        grant(study, "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"machine": "another"}, "no_such_evidence"),
+        ({"category": "odd"}, "no_such_evidence"),
+        ({"category": "undefined"}, "no_such_evidence"),
+        ({"valid_until": date(2020, 1, 1)}, "date_is_past"),
+    ],
+)
+def test_what_is_not_there_cannot_be_licensed(study, changes, code):
+    with refused(code):
+        grant(study, **changes)
+
+
+def test_too_few_instances_give_no_licence(study):
+    some = Rating.objects.filter(unit__instance__category=EASY).order_by("unit")
+    units = sorted({rating.unit_id for rating in some})[:20]
+    with changes_noted():
+        set_flags(ratings=some.filter(unit__in=units), excluded=True)
+    with refused("evidence_pending"):
+        grant(study)
+    with refused("not_testable"):
+        grant(compute_evidence(study))
+
+
+def test_evidence_of_earlier_ratings_is_not_enough(study, requests):
+    rate_later(study, "1")
+    with refused("evidence_pending"):
+        grant(study)
+    assert ("refresh_section_task", study.pk, "machine_replacement", "") in requests
+
+
+def test_before_the_planned_number_nothing_passes(study, monkeypatch):
+    monkeypatch.setattr("metrics.licensing.evidence.unreached", lambda about: object())
+    with refused("number_unreached"):
+        grant(study)
+    page = member(study, "owner").get(page_of(study))
+    assert "Passed" not in prose_of(page)
+    assert page.context["machines"][0].overall.passes is None
+
+
+def test_there_is_one_licence_at_a_time_for_the_same(study):
+    first = grant(study)
+    with refused("licence_exists"):
+        grant(study)
+    revoke_licence(licence=first, reason="Another model serves it.")
+    assert grant(study).pk != first.pk
+
+
+def test_an_expired_licence_is_not_in_force_and_may_be_granted_anew(study):
+    licence = grant(study)
+    Licence.objects.update(valid_until=timezone.now().date() - timedelta(days=1))
+    licence.refresh_from_db()
+    assert licence.state == "expired"
+    assert not in_force(study)
+    assert not studies_with_licences()
+    assert grant(study).state == "in force"
+
+
+def test_a_licence_is_revoked_once(study):
+    licence = grant(study)
+    revoke_licence(licence=licence, reason="outdated")
+    assert (licence.state, licence.reason) == ("revoked", "outdated")
+    with refused("licence_ended"):
+        revoke_licence(licence=Licence.objects.get())
+    assert study.events.filter(verb=StudyEvent.Verb.REVOKE_LICENCE).count() == 1
+
+
+# Drift.
+
+
+def test_labels_that_contradict_the_machine_end_its_licence(study):
+    licence = grant(study)
+    rate_later(study, "-1")
+    (ended,) = check_licences(study=study)
+    licence.refresh_from_db()
+    assert ended == licence
+    assert (licence.ending, licence.ended_by) == (Licence.Ending.DRIFT, None)
+    assert licence.checked["labels"] == 40
+    assert licence.checked["agreement"] < licence.evidence["agreement"] - 0.1
+    event = study.events.get(verb=StudyEvent.Verb.LICENCE_DRIFT)
+    assert (event.by, event.details["reason"]) == (None, licence.reason)
+    assert licence.reason.split().count("40") == 1
+
+
+def test_labels_like_the_machines_keep_the_licence(study):
+    licence = grant(study)
+    rate_later(study, "1")
+    assert check_licences(study=study) == []
+    licence.refresh_from_db()
+    assert licence.is_in_force
+    assert licence.checked["labels"] == 40
+
+
+def test_labels_of_other_items_and_earlier_ones_are_not_compared(study):
+    licence = grant(study)
+    rate_later(study, "1", category=HARD)
+    check_licences(study=study)
+    licence.refresh_from_db()
+    assert licence.checked["labels"] == 0
+    assert licence.is_in_force
+
+
+def test_one_label_of_each_instance_is_compared(study):
+    licence = grant(study)
+    rate_later(study, "1")
+    rate_later(study, "-1", name="last")
+    check_licences(study=study)
+    licence.refresh_from_db()
+    assert (licence.checked["labels"], licence.is_in_force) == (40, True)
+
+
+def test_the_same_ratings_are_not_read_twice(study, monkeypatch):
+    grant(study)
+    check_licences(study=study)
+
+    def read_again(_):
+        raise AssertionError
+
+    monkeypatch.setattr("metrics.licensing.drift.source_of", read_again)
+    assert check_licences(study=study) == []
+
+
+def test_a_licence_that_was_revoked_is_not_revoked_by_drift(study):
+    revoke_licence(licence=grant(study))
+    rate_later(study, "-1")
+    assert check_licences(study=study) == []
+    assert Licence.objects.get().ending == Licence.Ending.REVOKED
+
+
+def test_workers_check_the_studies_with_licences(study, requests):
+    tasks.check_licences_task()
+    assert not any(name == "check_study_licences_task" for name, *_ in requests)
+    grant(study)
+    rate_later(study, "-1")
+    tasks.check_licences_task()
+    assert ("check_study_licences_task", study.pk) in requests
+    tasks.check_study_licences_task(study.pk)
+    assert Licence.objects.get().ending == Licence.Ending.DRIFT
+    tasks.check_study_licences_task("gone")
+
+
+def test_the_command_checks_one_study_or_all(study, capsys):
+    grant(study)
+    call_command("check_licences")
+    assert capsys.readouterr().out.startswith("In force: judge, preference, category easy.")
+    rate_later(study, "-1")
+    call_command("check_licences", study.pk)
+    assert capsys.readouterr().out.startswith("Revoked: judge, preference, category easy.")
+    with pytest.raises(CommandError):
+        call_command("check_licences", "nothing")
+
+
+# The page.
+
+
+def page_of(study) -> str:
+    return reverse("metrics:licences", args=[study.pk])
+
+
+def form_of(study, **changes) -> dict[str, str]:
+    values = {"criterion": "preference", "machine": "judge", "category": EASY}
+    return values | {"annotators": CROWD, "valid_until": tomorrow().isoformat()} | changes
+
+
+def test_the_page_says_of_whom_the_numbers_speak_and_where_the_test_fails(study):
+    page = member(study, "owner").get(page_of(study))
+    (one,) = page.context["machines"]
+    assert one.overall.passes is False
+    assert one.failing == [HARD, "old vs new"]
+    words = prose_of(page)
+    assert "these 3 annotators" in words
+    assert "240 labels of 80 instances" in words
+    described = [row for row in one.rows if row.test is None]
+    assert {row.stratum.stratifier for row in described} == {"agreement"}
+
+
+def test_the_kind_of_annotators_chooses_epsilon(study):
+    owner = member(study, "owner")
+    for annotators, epsilon in (("crowd", 0.1), ("trained", 0.15), ("experts", 0.2)):
+        page = owner.get(page_of(study), {"annotators": annotators})
+        assert {row.test.epsilon for row in page.context["machines"][0].rows if row.test} == {
+            epsilon
+        }
+
+
+def test_an_editor_grants_and_revokes_on_the_page(study):
+    editor = member(study, "editor")
+    answer = editor.post(page_of(study), form_of(study))
+    assert answer["Location"] == f"{page_of(study)}?criterion=preference&annotators=crowd"
+    licence = Licence.objects.get()
+    assert licence.granted_by.username == "editor"
+    shown = prose_of(editor.get(page_of(study)))
+    assert "judge, preference, category easy: in force" in shown
+    address = reverse("metrics:revoke-licence", args=[study.pk, licence.public_id])
+    assert editor.post(address, {"reason": "outdated"}).status_code == 302
+    licence.refresh_from_db()
+    assert (licence.ended_by.username, licence.reason) == ("editor", "outdated")
+
+
+def test_a_refusal_is_shown_on_the_page_with_what_was_typed(study):
+    page = member(study, "owner").post(page_of(study), form_of(study, category=HARD))
+    assert page.status_code == 400
+    assert [error.code for error in page.context["form"].non_field_errors().as_data()] == [
+        "not_passed"
+    ]
+    assert not Licence.objects.exists()
+
+
+@pytest.mark.parametrize("role", ["viewer", "analyst"])
+def test_who_may_not_change_a_study_grants_nothing(study, role):
+    licence, client = grant(study), member(study, role)
+    assert client.post(page_of(study), form_of(study)).status_code == 403
+    address = reverse("metrics:revoke-licence", args=[study.pk, licence.public_id])
+    assert client.post(address).status_code == 403
+    if role == "analyst":
+        assert "Grant a licence" not in prose_of(client.get(page_of(study)))
+
+
+def test_without_evidence_the_page_waits_for_it(tmp_path, requests):
+    study = judged_study(tmp_path)
+    page = member(study, "owner").get(page_of(study))
+    assert page.status_code == 200
+    assert page.context["evidence"] is None
+    assert 'hx-select="#evidence"' in page.content.decode()
+
+
+def test_a_study_without_a_machine_rater_says_so(study):
+    with changes_noted():
+        set_flags(ratings=Rating.objects.filter(rater__kind="machine"), excluded=True)
+    compute_evidence(study)
+    page = member(study, "owner").get(page_of(study))
+    assert page.context["machines"] == []
+    assert "data-empty" in page.content.decode()
+
+
+# Programs.
+
+
+@pytest.fixture
+def client_of(study):
+    ruth = User.objects.create_user("ruth", is_staff=True)
+    Membership.objects.create(study=study, user=ruth)
+    return program(ruth)
+
+
+def test_programs_read_grant_and_revoke(study, client_of):
+    rows = client_of.get(at("licence-evidence", study.pk), {"criterion": "preference"}).json()
+    passes = {(row["classification"], row["items"]): row["passes"] for row in rows}
+    assert (passes["category", EASY], passes["category", HARD]) == (True, False)
+    answer = client_of.post(
+        at("licences", study.pk), form_of(study), content_type="application/json"
+    )
+    assert answer.status_code == 201
+    licence = answer.json()
+    assert (licence["state"], licence["evidence"]["labels"]) == ("in force", 120)
+    assert client_of.get(at("licences", study.pk)).json() == [licence]
+    address = at("revoke-licence", study.pk, licence["id"])
+    ended = client_of.post(address, {"reason": "why"}, content_type="application/json").json()
+    assert (ended["state"], ended["ended_by"], ended["reason"]) == ("revoked", "ruth", "why")
+    again = client_of.post(address, {}, content_type="application/json")
+    assert problem_of(again) == (409, "licence_ended")
+
+
+def test_programs_get_the_refusals_of_the_page(study, client_of):
+    hard = client_of.post(
+        at("licences", study.pk), form_of(study, category=HARD), content_type="application/json"
+    )
+    assert problem_of(hard) == (409, "not_passed")
+    unknown = client_of.post(at("revoke-licence", study.pk, study.pk))
+    assert problem_of(unknown) == (404, "no_such_licence")

@@ -1,0 +1,128 @@
+"""Where a machine may replace an annotator: tests by stratum, and which simulated machines pass."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from tests.metrics.studies import report_of
+from tiebreak.formats import RatingTable
+from tiebreak.report.build import build_section
+from tiebreak.report.model import ReplacementStratum
+
+ANNOTATORS, UNITS, STUDIES = 5, 300, 60
+RIGHT = 0.85
+
+
+def judged(rng, right, units=UNITS):
+    """Return binary labels by annotators and a judge, who are right with these probabilities.
+
+    `right` has the judge's probability in either category. All annotators have the same one.
+    """
+    rows = []
+    for unit in range(units):
+        truth, category = rng.integers(2), unit % 2
+        chances = [*[RIGHT] * ANNOTATORS, right[category]]
+        for rater, chance in enumerate(chances):
+            is_judge = rater == ANNOTATORS
+            label = truth if rng.random() < chance else 1 - truth
+            rows.append(
+                {
+                    "unit": f"u{unit}",
+                    "instance": f"i{unit}",
+                    "category": ("news", "chat")[category],
+                    "criterion": "c",
+                    "rater": "judge" if is_judge else f"r{rater}",
+                    "kind": "machine" if is_judge else "human",
+                    "label": ["no", "yes"][label],
+                }
+            )
+    return rows
+
+
+def strata_of(rows) -> dict[tuple[str, str], ReplacementStratum]:
+    section = build_section(
+        RatingTable.from_rows(rows), "machine_replacement", scales={"c": "nominal:no,yes"}
+    )
+    return {(one.stratifier, one.stratum): one for one in section.criteria["c"]}
+
+
+def passes(stratum: ReplacementStratum, epsilon: float):
+    tests = {test.epsilon: test for test in stratum.machines["judge"].tests}
+    return tests[epsilon].passes
+
+
+def test_a_machine_may_fail_in_one_category_only():
+    strata = strata_of(judged(np.random.default_rng(0), (RIGHT, 0.4)))
+    assert passes(strata["category", "news"], 0.2)
+    assert not passes(strata["category", "chat"], 0.2)
+    news = strata["category", "news"]
+    assert (news.n_units, news.machines["judge"].instances) == (150, 150)
+    assert news.machines["judge"].labels == 750
+
+
+def test_agreement_is_averaged_over_instances():
+    rows = [
+        {"unit": unit, "instance": instance, "rater": rater, "label": label, "criterion": "c"}
+        for unit, instance, rater, label in (
+            ("u1", "i1", "a", "yes"),
+            ("u1", "i1", "b", "yes"),
+            ("u2", "i1", "a", "no"),
+            ("u3", "i2", "a", "no"),
+            ("u4", "i3", "a", "yes"),
+        )
+    ]
+    rows += [
+        {"unit": unit, "instance": instance, "rater": "judge", "kind": "machine", "label": "yes"}
+        | {"criterion": "c"}
+        for unit, instance in (("u1", "i1"), ("u2", "i1"), ("u3", "i2"))
+    ]
+    judge = strata_of(rows)["all", "all"].machines["judge"]
+    assert (judge.labels, judge.instances) == (4, 2)
+    assert judge.agreement == pytest.approx((2 / 3 + 0) / 2)
+
+
+def test_strata_by_agreement_are_described_and_not_tested():
+    strata = strata_of(judged(np.random.default_rng(1), (RIGHT, RIGHT)))
+    unanimous = strata["agreement", "PA=1"].machines["judge"]
+    assert unanimous.tests == ()
+    assert unanimous.agreement > 0.7
+    assert strata["agreement", "undefined"].machines["judge"].labels == 0
+
+
+def test_the_tests_of_all_units_are_those_of_the_report():
+    rows = judged(np.random.default_rng(2), (RIGHT, 0.6), units=80)
+    report = report_of(rows, scales={"c": "nominal:no,yes"}, sections=["machine_replacement"])
+    about = report.criteria["c"]
+    assert (
+        about.machine_replacement[0].machines["judge"].tests[-1]
+        == (about.alternative_annotator_test["judge"])
+    )
+
+
+def earned(right, epsilon):
+    """Return in which share of simulated studies a judge passes the test on all units."""
+    rng = np.random.default_rng(7)
+    rounds = (strata_of(judged(rng, (right, right))) for _ in range(STUDIES))
+    return np.mean([bool(passes(strata["all", "all"], epsilon)) for strata in rounds])
+
+
+def right_of_a_judge(behind):
+    """Return how often a judge is right who is worse than an annotator so much more often than better.
+
+    The other annotators lean to the truth with one probability and away from it with another.
+    """
+    leaning = binom.pmf(range(ANNOTATORS), ANNOTATORS - 1, RIGHT)
+    half = (ANNOTATORS - 1) // 2
+    return RIGHT - behind / (leaning[half + 1 :].sum() - leaning[:half].sum())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.2, 0.15, 0.1])
+def test_a_judge_like_the_annotators_passes(epsilon):
+    assert earned(RIGHT, epsilon) >= 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.2, 0.15, 0.1])
+def test_a_judge_ten_points_worse_than_allowed_does_not(epsilon):
+    assert earned(right_of_a_judge(epsilon + 0.1), epsilon) <= 0.05

@@ -1,0 +1,74 @@
+"""Where a machine may replace an annotator: the alternative annotator test in strata of units."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiebreak.report.alternative_annotators import annotator_test
+from tiebreak.report.criterion import Criterion
+from tiebreak.report.generators import Seeds
+from tiebreak.report.model import MachineReplacement, ReplacementStratum
+from tiebreak.report.strata import strata_of
+from tiebreak.stats import Stratum, agreement_with_machine
+from tiebreak.stats.groups import n_distinct
+from tiebreak.stats.results import NAN
+
+# How much less often than an annotator the machine may be the better one: the source's values for
+# experts, trained annotators and crowd workers.
+EPSILONS = (0.2, 0.15, 0.1)
+TESTED = ("all", "category", "systems")
+DESCRIBED = "agreement"
+
+
+def machine_replacement_section(
+    criterion: Criterion, _: Seeds, __: int
+) -> tuple[ReplacementStratum, ...]:
+    """Return the tests of each machine by stratum; empty without machines."""
+    if not criterion.machines or not criterion.labels:
+        return ()
+    agreements = {name: human_agreements(criterion, name) for name in criterion.machines}
+    return tuple(
+        ReplacementStratum(
+            stratum.stratifier,
+            stratum.name,
+            stratum.n_units,
+            {
+                name: _replacement(criterion, name, stratum, values)
+                for name, values in agreements.items()
+            },
+        )
+        for stratum in strata_of(criterion)
+        if stratum.stratifier in (*TESTED, DESCRIBED)
+    )
+
+
+def human_agreements(criterion: Criterion, machine: str) -> NDArray[np.float64]:
+    """Return for each row whether the machine gives the unit's label; NaN for rows of machines."""
+    answers = criterion.machines[machine]
+    agreements = agreement_with_machine(
+        criterion.unit,
+        criterion.column,
+        answers.counts,
+        unparsed=answers.unparsed,
+        level=criterion.scale.level,
+    )
+    return np.where(criterion.is_human, agreements, NAN)
+
+
+def _replacement(
+    criterion: Criterion, machine: str, stratum: Stratum, agreements: NDArray[np.float64]
+) -> MachineReplacement:
+    compared = stratum.members[criterion.unit] & ~np.isnan(agreements)
+    instances = criterion.clusters[criterion.unit[compared]]
+    n = n_distinct(instances)
+    _, instance = np.unique(instances, return_inverse=True)
+    of_instances = np.bincount(instance, agreements[compared]) / np.bincount(instance)
+    return MachineReplacement(
+        labels=int(compared.sum()),
+        instances=n,
+        agreement=float(of_instances.mean()) if n else NAN,
+        tests=tuple(
+            annotator_test(criterion, machine, epsilon, stratum.members)
+            for epsilon in EPSILONS
+            if stratum.stratifier in TESTED
+        ),
+    )
