@@ -26,6 +26,6 @@ class BaselineForm(BaselineModelForm):
         super().__init__(data, auto_id="baseline_%s")
         criteria = self.fields["criterion"]
         assert isinstance(criteria, forms.ModelChoiceField)
-        known = preference_criteria(study)
-        criteria.queryset = study.criteria.filter(pk__in=[one.pk for one in known])
-        criteria.initial = next(iter(known), None)
+        criteria.queryset = preference_criteria(study)
+        # So the first criterion is chosen, and there is no empty choice.
+        criteria.empty_label = None

@@ -51,9 +51,9 @@ def baseline_named(study: Study, public_id: str) -> Baseline:
     return baseline
 
 
-def preference_criteria(study: Study) -> list[Criterion]:
+def preference_criteria(study: Study) -> QuerySet[Criterion]:
     """Return the criteria that a baseline can rate."""
-    return [c for c in study.criteria.all() if c.parsed_scale.kind == "preference"]
+    return study.criteria.filter(scale__startswith="preference")
 
 
 def add_baseline(*, study: Study, by: User | None = None, **settings: Any) -> Baseline:

@@ -5,30 +5,29 @@ from typing import Any
 from annotation.baselines.forms import BaselineForm
 from annotation.baselines.job import BaselineJob
 from annotation.baselines.services import baselines_of
-from annotation.baselines.storing import pairs_of
+from annotation.judging.passes import Items
+from annotation.views.machine_jobs import NewestJobs, is_moving
 from jobs.models import Job
-from studies.dataset_jobs import jobs_of
 from studies.models import Study
 
 
-def with_form(study: Study, form: BaselineForm | None = None) -> dict[str, Any]:
+def with_form(
+    study: Study, items: Items, newest: NewestJobs, form: BaselineForm | None = None
+) -> dict[str, Any]:
     """Return what the part of the page shows: the baselines, and the form of a new one."""
-    return {"baseline_form": form or BaselineForm(study), **listed(study)}
+    return {"baseline_form": form or BaselineForm(study), **listed(study, items, newest)}
 
 
-def listed(study: Study) -> dict[str, Any]:
-    newest: dict[str, Job] = {}
-    for job in jobs_of(study).filter(kind=BaselineJob.name).order_by("pk"):
-        newest[str(job.options.get("baseline"))] = job
-    pairs = pairs_of(study).count()
+def listed(study: Study, items: Items, newest: NewestJobs) -> dict[str, Any]:
+    pairs = items.number if items.are_pairs else 0
     return {
         "study": study,
         "pairs": pairs,
         "baselines": [
-            _row(baseline, pairs, newest.get(baseline.public_id))
+            _row(baseline, pairs, newest.get((BaselineJob.name, baseline.public_id)))
             for baseline in baselines_of(study)
         ],
-        "baseline_is_moving": any(job.is_moving for job in newest.values()),
+        "baseline_is_moving": is_moving(newest, (BaselineJob.name,)),
     }
 
 

@@ -10,8 +10,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.baselines.forms import BaselineForm
 from annotation.baselines.services import add_baseline, baseline_named, start_baseline
+from annotation.judging.passes import Items
 from annotation.views.baseline_rows import listed
 from annotation.views.judges import judges_page
+from annotation.views.machine_jobs import newest_jobs
 from studies.access import Right, researchers_only, study_for
 from studies.refusals import form_errors
 from tiebreak.errors import DomainError
@@ -39,7 +41,9 @@ def add(request: HttpRequest, study_id: str) -> HttpResponse:
 def part(request: HttpRequest, study_id: str) -> HttpResponse:
     """Show only the list, so that it can refresh while a form is being filled in."""
     study = study_for(request.user, study_id, Right.READ)
-    return render(request, "annotation/baseline_list.html", listed(study))
+    return render(
+        request, "annotation/baseline_list.html", listed(study, Items.of(study), newest_jobs(study))
+    )
 
 
 @require_POST

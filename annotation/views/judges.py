@@ -25,9 +25,9 @@ from annotation.judging.services import (
 )
 from annotation.models import Judge
 from annotation.views.baseline_rows import with_form
+from annotation.views.machine_jobs import OF_JUDGES, NewestJobs, is_moving, newest_jobs
 from jobs.models import Job
 from studies.access import Right, researchers_only, right_for, study_for
-from studies.dataset_jobs import jobs_of
 from studies.models import Study
 from studies.refusals import form_errors
 from tiebreak.errors import DomainError
@@ -59,7 +59,9 @@ def judges_page(
 ) -> HttpResponse:
     """Return the page; a form that was sent was refused, and is shown with its problems."""
     form = form or JudgeForm(study)
-    context = {"form": form, **_judges(study), **with_form(study, baseline_form)}
+    items, newest = Items.of(study), newest_jobs(study)
+    baselines = with_form(study, items, newest, baseline_form)
+    context = {"form": form, **_judges(study, items, newest), **baselines}
     status = 400 if form.is_bound or baseline_form else 200
     return render(request, "annotation/judges.html", context, status=status)
 
@@ -69,7 +71,9 @@ def judges_page(
 def part(request: HttpRequest, study_id: str) -> HttpResponse:
     """Show only the list, so that it can refresh while a form is being filled in."""
     study = study_for(request.user, study_id, Right.READ)
-    return render(request, "annotation/judge_list.html", _judges(study))
+    return render(
+        request, "annotation/judge_list.html", _judges(study, Items.of(study), newest_jobs(study))
+    )
 
 
 @require_POST
@@ -114,21 +118,16 @@ ACTIONS: dict[str, Callable[[Judge, User], str]] = {
 }
 
 
-def _judges(study: Study) -> dict[str, Any]:
-    newest: dict[tuple[str, str], Job] = {}
-    kinds = (JudgingJob.name, JudgeDryRunJob.name, JudgeInjectionJob.name)
-    for job in jobs_of(study).filter(kind__in=kinds).order_by("pk"):
-        newest[job.kind, str(job.options.get("judge"))] = job
-    items = Items.of(study)
+def _judges(study: Study, items: Items, newest: NewestJobs) -> dict[str, Any]:
     rows = [_row(judge, items, newest) for judge in judges_of(study)]
     return {
         "study": study,
         "rows": rows,
-        "is_moving": any(job.is_moving for job in newest.values()),
+        "is_moving": is_moving(newest, OF_JUDGES),
     }
 
 
-def _row(judge: Judge, items: Items, newest: dict[tuple[str, str], Job]) -> dict[str, Any]:
+def _row(judge: Judge, items: Items, newest: NewestJobs) -> dict[str, Any]:
     dry_run = newest.get((JudgeDryRunJob.name, judge.public_id))
     return {
         "judge": judge,

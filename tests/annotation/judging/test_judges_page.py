@@ -93,7 +93,7 @@ def test_the_page_takes_as_many_statements_for_ten_judges(
     for number in range(10):
         client.post(address, entered(study, name=f"judge {number}"))
         act(client, Judge.objects.latest("pk"), "try")
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(12):
         assert len(client.get(address).context["rows"]) == 10
 
 

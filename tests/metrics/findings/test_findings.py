@@ -34,6 +34,8 @@ NO_FINDINGS = {
     "Annotators in the model of Dawid and Skene",
     "Answers are not compared label by label on a scale of more than {} labels.",
     "Elo ratings, plain and weighted by separability",
+    "{} that all of these rated; the composite's raters were chosen in {} folds. {}",
+    "Left out, because they rated too few items: {}.",
     *("We compared {} ({}).", "{} Statistics were computed with Tiebreak {}."),
 }
 ALL = sentences()
