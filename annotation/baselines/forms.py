@@ -27,5 +27,5 @@ class BaselineForm(BaselineModelForm):
         criteria = self.fields["criterion"]
         assert isinstance(criteria, forms.ModelChoiceField)
         criteria.queryset = preference_criteria(study)
-        # So the first criterion is chosen, and there is no empty choice.
-        criteria.empty_label = None
+        # They are read once, and have no empty choice, so the first criterion is chosen.
+        criteria.choices = [(one.pk, str(one)) for one in criteria.queryset]
