@@ -5,6 +5,7 @@ from annotation.export_jobs import ExportJob
 from annotation.import_jobs import ImportJob
 from annotation.judging.injection_job import JudgeInjectionJob
 from annotation.judging.job import JudgeDryRunJob, JudgingJob
+from annotation.juries.job import JuryJob
 from jobs.kinds import register_kind
 
 register_kind(ExportJob)
@@ -13,3 +14,4 @@ register_kind(JudgingJob)
 register_kind(JudgeDryRunJob)
 register_kind(JudgeInjectionJob)
 register_kind(BaselineJob)
+register_kind(JuryJob)

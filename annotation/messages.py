@@ -205,3 +205,20 @@ PERPLEXITY_OF_PROMPT = (
     " Please choose another rule."
 )
 NO_SUCH_BASELINE = "This study has no such simple rater. Reload the page to see those it has."
+
+# Juries.
+FEW_MEMBERS = "A jury needs two members or more. Please choose them among the machine raters."
+JURY_NEEDS_LABELS = (
+    "A jury decides between labels, but {criterion} allows any number. Please choose a criterion with"
+    " labels."
+)
+JURY_NOTHING_TO_DECIDE = (
+    "There is nothing to decide: no item has been answered by all members that the jury has not decided"
+    " already. Please let the members rate the same items first."
+)
+JURY_NEEDS_ALL_ANSWERS = (
+    "Dawid and Skene's method compares the members on all items at once, but {missing} of them have"
+    " not been answered by all members. Please let them rate the remaining items first, or choose"
+    " another rule."
+)
+NO_SUCH_JURY = "This study has no such jury. Reload the page to see those it has."

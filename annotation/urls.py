@@ -3,7 +3,7 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from annotation.views import baselines, data, imports, judges, rating, reading, steps
+from annotation.views import baselines, data, imports, judges, juries, rating, reading, steps
 
 app_name = "annotation"
 
@@ -39,6 +39,13 @@ urlpatterns = [
         "studies/<public_id:study_id>/judges/<public_id:judge_id>/<slug:action>/",
         judges.act,
         name="judge-action",
+    ),
+    path("studies/<public_id:study_id>/juries/", juries.juries, name="juries"),
+    path("studies/<public_id:study_id>/juries/part/", juries.part, name="juries-part"),
+    path(
+        "studies/<public_id:study_id>/juries/<public_id:jury_id>/start/",
+        juries.start,
+        name="start-jury",
     ),
     path("studies/<public_id:study_id>/baselines/", baselines.add, name="add-baseline"),
     path("studies/<public_id:study_id>/baselines/part/", baselines.part, name="baselines-part"),

@@ -24,6 +24,7 @@ IDS = {
     "job_id": "The job's id.",
     "judge_id": "The judge's id.",
     "baseline_id": "The simple rater's id.",
+    "jury_id": "The jury's id.",
     "licence_id": "The licence's id.",
     "payment_id": "The payment's id.",
     "provider": "The platform's name, such as open-link or prolific.",

@@ -8,6 +8,7 @@ from api.views import (
     design,
     jobs,
     judges,
+    juries,
     licences,
     participants,
     people,
@@ -94,6 +95,10 @@ endpoints = [
     path(f"{JUDGE}try/", judges.TryJudge.as_view(), name="try-judge"),
     path(f"{JUDGE}injections/", judges.TryInjections.as_view(), name="try-injections"),
     path(f"{JUDGE}start/", judges.StartJudge.as_view(), name="start-judge"),
+    path(f"{STUDY}juries/", juries.Juries.as_view(), name="juries"),
+    path(
+        f"{STUDY}juries/<public_id:jury_id>/start/", juries.StartJury.as_view(), name="start-jury"
+    ),
     path(f"{STUDY}baselines/", baselines.Baselines.as_view(), name="baselines"),
     path(f"{BASELINE}start/", baselines.StartBaseline.as_view(), name="start-baseline"),
     path(f"{STUDY}licences/", licences.Licences.as_view(), name="licences"),

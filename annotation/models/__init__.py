@@ -3,6 +3,7 @@
 from annotation.models.baseline import Abstention, Baseline
 from annotation.models.hit import HIT, HITUnit, Place
 from annotation.models.judge import Judge, Verdict
+from annotation.models.jury import Jury
 from annotation.models.rater import Assignment, Participation, Rater
 from annotation.models.rating import Rating, Tally
 from annotation.models.screening import ScreeningAttempt
@@ -14,6 +15,7 @@ __all__ = [
     "Baseline",
     "HITUnit",
     "Judge",
+    "Jury",
     "Participation",
     "Place",
     "Rater",

@@ -32,6 +32,7 @@ def unused_raters(study: Study, name: str) -> QuerySet[Rater]:
         kind=Rater.Kind.MACHINE,
         judge__isnull=True,
         baseline__isnull=True,
+        jury__isnull=True,
         ratings__isnull=True,
     )
 

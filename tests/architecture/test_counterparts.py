@@ -30,6 +30,7 @@ from annotation.judging.services import (
     try_injections,
     try_judge,
 )
+from annotation.juries.services import add_jury, start_jury
 from annotation.services.dummies import remove_dummy_generations
 from annotation.services.items import remove_item
 from annotation.services.late_answers import accept_late_answers, decline_late_answers
@@ -161,6 +162,8 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     "annotation:judge-action injections": counterpart("post try-injections", try_injections),
     "annotation:judge-action start": counterpart("post start-judge", start_judging),
     "annotation:judge-action delete": counterpart("delete judge", delete_judge),
+    "annotation:juries": counterpart("post juries", add_jury),
+    "annotation:start-jury": counterpart("post start-jury", start_jury),
     "annotation:add-baseline": counterpart("post baselines", add_baseline),
     "annotation:start-baseline": counterpart("post start-baseline", start_baseline),
     "metrics:licences": counterpart("post licences", grant_licence),

@@ -64,6 +64,9 @@ alternative_annotator_test  whether the machine may replace an annotator
 AlternativeAnnotatorTest    what `alternative_annotator_test` returns
 cross_validated_composite   the best machine of each category, chosen on other units
 Composite                   what `cross_validated_composite` returns
+jury                        label of several raters together for each unit
+Jury                        what `jury` returns
+JuryRule                    how a jury decides
 agreement_with_machine      for each human label whether the machine's is the same
 agreement_drift             whether a machine agrees less often than it did, looked at after every label
 AgreementDrift              what `agreement_drift` returns
@@ -275,6 +278,7 @@ from tiebreak.stats.human_machine import (
 )
 from tiebreak.stats.intraclass import intraclass_correlation
 from tiebreak.stats.jensen_shannon import jensen_shannon
+from tiebreak.stats.jury import Jury, JuryRule, jury
 from tiebreak.stats.leave_one_out import leave_one_out
 from tiebreak.stats.paired_tests import PValueCurve, p_value_curve, paired_t_test, permutation_test
 from tiebreak.stats.pilot_gains import (
@@ -408,6 +412,9 @@ __all__ = [  # noqa: RUF022
     "AlternativeAnnotatorTest",
     "cross_validated_composite",
     "Composite",
+    "jury",
+    "Jury",
+    "JuryRule",
     "agreement_with_machine",
     "agreement_drift",
     "AgreementDrift",

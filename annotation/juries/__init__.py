@@ -1,0 +1,1 @@
+"""Juries: several machine raters whose answers make one rating of each item."""
