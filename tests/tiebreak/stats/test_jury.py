@@ -48,10 +48,10 @@ def test_votes_by_dawid_and_skene_are_those_of_the_model():
     answers = np.eye(2)[np.array(votes)]
     member, unit = np.indices((3, 200)).reshape(2, -1)
     fit = dawid_skene(unit, member, np.concatenate(votes), n_units=200, n_raters=3, n_labels=2)
-    found = jury(answers, rule="dawid_skene")
-    np.testing.assert_array_equal(found.shares, fit.posterior)
+    result = jury(answers, rule="dawid_skene")
+    np.testing.assert_array_equal(result.shares, fit.posterior)
     by_vote = jury(answers).labels
-    assert (found.labels == truth).mean() > (by_vote == truth).mean()
+    assert (result.labels == truth).mean() > (by_vote == truth).mean()
 
 
 @given(arrays(float, (3, 4, 3), elements=st.floats(0.01, 1)), st.sampled_from(RULES))
