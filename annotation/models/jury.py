@@ -14,12 +14,9 @@ class Jury(models.Model):
 
     class Rule(models.TextChoices):
         # The names are those of the library's rules.
-        VOTE = (
-            "vote",
-            "one vote for each member; members abstain if their answers turn with the order",
-        )
-        MEAN = "mean_probability", "the mean of the members' probabilities, or shares of answers"
-        DAWID_SKENE = "dawid_skene", "votes weighted by consistency (Dawid and Skene)"
+        VOTE = "vote", "one vote for each member"
+        MEAN = "mean_probability", "the mean of probabilities"
+        DAWID_SKENE = "dawid_skene", "votes weighted by consistency"
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="juries")
@@ -34,7 +31,13 @@ class Jury(models.Model):
     )
     criterion = models.ForeignKey(Criterion, on_delete=models.CASCADE, related_name="juries")
     members = models.ManyToManyField(Rater, related_name="+")
-    rule = models.CharField(max_length=20, choices=Rule.choices, default=Rule.VOTE)
+    rule = models.CharField(
+        max_length=20,
+        choices=Rule.choices,
+        default=Rule.VOTE,
+        help_text="A member whose preference turns with the order of the texts has no vote. In the mean"
+        " of probabilities, or of the shares of its answers, it counts half for either text.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
