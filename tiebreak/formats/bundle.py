@@ -47,6 +47,8 @@ __all__ = [
 
 # Exports document the columns in this file.
 CODEBOOK = "codebook.md"
+# Exports say in this file how their machine raters were made.
+MACHINE_RATERS = "machine_raters.jsonl"
 # Tables of exports: those that are read back, and preferences, which ratings give again.
 _TABLES = (*PARSERS, "preference")
 # Key in `Bundle.unread` under which whole files are listed.
@@ -304,7 +306,14 @@ class _BundleReader:
                 _check_same(rated, facts[unit], design.name)
 
     def _other_files(self) -> set[str]:
-        known = {STUDY_FILE, INSTANCES, GENERATIONS, CODEBOOK, *self.spec_file.files}
+        known = {
+            STUDY_FILE,
+            INSTANCES,
+            GENERATIONS,
+            CODEBOOK,
+            MACHINE_RATERS,
+            *self.spec_file.files,
+        }
         known |= {f"{name}{suffix}" for name in ("ratings", *_TABLES) for suffix in SUFFIXES}
         files = islice((path for path in self.folder.iterdir() if path.is_file()), MAX_FILES)
         return {path.name for path in files} - known

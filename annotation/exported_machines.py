@@ -1,0 +1,71 @@
+"""How the machine raters of a study were made, for its export.
+
+Raters whose ratings were uploaded are not listed: this server does not know how they were made.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.db.models import Count, F, Max, Min, Q, Sum
+
+from annotation.judging.forms import JUDGE_SETTINGS
+from annotation.models import Judge, Verdict
+from studies.models import Study
+from tiebreak.formats import write_rows
+from tiebreak.formats.rows import Row
+
+COLUMNS = ("rater", "kind", "criterion", "created_at", "settings", "answers")
+# The name of a model server says something about the installation, and nothing about the judge.
+PRIVATE = {"name", "criterion", "server"}
+
+
+def write_machine_raters(study: Study, path: Path) -> None:
+    """Write a line for each of the study's machine raters; no file if it has none."""
+    rows = list(machine_rater_rows(study))
+    if rows:
+        write_rows(path, rows, COLUMNS)
+
+
+def machine_rater_rows(study: Study) -> Iterator[Row]:
+    """Yield a row for each judge, simple rater and jury."""
+    for judge in study.judges.select_related("criterion", "rater"):
+        settings = {name: getattr(judge, name) for name in JUDGE_SETTINGS if name not in PRIVATE}
+        yield _row("judge", judge, settings) | {"answers": _answers(judge)}
+    for baseline in study.baselines.select_related("criterion", "rater"):
+        yield _row("simple rater", baseline, {"method": baseline.method, "seed": baseline.seed})
+    for jury in study.juries.select_related("criterion", "rater").prefetch_related("members"):
+        members = sorted(member.pseudonym for member in jury.members.all())
+        yield _row("jury", jury, {"rule": jury.rule, "members": members})
+
+
+def _row(kind: str, machine: Any, settings: dict[str, Any]) -> Row:
+    return {
+        "rater": machine.rater.pseudonym,
+        "kind": kind,
+        "criterion": machine.criterion.name,
+        "created_at": machine.created_at.isoformat(),
+        "settings": settings,
+        "answers": [],
+    }
+
+
+def _answers(judge: Judge) -> list[dict[str, Any]]:
+    """Return what came of the requests, by the model's name as the server gave it."""
+    answers = (
+        Verdict.objects.filter(judge=judge)
+        .values(model=F("language_model"))
+        .annotate(
+            answers=Count("pk"),
+            unreadable=Count("pk", filter=Q(rating__label__isnull=True)),
+            tokens=Sum("tokens"),
+            prompts=Count("prompt_sha256", distinct=True),
+            first=Min("rating__created_at"),
+            last=Max("rating__created_at"),
+        )
+        .order_by("model")
+    )
+    return [
+        {**row, "first": row["first"].isoformat(), "last": row["last"].isoformat()}
+        for row in answers
+    ]
