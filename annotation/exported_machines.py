@@ -20,11 +20,11 @@ COLUMNS = ("rater", "kind", "criterion", "created_at", "settings", "answers")
 PRIVATE = {"name", "criterion", "server"}
 
 
-def write_machine_raters(study: Study, path: Path) -> None:
+def write_machine_raters(study: Study, folder: Path) -> None:
     """Write a line for each of the study's machine raters; no file if it has none."""
     rows = list(machine_rater_rows(study))
     if rows:
-        write_rows(path, rows, COLUMNS)
+        write_rows(folder / "machine_raters.jsonl", rows, COLUMNS)
 
 
 def machine_rater_rows(study: Study) -> Iterator[Row]:

@@ -24,7 +24,7 @@ from studies.models import Study
 from studies.models.settings import SETTINGS
 from tiebreak.errors import DomainError
 from tiebreak.formats import StudySpec, atomic_folder, write_rows
-from tiebreak.formats.bundle import MACHINE_RATERS, CriterionSpec, write_design
+from tiebreak.formats.bundle import CriterionSpec, write_design
 from tiebreak.formats.export_columns import PREFERENCE, RATINGS, RATINGS_WITH_TEXTS
 from tiebreak.formats.preferences import TIES, Ties, preference_rows
 from tiebreak.formats.writing import write_batches
@@ -120,7 +120,7 @@ class StudyExport:
             )
             text = codebook(self.study, self.ratings, self.columns)
             (folder / "codebook.md").write_text(text, encoding="utf-8")
-            write_machine_raters(self.study, folder / MACHINE_RATERS)
+            write_machine_raters(self.study, folder)
             for name in dict.fromkeys(self.formats):
                 before = written
                 for rows in self._parts(name, folder):

@@ -47,8 +47,6 @@ __all__ = [
 
 # Exports document the columns in this file.
 CODEBOOK = "codebook.md"
-# Exports say in this file how their machine raters were made.
-MACHINE_RATERS = "machine_raters.jsonl"
 # Tables of exports: those that are read back, and preferences, which ratings give again.
 _TABLES = (*PARSERS, "preference")
 # Key in `Bundle.unread` under which whole files are listed.
@@ -311,7 +309,6 @@ class _BundleReader:
             INSTANCES,
             GENERATIONS,
             CODEBOOK,
-            MACHINE_RATERS,
             *self.spec_file.files,
         }
         known |= {f"{name}{suffix}" for name in ("ratings", *_TABLES) for suffix in SUFFIXES}
