@@ -407,8 +407,9 @@ class _BundleReader:
                     )
                 if label is not None and criterion in scales:
                     scales[criterion].parse_label(label)
-                if ratings["probabilities"][i] and criterion in scales:
-                    label_probabilities(ratings["probabilities"][i], scales[criterion])
+                probabilities = ratings.value("probabilities", i)
+                if probabilities and criterion in scales:
+                    label_probabilities(probabilities, scales[criterion])
                 self._check_instance(ratings, i, categories)
                 for side in ("system_a", "system_b"):
                     system = ratings.value(side, i)

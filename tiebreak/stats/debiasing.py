@@ -221,7 +221,7 @@ def prior_shift(first: npt.ArrayLike) -> float:
     Returns
     -------
     float
-        α > 0; NaN without answers, or if at least half of the probabilities are 0, or are 1, because
+        Factor α > 0; NaN without answers, or if at least half of the probabilities are 0, or are 1, because
         no α changes these.
 
     Raises
