@@ -206,6 +206,8 @@ def _scores(systems: SystemsSection) -> dict[str, Estimates]:
         "Elo": systems.elo,
         "Elo weighted by separability": systems.sep_elo,
     }
+    for name, rates in sorted((systems.machine_win_rates or {}).items()):
+        scores[f"Win rate by {name} alone"] = rates
     for name, powered in sorted((systems.prediction_powered or {}).items()):
         scores[f"Win rate, prediction-powered by {name}"] = powered
     for name, powered in sorted((systems.prediction_powered_lambda_1 or {}).items()):

@@ -24,7 +24,12 @@ from metrics.figures.raters import fatigue_figure, speed_figure
 from metrics.figures.separability import requested_separability, requested_similarity
 from metrics.figures.single_raters import single_rater_figures
 from metrics.figures.stopping import width_figures
-from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figure
+from metrics.figures.systems import (
+    elo_figure,
+    machine_win_rates_figure,
+    strengths_figure,
+    win_rates_figure,
+)
 from metrics.page_rows import PageRows, rows_of
 from metrics.powered_rates import powered_rates
 from metrics.rater_rows import rater_rows
@@ -128,7 +133,16 @@ def _order(about: CriterionSection) -> list[Figure]:
 
 
 def _machines(shown: Shown) -> list[Figure]:
-    return [*machine_figures(shown.about), *perception_figures(shown.about)]
+    return [
+        *_machine_win_rates(shown.about),
+        *machine_figures(shown.about),
+        *perception_figures(shown.about),
+    ]
+
+
+def _machine_win_rates(about: CriterionSection) -> list[Figure]:
+    """Return the figure of win rates by machines, if the criterion compares systems."""
+    return [machine_win_rates_figure(about)] if about.systems and about.all_units.machines else []
 
 
 def _annotator_tests(shown: Shown) -> dict[str, Any]:

@@ -9,7 +9,12 @@ from metrics.figures.fatigue import fatigue_slopes_figure
 from metrics.figures.figure import Figure
 from metrics.figures.order import order_figure, win_or_tie_figure
 from metrics.figures.perception import perception_figures
-from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figure
+from metrics.figures.systems import (
+    elo_figure,
+    machine_win_rates_figure,
+    strengths_figure,
+    win_rates_figure,
+)
 from metrics.watching import while_unreached
 from tiebreak.report.model import CriterionSection
 
@@ -21,6 +26,7 @@ def figures_of(section: CriterionSection) -> Iterator[Figure]:
         strengths_figure(section),
         elo_figure(section),
         win_or_tie_figure(section),
+        machine_win_rates_figure(section),
         order_figure(section),
         agreement_figure(section),
         *machine_figures(section),

@@ -32,6 +32,15 @@ POWERED_READING = (
     " Squares combine annotators with a machine rater (prediction-powered inference). They need a"
     " machine rating of every item, and are right even if the machine is biased."
 )
+MACHINE_WIN_RATES_TITLE = "Win rates by annotators and by each machine rater alone"
+MACHINE_WIN_RATES_SENTENCE = "The intervals of machine raters hold for similar instances and these machine raters as they are."
+MACHINE_WIN_RATES_READING = (
+    "A circle is a system's win rate by annotators, and each square its win rate by the ratings of one"
+    " machine rater, in both orders if it rated in both; lines are 95% intervals. A machine rater may"
+    " have rated other items than annotators did. Where a square lies far from the circle, do not take"
+    " the machine rater's ranking for people's. Where it lies close, the two may still disagree item by"
+    " item: the agreement below says how often."
+)
 STRENGTH_READING = (
     "A point is a system's strength in the Bradley–Terry model, on the logarithmic scale, and the line"
     " its 95% interval. Only differences between systems have a meaning: a difference of 1 means odds"
@@ -76,6 +85,39 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         legend_of(rows),
         title="Win rates",
         counts=counts,
+    )
+
+
+def machine_win_rates_figure(section: CriterionSection) -> Figure:
+    """Return the win rates by annotators beside those by each machine rater alone."""
+    systems = section.systems
+    machines = (systems and systems.machine_win_rates) or {}
+    if systems is None or not machines:
+        reason = "No machine rater has compared the systems."
+        return empty_figure("machine-win-rates", MACHINE_WIN_RATES_TITLE, reason)
+    # Before the planned number is reached, the page of systems has the annotators' sequences.
+    by_people = {} if unreached(section) else systems.win_rate
+    rows = [
+        IntervalRow(
+            name,
+            (
+                *((Mark("human", by_people[name], "annotators"),) if name in by_people else ()),
+                *(Mark("machine", of[name], machine) for machine, of in machines.items()),
+            ),
+        )
+        for name in _best_first(systems.win_rate)
+    ]
+    chart = interval_chart(
+        rows, finding=MACHINE_WIN_RATES_TITLE, label="win rate", reference=0.5, bounds=(0, 1)
+    )
+    return Figure(
+        "machine-win-rates",
+        MACHINE_WIN_RATES_TITLE,
+        MACHINE_WIN_RATES_SENTENCE,
+        chart,
+        *table_of(rows),
+        MACHINE_WIN_RATES_READING,
+        legend_of(rows),
     )
 
 

@@ -109,6 +109,7 @@ WITHOUT_FINDINGS = {
     "Elo ratings, plain and weighted by separability",
     "Speed by task",
     "Win-or-tie rates beside win rates",
+    "Win rates by annotators and by each machine rater alone",
     "Width of the interval by number of ratings",
     "Preference strength by separability",
     "Planned repeats",

@@ -502,6 +502,9 @@ class SystemsSection:
         with preferences contain the true ranks at once. None if no win rate has an interval.
     powered : dict of str to PoweredSystem, optional
         What machines add to the win rate of each system, one by one and stacked.
+    machine_win_rates : dict of str to dict, optional
+        Win rate of each system by each machine's own ratings, of all units that it rated; each
+        order and run counts. They say what the machine prefers, and nothing about humans.
     """
 
     win_rate: Estimates
@@ -518,6 +521,7 @@ class SystemsSection:
     prediction_powered_lambda_1: dict[str, Estimates] | None = None
     rank_sets: dict[str, RankSet] | None = None
     powered: dict[str, PoweredSystem] | None = None
+    machine_win_rates: dict[str, Estimates] | None = None
 
 
 @dataclass(frozen=True)

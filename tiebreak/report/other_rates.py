@@ -1,12 +1,13 @@
-"""Win-or-tie rates, and ranks that systems share if their intervals overlap."""
+"""Win-or-tie rates, win rates by machines, and ranks that systems share if intervals overlap."""
 
+from tiebreak.report.comparisons import Comparisons
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import drawn_units
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import Estimates
 from tiebreak.report.outcomes import Outcomes, Scores
 from tiebreak.report.scopes import limit_to_selected
-from tiebreak.stats import Estimate, shared_ranks, two_way_mean, win_rate
+from tiebreak.stats import Estimate, shared_ranks, two_way_mean, win_rate, win_rates
 
 
 def win_or_tie_rates(criterion: Criterion, seeds: Seeds, replicates: int) -> Estimates:
@@ -29,6 +30,21 @@ def _win_or_tie(
     rate = win_rate(counts, tie=1, clusters=clusters, rng=rng, replicates=replicates)
     involved = scores.of_system(system)
     return two_way_mean(involved.value > 0, involved.instance, involved.rater, narrow=rate)
+
+
+def machine_win_rates(compared: Comparisons, seeds: Seeds, replicates: int) -> dict[str, Estimates]:
+    """Return the win rates of systems by each machine, unweighted where instances were drawn."""
+    rates = {}
+    for machine, outcomes in sorted(compared.machines.items()):
+        of_machine = win_rates(
+            outcomes,
+            **compared.names,
+            clusters=compared.clusters,
+            rng=seeds.generator(machine),
+            replicates=replicates,
+        ).systems
+        rates[machine] = of_machine if compared.design is None else limit_to_selected(of_machine)
+    return rates
 
 
 def ranks_by_overlap(rates: Estimates) -> dict[str, int]:

@@ -9,7 +9,11 @@ from tiebreak.report.comparisons import Comparisons
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import Estimates, SystemsSection
-from tiebreak.report.other_rates import ranks_by_overlap, win_or_tie_rates
+from tiebreak.report.other_rates import (
+    machine_win_rates,
+    ranks_by_overlap,
+    win_or_tie_rates,
+)
 from tiebreak.report.pair_counts import pair_counts
 from tiebreak.report.powered import powered_systems, prediction_powered_rates
 from tiebreak.report.simultaneous import PAIR, rank_sets_of, simultaneous_section
@@ -66,6 +70,7 @@ def systems_section(
         rank_sets=rank_sets_of(compared, of_systems, criteria),
         prediction_powered_lambda_1=prediction_powered_rates(compared, lam=1),
         powered=powered_systems(compared, of_systems, powered),
+        machine_win_rates=machine_win_rates(compared, seeds.below("machines"), replicates),
     )
 
 

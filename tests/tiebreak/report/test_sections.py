@@ -237,6 +237,21 @@ def test_win_or_tie_counts_ties_as_wins():
     assert systems.win_or_tie["b"].value == pytest.approx(8 / 9)
 
 
+def test_win_rates_by_a_machine_are_of_all_its_ratings_and_of_nobody_elses():
+    people = preferences([[1, 1], [1, 1], [1, 1]])
+    judge = [
+        {**row, "rater": "judge", "kind": "machine", "label": label, "order": order}
+        for row, labels in zip(people[::2], [(-1, 1), (-1, -1), (0, -1)], strict=True)
+        for order, label in zip(("ab", "ba"), labels, strict=True)
+    ]
+    systems = of([*people, *judge]).systems
+    assert systems.win_rate["a"].value == 0
+    assert systems.machine_win_rates["judge"]["a"].value == pytest.approx(4.5 / 6)
+    assert systems.machine_win_rates["judge"]["b"].value == pytest.approx(1.5 / 6)
+    assert systems.machine_win_rates["judge"]["a"].scope.raters == "these"
+    assert of(people).systems.machine_win_rates == {}
+
+
 def test_ranks_are_shared_where_intervals_overlap():
     rows = three_systems(np.random.default_rng(0), rates=(0.1, 0.5, 0.1))
     systems = of(rows).systems
