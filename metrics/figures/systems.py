@@ -33,11 +33,11 @@ POWERED_READING = (
     " machine rating of every item, and are right even if the machine is biased."
 )
 MACHINE_WIN_RATES_TITLE = "Win rates by annotators and by each machine rater alone"
-MACHINE_WIN_RATES_SENTENCE = "The intervals of machine raters hold for similar instances and these machine raters as they are."
 MACHINE_WIN_RATES_READING = (
     "A circle is a system's win rate by annotators, and each square its win rate by the ratings of one"
-    " machine rater, in both orders if it rated in both; lines are 95% intervals. A machine rater may"
-    " have rated other items than annotators did. Where a square lies far from the circle, do not take"
+    " machine rater, in both orders if it rated in both; lines are 95% intervals, those of machine"
+    " raters for similar instances and these machine raters as they are. A machine rater may have"
+    " rated other items than annotators did. Where a square lies far from the circle, do not take"
     " the machine rater's ranking for people's. Where it lies close, the two may still disagree item by"
     " item: the agreement below says how often."
 )
@@ -113,7 +113,7 @@ def machine_win_rates_figure(section: CriterionSection) -> Figure:
     return Figure(
         "machine-win-rates",
         MACHINE_WIN_RATES_TITLE,
-        MACHINE_WIN_RATES_SENTENCE,
+        "",
         chart,
         *table_of(rows),
         MACHINE_WIN_RATES_READING,

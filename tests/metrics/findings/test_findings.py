@@ -35,7 +35,6 @@ NO_FINDINGS = {
     "Answers are not compared label by label on a scale of more than {} labels.",
     "Elo ratings, plain and weighted by separability",
     "{} that all of these rated; the composite's raters were chosen in {} folds. {}",
-    "Win rates by annotators and by each machine rater alone",
     "No machine rater has compared the systems.",
     "Left out, because they rated too few items: {}.",
     *("We compared {} ({}).", "{} Statistics were computed with Tiebreak {}."),
