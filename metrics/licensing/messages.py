@@ -5,7 +5,8 @@ ABOUT = (
     " for all items or for those of one category, until a date, together with the numbers on which you"
     " decided. It changes nothing in the study: places, payments and results stay as they are, and the"
     " machine rater's ratings are never counted with those of annotators. It does not show that the"
-    " machine rater is right, and not that it could stand for other annotators or on other items."
+    " machine rater is right, and not that it could stand for other annotators or on other items. Where"
+    " instances were drawn, the evidence is of the selected ones, and is not weighted to the dataset."
 )
 WHICH_EPSILON = (
     "ε is how much less often than an annotator the machine rater may be the better one. Who costs"
