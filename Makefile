@@ -7,7 +7,7 @@ VLLM := .venv-vllm
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all coverage test-encoders test-vllm test-wheel test-interface check bench-stats bench-report bench-replays bench-separability bench-sampling bench-serving bench-jobs bench-export bench-import bench-pages docs pictures schema lock clean
+.PHONY: help demo test test-all coverage test-encoders test-vllm test-wheel test-interface check bench-stats bench-report bench-replays bench-separability bench-sampling bench-judges bench-serving bench-jobs bench-export bench-import bench-pages docs pictures schema lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -70,6 +70,9 @@ bench-separability: $(VENV)/embeddings.installed  ## Alignments beside bert-scor
 
 bench-sampling: $(VENV)/dev.installed  ## The gateway beside vLLM's own client (TIEBREAK_TEST_VLLM_PYTHON)
 	@$(BIN)/python -m benchmarks.sampling
+
+bench-judges: $(VENV)/dev.installed  ## Judges through vLLM's server, and what their jobs need (needs vLLM)
+	@$(BIN)/python -m benchmarks.judges
 
 bench-serving: $(VENV)/dev.installed  ## Annotators by the hundred, faults, and Label Studio beside it
 	@$(BIN)/python -m benchmarks.serving

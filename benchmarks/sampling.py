@@ -45,14 +45,14 @@ PEER = (
 
 
 @contextmanager
-def served() -> Iterator[tuple[str, Path]]:
-    """Serve a tiny model, and yield the host and the model's folder."""
+def served(*, max_tokens: int = 256) -> Iterator[tuple[str, Path]]:
+    """Serve a tiny model with so long a context, and yield the host and the model's folder."""
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as name:
         folder = Path(name)
         builder = ROOT / "tests" / "tiebreak" / "gateway" / "tiny_llama.py"
         subprocess.run([PYTHON, builder, folder], check=True, env=ENVIRONMENT)
         host = f"127.0.0.1:{_free_port()}"
-        server = _start(folder, host)
+        server = _start(folder, host, max_tokens)
         try:
             _wait(f"http://{host}/health", server)
             _divide_the_cores(server.pid)
@@ -62,11 +62,14 @@ def served() -> Iterator[tuple[str, Path]]:
             server.wait(60)
 
 
-def _start(folder: Path, host: str) -> "subprocess.Popen[bytes]":
+def _start(folder: Path, host: str, max_tokens: int) -> "subprocess.Popen[bytes]":
     command = [PYTHON, "-m", "vllm.entrypoints.openai.api_server", "--model", str(folder)]
     command += ["--served-model-name", "tiny", "--host", "127.0.0.1", "--port", host[10:]]
-    command += ["--max-model-len", "256", "--max-num-seqs", "16", "--dtype", "float32"]
+    command += ["--max-model-len", str(max_tokens), "--max-num-seqs", "16", "--dtype", "float32"]
     command += ["--enforce-eager", "--load-format", "safetensors"]
+    # On a CPU, vLLM ends if it reads a part of a prompt whose request has a seed.
+    whole_prompts = str(16 * max_tokens)
+    command += ["--no-enable-chunked-prefill", "--max-num-batched-tokens", whole_prompts]
     log = (folder / "server.log").open("w")
     environment = ENVIRONMENT | {"VLLM_CPU_OMP_THREADS_BIND": str(MODEL_CORE)}
     return subprocess.Popen(

@@ -1,0 +1,223 @@
+"""Judging through vLLM's server beside vLLM's benchmark client, and what a job needs: `make bench-judges`.
+
+The server is that of `make bench-sampling`, with a longer context; see there for what it needs. A judge
+reads a study's guidelines before each pair of texts, so that prompts begin alike, and the server's own
+counter says how much of them it did not have to compute again. Answers are stored in an SQLite database.
+"""
+
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import django
+import httpx
+
+from benchmarks.harness import Row, publish
+from benchmarks.sampling import CLIENT_CORE, ENVIRONMENT, MODEL_CORE, PEER, PYTHON, served
+
+UNITS, SMALL, LARGE, ROUNDS = 500, 1_000, 10_000, 3
+ORDERS, TOKENS, CONCURRENCY, CONTEXT = 2, 8, 32, 2_048
+GUIDELINES = (
+    "Prefer the note that leaves nothing out, and adds nothing that the source lacks. " * 12
+)
+TEXT = "The council met on Tuesday and agreed on most of what the ferry's owners had proposed. " * 2
+
+
+def make_study(folder: Path, units: int) -> Any:
+    """Return a planned study with so many pairs of texts."""
+    from annotation.importing import import_study  # noqa: PLC0415  after Django's set-up
+    from annotation.services.planning import plan_hits  # noqa: PLC0415
+
+    path = folder / f"bundle-{units}-{time.monotonic_ns()}"
+    path.mkdir()
+    design = {"title": f"{units} pairs", "guidelines": GUIDELINES}
+    head = "".join(f"{name} = {json.dumps(value)}\n" for name, value in design.items())
+    (path / "study.toml").write_text(
+        f'{head}systems = ["old", "new"]\n[[criteria]]\nname = "preference"\n'
+        'scale = "preference:tie"\nquestion = "Which note is better?"\n'
+    )
+    rows = [{"id": f"note-{i}", "source": f"Note {i}. {TEXT}"} for i in range(units)]
+    texts = [
+        {
+            "instance": row["id"],
+            "system": name,
+            "sample_index": 0,
+            "text": f"{name}: {row['id']} {TEXT}",
+        }
+        for row in rows
+        for name in ("old", "new")
+    ]
+    for name, lines in (("instances", rows), ("generations", texts)):
+        (path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    study = import_study(path=path).study
+    plan_hits(study=study)
+    return study
+
+
+def make_judge(study: Any, name: str, server: str) -> Any:
+    from annotation.judging.prompts import INSTRUCTIONS  # noqa: PLC0415
+    from annotation.judging.services import create_judge  # noqa: PLC0415
+
+    return create_judge(
+        study=study,
+        name=name,
+        criterion=study.criteria.get(),
+        server=server,
+        language_model="tiny",
+        instructions=INSTRUCTIONS,
+        max_tokens=TOKENS,
+    )
+
+
+def judged(judge: Any) -> float:
+    """Let a judge rate what it has not rated, in this process, and return the seconds."""
+    from annotation.judging.job import JudgingJob  # noqa: PLC0415
+    from jobs.services import create_job  # noqa: PLC0415
+    from jobs.worker import run_job  # noqa: PLC0415
+
+    options = {"judge": judge.public_id, "name": judge.name}
+    job = create_job(kind=JudgingJob.name, owner=judge.study_id, options=options)
+    start = time.perf_counter()
+    while run_job(job_id=job.pk):
+        pass
+    job.refresh_from_db()
+    if job.status != "done" or job.failed:
+        raise RuntimeError(f"{job.status}, {job.failed} failed: {job.problem}")
+    return time.perf_counter() - start
+
+
+def prompts_of(judge: Any) -> list[str]:
+    from annotation.judging.passes import items_of, passes  # noqa: PLC0415
+    from annotation.judging.prompts import prompt_of  # noqa: PLC0415
+
+    units = items_of(judge.study).select_related("instance", "generation_a", "generation_b")
+    return [
+        "\n\n".join(turn.content for turn in prompt_of(judge, unit, one.order))
+        for unit, one in passes(judge, units)
+    ]
+
+
+def vllm_benchmark(host: str, folder: Path, prompts: list[str]) -> float:
+    """Return how many answers a second vLLM's client gets for the same prompts."""
+    file, result = folder / "prompts.jsonl", folder / "result.json"
+    file.write_text("\n".join(json.dumps({"prompt": prompt}) for prompt in prompts))
+    command = [PYTHON, "-c", PEER, "--backend", "openai-chat", "--base-url", f"http://{host}"]
+    command += ["--endpoint", "/v1/chat/completions", "--model", "tiny", "--tokenizer", str(folder)]
+    command += ["--dataset-name", "custom", "--dataset-path", str(file), "--disable-shuffle"]
+    command += ["--skip-chat-template", "--custom-output-len", str(TOKENS), "--temperature", "0"]
+    command += ["--num-prompts", str(len(prompts)), "--max-concurrency", str(CONCURRENCY)]
+    command += ["--save-result", "--result-filename", str(result)]
+    subprocess.run(command, check=True, env=ENVIRONMENT, capture_output=True)
+    return float(json.loads(result.read_text())["request_throughput"])
+
+
+def counter(host: str, name: str) -> float:
+    text = httpx.get(f"http://{host}/metrics", trust_env=False).text
+    return sum(
+        float(n) for n in re.findall(rf"^vllm:{name}(?:_total)?{{.*}} ([0-9.e+]+)$", text, re.M)
+    )
+
+
+def throughput(host: str, folder: Path) -> list[Row]:
+    ratios, rates = [], []
+    for number in range(ROUNDS):
+        judge = make_judge(make_study(folder, UNITS), f"judge-{number}", "lab")
+        prompts = prompts_of(judge)
+        # The other client goes first in every second round.
+        theirs = vllm_benchmark(host, folder, prompts) if number % 2 else 0.0
+        ours = len(prompts) / judged(judge)
+        theirs = theirs or vllm_benchmark(host, folder, prompts)
+        ratios.append(ours / theirs)
+        rates.append(ours)
+        print(f"{ours:,.0f} against {theirs:,.0f} answers per second: {ours / theirs:.2f}")
+    ratio, rate = median(ratios), median(rates)
+    work = f"{UNITS} items in both orders through vLLM, {rate:,.0f} answers per second"
+    peer = "vLLM's own benchmark client, alternating"
+    seconds = UNITS * ORDERS / rate
+    row = Row(work, seconds, 0, peer, ratio, "ratio at least 0.9", ratio >= 0.9)
+    return [row, once_more(host, judge)]
+
+
+def once_more(host: str, judge: Any) -> Row:
+    """Start a judge that has rated everything, and count the requests that the server gets."""
+    before = counter(host, "request_success")
+    seconds = judged(judge)
+    asked = counter(host, "request_success") - before
+    work = f"a judge that has rated everything, started again: {asked:.0f} requests"
+    return Row(work, seconds, 0, "", None, "no request", asked == 0)
+
+
+def shared_prefix(host: str) -> Row:
+    hits, queries = counter(host, "prefix_cache_hits"), counter(host, "prefix_cache_queries")
+    share = hits / queries if queries else 0.0
+    work = f"{share:.0%} of the prompts' tokens came from the server's cache of prefixes"
+    return Row(work, 0, 0, "", None, "more than none", hits > 0)
+
+
+def by_size(folder: Path) -> list[Row]:
+    """Judge a small and a large study with dummy texts, which take the server no time."""
+    from annotation.models import Verdict  # noqa: PLC0415
+
+    rows, costs, peaks = [], [], []
+    for units in (SMALL, LARGE):
+        judge = make_judge(make_study(folder, units), "dummy", "fake")
+        seconds = judged(judge)
+        costs.append(seconds / units)
+        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+        again = judged(judge)
+        stored = Verdict.objects.filter(judge=judge).count()
+        rows.append(
+            Row(
+                f"{units:,} items in both orders with a dummy model, and once more",
+                seconds,
+                peaks[-1],
+                f"the second time, which took {again:.2f} s",
+                seconds / again,
+                "each answer once",
+                stored == units * ORDERS,
+            )
+        )
+    ratio, growth = costs[1] / costs[0], peaks[1] - peaks[0]
+    work = f"an item of {LARGE:,} costs as much as one of {SMALL:,}"
+    must = f"at most 1.1 times, and 40 MB more ({growth:.0f})"
+    reached = ratio <= 1.1 and growth <= 40
+    return [*rows, Row(work, costs[1], peaks[1], f"one of {SMALL:,}", ratio, must, reached)]
+
+
+def set_up(folder: Path, host: str) -> None:
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    os.environ["TIEBREAK_VAR_DIR"] = str(folder)
+    os.environ["TIEBREAK_MODEL_SERVERS"] = f"lab=http://{host}/v1"
+    django.setup()
+    from django.core.management import call_command  # noqa: PLC0415
+
+    call_command("migrate", verbosity=0)
+
+
+def main() -> int:
+    if not PYTHON:
+        print("Set TIEBREAK_TEST_VLLM_PYTHON to the path of a Python interpreter that has vLLM.")
+        return 2
+    if sys.platform != "linux" or not os.sched_getaffinity(0) >= {MODEL_CORE, CLIENT_CORE}:
+        print("This benchmark needs Linux and access to the first two cores.")
+        return 2
+    with (
+        tempfile.TemporaryDirectory(prefix="tiebreak-bench-") as name,
+        served(max_tokens=CONTEXT) as (host, model),
+    ):
+        set_up(Path(name), host)
+        rows = by_size(Path(name))
+        rows += [*throughput(host, model), shared_prefix(host)]
+    return publish("judges", rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
