@@ -41,6 +41,9 @@ MACHINE_WIN_RATES_READING = (
     " the machine rater's ranking for people's. Where it lies close, the two may still disagree item by"
     " item: the agreement below says how often."
 )
+WITHOUT_ANNOTATORS_READING = (
+    " Win rates by annotators are left out until the planned number of responses is reached."
+)
 STRENGTH_READING = (
     "A point is a system's strength in the Bradley–Terry model, on the logarithmic scale, and the line"
     " its 95% interval. Only differences between systems have a meaning: a difference of 1 means odds"
@@ -110,10 +113,11 @@ def machine_win_rates_figure(section: CriterionSection) -> Figure:
     chart = interval_chart(
         rows, finding=MACHINE_WIN_RATES_TITLE, label="win rate", reference=0.5, bounds=(0, 1)
     )
+    note = "" if by_people else WITHOUT_ANNOTATORS_READING
     return Figure(
         "machine-win-rates",
         MACHINE_WIN_RATES_TITLE,
-        "",
+        f"Squares are win rates by {', '.join(machines)}.{note}",
         chart,
         *table_of(rows),
         MACHINE_WIN_RATES_READING,

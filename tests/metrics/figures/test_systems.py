@@ -17,4 +17,7 @@ def test_win_rates_by_machines_stand_beside_those_by_annotators():
     assert shown["a", "judge"] == about.systems.machine_win_rates["judge"]["a"].value
     assert not machine_win_rates_figure(of(people)).chart
     unreached = replace(about, stopping=SimpleNamespace(is_reached=False))
-    assert {row[1] for row in machine_win_rates_figure(unreached).rows} == {"judge"}
+    alone = machine_win_rates_figure(unreached)
+    assert {row[1] for row in alone.rows} == {"judge"}
+    assert alone.sentence.startswith(figure.sentence)
+    assert alone.sentence != figure.sentence

@@ -36,6 +36,7 @@ NO_FINDINGS = {
     "Elo ratings, plain and weighted by separability",
     "{} that all of these rated; the composite's raters were chosen in {} folds. {}",
     "No machine rater has compared the systems.",
+    "Squares are win rates by {}.{}",
     "Left out, because they rated too few items: {}.",
     *("We compared {} ({}).", "{} Statistics were computed with Tiebreak {}."),
 }
