@@ -9,8 +9,8 @@ ABOUT = (
     " instances were drawn, the evidence is of the selected ones, and is not weighted to the dataset."
 )
 WHICH_EPSILON = (
-    "ε is how much less often than an annotator the machine rater may be the better one. Who costs"
-    " more may be replaced sooner: 0.2 for experts, 0.15 for trained annotators, 0.1 for crowd workers"
+    "ε is how much less often than an annotator the machine rater may be the better one. Annotators"
+    " who cost more may be replaced sooner: 0.2 for experts, 0.15 for trained annotators, 0.1 for crowd workers"
     " (Calderon et al. 2025). The study does not record what your annotators are, so choose it before you"
     " look; the smallest ε is the strictest."
 )

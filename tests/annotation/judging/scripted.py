@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from studies import model_servers
+from studies.models import Study, Unit
 from tiebreak.gateway import (
     Failed,
     LabelLogprobs,
@@ -56,6 +57,23 @@ def model(monkeypatch, settings):
         return models
 
     return scripted
+
+
+def add_training_item(study: Study, label: str) -> None:
+    """Add a training item with this label, of the texts of the study's first item."""
+    unit = study.units.first()
+    Unit.objects.create(
+        study=study,
+        key="training-1",
+        role="training",
+        instance=unit.instance,
+        system_a=unit.system_a,
+        system_b=unit.system_b,
+        generation_a=unit.generation_a,
+        generation_b=unit.generation_b,
+        known_labels={"preference": label},
+        explanation="It leaves nothing out.",
+    )
 
 
 def material(request: Request) -> str:

@@ -14,7 +14,7 @@ from annotation.judging.services import start_judging, try_judge
 from annotation.messages import NO_PROBABILITIES
 from annotation.models import Judge, Rating, Verdict
 from studies.models import Unit
-from tests.annotation.judging.scripted import material, model
+from tests.annotation.judging.scripted import add_training_item, material, model
 from tests.annotation.judging.test_judging import judge_for
 from tests.refusals import refused
 from tests.studies.factories import make_open_study
@@ -80,19 +80,7 @@ def test_the_prompt_asks_for_one_character_and_does_not_invite_to_think(study, m
 
 
 def test_examples_are_answered_with_the_character_alone(study, model):
-    unit = study.units.first()
-    Unit.objects.create(
-        study=study,
-        key="training-1",
-        role="training",
-        instance=unit.instance,
-        system_a=unit.system_a,
-        system_b=unit.system_b,
-        generation_a=unit.generation_a,
-        generation_b=unit.generation_b,
-        known_labels={"preference": "0"},
-        explanation="It leaves nothing out.",
-    )
+    add_training_item(study, "0")
     models = model(likes_system_1)
     start_judging(judge=by_probability(study, examples=1))
     assert models.asked[0].prompt[2].content == "C"
@@ -121,7 +109,9 @@ def test_a_dry_run_shows_the_probabilities_by_system(study, model, client, admin
 def test_an_export_has_the_probabilities_of_machines_only(study, model):
     model(likes_system_1)
     start_judging(judge=by_probability(study))
-    for row in rating_rows(study):
+    rows = list(rating_rows(study))
+    assert len(rows) == 8
+    for row in rows:
         assert json.loads(row["probabilities"]) == pytest.approx({"-1": 0.2, "0": 0.1, "1": 0.7})
 
 

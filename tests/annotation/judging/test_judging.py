@@ -23,9 +23,9 @@ from annotation.services.tallies import recount, stored_tallies
 from jobs.models import Job
 from jobs.services import resume_job
 from metrics.services import watermark
-from studies.models import Generation, Unit
+from studies.models import Generation
 from studies.services import delete_draft
-from tests.annotation.judging.scripted import material, model
+from tests.annotation.judging.scripted import add_training_item, material, model
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_study
 from tiebreak.gateway import Failed, GatewayError, Sample, Sampled
@@ -273,19 +273,7 @@ def test_a_server_that_is_gone_stops_the_job_with_a_sentence(study, model, setti
 
 
 def test_examples_come_first_with_their_answers(study, model):
-    unit = study.units.first()
-    Unit.objects.create(
-        study=study,
-        key="training-1",
-        role="training",
-        instance=unit.instance,
-        system_a=unit.system_a,
-        system_b=unit.system_b,
-        generation_a=unit.generation_a,
-        generation_b=unit.generation_b,
-        known_labels={"preference": "1"},
-        explanation="It leaves nothing out.",
-    )
+    add_training_item(study, "1")
     models = model(lambda request: "A")
     start_judging(judge=judge_for(study, examples=1))
     roles = [message.role for message in models.asked[0].prompt]
