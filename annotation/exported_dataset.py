@@ -16,6 +16,7 @@ from annotation.exported_tables import (
     tables,
 )
 from annotation.models.rating import RatingQuerySet
+from annotation.pilot_doubts import pilot_machine_rows
 from studies.models import Study
 from tiebreak.formats.dataset_card import DataTable, write_card
 from tiebreak.formats.export_columns import (
@@ -33,6 +34,7 @@ from tiebreak.formats.writing import write_in_batches
 
 _ABOUT = {
     "ratings": "one rating per row, flagged ratings included",
+    "pilot_ratings": "machine ratings of the pilot by whose doubts instances were drawn, one per row",
     "preference": "one comparison per row, as a prompt with a chosen and a rejected text",
     "instances": "the inputs on which systems were compared",
     "generations": "the systems' texts",
@@ -74,6 +76,7 @@ def _sources(study: Study, ratings: RatingQuerySet, ties: Ties) -> dict[str, _So
     preferences = preference_rows(comparisons(study, ratings), ties=ties)
     return {
         "ratings": _Source(RATINGS, rating_rows(study, ratings)),
+        "pilot_ratings": _Source(RATINGS, pilot_machine_rows(study)),
         "preference": _Source(PREFERENCE, preferences),
         "instances": _Source(INSTANCES, map(_row, exported_instances(study))),
         "generations": _Source(GENERATIONS, map(_row, exported_generations(study))),

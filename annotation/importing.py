@@ -24,7 +24,7 @@ from annotation.services.rating_writer import (
 from studies.importing import KnownDataset, Stored, design_problems, import_design, store
 from studies.models import Study, Unit
 from tiebreak.formats import Bundle, FormatError, RatingTable, read_bundle
-from tiebreak.formats.bundle import FILES
+from tiebreak.formats.bundle import FILES, PILOT_RATINGS
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.ratings import UNIT_FACTS, is_known
@@ -138,6 +138,9 @@ def _not_stored(bundle: Bundle) -> dict[str, tuple[str, ...]]:
         columns = columns_not_stored(bundle.ratings) + bundle.ratings.unread
         if columns:
             left_out[bundle.ratings.name] = columns
+    if bundle.pilot_ratings is not None:
+        # They belong to another study, which may be imported by itself.
+        left_out[FILES] = (*left_out.get(FILES, ()), PILOT_RATINGS)
     return left_out
 
 

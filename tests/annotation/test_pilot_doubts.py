@@ -4,22 +4,26 @@ import json
 from io import StringIO
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation.exporting import export_study
 from annotation.filters import Filter
+from annotation.importing import import_study
 from annotation.pilot_doubts import frames_for, pilot_machine_rows
 from annotation.selectors import hit_units_of, is_a_first
 from annotation.services.places import take_place
 from annotation.services.planning import draw_and_plan
 from annotation.services.ratings import Answer
-from metrics.selectors import rating_table
+from metrics.selectors import rating_table, source_of
 from studies.models import Criterion, Generation, InstanceSelection
 from tests.annotation.answers import submit_unit
 from tests.annotation.pilots import N, by_doubt, draft_of, import_pilot, pilot_rows
-from tests.refusals import refused
+from tests.refusals import refused, refused_file
 from tests.studies.factories import make_participation, make_study, open_knowingly
 from tiebreak.report import build_report
+from tiebreak.report.reading import read_source
 from tiebreak.stats import active_design
 
 pytestmark = pytest.mark.django_db
@@ -246,3 +250,59 @@ def rate_all(draft):
             shown = str(label if is_a_first(assignment, unit) else -label)
             answers = {c: Answer(shown, f"{unit.pk}") for c in draft.criteria.all()}
             submit_unit(assignment=assignment, hit_unit=unit, answers=answers)
+
+
+class TestExportOfTheDrawnStudy:
+    @pytest.fixture
+    def drawn(self, pilot):
+        made = pilot()
+        draft = draft_of(made)
+        draw_and_plan(study=draft, design=by_doubt(made))
+        rate_all(draft)
+        return draft
+
+    @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+    def test_its_report_is_that_of_the_study(self, drawn, form, tmp_path):
+        export_study(study=drawn, out=tmp_path / "export", formats=[form])
+        exported, stored = read_source(tmp_path / "export"), source_of(drawn)
+        reports = [
+            build_report(source.table, scales=source.scales, plan=source.plan, replicates=0)
+            for source in (exported, stored)
+        ]
+        assert reports[0].as_json() == reports[1].as_json()
+        powered = reports[0].criteria["preference"].systems.powered["new"]
+        assert powered.stack.scope.instances == "dataset"
+
+    def test_datasets_for_others_have_it_too(self, drawn, tmp_path):
+        export_study(study=drawn, out=tmp_path / "export", formats=["hf"])
+        data = tmp_path / "export" / "hf" / "data"
+        assert pq.read_metadata(data / "pilot_ratings.parquet").num_rows == N
+
+    def test_its_import_leaves_the_pilots_ratings_out_and_says_so(self, drawn, tmp_path):
+        export_study(study=drawn, out=tmp_path / "export")
+        imported = import_study(path=tmp_path / "export")
+        assert imported.ratings == 40
+        assert "pilot_ratings.jsonl" in str(imported.not_stored)
+
+    def test_without_a_pilot_there_is_no_such_file(self, pilot, tmp_path):
+        export_study(study=pilot(), out=tmp_path / "export", formats=["jsonl", "hf"])
+        assert not list((tmp_path / "export").rglob("pilot_ratings*"))
+
+    @pytest.mark.parametrize(
+        ("facts", "code"),
+        [
+            ({"kind": "human", "rater": "r9"}, "not_a_machine"),
+            ({"rater": "late"}, "rater_of_study"),
+            ({"criterion": "other"}, "unknown_criterion"),
+        ],
+    )
+    def test_a_wrong_row_is_named(self, drawn, facts, code, tmp_path):
+        folder = tmp_path / "export"
+        export_study(study=drawn, out=folder)
+        path, ratings = folder / "pilot_ratings.jsonl", folder / "ratings.jsonl"
+        first, *others = path.read_text().splitlines()
+        path.write_text("\n".join([first, json.dumps(json.loads(others[0]) | facts)]))
+        row = json.loads(ratings.read_text().splitlines()[0]) | {"kind": "machine", "rater": "late"}
+        ratings.write_text(ratings.read_text() + json.dumps(row))
+        with refused_file(("pilot_ratings.jsonl", 2, code)):
+            read_source(folder)

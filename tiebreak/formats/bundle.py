@@ -39,7 +39,6 @@ __all__ = [
     "InstanceRow",
     "Lines",
     "StudySpec",
-    "find_ratings",
     "open_bundle",
     "read_bundle",
     "write_bundle",
@@ -47,6 +46,8 @@ __all__ = [
 
 # Exports document the columns in this file.
 CODEBOOK = "codebook.md"
+# Machine ratings of the pilot by whose doubts instances were drawn.
+PILOT_RATINGS = "pilot_ratings.jsonl"
 # Tables of exports: those that are read back, and preferences, which ratings give again.
 _TABLES = (*PARSERS, "preference")
 # Key in `Bundle.unread` under which whole files are listed.
@@ -138,6 +139,8 @@ class Bundle:
         Ratings, or None if the bundle has none.
     ratings_path : Path or None
         File with the ratings.
+    pilot_ratings : RatingTable or None
+        Machine ratings of a pilot of the study, on instances that were drawn and others.
     tables : DesignTables
         Separability, design and reference answers, as an export writes them.
     lines : Lines
@@ -155,6 +158,7 @@ class Bundle:
     generations: list[GenerationRow]
     ratings: RatingTable | None = None
     ratings_path: Path | None = None
+    pilot_ratings: RatingTable | None = None
     tables: DesignTables = field(default_factory=DesignTables)
     lines: Lines = field(default_factory=Lines, compare=False, repr=False)
     unread: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
@@ -222,7 +226,7 @@ def read_bundle(path: Path, *, limits: Limits = LIMITS, check: Check | None = No
         return bundle
 
 
-def find_ratings(folder: Path) -> Path | None:
+def _find_ratings(folder: Path) -> Path | None:
     """Return the bundle's ratings file, or None; JSONL is preferred to CSV, and CSV to Parquet."""
     candidates = (folder / f"ratings{suffix}" for suffix in SUFFIXES)
     return next((path for path in candidates if path.is_file()), None)
@@ -241,18 +245,43 @@ class _BundleReader:
         instances, instance_lines = self._instances()
         spec = self._spec()
         generations, generation_lines = self._generations(spec)
-        path = find_ratings(self.folder)
-        ratings = None
-        if path is not None:
-            ratings = read_ratings(path, limits=self.limits, problems=self.problems)
-            self.unread[path.name] = set(ratings.unread)
-            categories = {row.id: row.category for row in instances}
-            self._check_ratings(ratings, spec, categories)
+        path = _find_ratings(self.folder)
+        categories = {row.id: row.category for row in instances}
+        ratings = self._ratings(path, spec, categories)
+        pilot = self._ratings(self._pilot_path(), spec, categories)
+        if pilot is not None:
+            self._check_pilot(pilot, ratings)
         tables = self._tables(spec, ratings)
         lines = Lines(self.spec_file.lines, instance_lines, generation_lines)
         self.unread[FILES] = self._other_files()
         unread = {file: tuple(sorted(names)) for file, names in self.unread.items() if names}
-        return Bundle(spec, instances, generations, ratings, path, tables, lines, unread)
+        return Bundle(spec, instances, generations, ratings, path, pilot, tables, lines, unread)
+
+    def _pilot_path(self) -> Path | None:
+        path = self.folder / PILOT_RATINGS
+        return path if path.is_file() else None
+
+    def _ratings(
+        self, path: Path | None, spec: StudySpec, categories: dict[str, str]
+    ) -> RatingTable | None:
+        if path is None:
+            return None
+        ratings = read_ratings(path, limits=self.limits, problems=self.problems)
+        self.unread[path.name] = set(ratings.unread)
+        self._check_ratings(ratings, spec, categories)
+        return ratings
+
+    def _check_pilot(self, pilot: RatingTable, ratings: RatingTable | None) -> None:
+        """Check that the pilot's raters are machines that did not rate in the study itself."""
+        here = set() if ratings is None else set(ratings.coded("rater").in_order)
+        for i, line in enumerate(pilot.lines):
+            with self.problems.at(pilot.name, int(line)):
+                rater = pilot.value("rater", i)
+                if pilot.value("kind", i) != "machine":
+                    raise InvalidInput("not_a_machine", f"rater {rater!r} is not a machine")
+                if rater in here:
+                    reason = f"rater {rater!r} rated in the study, so its ratings there count"
+                    raise InvalidInput("rater_of_study", reason)
 
     def _tables(self, spec: StudySpec, ratings: RatingTable | None) -> DesignTables:
         tables = read_tables(self.folder, self.problems, self.limits)
@@ -309,6 +338,7 @@ class _BundleReader:
             INSTANCES,
             GENERATIONS,
             CODEBOOK,
+            PILOT_RATINGS,
             *self.spec_file.files,
         }
         known |= {f"{name}{suffix}" for name in ("ratings", *_TABLES) for suffix in SUFFIXES}

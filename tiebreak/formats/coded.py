@@ -55,6 +55,13 @@ class CodedColumn:
         """Return the column of some ratings."""
         return CodedColumn(self.codes[rows], self.stored)
 
+    def joined(self, other: "CodedColumn") -> "CodedColumn":
+        """Return the column of these ratings and then of the other ones."""
+        both = CodedColumn.of([*self.distinct, *other.distinct])
+        others = both.codes[len(self.distinct) :]
+        codes = np.concatenate([both.codes[self.codes], others[other.codes]])
+        return CodedColumn.from_codes(codes, both.stored)
+
     @cached_property
     def distinct(self) -> NDArray[Any]:
         """The distinct values."""

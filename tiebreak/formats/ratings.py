@@ -90,8 +90,7 @@ class RatingTable:
         return len(self.lines)
 
     def __getitem__(self, column: str) -> NDArray[Any]:
-        values = self.columns[column]
-        return values.values if isinstance(values, CodedColumn) else values
+        return _values(self.columns[column])
 
     def value(self, column: str, row: int) -> Any:
         """Return one value. Unlike ``table[column][row]``, it does not build the whole column.
@@ -184,6 +183,30 @@ class RatingTable:
             return self
         columns = {name: column[mask] for name, column in self.columns.items()}
         return RatingTable(columns, self.lines[mask], self.name, self.unread)
+
+    def joined(self, other: "RatingTable") -> "RatingTable":
+        """Return a table with these rows, and then the other ones.
+
+        Parameters
+        ----------
+        other : RatingTable
+            Ratings that are not in this table.
+
+        Returns
+        -------
+        RatingTable
+            Table with the rows of both, and with this table's name.
+
+        Examples
+        --------
+        >>> tables = [RatingTable.from_rows([{"unit": "u", "rater": r, "label": 1}]) for r in "rs"]
+        >>> tables[0].joined(tables[1])["rater"].tolist()
+        ['r', 's']
+        """
+        columns = {name: _both(self.columns[name], other.columns[name]) for name in self.columns}
+        lines = np.concatenate([self.lines, other.lines])
+        unread = tuple(sorted({*self.unread, *other.unread}))
+        return RatingTable(columns, lines, self.name, unread)
 
     @property
     def is_counted(self) -> NDArray[np.bool_]:
@@ -416,6 +439,20 @@ class _Texts:
     def column(self) -> CodedColumn:
         distinct = [key if type(key) is str else key[1] for key in self.index]
         return CodedColumn.from_codes(np.array(self.codes, dtype=np.int64), distinct)
+
+
+def _both(first: Column, second: Column) -> Column:
+    if _has_texts(first) and _has_texts(second):
+        return as_coded(first).joined(as_coded(second))
+    return np.concatenate([_values(first), _values(second)])
+
+
+def _has_texts(column: Column) -> bool:
+    return isinstance(column, CodedColumn) and column.distinct.dtype == object
+
+
+def _values(column: Column) -> NDArray[Any]:
+    return column.values if isinstance(column, CodedColumn) else column
 
 
 def _container(column: str) -> Any:

@@ -11,7 +11,7 @@ from tiebreak.formats import (
     read_bundle,
     read_ratings,
 )
-from tiebreak.formats.bundle import find_ratings, open_bundle
+from tiebreak.formats.bundle import open_bundle
 from tiebreak.report.model import AnalysisPlan, Origin
 from tiebreak.report.plan import plan_of
 
@@ -68,13 +68,14 @@ def read_source(path: Path) -> Source:
         reason = "does not exist; it must be a ratings file, a bundle (folder or .zip) or a study"
         raise FormatError.of(str(path), None, "no_such_source", reason)
     with open_bundle(path) as folder:
-        bundle, ratings = read_bundle(folder), find_ratings(folder)
-        if bundle.ratings is None or ratings is None:
+        bundle = read_bundle(folder)
+        if bundle.ratings is None or bundle.ratings_path is None:
             reason = "the bundle contains no ratings"
             raise FormatError.of(path.name, None, "no_ratings", reason)
         scales = {criterion.name: criterion.scale for criterion in bundle.spec.criteria}
-        origin, plan = Origin("bundle", _sha256(ratings)), plan_of(bundle.spec.settings)
-        return Source(bundle.ratings, scales, origin, plan)
+        origin, plan = Origin("bundle", _sha256(bundle.ratings_path)), plan_of(bundle.spec.settings)
+        table, pilot = bundle.ratings, bundle.pilot_ratings
+        return Source(table if pilot is None else table.joined(pilot), scales, origin, plan)
 
 
 def _sha256(path: Path) -> str:

@@ -149,3 +149,17 @@ def test_nothing_is_written_into_an_array_that_is_not_the_column():
     with pytest.raises(ValueError, match="read-only"):
         table["label"][0] = 2
     assert table["label"].tolist() == [1]
+
+
+@pytest.mark.parametrize("split", [0, 1, 3])
+def test_joined_tables_are_those_of_all_rows(split, tmp_path):
+    first = read_ratings(written(tmp_path, ROWS[:1]))  # most columns are constants
+    rest = RatingTable.from_rows(ROWS[1:])
+    halves = rest.select(np.arange(split)), rest.select(np.arange(split, 3))
+    joined = first.joined(halves[0]).joined(halves[1])
+    expected = RatingTable.from_rows(ROWS)
+    for name in COLUMNS:
+        np.testing.assert_array_equal(joined[name], expected[name], err_msg=name)
+        distinct = joined.coded(name).distinct.tolist()
+        assert len(distinct) == len({(type(value), value) for value in distinct})
+    assert canonical_digest(joined) == canonical_digest(expected)
