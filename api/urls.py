@@ -91,6 +91,11 @@ endpoints = [
     path(f"{STUDY}ratings/", ratings.Ratings.as_view(), name="ratings"),
     path(f"{STUDY}machine-ratings/", ratings.MachineRatings.as_view(), name="machine-ratings"),
     path(f"{STUDY}judges/", judges.Judges.as_view(), name="judges"),
+    path(
+        f"{STUDY}judges/each-criterion/",
+        judges.JudgesOfEachCriterion.as_view(),
+        name="judges-of-each-criterion",
+    ),
     path(JUDGE, judges.DeleteJudge.as_view(), name="judge"),
     path(f"{JUDGE}try/", judges.TryJudge.as_view(), name="try-judge"),
     path(f"{JUDGE}injections/", judges.TryInjections.as_view(), name="try-injections"),

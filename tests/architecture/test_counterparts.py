@@ -25,6 +25,7 @@ from annotation.exporting import StudyExport
 from annotation.importing import import_study
 from annotation.judging.services import (
     create_judge,
+    create_judges,
     delete_judge,
     start_judging,
     try_injections,
@@ -157,7 +158,8 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
         "delete dummy-texts", remove_dummy_generations
     ),
     # Judges.
-    "annotation:judges": counterpart("post judges", create_judge),
+    "annotation:judges": counterpart("post judges", create_judge)
+    + counterpart("post judges-of-each-criterion", create_judges),
     "annotation:judge-action try": counterpart("post try-judge", try_judge),
     "annotation:judge-action injections": counterpart("post try-injections", try_injections),
     "annotation:judge-action start": counterpart("post start-judge", start_judging),
