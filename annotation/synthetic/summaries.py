@@ -1,8 +1,9 @@
 """What pages and programs say about synthetic sets: what was kept, dropped and found with judges."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count, OuterRef
 
@@ -26,9 +27,14 @@ class DroppedTexts:
 
 @dataclass(frozen=True)
 class SetSummary:
-    """A synthetic set with its texts that were dropped, and the judges that were tested on it."""
+    """A synthetic set: its questions, those that came back from the round trip, its items, the texts
+    that were dropped, and the judges that were tested on it.
+    """
 
     made: SyntheticSet
+    questions: int
+    kept: int
+    items: int
     dropped: Sequence[DroppedTexts]
     judges: Sequence[JudgeAccuracy]
 
@@ -36,11 +42,17 @@ class SetSummary:
 def summaries(study: Study) -> list[SetSummary]:
     """Return a summary of each of the study's synthetic sets."""
     dropped, tested = dropped_texts(study), accuracies(study)
+    sets: Iterable[Any] = synthetic_sets_of(study)  # with their counts
     return [
         SetSummary(
-            made, dropped.get(made.pk, []), [one for one in tested if one.synthetic_set == made.pk]
+            made,
+            made.questions,
+            made.kept,
+            made.n_items,
+            dropped.get(made.pk, []),
+            [one for one in tested if one.synthetic_set == made.pk],
         )
-        for made in synthetic_sets_of(study)
+        for made in sets
     ]
 
 
