@@ -30,6 +30,8 @@ from annotation.synthetic.services import (
 )
 from annotation.synthetic.summaries import DroppedTexts, dropped_texts
 from jobs.models import Job
+from metrics.report_document.synthetic import synthetic_sections
+from recruitment.services.cloning import clone_study
 from studies.models import Generation, Instance, Unit
 from tests.annotation.judging.scripted import model
 from tests.annotation.synthetic.rag import PASSAGES, make_rag_study
@@ -364,3 +366,25 @@ def test_an_export_has_them_in_files_of_their_own(study, model, tmp_path):
     imported = import_study(path=tmp_path / "after")
     for name in ("synthetic_texts.jsonl", "synthetic_items.jsonl"):
         assert name in str(imported.not_stored)
+
+
+def test_the_report_has_a_section_of_its_own_that_says_synthetic(study, model):
+    assert synthetic_sections(study) == []
+    made = make(study, model)
+    assert synthetic_sections(study) == []
+    model(lambda request: "no")
+    check_judge(judge=judge_of(study, "faithfulness"), made=made)
+    (section,) = synthetic_sections(study)
+    caution, about, table = section.blocks
+    assert "not the study's" in caution.text
+    assert "4 questions" in about.text
+    assert "(synthetic)" in table.caption
+    assert [row[0] for row in table.rows][0] == "all items"
+    assert len(table.rows) == 4
+
+
+def test_a_clone_says_that_the_sets_stay_behind(study, model):
+    make(study, model)
+    clone = clone_study(study=study)
+    assert "1 synthetic set" in clone.not_copied
+    assert not clone.study.synthetic_sets.exists()
