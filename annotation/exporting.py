@@ -10,6 +10,7 @@ from annotation.counts import RatingCounts, rating_counts
 from annotation.exported_dataset import write_dataset
 from annotation.exported_machines import write_machine_raters
 from annotation.exported_ratings import rating_batches
+from annotation.exported_synthetic import write_synthetic
 from annotation.exported_tables import (
     comparisons,
     control_systems,
@@ -124,6 +125,7 @@ class StudyExport:
             (folder / "codebook.md").write_text(text, encoding="utf-8")
             write_machine_raters(self.study, folder)
             self._write_pilot_ratings(folder)
+            write_synthetic(self.study, folder)
             for name in dict.fromkeys(self.formats):
                 before = written
                 for rows in self._parts(name, folder):

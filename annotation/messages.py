@@ -181,6 +181,23 @@ JUDGE_HAS_RATINGS = (
 )
 NO_SUCH_JUDGE = "This study has no such judge. Reload the page to see those it has."
 
+# Synthetic items.
+NO_SUCH_SYNTHETIC_SET = "This study has no such synthetic set. Reload the page to see those it has."
+NO_SYNTHETIC_CRITERIA = (
+    "Synthetic items have labels for the criteria {names}, each answered by yes or no (scale"
+    " nominal:yes,no), and this study has none of them. Start from the RAG template, or name its"
+    " criteria so."
+)
+FEW_PASSAGES = (
+    "Synthetic items are made from passages, and this study has fewer than two different ones. Put"
+    " the passage of each instance into a message with the role Passage, or into its source."
+)
+SYNTHETIC_NAME_TAKEN = "This study has a synthetic set named {name}. Please choose another name."
+JUDGE_HAS_NO_SYNTHETIC_ITEMS = (
+    "The synthetic set has no items for {criterion}. Wait until it is made, or look at why its texts"
+    " were dropped."
+)
+
 # Baselines.
 BASELINE_IN_DRAFT = "This study is a draft, whose items may still change. Open it first, and add simple raters then."
 BASELINE_NO_PAIRS = (

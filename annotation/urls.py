@@ -3,7 +3,17 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from annotation.views import baselines, data, imports, judges, juries, rating, reading, steps
+from annotation.views import (
+    baselines,
+    data,
+    imports,
+    judges,
+    juries,
+    rating,
+    reading,
+    steps,
+    synthetic,
+)
 
 app_name = "annotation"
 
@@ -46,6 +56,18 @@ urlpatterns = [
         "studies/<public_id:study_id>/juries/<public_id:jury_id>/start/",
         juries.start,
         name="start-jury",
+    ),
+    path("studies/<public_id:study_id>/synthetic/", synthetic.synthetic, name="synthetic"),
+    path("studies/<public_id:study_id>/synthetic/part/", synthetic.part, name="synthetic-part"),
+    path(
+        "studies/<public_id:study_id>/synthetic/<public_id:set_id>/start/",
+        synthetic.start,
+        name="start-synthetic",
+    ),
+    path(
+        "studies/<public_id:study_id>/synthetic/<public_id:set_id>/<public_id:judge_id>/",
+        synthetic.check,
+        name="check-synthetic",
     ),
     path("studies/<public_id:study_id>/baselines/", baselines.add, name="add-baseline"),
     path("studies/<public_id:study_id>/baselines/part/", baselines.part, name="baselines-part"),

@@ -19,8 +19,9 @@ class JudgeSerializer(serializers.ModelSerializer[Judge]):
         fields = ("id", *JUDGE_SETTINGS, "answers", "unparsed", "created_at")
 
 
-class NewJudge(serializers.ModelSerializer[Judge]):
-    criterion = serializers.CharField(max_length=200, help_text="The criterion's name.")
+class NewJudges(serializers.ModelSerializer[Judge]):
+    """The settings of new judges, without a criterion."""
+
     instructions = serializers.CharField(
         max_length=100_000,
         required=False,
@@ -36,7 +37,7 @@ class NewJudge(serializers.ModelSerializer[Judge]):
 
     class Meta:
         model = Judge
-        fields = JUDGE_SETTINGS
+        fields: tuple[str, ...] = tuple(name for name in JUDGE_SETTINGS if name != "criterion")
         extra_kwargs = {
             "examples": {"default": 0},
             "with_reference": {"default": False},
@@ -45,3 +46,10 @@ class NewJudge(serializers.ModelSerializer[Judge]):
             "max_tokens": {"default": 512},
             "seed": {"default": 0},
         }
+
+
+class NewJudge(NewJudges):
+    criterion = serializers.CharField(max_length=200, help_text="The criterion's name.")
+
+    class Meta(NewJudges.Meta):
+        fields = JUDGE_SETTINGS

@@ -25,6 +25,7 @@ IDS = {
     "judge_id": "The judge's id.",
     "baseline_id": "The simple rater's id.",
     "jury_id": "The jury's id.",
+    "set_id": "The synthetic set's id.",
     "licence_id": "The licence's id.",
     "payment_id": "The payment's id.",
     "provider": "The platform's name, such as open-link or prolific.",

@@ -15,6 +15,7 @@ from api.views import (
     ratings,
     recruitment,
     schema,
+    synthetic,
     tables,
 )
 from api.views import studies as studies_views
@@ -91,10 +92,26 @@ endpoints = [
     path(f"{STUDY}ratings/", ratings.Ratings.as_view(), name="ratings"),
     path(f"{STUDY}machine-ratings/", ratings.MachineRatings.as_view(), name="machine-ratings"),
     path(f"{STUDY}judges/", judges.Judges.as_view(), name="judges"),
+    path(
+        f"{STUDY}judges/each-criterion/",
+        judges.JudgesOfEachCriterion.as_view(),
+        name="judges-of-each-criterion",
+    ),
     path(JUDGE, judges.DeleteJudge.as_view(), name="judge"),
     path(f"{JUDGE}try/", judges.TryJudge.as_view(), name="try-judge"),
     path(f"{JUDGE}injections/", judges.TryInjections.as_view(), name="try-injections"),
     path(f"{JUDGE}start/", judges.StartJudge.as_view(), name="start-judge"),
+    path(f"{STUDY}synthetic/", synthetic.SyntheticSets.as_view(), name="synthetic-sets"),
+    path(
+        f"{STUDY}synthetic/<public_id:set_id>/start/",
+        synthetic.ContinueSyntheticSet.as_view(),
+        name="start-synthetic-set",
+    ),
+    path(
+        f"{STUDY}synthetic/<public_id:set_id>/judges/<public_id:judge_id>/",
+        synthetic.CheckJudge.as_view(),
+        name="check-judge",
+    ),
     path(f"{STUDY}juries/", juries.Juries.as_view(), name="juries"),
     path(
         f"{STUDY}juries/<public_id:jury_id>/start/", juries.StartJury.as_view(), name="start-jury"

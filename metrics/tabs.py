@@ -24,6 +24,7 @@ from metrics.figures.raters import fatigue_figure, speed_figure
 from metrics.figures.separability import requested_separability, requested_similarity
 from metrics.figures.single_raters import single_rater_figures
 from metrics.figures.stopping import width_figures
+from metrics.figures.success_rates import success_rates_figure
 from metrics.figures.systems import (
     elo_figure,
     machine_win_rates_figure,
@@ -114,6 +115,8 @@ def _consistency(shown: Shown) -> list[Figure]:
 
 
 def _systems(shown: Shown) -> list[Figure]:
+    if shown.about.success_rates is not None:
+        return [success_rates_figure(shown.about.success_rates)]
     return [
         win_rates_figure(shown.about),
         strengths_figure(shown.about),

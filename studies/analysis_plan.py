@@ -8,7 +8,10 @@ from studies.models import Study
 from studies.models.settings import FrozenSettings, fields_of
 from tiebreak.report.plan import plan_of
 
-PLAN = ("main_criteria", "estimands", "planned_exclusions", "stopping_rule", "target_width")
+PLAN = (
+    *("main_criteria", "estimands", "planned_exclusions", "stopping_rule", "target_width"),
+    "known_order",
+)
 
 
 def main_criteria(study: Study) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from tiebreak.report.build import REPLICATES
 from tiebreak.report.check import PACKAGE, TOLERANCE, CheckedAlpha, check_alphas
 from tiebreak.report.model import OPTIONAL_SECTIONS
 from tiebreak.report.on_request import ON_REQUEST
+from tiebreak.report.plan import names_in
 from tiebreak.report.reading import Source
 from tiebreak.stats.alternative_annotators import EPSILON
 
@@ -117,6 +118,13 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
         help="how much less often than an annotator a machine may be the better one, in the"
         f" alternative annotator test; {EPSILON} by default",
     )
+    parser.add_argument(
+        "--known-order",
+        default="",
+        metavar="BEST;SECOND;…",
+        help="systems in an order that is known from elsewhere, best first, separated by semicolons;"
+        " success rates have Kendall's tau with it",
+    )
     _add_json_option(parser)
 
 
@@ -170,6 +178,7 @@ def _report(source: Source, scales: dict[str, str], options: Namespace) -> Repor
         plan=source.plan,
         sections=_sections(options.section),
         epsilon=options.epsilon,
+        known_order=names_in(options.known_order),
         core=options.core,
     )
 

@@ -23,7 +23,7 @@ from annotation.models import Judge
 from annotation.services.machine_raters import create_machine_rater, unused_raters
 from jobs.models import UNFINISHED, Job
 from jobs.services import start_job
-from studies.models import Study, StudyEvent
+from studies.models import Criterion, Study, StudyEvent
 from studies.services import record_event
 from tiebreak.errors import DomainError
 
@@ -56,6 +56,24 @@ def create_judge(*, study: Study, by: User | None = None, **settings: Any) -> Ju
     details = {"judge": judge.name, "model": judge.language_model, "server": judge.server}
     record_event(study=study, verb=StudyEvent.Verb.CREATE_JUDGE, by=by, details=details)
     return judge
+
+
+@transaction.atomic
+def create_judges(
+    *, study: Study, by: User | None = None, criterion: Criterion | None = None, **settings: Any
+) -> list[Judge]:
+    """Create a judge of a criterion, or one of each criterion, whose names end with the criterion.
+
+    All judges of a study read its guidelines, and each the question of its criterion. Raises
+    `DomainError` if a name is taken; none is created then.
+    """
+    if criterion is not None:
+        return [create_judge(study=study, by=by, criterion=criterion, **settings)]
+    name = settings.pop("name")
+    return [
+        create_judge(study=study, by=by, criterion=one, name=f"{name}: {one.name}", **settings)
+        for one in study.criteria.all()
+    ]
 
 
 def _check_answers(judge: Judge) -> None:

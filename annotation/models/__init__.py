@@ -7,6 +7,12 @@ from annotation.models.jury import Jury
 from annotation.models.rater import Assignment, Participation, Rater
 from annotation.models.rating import Rating, Tally
 from annotation.models.screening import ScreeningAttempt
+from annotation.models.synthetic import (
+    SyntheticItem,
+    SyntheticSet,
+    SyntheticText,
+    SyntheticVerdict,
+)
 
 __all__ = [
     "HIT",
@@ -21,6 +27,10 @@ __all__ = [
     "Rater",
     "Rating",
     "ScreeningAttempt",
+    "SyntheticItem",
+    "SyntheticSet",
+    "SyntheticText",
+    "SyntheticVerdict",
     "Tally",
     "Verdict",
 ]

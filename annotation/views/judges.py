@@ -10,12 +10,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.baselines.forms import BaselineForm
-from annotation.judging.forms import JudgeForm
+from annotation.judging.forms import JudgesForm
 from annotation.judging.injection_job import JudgeInjectionJob
 from annotation.judging.job import JudgeDryRunJob, JudgingJob
 from annotation.judging.passes import Items
 from annotation.judging.services import (
-    create_judge,
+    create_judges,
     delete_judge,
     judge_named,
     judges_of,
@@ -32,20 +32,23 @@ from studies.models import Study
 from studies.refusals import form_errors
 from tiebreak.errors import DomainError
 
+CREATED = "The judge was created. Try it on five items next."
+CREATED_SEVERAL = "One judge was created for each criterion. Try them on five items next."
+
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @researchers_only
 def judges(request: HttpRequest, study_id: str) -> HttpResponse:
     """Show the page and create a judge; a refused form is shown again with its values."""
     study = study_for(request.user, study_id, right_for(request))
-    form = JudgeForm(study, request.POST or None)
+    form = JudgesForm(study, request.POST or None)
     if form.is_bound and form.is_valid():
         try:
-            create_judge(study=study, by=cast(User, request.user), **form.cleaned_data)
+            made = create_judges(study=study, by=cast(User, request.user), **form.cleaned_data)
         except DomainError as refusal:
             form.add_error(None, form_errors(refusal))
         else:
-            messages.success(request, "The judge was created. Try it on five items next.")
+            messages.success(request, CREATED if len(made) == 1 else CREATED_SEVERAL)
             return redirect("annotation:judges", study.pk)
     return judges_page(request, study, form=form)
 
@@ -54,11 +57,11 @@ def judges_page(
     request: HttpRequest,
     study: Study,
     *,
-    form: JudgeForm | None = None,
+    form: JudgesForm | None = None,
     baseline_form: BaselineForm | None = None,
 ) -> HttpResponse:
     """Return the page; a form that was sent was refused, and is shown with its problems."""
-    form = form or JudgeForm(study)
+    form = form or JudgesForm(study)
     items, newest = Items.of(study), newest_jobs(study)
     baselines = with_form(study, items, newest, baseline_form)
     context = {"form": form, **_judges(study, items, newest), **baselines}

@@ -4,10 +4,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.judging.forms import JudgeForm
+from annotation.judging.forms import JudgeForm, JudgesForm
 from annotation.judging.prompts import INSTRUCTIONS
 from annotation.judging.services import (
     create_judge,
+    create_judges,
     delete_judge,
     judge_named,
     judges_of,
@@ -16,7 +17,7 @@ from annotation.judging.services import (
     try_judge,
 )
 from api.access import researcher, visible_study
-from api.judge_serializers import JudgeSerializer, NewJudge
+from api.judge_serializers import JudgeSerializer, NewJudge, NewJudges
 from api.schema import NOTHING, described
 from api.serializers import JobSerializer
 from api.validation import checked, checked_form
@@ -48,6 +49,24 @@ class Judges(APIView):
         form = JudgeForm(study, values | {"criterion": criterion and criterion.pk})
         judge = create_judge(study=study, by=researcher(request), **checked_form(form))
         return Response(JudgeSerializer(judges_of(study).get(pk=judge.pk)).data, status=201)
+
+
+class JudgesOfEachCriterion(APIView):
+    @described(
+        "Create a judge for each criterion",
+        tag=TAG,
+        description="All have these settings. The name of each ends with its criterion.",
+        request=NewJudges,
+        responses={201: JudgeSerializer(many=True)},
+        refusals={400: ["equal_answers", "too_many_labels"], 409: ["name_taken"]},
+    )
+    def post(self, request: Request, study_id: str) -> Response:
+        study = visible_study(request, study_id)
+        values = {"instructions": INSTRUCTIONS} | checked(NewJudges, request.data)
+        form = JudgesForm(study, values)
+        made = create_judges(study=study, by=researcher(request), **checked_form(form))
+        judges = judges_of(study).filter(pk__in=[judge.pk for judge in made])
+        return Response(JudgeSerializer(judges, many=True).data, status=201)
 
 
 class DeleteJudge(APIView):

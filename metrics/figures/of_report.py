@@ -9,6 +9,7 @@ from metrics.figures.fatigue import fatigue_slopes_figure
 from metrics.figures.figure import Figure
 from metrics.figures.order import order_figure, win_or_tie_figure
 from metrics.figures.perception import perception_figures
+from metrics.figures.success_rates import success_rates_figure
 from metrics.figures.systems import (
     elo_figure,
     machine_win_rates_figure,
@@ -21,7 +22,9 @@ from tiebreak.report.model import CriterionSection
 
 def figures_of(section: CriterionSection) -> Iterator[Figure]:
     """Yield the figures that have something to draw."""
+    rates = section.success_rates
     figures = [
+        *([success_rates_figure(rates)] if rates else []),
         win_rates_figure(section),
         strengths_figure(section),
         elo_figure(section),

@@ -28,6 +28,7 @@ from metrics.report_document.study_facts import (
     ratings_table,
 )
 from metrics.report_document.summary import summary
+from metrics.report_document.synthetic import synthetic_sections
 from studies.models import Study
 from tiebreak.report import Report
 
@@ -72,6 +73,7 @@ def build_document(
             DocumentSection("Analysis plan", plan_blocks(study, report)),
             DocumentSection("Participants and ratings", _participants(study, counts)),
             *result_sections(report),
+            *synthetic_sections(study),
             DocumentSection("Methods", (Paragraph(GENERAL), *_sources(references))),
             DocumentSection("Limitations", tuple(map(Paragraph, limitations(study, counts)))),
             DocumentSection("Deviations", _deviations(study, report)),

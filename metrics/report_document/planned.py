@@ -30,6 +30,7 @@ def plan_blocks(study: Study, report: Report) -> tuple[Block, ...]:
         ("Whom to exclude", plan.exclusions or "not stated"),
         ("When collecting ends", RULES.get(plan.stopping_rule, plan.stopping_rule)),
         ("Target width of the interval", width),
+        ("Known order of the systems", "; ".join(plan.known_order) or "none"),
     )
     table = DataTable("Analysis plan, fixed before the study opened", ("Part", "Plan"), rows)
     return (table, *_digest(study, opened))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from metrics.dashboard import NAMES, section_of
 from metrics.figures.of_report import figures_of
+from metrics.figures.success_rates import taus_of
 from metrics.findings import consistency_sets, stratum_name
 from metrics.report_document.content import (
     Block,
@@ -16,7 +17,13 @@ from metrics.words import counts_of, in_digits
 from recruitment.launch.check import counted
 from studies.scale_cards import scale_in_words
 from tiebreak.report import Report
-from tiebreak.report.model import CriterionSection, PairCounts, RaterSets, SystemsSection
+from tiebreak.report.model import (
+    CriterionSection,
+    PairCounts,
+    RaterSets,
+    SuccessRates,
+    SystemsSection,
+)
 from tiebreak.stats import Estimate
 
 INSTANCES = {
@@ -67,6 +74,8 @@ def _tables(about: CriterionSection) -> Iterator[Block]:
     if about.systems is not None and about.systems.win_rate:
         yield from _counts_table(about)
         yield from _system_tables(about.systems)
+    if about.success_rates is not None:
+        yield from _success_tables(about.success_rates)
     for pair in (about.selection or {}).values():
         caption = f"{pair.systems[0]} against {pair.systems[1]}, on drawn instances"
         estimates = {
@@ -137,6 +146,27 @@ def _system_tables(systems: SystemsSection) -> Iterator[DataTable]:
     for caption, estimates in others.items():
         if estimates:
             yield estimate_table(caption, estimates)
+
+
+def _success_tables(rates: SuccessRates) -> Iterator[DataTable]:
+    """Yield the success rates by annotators and by each machine rater, and τ with a known order."""
+    systems = rates.systems
+    title = f"Success rates (“{rates.success}”)"
+    yield estimate_table(title, {name: one.human for name, one in systems.items()})
+    for machine in dict.fromkeys(name for one in systems.values() for name in one.machines):
+        by = {name: one.machines[machine] for name, one in systems.items()}
+        kinds = {
+            f"prediction-powered by {machine}": {name: one.powered for name, one in by.items()},
+            f"prediction-powered by {machine} with λ = 1": {
+                name: one.powered_lambda_1 for name, one in by.items()
+            },
+            f"by {machine} alone": {name: one.alone for name, one in by.items()},
+        }
+        for kind, estimates in kinds.items():
+            yield estimate_table(f"{title}, {kind}", estimates)
+    if rates.known_order is not None:
+        caption = f"Kendall's τ with the known order {', '.join(rates.known_order.order)}"
+        yield estimate_table(caption, dict(taus_of(rates.known_order)))
 
 
 def _sets_table(caption: str, sets: RaterSets) -> DataTable:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from recruitment.launch.check import SIZE, LaunchCheck, error
 from studies.analysis_plan import main_criteria
 from studies.models import Study
+from tiebreak.report.plan import names_in
 
 
 def plan_can_be_followed(study: Study) -> Iterator[LaunchCheck]:
@@ -15,6 +16,14 @@ def plan_can_be_followed(study: Study) -> Iterator[LaunchCheck]:
             "unknown_main_criterion",
             f"The analysis plan names main criteria that the study does not have: {'; '.join(unknown)}."
             " Correct the names, which are separated by semicolons.",
+            SIZE,
+        )
+    systems = {system.name for system in study.ordered_systems()}
+    if unknown := [name for name in names_in(study.known_order) if name not in systems]:
+        yield error(
+            "unknown_system_in_order",
+            "The known order of the systems names some that the study does not have:"
+            f" {'; '.join(unknown)}. Correct the names, which are separated by semicolons.",
             SIZE,
         )
     if study.stopping_rule == Study.StoppingRule.WIDTH and study.target_width is None:

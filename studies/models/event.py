@@ -36,6 +36,7 @@ class StudyEvent(models.Model):
         DELETE_JUDGE = "delete-judge", "deleted a judge"
         ADD_BASELINE = "add-baseline", "added a simple rater"
         ADD_JURY = "add-jury", "added a jury"
+        ADD_SYNTHETIC = "add-synthetic", "had synthetic items made"
         GRANT_LICENCE = "grant-licence", "licensed a machine rater"
         REVOKE_LICENCE = "revoke-licence", "revoked a licence"
         LICENCE_DRIFT = "licence-drift", "revoked a licence because agreement dropped"

@@ -237,6 +237,13 @@ class FrozenSettings(models.Model):
         help_text="Such as 0.1 for a win rate that is known to ±0.05. Used if collecting ends at a"
         " width, and shown on the page Stopping.",
     )
+    known_order = models.CharField(
+        "known order of the systems",
+        max_length=2000,
+        blank=True,
+        help_text="Names of systems, best first, separated by semicolons, if their order is known from"
+        " elsewhere, as where they were made to differ. Results say how far success rates agree with it.",
+    )
     source_format = models.CharField(
         "source texts are shown as",
         max_length=20,

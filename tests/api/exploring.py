@@ -64,6 +64,7 @@ def test_no_request_gives_an_error_or_an_undescribed_answer(
         "judge_id": judge.public_id,
         "baseline_id": baseline.public_id,
         "jury_id": study.pk,
+        "set_id": study.pk,
         "dataset_id": study.dataset_id,
         "licence_id": study.pk,
         "payment_id": study.pk,

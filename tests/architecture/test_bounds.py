@@ -40,6 +40,8 @@ SET_BY_THE_SERVER = {
     "annotation.Assignment": {"parity", "position"},
     "annotation.Tally": {"n"},
     "annotation.Verdict": {"seed", "tokens", "characters"},
+    "annotation.SyntheticText": {"rank", "seed", "tokens"},
+    "annotation.SyntheticVerdict": {"seed", "tokens"},
     "annotation.ScreeningAttempt": {"number", "correct", "of"},
 }
 

@@ -25,6 +25,7 @@ from annotation.exporting import StudyExport
 from annotation.importing import import_study
 from annotation.judging.services import (
     create_judge,
+    create_judges,
     delete_judge,
     start_judging,
     try_injections,
@@ -42,6 +43,11 @@ from annotation.services.reference_units import (
     remove_reference_unit,
 )
 from annotation.services.settings import save_settings
+from annotation.synthetic.services import (
+    add_synthetic_set,
+    check_judge,
+    continue_synthetic_set,
+)
 from annotation.views import judges
 from api.services.tokens import create_token, revoke_token
 from api.services.webhooks import create_webhook, delete_webhook, send_again
@@ -157,11 +163,15 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
         "delete dummy-texts", remove_dummy_generations
     ),
     # Judges.
-    "annotation:judges": counterpart("post judges", create_judge),
+    "annotation:judges": counterpart("post judges", create_judge)
+    + counterpart("post judges-of-each-criterion", create_judges),
     "annotation:judge-action try": counterpart("post try-judge", try_judge),
     "annotation:judge-action injections": counterpart("post try-injections", try_injections),
     "annotation:judge-action start": counterpart("post start-judge", start_judging),
     "annotation:judge-action delete": counterpart("delete judge", delete_judge),
+    "annotation:synthetic": counterpart("post synthetic-sets", add_synthetic_set),
+    "annotation:start-synthetic": counterpart("post start-synthetic-set", continue_synthetic_set),
+    "annotation:check-synthetic": counterpart("post check-judge", check_judge),
     "annotation:juries": counterpart("post juries", add_jury),
     "annotation:start-jury": counterpart("post start-jury", start_jury),
     "annotation:add-baseline": counterpart("post baselines", add_baseline),

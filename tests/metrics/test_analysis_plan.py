@@ -64,14 +64,19 @@ def test_the_plan_is_frozen_when_the_study_opens():
     [
         ({"main_criteria": "preference; style"}, "unknown_main_criterion"),
         ({"stopping_rule": "width"}, "no_target_width"),
+        ({"known_order": "system-1; system-7"}, "unknown_system_in_order"),
     ],
 )
 def test_a_plan_that_cannot_be_followed_keeps_the_study_from_opening(design, code):
     assert code in {check.code for check in launch_checks(make_study(**design)) if check.is_error}
-    fine = make_study(stopping_rule="width", target_width=0.1, main_criteria="preference")
-    assert not {"unknown_main_criterion", "no_target_width"} & {
-        check.code for check in launch_checks(fine)
-    }
+    fine = make_study(
+        stopping_rule="width",
+        target_width=0.1,
+        main_criteria="preference",
+        known_order="system-1; system-0",
+    )
+    refusals = {"unknown_main_criterion", "no_target_width", "unknown_system_in_order"}
+    assert not refusals & {check.code for check in launch_checks(fine)}
 
 
 def test_the_plan_is_a_part_of_size_and_pay(client):

@@ -40,6 +40,7 @@ from tiebreak.report.scopes import limit_to_selected
 from tiebreak.report.selection import selection_section
 from tiebreak.report.sets import sets_section
 from tiebreak.report.strata import no_strata, strata_section
+from tiebreak.report.success_rates import has_success_rates, success_rates_section
 from tiebreak.report.systems import systems_section, win_rates_section
 from tiebreak.report.transitivity import transitivity_section
 from tiebreak.stats.alternative_annotators import EPSILON
@@ -64,6 +65,7 @@ def build_report(
     plan: AnalysisPlan | None = None,
     sections: Collection[str] = (),
     epsilon: float = EPSILON,
+    known_order: Sequence[str] = (),
     core: bool = False,
 ) -> Report:
     """Build the report of a table of ratings.
@@ -95,6 +97,9 @@ def build_report(
     epsilon : float, default 0.1
         How much less often than an annotator a machine may be the better one in the alternative
         annotator test, from 0 to 1.
+    known_order : sequence of str, optional
+        An order of the systems that is known from elsewhere, best first; that of the plan by default.
+        ``success_rates`` has Kendall's τ with it.
     core : bool, default False
         Whether to compute only what the five leading numbers and their strata need: agreement among
         humans and with machines in every stratum, win rates, and consistency. The values are those of
@@ -132,7 +137,8 @@ def build_report(
     order = in_planned_order(order, plan)
     criteria, unknown = read_criteria(table, scales or {}, unparsed, order)
     preferences = sum(criterion.scale.kind == "preference" for criterion in criteria)
-    options = _Options(seed, replicates, sections, epsilon, preferences, core)
+    known = tuple(known_order) or (plan.known_order if plan else ())
+    options = _Options(seed, replicates, sections, epsilon, preferences, core, known)
     origin = source or Origin("file", digest)
     return Report(
         report_version=REPORT_VERSION,
@@ -189,6 +195,7 @@ class _Options:
     epsilon: float
     preferences: int
     core: bool
+    known_order: tuple[str, ...]
 
 
 def _section(criterion: Criterion, options: _Options) -> CriterionSection:
@@ -276,6 +283,10 @@ def _makers(criterion: Criterion, seeds: Seeds, options: _Options) -> dict[str, 
             "dawid_skene": lambda: dawid_skene_section(criterion),
             "fatigue": lambda: fatigue_section(criterion),
         }
+    if has_success_rates(criterion):
+        makers["success_rates"] = lambda: success_rates_section(
+            criterion, below("success_rates"), replicates, known_order=options.known_order
+        )
     if criterion.scale.kind == "preference":
         makers |= {
             "rating_sets": lambda: sets_section(criterion, below("rating_sets"), replicates),

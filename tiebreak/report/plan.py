@@ -29,16 +29,26 @@ def plan_of(settings: Mapping[str, Any]) -> AnalysisPlan | None:
     >>> plan_of({"ratings_per_hit": 3}) is None
     True
     """
-    names = (name.strip() for name in str(settings.get("main_criteria", "")).split(";"))
     width = settings.get("target_width")
     plan = AnalysisPlan(
-        main_criteria=tuple(name for name in names if name),
+        main_criteria=names_in(settings.get("main_criteria", "")),
         estimands=str(settings.get("estimands", "")),
         exclusions=str(settings.get("planned_exclusions", "")),
         stopping_rule=str(settings.get("stopping_rule", COMPLETE)),
         target_width=float(width) if isinstance(width, int | float) else None,
+        known_order=names_in(settings.get("known_order", "")),
     )
     return None if plan == AnalysisPlan((), "", "", COMPLETE) else plan
+
+
+def names_in(text: object) -> tuple[str, ...]:
+    """Return the names that a setting lists, separated by semicolons.
+
+    >>> names_in("b; a;")
+    ('b', 'a')
+    """
+    names = (name.strip() for name in str(text).split(";"))
+    return tuple(name for name in names if name)
 
 
 def in_planned_order(names: Sequence[str], plan: AnalysisPlan | None) -> tuple[str, ...]:

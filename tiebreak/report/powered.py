@@ -80,8 +80,19 @@ def _powered_rate(
     mask = _involves(compared, system)
     humans = compared.outcomes_of(system, compared.outcomes)[mask]
     predictions = compared.outcomes_of(system, machine)[mask]
-    clusters = compared.clusters[mask]
-    rate = prediction_powered_win_rate(humans, predictions, lam=lam, clusters=clusters)
+    return powered_rate(humans, predictions, compared.clusters[mask], lam)
+
+
+def powered_rate(
+    humans: NDArray[np.int64],
+    predictions: NDArray[np.int64],
+    clusters: NDArray[np.int64],
+    lam: float | None = None,
+    *,
+    ddof: int = 0,
+) -> Estimate:
+    """Return the prediction-powered rate of wins, ties and losses by unit, of one machine."""
+    rate = prediction_powered_win_rate(humans, predictions, lam=lam, ddof=ddof, clusters=clusters)
     has_human, has_machine = humans.any(axis=1), predictions.any(axis=1)
     samples = (has_human & has_machine, ~has_human & has_machine)
     n_clusters = min(n_distinct(clusters[sample]) for sample in samples)

@@ -1,0 +1,1 @@
+"""Synthetic items, which language models make from a study's passages to test its judges."""

@@ -1,0 +1,121 @@
+"""The kind of job in which a judge is tested on the items of a synthetic set."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+
+from annotation.judging.job import Request, asked_of, examples_of, judge_of, open_judge, responses
+from annotation.judging.passes import Pass
+from annotation.judging.prompts import prompt_sha256
+from annotation.judging.replies import Response, reply_of
+from annotation.judging.storing import MAX_CHARACTERS
+from annotation.models import Judge, SyntheticItem, SyntheticVerdict
+from annotation.synthetic.passages import passages_of, turns
+from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.models import Job
+from studies.model_servers import RequestTally, ask_and_store
+from studies.models import Generation, Instance, Unit
+from tiebreak.gateway import GatewayError, Message, SampleRequest
+
+
+class SyntheticCheckJob(JobKind):
+    """Asks a judge about the items of a synthetic set that it has not answered yet.
+
+    The judge reads what it reads of the study's own items, and is not told that these are synthetic.
+    """
+
+    name = "synthetic-check"
+    label = "test a judge on synthetic items"
+    queue = "gpu"
+
+    def summary(self, job: Job) -> str:
+        return str(job.options.get("name", ""))
+
+    def page_of(self, job: Job) -> str:
+        return reverse("annotation:synthetic", args=[job.owner])
+
+    def plan(self, job: Job) -> Iterator[ChunkPlan]:
+        yield ChunkPlan(len(_items(job, judge_of(job))))
+
+    def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
+        judge = judge_of(job)
+        items = _items(job, judge)
+        stored = set(judge.synthetic_verdicts.values_list("item", flat=True))
+        missing = [item for item in items if item.pk not in stored]
+        tally = RequestTally(done=len(items) - len(missing))
+        yield tally.progress()
+        if missing:
+            yield from _ask(judge, missing, tally)
+        yield tally.progress()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A request on its way, with the item that it is about."""
+
+    item: SyntheticItem
+    asked: Pass
+    request: Request
+    prompt: tuple[Message, ...]
+
+
+def _items(job: Job, judge: Judge) -> list[SyntheticItem]:
+    items = SyntheticItem.objects.filter(
+        synthetic_set__public_id=job.options["synthetic_set"],
+        synthetic_set__study=judge.study,
+        labels__has_key=judge.criterion.name,
+    )
+    return list(items.select_related("question", "answer").order_by("pk"))
+
+
+def _ask(judge: Judge, missing: list[SyntheticItem], tally: RequestTally) -> Iterator[Progress]:
+    pending: dict[str, _Asked] = {}
+
+    def store(answers: list[tuple[_Asked, Response]]) -> int:
+        rows = [_verdict(judge, asked, response) for asked, response in answers]
+        SyntheticVerdict.objects.bulk_create(rows, ignore_conflicts=True)
+        return len(rows)
+
+    with open_judge(judge) as models:
+        requests = _requests(judge, missing, pending, tally)
+        yield from ask_and_store(responses(judge, models, requests), pending, store, tally)
+
+
+def _requests(
+    judge: Judge, missing: list[SyntheticItem], pending: dict[str, _Asked], tally: RequestTally
+) -> Iterator[Request]:
+    examples = examples_of(judge)
+    passages = {passage.instance: passage.text for passage in passages_of(judge.study)}
+    for item in missing:
+        unit = as_unit(item, passages[item.passage_id])
+        asked = Pass(item.pk, "", "1")
+        try:
+            made = asked_of(judge, unit, asked, examples)
+        except GatewayError as error:
+            tally.note(error)
+            continue
+        pending[made.request.id] = _Asked(item, asked, made.request, made.prompt)
+        yield made.request
+
+
+def as_unit(item: SyntheticItem, passage: str) -> Unit:
+    """Return an item as a judge reads it: a unit of one text, which is never stored."""
+    instance = Instance(messages=turns(item.question.text, passage))
+    generation = Generation(text=item.answer.text, sample_index=0)
+    return Unit(key=f"synthetic-{item.pk}", instance=instance, generation_a=generation)
+
+
+def _verdict(judge: Judge, asked: _Asked, response: Response) -> SyntheticVerdict:
+    reply = reply_of(judge, asked.asked, response)
+    return SyntheticVerdict(
+        judge=judge,
+        item=asked.item,
+        label=None if reply.label is None else str(reply.label),
+        raw=reply.text.replace("\0", "")[:MAX_CHARACTERS],
+        language_model=response.model[:200],
+        prompt_sha256=prompt_sha256(asked.prompt),
+        seed=asked.request.seed if isinstance(asked.request, SampleRequest) else None,
+        tokens=reply.tokens,
+    )

@@ -1,0 +1,94 @@
+"""Having synthetic sets made, and testing judges on them."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+
+from annotation.messages import (
+    FEW_PASSAGES,
+    JUDGE_HAS_NO_SYNTHETIC_ITEMS,
+    NO_SUCH_SYNTHETIC_SET,
+    NO_SYNTHETIC_CRITERIA,
+    SYNTHETIC_NAME_TAKEN,
+)
+from annotation.models import Judge, SyntheticSet, SyntheticText
+from annotation.synthetic.checking_job import SyntheticCheckJob
+from annotation.synthetic.items import CRITERIA, tested_criteria
+from annotation.synthetic.making_job import SyntheticJob
+from annotation.synthetic.passages import passages_of
+from jobs.models import Job
+from jobs.services import start_job
+from studies.models import Study, StudyEvent
+from studies.services import record_event
+from tiebreak.errors import DomainError
+
+
+def synthetic_sets_of(study: Study) -> QuerySet[SyntheticSet]:
+    """Return the study's synthetic sets, with the numbers of their questions and items."""
+    questions = Q(texts__kind=SyntheticText.Kind.QUESTION)
+    return study.synthetic_sets.annotate(
+        questions=Count("texts", filter=questions, distinct=True),
+        kept=Count("texts", filter=questions & Q(texts__rank=1), distinct=True),
+        n_items=Count("items", distinct=True),
+    )
+
+
+def synthetic_set_named(study: Study, public_id: str) -> SyntheticSet:
+    """Return a synthetic set of the study. Raises `DomainError` if there is none with this id."""
+    made = synthetic_sets_of(study).filter(public_id=public_id).first()
+    if made is None:
+        raise DomainError("no_such_synthetic_set", NO_SUCH_SYNTHETIC_SET, status=404)
+    return made
+
+
+def add_synthetic_set(*, study: Study, by: User | None = None, **settings: Any) -> SyntheticSet:
+    """Create a synthetic set, and queue the job that has it made.
+
+    Raises `DomainError` if the study has no criterion or too few passages for it.
+    """
+    if not tested_criteria(study):
+        sentence = NO_SYNTHETIC_CRITERIA.format(names=", ".join(CRITERIA))
+        raise DomainError("no_synthetic_criteria", sentence)
+    if len(passages_of(study)) < 2:
+        raise DomainError("few_passages", FEW_PASSAGES)
+    made = SyntheticSet(study=study, **settings)
+    if study.synthetic_sets.filter(name=made.name).exists():
+        raise DomainError("name_taken", SYNTHETIC_NAME_TAKEN.format(name=made.name))
+    with transaction.atomic():
+        made.full_clean()
+        made.save()
+        details = {"set": made.name, "model": made.language_model, "server": made.server}
+        record_event(study=study, verb=StudyEvent.Verb.ADD_SYNTHETIC, by=by, details=details)
+    continue_synthetic_set(made=made, by=by)
+    return made
+
+
+def continue_synthetic_set(*, made: SyntheticSet, by: User | None = None) -> Job:
+    """Queue a job that asks for the texts of a set that are not stored yet."""
+    return start_job(
+        kind=SyntheticJob.name,
+        owner=made.study_id,
+        exclusive_key=f"{SyntheticJob.name}:{made.public_id}",
+        options={"synthetic_set": made.public_id, "name": made.name},
+        by=by,
+    )
+
+
+def check_judge(*, judge: Judge, made: SyntheticSet, by: User | None = None) -> Job:
+    """Queue a job that asks a judge about the items of a set that it has not answered yet."""
+    if not made.items.filter(labels__has_key=judge.criterion.name).exists():
+        sentence = JUDGE_HAS_NO_SYNTHETIC_ITEMS.format(criterion=judge.criterion)
+        raise DomainError("no_synthetic_items", sentence)
+    return start_job(
+        kind=SyntheticCheckJob.name,
+        owner=judge.study_id,
+        exclusive_key=f"{SyntheticCheckJob.name}:{made.public_id}:{judge.public_id}",
+        options={
+            "judge": judge.public_id,
+            "synthetic_set": made.public_id,
+            "name": f"{judge.name}, {made.name}",
+        },
+        by=by,
+    )
