@@ -18,6 +18,7 @@ class StudyEvent(models.Model):
 
     class Verb(models.TextChoices):
         TEMPLATE = "template", "filled in a template"
+        PERTURB = "perturb", "added perturbed copies"
         OPEN = "open", "opened"
         PAUSE = "pause", "paused"
         CLOSE = "close", "closed"
