@@ -158,7 +158,8 @@ def test_exports_mark_copies_and_imports_keep_the_mark(tmp_path):
     }
     texts = [json.loads(line) for line in (tmp_path / "b/generations.jsonl").open()]
     assert all(
-        ("perturbation" in text["params"]) == ("perturbed" in text["system"]) for text in texts
+        ("perturbation" in text.get("params", {})) == ("perturbed" in text["system"])
+        for text in texts
     )
     again = import_study(path=tmp_path / "b").study
     copies = again.systems.get(name=f"system-0 [perturbed: {TYPOS}]")
