@@ -6,6 +6,7 @@ from api.views import (
     baselines,
     data,
     design,
+    expert_weights,
     jobs,
     judges,
     juries,
@@ -102,6 +103,9 @@ endpoints = [
     ),
     path(f"{STUDY}baselines/", baselines.Baselines.as_view(), name="baselines"),
     path(f"{BASELINE}start/", baselines.StartBaseline.as_view(), name="start-baseline"),
+    path(
+        f"{STUDY}expert-weights/", expert_weights.ExpertWeightsView.as_view(), name="expert-weights"
+    ),
     path(f"{STUDY}licences/", licences.Licences.as_view(), name="licences"),
     path(f"{STUDY}licences/evidence/", licences.LicenceEvidence.as_view(), name="licence-evidence"),
     path(

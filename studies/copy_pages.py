@@ -112,7 +112,7 @@ def _copies(study: Study) -> Iterator[CopiesOfSystem]:
     rows = rows.order_by("perturbed_from__name", "pk")
     firsts = Generation.objects.in_bulk([row.first for row in rows])
     originals = {
-        (text.system_id, text.instance_id, text.sample_index): text.text
+        _place(text.system_id, text): text.text
         for text in Generation.objects.filter(
             system__in=[row.perturbed_from_id for row in rows],
             instance__in=[first.instance_id for first in firsts.values()],
@@ -120,15 +120,22 @@ def _copies(study: Study) -> Iterator[CopiesOfSystem]:
     }
     for row in rows:
         first = firsts.get(row.first)
-        key = first and (row.perturbed_from_id, first.instance_id, first.sample_index)
         yield CopiesOfSystem(
             row.name,
             str(row.perturbed_from),
             row.texts,
             _change(row.perturbation),
-            shorten(originals.get(key, "") if key else "", MAX_LENGTH, placeholder=" …"),
-            shorten(first.text if first else "", MAX_LENGTH, placeholder=" …"),
+            _shortened(originals.get(_place(row.perturbed_from_id, first), "")),
+            _shortened(first.text if first else ""),
         )
+
+
+def _place(system: int | None, text: Generation | None) -> tuple[int | None, ...]:
+    return (system, text.instance_id, text.sample_index) if text else ()
+
+
+def _shortened(text: str) -> str:
+    return shorten(text, MAX_LENGTH, placeholder=" …")
 
 
 def _change(name: str) -> str:

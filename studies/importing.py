@@ -259,8 +259,10 @@ def _mark_copies(systems: Mapping[str, System]) -> None:
     for system in systems.values():
         first = system.generations.order_by("pk").values_list("params", flat=True).first()
         about = (first or {}).get("perturbation")
-        original = systems.get(str(about.get("system"))) if isinstance(about, dict) else None
-        if original is None or system.is_control:
+        if not isinstance(about, dict) or system.is_control:
+            continue
+        original = systems.get(str(about.get("system")))
+        if original is None:
             continue
         system.perturbed_from, system.perturbation = original, str(about.get("name"))[:60]
         system.save(update_fields=["perturbed_from", "perturbation"])

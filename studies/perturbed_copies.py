@@ -17,6 +17,7 @@ MAX_COPIES = 20_000
 # So many texts of other instances are tried until one has a passage to take.
 OTHERS_TRIED = 20
 BATCH = 1000
+MAX_NAME = 200  # of the field
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def add_perturbed_copies(
     use_dataset_systems(study=study)
     originals = [s for s in study.ordered_systems() if s.perturbed_from_id is None]
     refused: Counter[str] = Counter()
-    copies = []
+    copies: list[Generation] = []
     for original in originals:
         texts = list(
             Generation.objects.filter(system=original, is_dummy=False)
@@ -138,7 +139,7 @@ def _check_can_copy(study: Study, names: Sequence[str]) -> None:
 def _system_of_copies(original: System, name: str) -> System:
     """Return the system of an original's copies, whose name says that they are copies."""
     title = f"{original.name} [perturbed: {name}]"
-    if len(title) > System._meta.get_field("name").max_length:
+    if len(title) > MAX_NAME:
         raise DomainError(
             "name_too_long",
             f"The name of the system {original.name!r} is too long to name its copies. Shorten it.",

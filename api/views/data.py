@@ -1,8 +1,5 @@
 """The data of a study: its items, reference items and dummy texts."""
 
-from typing import cast
-
-from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -18,7 +15,7 @@ from annotation.services.reference_units import (
     remove_reference_unit,
 )
 from annotation.uploads import stored_upload, upload_limits
-from api.access import visible_dataset, visible_study
+from api.access import researcher, visible_dataset, visible_study
 from api.design_serializers import (
     CopiesMade,
     CreatedUnits,
@@ -195,7 +192,7 @@ class PerturbedCopiesView(APIView):
             study=study,
             names=values["perturbations"],
             seed=values["seed"],
-            by=cast(User, request.user),
+            by=researcher(request),
         )
         return Response(CopiesMade(made).data, status=201)
 

@@ -39,6 +39,7 @@ class StudyEvent(models.Model):
         ADD_JURY = "add-jury", "added a jury"
         GRANT_LICENCE = "grant-licence", "licensed a machine rater"
         REVOKE_LICENCE = "revoke-licence", "revoked a licence"
+        EXPERT_WEIGHTS = "expert-weights", "chose experts' weights"
         LICENCE_DRIFT = "licence-drift", "revoked a licence because agreement dropped"
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="events")

@@ -124,7 +124,8 @@ def _means(criterion: Criterion, rows: NDArray[Any]) -> Scores:
     unit = criterion.unit[scored]
     n = np.bincount(unit, minlength=criterion.n_units)
     total = np.bincount(unit, numbers[criterion.label[scored]], minlength=criterion.n_units)
-    return np.divide(total, n, out=np.full(criterion.n_units, NAN), where=n > 0)
+    means: Scores = np.divide(total, n, out=np.full(criterion.n_units, NAN), where=n > 0)
+    return means
 
 
 def _test(name: str, originals: Scores, copies: Scores) -> PerturbationTest:
