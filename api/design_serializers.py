@@ -11,6 +11,7 @@ from studies.models.settings import SETTINGS
 from tiebreak.perturbations import PERTURBATIONS
 
 MAX_ROWS = 100
+PERTURBATION_CHOICES = [(p.name, p.change) for p in PERTURBATIONS.values()]
 
 
 class CriterionRow(serializers.ModelSerializer[Criterion]):
@@ -179,13 +180,13 @@ class DegradedCopies(serializers.Serializer[Any]):
     role = serializers.ChoiceField(ROLE_CHOICES)
     n = serializers.IntegerField(min_value=1, max_value=1000, default=20)
     perturbation = serializers.ChoiceField(
-        list(PERTURBATIONS), default=OBVIOUS, help_text="What is changed in the copies."
+        PERTURBATION_CHOICES, default=OBVIOUS, help_text="What is changed in the copies."
     )
 
 
 class PerturbedCopies(serializers.Serializer[Any]):
     perturbations = serializers.ListField(
-        child=serializers.ChoiceField(list(PERTURBATIONS)),
+        child=serializers.ChoiceField(PERTURBATION_CHOICES),
         allow_empty=False,
         max_length=len(PERTURBATIONS),
     )
