@@ -312,8 +312,8 @@ def _copy_of_one(
     texts: list[Generation], perturbation: str, others: list[str], rng: random.Random
 ) -> list[tuple[Generation, PerturbedText]]:
     """Perturb one of an instance's texts, or none if none can be perturbed in this way."""
-    own = {text.text for text in texts}
-    foreign = [other for other in others if other not in own]
+    of_instance = {text.text for text in texts}
+    foreign = [other for other in others if other not in of_instance]
     for original in rng.sample(texts, len(texts)):
         try:
             seed = rng.getrandbits(32)

@@ -224,8 +224,8 @@ NOTHING = (
 def check_can_perturb(text: str, perturbation: Perturbation, other: str) -> None:
     """Raise `InvalidInput` if a change would not be visible, or not be possible."""
     spaced = has_spaces(text)
-    places, least = (words_of(text), MIN_WORDS) if spaced else (LETTER.findall(text), MIN_LETTERS)
-    if len(places) < least:
+    passages, least = (words_of(text), MIN_WORDS) if spaced else (LETTER.findall(text), MIN_LETTERS)
+    if len(passages) < least:
         raise InvalidInput(
             "text_too_short",
             f"The text has fewer than {least} {'words' if spaced else 'letters'}, so a change of it"

@@ -5,42 +5,42 @@ from tiebreak.perturbations.edits import MARKER, Draws, Edit, sentences
 
 def reordered(text: str, degree: str, draws: Draws) -> list[Edit]:
     """Swap two neighbouring sentences, or put all of them into another order."""
-    places = sentences(text)
-    order = list(range(len(places)))
+    passages = sentences(text)
+    order = list(range(len(passages)))
     if degree == "minor":
-        different = [i for i in order[1:] if places[i].before != places[i - 1].before]
+        different = [i for i in order[1:] if passages[i].before != passages[i - 1].before]
         if different:
             second = draws.one(different)
             order[second - 1], order[second] = second, second - 1
     else:
-        # Moving a shuffled order on by one place leaves no sentence where it was.
+        # Moving a shuffled order on by one passage leaves no sentence where it was.
         shuffled = draws.shuffled(order)
         for here, there in zip(shuffled, [*shuffled[1:], shuffled[0]], strict=True):
             order[here] = there
     return [
-        Edit(place.position, place.before, places[source].before)
-        for place, source in zip(places, order, strict=True)
-        if place.before != places[source].before
+        Edit(passage.position, passage.before, passages[source].before)
+        for passage, source in zip(passages, order, strict=True)
+        if passage.before != passages[source].before
     ]
 
 
 def inserted(text: str, degree: str, draws: Draws, other: str) -> list[Edit]:
     """Insert a sentence of another text, or one after every second sentence."""
-    places, foreign = sentences(text), sentences(other)
-    n = 1 if degree == "minor" else max(2, len(places) // 2)
-    after = draws.some(places, n)
+    passages, foreign = sentences(text), sentences(other)
+    n = 1 if degree == "minor" else max(2, len(passages) // 2)
+    after = draws.some(passages, n)
     added = draws.some(foreign, len(after))
     return [
-        Edit(place.end, "", f"{_joint(text)}{sentence.before}")
-        for place, sentence in zip(after, added, strict=False)
+        Edit(passage.end, "", f"{_joint(text)}{sentence.before}")
+        for passage, sentence in zip(after, added, strict=False)
     ]
 
 
 def other_ending(text: str, degree: str, _: Draws, other: str) -> list[Edit]:
     """Replace the last sentence, or the second half, by the ending of another text."""
-    places = sentences(text)
-    n = 1 if degree == "minor" else (len(places) + 1) // 2
-    start = places[-n - 1].end
+    passages = sentences(text)
+    n = 1 if degree == "minor" else (len(passages) + 1) // 2
+    start = passages[-n - 1].end
     ending = text[start:]
     gap = ending[: len(ending) - len(ending.lstrip())]
     foreign = _ending_of(other, n)
@@ -50,8 +50,8 @@ def other_ending(text: str, degree: str, _: Draws, other: str) -> list[Edit]:
 
 def _ending_of(text: str, n: int) -> str:
     """Return the last ``n`` sentences of a text, or all of it if it has no more."""
-    places = sentences(text)
-    ending = text[places[-n - 1].end if n < len(places) else 0 :].strip()
+    passages = sentences(text)
+    ending = text[passages[-n - 1].end if n < len(passages) else 0 :].strip()
     return MARKER.sub("", ending, count=1) if n == 1 else ending
 
 

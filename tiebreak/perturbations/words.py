@@ -98,8 +98,8 @@ def fictional_entities(text: str, degree: str, draws: Draws) -> list[Edit]:
 
     A name becomes the same invented name wherever it occurs.
     """
-    places = sorted([*_names(text), *_numbers(text)], key=lambda place: place.position)
-    distinct = list(dict.fromkeys(place.before for place in places))
+    passages = sorted([*_names(text), *_numbers(text)], key=lambda passage: passage.position)
+    distinct = list(dict.fromkeys(passage.before for passage in passages))
     chosen = draws.some(distinct, share_of(len(distinct), _INVENTED[degree]))
     names = draws.shuffled(NAMES)
     invented = {
@@ -107,9 +107,9 @@ def fictional_entities(text: str, degree: str, draws: Draws) -> list[Edit]:
         for number, entity in enumerate(chosen)
     }
     return [
-        Edit(place.position, place.before, invented[place.before])
-        for place in places
-        if place.before in invented
+        Edit(passage.position, passage.before, invented[passage.before])
+        for passage in passages
+        if passage.before in invented
     ]
 
 
@@ -129,8 +129,8 @@ def _names(text: str) -> list[Edit]:
 
 def _numbers(text: str) -> list[Edit]:
     """Return numbers, without those that number the items of a list."""
-    places = {word.position for word in words(text)}
-    return [Edit(m.start(), m[0], "") for m in _NUMBER.finditer(text) if m.start() in places]
+    passages = {word.position for word in words(text)}
+    return [Edit(m.start(), m[0], "") for m in _NUMBER.finditer(text) if m.start() in passages]
 
 
 def _other_number(number: str, draws: Draws) -> str:
@@ -149,10 +149,10 @@ def grammatical_errors(text: str, degree: str, draws: Draws) -> list[Edit]:
     A text in which they are rare is not in English, and stays as it is.
     """
     in_order = words(text)
-    places = [word for word in in_order if word.before.lower() in GRAMMAR]
-    if len(places) < _ENGLISH * len(in_order):
+    passages = [word for word in in_order if word.before.lower() in GRAMMAR]
+    if len(passages) < _ENGLISH * len(in_order):
         return []
-    chosen = draws.some(places, share_of(len(places), _UNGRAMMATICAL[degree]))
+    chosen = draws.some(passages, share_of(len(passages), _UNGRAMMATICAL[degree]))
     return [Edit(p.position, p.before, _ungrammatical(p.before, draws)) for p in chosen]
 
 

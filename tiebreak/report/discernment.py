@@ -76,13 +76,13 @@ class _Pairs:
         columns = ("instance", "system_a", "original_system", "sample_a")
         instance, system, source, sample = (criterion.of_units(name) for name in columns)
         samples = np.nan_to_num(sample.astype(float), nan=-1.0)
-        place = {
+        unit_of = {
             (instance[unit], system[unit], samples[unit]): unit
             for unit in np.flatnonzero(changes == ORIGINAL).tolist()
         }
         copies = np.flatnonzero(changes != ORIGINAL)
         keys = [(instance[unit], source[unit], samples[unit]) for unit in copies.tolist()]
-        originals = np.array([place.get(key, -1) for key in keys], dtype=np.int64)
+        originals = np.array([unit_of.get(key, -1) for key in keys], dtype=np.int64)
         if (originals < 0).all():
             raise InvalidInput("no_originals", NO_ORIGINALS)
         return cls(changes[copies], copies, originals)
