@@ -44,6 +44,8 @@ _OF_UNIT: dict[str, str | Length] = {
     "system_a": "system_a__name",
     "system_b": "system_b__name",
     "category": "instance__category",
+    "perturbation": "system_a__perturbation",
+    "original_system": "system_a__perturbed_from__name",
     **{name: name for name in ("sample_a", "sample_b", "similarity", "phase")},
     **{name: name for name in ("separability", "separability_raw", "inclusion_probability")},
     # Only the lengths are exported with ratings, because the texts are in the generations file.

@@ -4,11 +4,14 @@ from typing import Any
 
 from rest_framework import serializers
 
-from annotation.services.reference_units import ROLES
+from annotation.services.reference_units import OBVIOUS, ROLES
 from studies.models import ComprehensionQuestion, Criterion, Dataset, Instance, Screening, Study
+from studies.models.bounds import MAX_BIG_SEED
 from studies.models.settings import SETTINGS
+from tiebreak.perturbations import PERTURBATIONS
 
 MAX_ROWS = 100
+PERTURBATION_CHOICES = [(p.name, p.change) for p in PERTURBATIONS.values()]
 
 
 class CriterionRow(serializers.ModelSerializer[Criterion]):
@@ -176,6 +179,33 @@ class ReferenceUnitSerializer(serializers.Serializer[Any]):
 class DegradedCopies(serializers.Serializer[Any]):
     role = serializers.ChoiceField(ROLE_CHOICES)
     n = serializers.IntegerField(min_value=1, max_value=1000, default=20)
+    perturbation = serializers.ChoiceField(
+        PERTURBATION_CHOICES, default=OBVIOUS, help_text="What is changed in the copies."
+    )
+
+
+class PerturbedCopies(serializers.Serializer[Any]):
+    perturbations = serializers.ListField(
+        child=serializers.ChoiceField(PERTURBATION_CHOICES),
+        allow_empty=False,
+        max_length=len(PERTURBATIONS),
+    )
+    seed = serializers.IntegerField(
+        default=0,
+        min_value=0,
+        max_value=MAX_BIG_SEED,
+        help_text="The same texts and seed give the same copies on every machine.",
+    )
+
+
+class CopiesMade(serializers.Serializer[Any]):
+    copies = serializers.IntegerField(help_text="How many copies were made now.")
+    systems = serializers.ListField(
+        child=serializers.CharField(), help_text="The systems of copies that the study now has."
+    )
+    refused = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Texts without a copy, by the reason's code."
+    )
 
 
 class ReferenceRows(serializers.Serializer[Any]):

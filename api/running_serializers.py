@@ -200,3 +200,17 @@ class FigureQuery(PartQuery):
     file = serializers.ChoiceField(
         ["svg", "pdf", "png", "csv"], default="svg", help_text="The kind of file."
     )
+
+
+class SurveyChoice(serializers.Serializer[Any]):
+    survey = serializers.CharField(
+        max_length=22, allow_null=True, help_text="The id of the survey, or null for equal weights."
+    )
+
+
+class ExpertWeights(serializers.Serializer[Any]):
+    survey = serializers.CharField(allow_null=True)
+    weights = serializers.DictField(
+        child=serializers.DictField(child=serializers.FloatField()),
+        help_text="For each perturbation, the share of votes for each quality.",
+    )

@@ -6,6 +6,7 @@ from api.views import (
     baselines,
     data,
     design,
+    expert_weights,
     jobs,
     judges,
     juries,
@@ -42,6 +43,7 @@ endpoints = [
     path(f"{STUDY}systems/", design.DescribeSystems.as_view(), name="systems"),
     path(f"{STUDY}items/", data.Items.as_view(), name="items"),
     path(f"{STUDY}dummy-texts/", data.DummyTexts.as_view(), name="dummy-texts"),
+    path(f"{STUDY}perturbed-copies/", data.PerturbedCopiesView.as_view(), name="perturbed-copies"),
     path(f"{STUDY}reference-units/", data.ReferenceUnits.as_view(), name="reference-units"),
     path(
         f"{STUDY}reference-units/file/",
@@ -118,6 +120,9 @@ endpoints = [
     ),
     path(f"{STUDY}baselines/", baselines.Baselines.as_view(), name="baselines"),
     path(f"{BASELINE}start/", baselines.StartBaseline.as_view(), name="start-baseline"),
+    path(
+        f"{STUDY}expert-weights/", expert_weights.ExpertWeightsView.as_view(), name="expert-weights"
+    ),
     path(f"{STUDY}licences/", licences.Licences.as_view(), name="licences"),
     path(f"{STUDY}licences/evidence/", licences.LicenceEvidence.as_view(), name="licence-evidence"),
     path(

@@ -414,6 +414,7 @@ SPECTACULAR_SETTINGS = {
         "JobStatus": "jobs.models.Job.Status",
         "MemberRole": "studies.models.Membership.Role",
         "ReferenceUnitRole": "api.design_serializers.ROLE_CHOICES",
+        "Perturbation": "api.design_serializers.PERTURBATION_CHOICES",
         "TextFormat": "studies.models.Study.TextFormat",
     },
     "POSTPROCESSING_HOOKS": [

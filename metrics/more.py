@@ -7,6 +7,7 @@ from typing import Any
 from annotation.filters import NO_FAILED_CHECK, Filter
 from metrics.figures.composite import composite_figures
 from metrics.figures.controlled import controlled_figures, davidson_figures
+from metrics.figures.discernment import discernment_figures
 from metrics.figures.figure import Figure
 from metrics.figures.machine_probabilities import machine_probability_figures
 from metrics.figures.machine_replacement import machine_replacement_figures
@@ -51,6 +52,10 @@ def _has_systems(about: CriterionSection) -> bool:
 
 def _has_ordered_machines(about: CriterionSection) -> bool:
     return about.level != "nominal" and bool(about.all_units.machines)
+
+
+def _has_scores(about: CriterionSection) -> bool:
+    return about.level != "nominal" and about.systems is None
 
 
 def _has_machines(about: CriterionSection) -> bool:
@@ -126,6 +131,14 @@ MORE = (
         "May means of a machine rater's ratings rank items as means of annotators' ratings do?",
         mean_correlation_figures,
         _has_ordered_machines,
+    ),
+    More(
+        "discernment",
+        "machines",
+        "Discernment: do raters notice perturbed copies?",
+        "Which known damage to a text does each rater notice, and which does it miss?",
+        discernment_figures,
+        _has_scores,
     ),
     More(
         "composite",

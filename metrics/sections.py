@@ -6,6 +6,7 @@ from typing import Any, get_type_hints
 
 from annotation.filters import EVERYTHING, Filter
 from jobs.clock import database_now
+from metrics.expert_weights import weights_of
 from metrics.models import ReportSnapshot, SectionSnapshot
 from metrics.selectors import source_of
 from metrics.services import request_once, watermark
@@ -29,7 +30,8 @@ class StoredSection:
 def refresh_section(*, study: Study, name: str, chosen: Filter = EVERYTHING) -> SectionSnapshot:
     """Compute and store a section of the study's ratings, or of a part of them."""
     state, source = watermark(study), source_of(study, chosen)
-    section = build_section(source.table, name, scales=source.scales)
+    weights = weights_of(study) if name == "discernment" else None
+    section = build_section(source.table, name, scales=source.scales, weights=weights)
     report = ReportSnapshot.objects.get(study=study, digest=chosen.digest)
     snapshot, _ = SectionSnapshot.objects.update_or_create(
         report=report,

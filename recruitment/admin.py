@@ -16,7 +16,12 @@ from django.views.generic import RedirectView
 from annotation.counts import progress_of
 from annotation.models import Place
 from annotation.services.late_answers import late_answers
-from annotation.services.reference_units import ROLES, degrade_copies, import_reference_units
+from annotation.services.reference_units import (
+    OBVIOUS,
+    ROLES,
+    degrade_copies,
+    import_reference_units,
+)
 from annotation.services.settings import save_settings
 from annotation.uploads import stored_upload, upload_limits
 from recruitment.confirmations import quality
@@ -296,7 +301,8 @@ def make_reference_units(study: Study, form: ReferenceUnitsForm) -> int:
     role, upload = Unit.Role(form.cleaned_data["role"]), form.cleaned_data["rows"]
     if upload is None:
         n, seed = form.cleaned_data["n"], study.units.count()
-        return degrade_copies(study=study, role=role, n=n, seed=seed)
+        perturbation = form.cleaned_data["perturbation"] or OBVIOUS
+        return degrade_copies(study=study, role=role, n=n, seed=seed, perturbation=perturbation)
     with stored_upload(upload, "known.jsonl") as path:
         return import_reference_units(study=study, role=role, path=path, limits=upload_limits())
 

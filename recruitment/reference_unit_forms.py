@@ -9,9 +9,10 @@ from django.core.paginator import Page, Paginator
 from django.core.validators import FileExtensionValidator
 from django.db.models import Count
 
-from annotation.services.reference_units import ROLES, expect_labels
+from annotation.services.reference_units import OBVIOUS, ROLES, expect_labels
 from annotation.services.screening import reference_units_needed, screening_of
 from studies.models import Criterion, Study, Unit
+from tiebreak.perturbations import PERTURBATIONS
 from tiebreak.scales import Label, Scale
 
 PER_PAGE = 10
@@ -25,6 +26,12 @@ class ReferenceUnitsForm(forms.Form):
         label="Role", choices=[(role.value, name) for role, name in ROLES.items()]
     )
     n = forms.IntegerField(label="Number of items", min_value=1, max_value=1000, initial=20)
+    perturbation = forms.ChoiceField(
+        label="What is changed in the copy",
+        choices=[(p.name, f"{p.change[0].upper()}{p.change[1:]}") for p in PERTURBATIONS.values()],
+        initial=OBVIOUS,
+        required=False,
+    )
     rows = forms.FileField(
         label="Or upload a file (.jsonl)",
         required=False,

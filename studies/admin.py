@@ -156,7 +156,7 @@ class SystemInline(CountsFromOne, FrozenInline, SystemStacked):
     def get_formset(self, request: HttpRequest, obj: Study | None = None, **kwargs: Any) -> Any:
         """Offer the systems of the study's stored dataset, or none if it has no dataset."""
         formset = super().get_formset(request, obj, **kwargs)
-        systems = System.objects.competing().filter(dataset__in=datasets_of(request.user))
+        systems = System.objects.for_studies().filter(dataset__in=datasets_of(request.user))
         field = formset.form.base_fields.get("system")
         if isinstance(field, forms.ModelChoiceField):  # absent if the design is frozen
             field.queryset = systems.filter(dataset=obj.dataset_id if obj else None)

@@ -250,7 +250,22 @@ def _store_dataset(bundle: Bundle, digest: str, owner: User | None) -> Dataset:
     rows = (generation_of(row, by_name, by_key) for row in bundle.generations)
     for _ in store(Generation, rows):
         pass
+    _mark_copies(by_name)
     return dataset
+
+
+def _mark_copies(systems: Mapping[str, System]) -> None:
+    """Mark the systems whose texts say that they are perturbed copies of another system's."""
+    for system in systems.values():
+        first = system.generations.order_by("pk").values_list("params", flat=True).first()
+        about = (first or {}).get("perturbation")
+        if not isinstance(about, dict) or system.is_control:
+            continue
+        original = systems.get(str(about.get("system")))
+        if original is None:
+            continue
+        system.perturbed_from, system.perturbation = original, str(about.get("name"))[:60]
+        system.save(update_fields=["perturbed_from", "perturbation"])
 
 
 Stored = TypeVar("Stored", bound=models.Model)

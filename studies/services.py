@@ -130,7 +130,7 @@ def systems_named(study: Study, names: Iterable[str]) -> list[System]:
     """
     if study.dataset is None:
         raise DomainError("no_dataset", "The study has no dataset. Please choose one first.")
-    systems = System.objects.competing().filter(dataset=study.dataset_id)
+    systems = System.objects.for_studies().filter(dataset=study.dataset_id)
     by_name = {system.name: system for system in systems}
     names = list(names)
     unknown = [name for name in names if name not in by_name]

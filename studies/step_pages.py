@@ -36,7 +36,7 @@ class DataStep(StepAdmin):
             "dummies": count_of(texts.filter(is_dummy=True), "system"),
             "texts": count_of(texts, "system") - F("dummies"),
         }
-        systems = study.dataset.systems.competing().order_by("name").annotate(**counts)
+        systems = study.dataset.systems.for_studies().order_by("name").annotate(**counts)
         return {"instances": study.dataset.instances.count(), "systems": list(systems)}
 
 

@@ -3,7 +3,7 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from studies import guide_pages, log_pages, protocol_pages, step_pages
+from studies import copy_pages, guide_pages, log_pages, protocol_pages, step_pages
 
 app_name = "studies"
 STUDY = "studies/<public_id:study_id>/"
@@ -16,6 +16,7 @@ urlpatterns = [
     path(f"{STUDY}template/", protocol_pages.use_template, name="use-template"),
     path(f"{STUDY}design/data/", step_pages.data, name="data"),
     path(f"{STUDY}design/task/", step_pages.task, name="task"),
+    path(f"{STUDY}perturbed-copies/", copy_pages.perturbed_copies, name="perturbed-copies"),
     path(f"{STUDY}members/", step_pages.members, name="members"),
     path(f"{STUDY}log/", log_pages.log, name="log"),
 ]

@@ -24,6 +24,8 @@ from tiebreak.optional import load
 from tiebreak.report import Report, build_report, read_source
 from tiebreak.report.build import REPLICATES
 from tiebreak.report.check import PACKAGE, TOLERANCE, CheckedAlpha, check_alphas
+from tiebreak.report.discernment import Weights
+from tiebreak.report.expert_weights import expert_weights
 from tiebreak.report.model import OPTIONAL_SECTIONS
 from tiebreak.report.on_request import ON_REQUEST
 from tiebreak.report.plan import names_in
@@ -125,6 +127,12 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
         help="systems in an order that is known from elsewhere, best first, separated by semicolons;"
         " success rates have Kendall's tau with it",
     )
+    parser.add_argument(
+        "--expert-weights",
+        metavar=source,
+        help="ratings of the survey in which experts said what each perturbation damages, as weights"
+        " of the section discernment",
+    )
     _add_json_option(parser)
 
 
@@ -137,7 +145,9 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
     with _as_domain_errors(options.out):
         source = read(Path(options.source))
         used = source.scales | scales
-        report = _report(source, used, options)
+        survey = options.expert_weights
+        weights = expert_weights(read(Path(survey)).table) if survey else None
+        report = _report(source, used, options, weights)
         _check_declared(scales, report)
         with atomic_path(options.out) as temporary:
             temporary.write_text(json.dumps(report.as_json(), indent=1, allow_nan=False) + "\n")
@@ -166,7 +176,9 @@ def _check_numbers(options: Namespace) -> None:
         raise DomainError("bad_option", sentence, status=400)
 
 
-def _report(source: Source, scales: dict[str, str], options: Namespace) -> Report:
+def _report(
+    source: Source, scales: dict[str, str], options: Namespace, weights: Weights | None
+) -> Report:
     return build_report(
         source.table,
         seed=options.seed,
@@ -179,6 +191,7 @@ def _report(source: Source, scales: dict[str, str], options: Namespace) -> Repor
         sections=_sections(options.section),
         epsilon=options.epsilon,
         known_order=names_in(options.known_order),
+        weights=weights,
         core=options.core,
     )
 

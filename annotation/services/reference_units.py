@@ -12,11 +12,12 @@ from django.db.models import Max
 from annotation.balancing import balanced_bits
 from annotation.models import HIT, HITUnit
 from studies.models import Generation, Study, System, Unit
-from studies.perturbation import degraded_copy, is_long_enough
+from studies.perturbed_copies import generation_of_copy, perturbed_copy
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rows import read_jsonl
+from tiebreak.perturbations import PerturbedText, perturbation_named
 
 CONTROL = "perturbed copy"
 # The database's column ends below this number, so no sample has this index or a larger one.
@@ -26,9 +27,9 @@ ROLES = {
     Unit.Role.TRAINING: "training",
     Unit.Role.QUALIFICATION: "the qualification test",
 }
-EXPLANATION = (
-    "One of the two texts was degraded on purpose: words are missing or in the wrong order."
-)
+EXPLANATION = "One of the two texts was changed on purpose: {}."
+# How copies are made if nobody chooses: what anybody sees who reads.
+OBVIOUS = "words/disorder/major"
 
 
 @dataclass(frozen=True)
@@ -42,24 +43,34 @@ class ReferencePair:
 
 
 @transaction.atomic
-def degrade_copies(*, study: Study, role: Unit.Role, n: int, seed: int = 0) -> int:
-    """Create ``n`` reference units, each from a text and a degraded copy of it. Returns how many.
+def degrade_copies(
+    *, study: Study, role: Unit.Role, n: int, seed: int = 0, perturbation: str = OBVIOUS
+) -> int:
+    """Create ``n`` reference units, each from a text and a perturbed copy of it. Returns how many.
 
     The copies belong to a separate system that no study compares. On every preference criterion
-    the original is expected to win. Raises `DomainError` if there is no preference criterion, or if
-    too few texts are long enough.
+    the original is expected to win. Raises `DomainError` if there is no preference criterion or no
+    such perturbation, or if too few texts can be perturbed in this way.
     """
     labels = _original_wins(study)
     rng = random.Random(f"{study.seed}:{role}:{seed}")
-    originals = _originals(study, role, n, rng)
     control, _ = System.objects.get_or_create(
         dataset=study.dataset, name=CONTROL, defaults={"is_control": True}
     )
+    explanation = EXPLANATION.format(_change(perturbation))
     pairs = [
-        ReferencePair(original, _degraded(original, control, rng), labels, EXPLANATION)
-        for original in originals
+        ReferencePair(original, _stored_copy(original, copy, control), labels, explanation)
+        for original, copy in _copies(study, role, n, perturbation, rng)
     ]
     return add_reference_units(study=study, role=role, pairs=pairs)
+
+
+def _change(perturbation: str) -> str:
+    """Return what a perturbation changes, in words."""
+    try:
+        return perturbation_named(perturbation).change
+    except InvalidInput as error:
+        raise DomainError(error.code, error.message, status=400) from error
 
 
 @transaction.atomic
@@ -258,40 +269,64 @@ def _original_wins(study: Study) -> dict[str, str]:
     return labels
 
 
-def _originals(study: Study, role: Unit.Role, n: int, rng: random.Random) -> list[Generation]:
-    """Draw ``n`` texts, each from a different instance that no reference unit uses yet.
+def _copies(
+    study: Study, role: Unit.Role, n: int, perturbation: str, rng: random.Random
+) -> list[tuple[Generation, PerturbedText]]:
+    """Perturb ``n`` texts, each from a different instance that no reference unit uses yet.
 
     Gold checks use planned instances as long as there are any, because annotators read the source
     texts of these instances anyway.
     """
-    used = study.units.exclude(role=Unit.Role.MAIN).values("instance")
-    rows = Generation.objects.filter(
-        instance__dataset=study.dataset_id, system__in=study.systems.all()
-    ).exclude(instance__in=used)
-    by_instance: dict[int, list[Generation]] = {}
-    for generation in rows.order_by("pk"):
-        if is_long_enough(generation.text):
-            by_instance.setdefault(generation.instance_id, []).append(generation)
-    if len(by_instance) < n:
-        raise DomainError(
-            "too_few_texts",
-            f"You asked for {n} items, but only {len(by_instance)} unused instances have a text"
-            " long enough to be degraded. Please ask for fewer items.",
-        )
+    by_instance = _unused_texts(study)
     planned = set(study.units.filter(role=Unit.Role.MAIN).values_list("instance", flat=True))
     preferred = planned if role == Unit.Role.GOLD else set()
     shuffled = rng.sample(sorted(by_instance), len(by_instance))
-    instances = sorted(shuffled, key=lambda instance: instance not in preferred)[:n]
-    return [rng.choice(by_instance[instance]) for instance in instances]
+    others = [by_instance[instance][0].text for instance in shuffled]
+    copies: list[tuple[Generation, PerturbedText]] = []
+    for instance in sorted(shuffled, key=lambda instance: instance not in preferred):
+        if len(copies) == n:
+            break
+        copies += _copy_of_one(by_instance[instance], perturbation, others, rng)
+    if len(copies) < n:
+        raise DomainError(
+            "too_few_texts",
+            f"You asked for {n} items, but only {len(copies)} unused instances have a text that can"
+            " be perturbed in this way. Please ask for fewer items.",
+        )
+    return copies
 
 
-def _degraded(original: Generation, control: System, rng: random.Random) -> Generation:
+def _unused_texts(study: Study) -> dict[int, list[Generation]]:
+    """Return the texts of the study's systems by instance, without instances of reference units."""
+    used = study.units.exclude(role=Unit.Role.MAIN).values("instance")
+    rows = Generation.objects.filter(
+        instance__dataset=study.dataset_id, system__in=study.systems.filter(perturbed_from=None)
+    ).exclude(instance__in=used)
+    by_instance: dict[int, list[Generation]] = {}
+    for generation in rows.select_related("system").order_by("pk"):
+        by_instance.setdefault(generation.instance_id, []).append(generation)
+    return by_instance
+
+
+def _copy_of_one(
+    texts: list[Generation], perturbation: str, others: list[str], rng: random.Random
+) -> list[tuple[Generation, PerturbedText]]:
+    """Perturb one of an instance's texts, or none if none can be perturbed in this way."""
+    of_instance = {text.text for text in texts}
+    foreign = [other for other in others if other not in of_instance]
+    for original in rng.sample(texts, len(texts)):
+        try:
+            seed = rng.getrandbits(32)
+            copy = perturbed_copy(original.text, perturbation, seed=seed, others=foreign)
+        except InvalidInput:
+            continue
+        return [(original, copy)]
+    return []
+
+
+def _stored_copy(original: Generation, copy: PerturbedText, control: System) -> Generation:
     copies = Generation.objects.filter(instance=original.instance_id, system=control)
     last = copies.aggregate(last=Max("sample_index"))["last"]
-    return Generation.objects.create(
-        instance_id=original.instance_id,
-        system=control,
-        sample_index=0 if last is None else last + 1,
-        text=degraded_copy(original.text, rng),
-        is_dummy=original.is_dummy,
-    )
+    generation = generation_of_copy(copy, original, control, 0 if last is None else last + 1)
+    generation.save()
+    return generation

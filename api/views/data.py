@@ -15,8 +15,9 @@ from annotation.services.reference_units import (
     remove_reference_unit,
 )
 from annotation.uploads import stored_upload, upload_limits
-from api.access import visible_dataset, visible_study
+from api.access import researcher, visible_dataset, visible_study
 from api.design_serializers import (
+    CopiesMade,
     CreatedUnits,
     DatasetChange,
     DatasetDetail,
@@ -27,6 +28,7 @@ from api.design_serializers import (
     ItemPage,
     ItemQuery,
     ItemsQuery,
+    PerturbedCopies,
     ReferenceRows,
     ReferenceUnitSerializer,
     UnitQuery,
@@ -35,6 +37,7 @@ from api.schema import NOTHING, described
 from api.validation import checked
 from studies.access import Right
 from studies.models import Unit
+from studies.perturbed_copies import add_perturbed_copies
 from studies.services import delete_dataset
 from tiebreak.errors import DomainError
 
@@ -125,7 +128,7 @@ class ReferenceUnits(APIView):
     @described(
         "Make reference items from degraded copies",
         tag=TAG,
-        description="Each compares a text with a copy of it that was degraded on purpose.",
+        description="Each compares a text with a copy of it that was changed on purpose.",
         request=DegradedCopies,
         responses={201: CreatedUnits},
         refusals={409: ["nothing_known", "too_few_texts", "stage_begun"]},
@@ -134,7 +137,8 @@ class ReferenceUnits(APIView):
         study = visible_study(request, study_id)
         values = checked(DegradedCopies, request.data)
         role, seed = Unit.Role(values["role"]), study.units.count()
-        n = degrade_copies(study=study, role=role, n=values["n"], seed=seed)
+        options = {"n": values["n"], "perturbation": values["perturbation"]}
+        n = degrade_copies(study=study, role=role, seed=seed, **options)
         return Response(CreatedUnits({"created": n}).data, status=201)
 
     @described(
@@ -164,6 +168,33 @@ class ReferenceUnits(APIView):
         study = visible_study(request, study_id)
         remove_reference_unit(study=study, key=checked(UnitQuery, request.query_params)["unit"])
         return Response(status=204)
+
+
+class PerturbedCopiesView(APIView):
+    @described(
+        "Add perturbed copies to a scoring study",
+        tag=TAG,
+        description="Every text of the study's systems is copied and changed in each of these ways."
+        " The copies are scored as the originals are, and are marked as copies in every export.",
+        request=PerturbedCopies,
+        responses={201: CopiesMade},
+        refusals={
+            409: [
+                *("not_a_draft", "no_dataset", "not_a_scoring_study", "no_copies"),
+                *("too_many_copies", "name_too_long", "name_taken"),
+            ]
+        },
+    )
+    def post(self, request: Request, study_id: str) -> Response:
+        study = visible_study(request, study_id)
+        values = checked(PerturbedCopies, request.data)
+        made = add_perturbed_copies(
+            study=study,
+            names=values["perturbations"],
+            seed=values["seed"],
+            by=researcher(request),
+        )
+        return Response(CopiesMade(made).data, status=201)
 
 
 class ReferenceUnitsFile(APIView):

@@ -93,7 +93,11 @@ class Dataset(models.Model):
 
 class SystemQuerySet(models.QuerySet["System"]):
     def competing(self) -> "SystemQuerySet":
-        """Return the systems that studies compare, without degraded copies and variants."""
+        """Return the systems that studies compare, without copies and variants."""
+        return self.for_studies().filter(perturbed_from=None)
+
+    def for_studies(self) -> "SystemQuerySet":
+        """Return the systems that may be in a study: those that compete, and perturbed copies."""
         return self.filter(is_control=False, variant_of=None)
 
 
@@ -128,6 +132,12 @@ class System(models.Model):
     variant_of = models.ForeignKey(
         "self", null=True, on_delete=models.CASCADE, related_name="variants", editable=False
     )
+    # The system of which this one has perturbed copies, and how they were perturbed. They show whether
+    # raters notice known damage, and are in a study only if a researcher added them.
+    perturbed_from = models.ForeignKey(
+        "self", null=True, on_delete=models.CASCADE, related_name="perturbed", editable=False
+    )
+    perturbation = models.CharField(max_length=60, blank=True, editable=False)
 
     objects = SystemQuerySet.as_manager()
 

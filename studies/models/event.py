@@ -18,6 +18,7 @@ class StudyEvent(models.Model):
 
     class Verb(models.TextChoices):
         TEMPLATE = "template", "filled in a template"
+        PERTURB = "perturb", "added perturbed copies"
         OPEN = "open", "opened"
         PAUSE = "pause", "paused"
         CLOSE = "close", "closed"
@@ -39,6 +40,7 @@ class StudyEvent(models.Model):
         ADD_SYNTHETIC = "add-synthetic", "had synthetic items made"
         GRANT_LICENCE = "grant-licence", "licensed a machine rater"
         REVOKE_LICENCE = "revoke-licence", "revoked a licence"
+        EXPERT_WEIGHTS = "expert-weights", "chose experts' weights"
         LICENCE_DRIFT = "licence-drift", "revoked a licence because agreement dropped"
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="events")

@@ -52,6 +52,10 @@ class Study(VersionedSettings, FrozenSettings, FreeSettings):
     dry_run_of = models.ForeignKey(
         "self", null=True, on_delete=models.CASCADE, related_name="dry_runs", editable=False
     )
+    # The survey whose votes weigh the criteria of discernment scores.
+    weights_from = models.ForeignKey(
+        "self", null=True, on_delete=models.SET_NULL, related_name="weighs", editable=False
+    )
     # The seed is secret, because it determines which system is shown on which side.
     seed = models.CharField(max_length=64, default=new_seed, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -54,6 +54,7 @@ from api.services.webhooks import create_webhook, delete_webhook, send_again
 from jobs.services import pause_job, resume_job, stop_job
 from metrics import generate_select
 from metrics.demo import start_demo
+from metrics.expert_weights import use_expert_weights
 from metrics.licensing.services import grant_licence, revoke_licence
 from metrics.report_files import start_report_files
 from metrics.selectors import stored_report
@@ -86,6 +87,7 @@ from recruitment.views import channels, participant_actions
 from studies.dataset_jobs import start_dataset_job
 from studies.instance_selection.sampling import start_sampling
 from studies.members import has_owner
+from studies.perturbed_copies import add_perturbed_copies
 from studies.protocols import create_from_protocol, fill_in
 from studies.services import (
     create_study,
@@ -176,6 +178,9 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     "annotation:start-jury": counterpart("post start-jury", start_jury),
     "annotation:add-baseline": counterpart("post baselines", add_baseline),
     "annotation:start-baseline": counterpart("post start-baseline", start_baseline),
+    "studies:perturbed-copies": counterpart("post perturbed-copies", add_perturbed_copies)
+    + counterpart("manage.py add_perturbed_copies"),
+    "metrics:expert-weights": counterpart("put expert-weights", use_expert_weights),
     "metrics:licences": counterpart("post licences", grant_licence),
     "metrics:revoke-licence": counterpart("post revoke-licence", revoke_licence),
     # Running.

@@ -223,6 +223,7 @@ def test_a_page_offers_the_sections_that_apply_to_a_criterion():
         "machine_probabilities",
         "machine_replacement",
         "mean_correlations",
+        "discernment",
         "composite",
     ]
     assert offered["preference", "machines"] == ["machine_probabilities", "machine_replacement"]

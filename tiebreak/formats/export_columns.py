@@ -47,6 +47,8 @@ RATINGS: Columns = {
     "simulated": "flag: given by a bot, not by a person",
     "raw": "a machine's answer that could not be parsed, verbatim",
     "probabilities": "a machine's probability of each label, as JSON, in system order like label",
+    "perturbation": "of a perturbed copy of a text, how it was changed: level/kind/degree; else empty",
+    "original_system": "of a perturbed copy, the system whose text was changed; else empty",
     "chars_a": "length of A's text in characters",
     "chars_b": "length of B's text in characters",
 }

@@ -42,6 +42,8 @@ TEXTS = (
     "category",
     "similarity",
     "phase",
+    "perturbation",
+    "original_system",
     "side_a",
     "layout",
     "created_at",

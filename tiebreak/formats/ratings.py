@@ -41,6 +41,8 @@ UNIT_FACTS = (
     "separability",
     "separability_raw",
     "similarity",
+    "perturbation",
+    "original_system",
 )
 _FACTS = {
     "unit": (*UNIT_FACTS, "category"),

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from tiebreak.report.chance_corrected import chance_corrected_section
 from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.dawid_skene import dawid_skene_section
 from tiebreak.report.design_weights import drawn_units
+from tiebreak.report.discernment import Weights
 from tiebreak.report.fatigue import fatigue_section
 from tiebreak.report.generators import Seeds
 from tiebreak.report.many_values import many_values_section
@@ -29,7 +30,7 @@ from tiebreak.report.model import (
     SourceSection,
     StratumSection,
 )
-from tiebreak.report.on_request import check_sections, makers_on_request
+from tiebreak.report.on_request import check_sections, makers_on_request, together
 from tiebreak.report.outcomes import Outcomes
 from tiebreak.report.perception import perception_by_systems, perception_section
 from tiebreak.report.plan import in_planned_order, unrated
@@ -67,6 +68,7 @@ def build_report(
     epsilon: float = EPSILON,
     known_order: Sequence[str] = (),
     core: bool = False,
+    weights: Weights | None = None,
 ) -> Report:
     """Build the report of a table of ratings.
 
@@ -91,7 +93,7 @@ def build_report(
         What was fixed before the study opened. Its main criteria come first.
     sections : collection of str, optional
         Sections that take long to compute and are left out otherwise: ``composite``,
-        ``controlled_win_rate``, ``davidson``, ``drop_one_influence``,
+        ``controlled_win_rate``, ``davidson``, ``discernment``, ``drop_one_influence``,
         ``machine_probabilities``, ``machine_replacement``, ``mean_correlations``,
         ``paired_tests``, ``pairwise_agreement`` and ``robustness``.
     epsilon : float, default 0.1
@@ -104,6 +106,8 @@ def build_report(
         Whether to compute only what the five leading numbers and their strata need: agreement among
         humans and with machines in every stratum, win rates, and consistency. The values are those of
         the whole report; rank correlations with separability are left out. ``sections`` may name more.
+    weights : mapping of str to mapping of str to float, optional
+        Experts' weights of the criteria for each perturbation, for the section ``discernment``.
 
     Returns
     -------
@@ -149,10 +153,21 @@ def build_report(
         ),
         simulated=bool(np.any(used["simulated"])),
         criteria_order=tuple(criterion.name for criterion in criteria),
-        criteria={c.name: _section(c, options) for c in criteria},
+        criteria=_with_discernment({c.name: _section(c, options) for c in criteria}, weights),
         problems=unrated(plan, [*(c.name for c in criteria), *unknown]) | unknown,
         plan=plan,
     )
+
+
+def _with_discernment(
+    criteria: dict[str, CriterionSection], weights: Weights | None
+) -> dict[str, CriterionSection]:
+    """Return the criteria with discernment over all criteria in those that have the section."""
+    parts = {name: about.discernment for name, about in criteria.items() if about.discernment}
+    combined = together("discernment", parts, weights)
+    return criteria | {
+        name: replace(criteria[name], discernment=part) for name, part in combined.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -170,6 +185,7 @@ def build_section(
     seed: int = 0,
     replicates: int = REPLICATES,
     scales: Mapping[str, str] | None = None,
+    weights: Weights | None = None,
 ) -> RequestedSection:
     """Compute one section on request alone, as `build_report` would."""
     check_sections([name])
@@ -182,7 +198,7 @@ def build_section(
             section.criteria[criterion.name] = parts[name]
         else:
             section.problems[criterion.name] = problems[name]
-    return section
+    return RequestedSection(dict(together(name, section.criteria, weights)), section.problems)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@
 field that is None has no key. A number that is NaN is written as null.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal, Self
 
 from tiebreak.report.serialization import from_json, to_json
@@ -1182,6 +1182,153 @@ class StoppingSection:
     reason: str | None = None
 
 
+@dataclass(frozen=True)
+class ScoreSummary:
+    """Distribution of scores: their mean and quartiles, all null if there is none.
+
+    Attributes
+    ----------
+    mean : float
+        Mean.
+    lower_quartile : float
+        Score that a quarter of the texts does not exceed.
+    median : float
+        Median.
+    upper_quartile : float
+        Score that three quarters of the texts do not exceed.
+    """
+
+    mean: float
+    lower_quartile: float
+    median: float
+    upper_quartile: float
+
+
+@dataclass(frozen=True)
+class PerturbationTest:
+    """Whether a rater gives copies with one perturbation lower scores on one criterion.
+
+    Attributes
+    ----------
+    level : str
+        Level of the perturbation: characters, words, sentences or other.
+    pairs : int
+        Number of copies that have a score, and whose original has one.
+    incomplete : int
+        Number of other copies.
+    unchanged : int
+        Number of pairs with equal scores.
+    p : Estimate
+        One-sided Wilcoxon signed-rank test, in which pairs with equal scores do not count.
+    p_pratt : Estimate
+        The same, in which pairs with equal scores are ranked (Pratt).
+    score : Estimate
+        Discernment D = log₀.₀₅ of `p`.
+    original : ScoreSummary
+        Scores of the originals in the pairs.
+    copy : ScoreSummary
+        Scores of the copies in the pairs.
+    """
+
+    level: str
+    pairs: int
+    incomplete: int
+    unchanged: int
+    p: Estimate
+    p_pratt: Estimate
+    score: Estimate
+    original: ScoreSummary
+    copy: ScoreSummary
+
+
+@dataclass(frozen=True)
+class RaterDiscernment:
+    """Discernment of one rater on one criterion.
+
+    Attributes
+    ----------
+    tests : dict of str to PerturbationTest
+        Test of each perturbation.
+    average : Estimate
+        Mean of the levels' mean scores.
+    minimum : Estimate
+        Smallest score of a perturbation.
+    levels : dict of str to Estimate
+        Mean score of each level.
+    """
+
+    tests: dict[str, PerturbationTest]
+    average: Estimate
+    minimum: Estimate
+    levels: dict[str, Estimate]
+
+
+@dataclass(frozen=True)
+class CombinedTest:
+    """Whether a rater gives copies with one perturbation lower scores, over several criteria.
+
+    Attributes
+    ----------
+    level : str
+        Level of the perturbation.
+    weights : dict of str to float
+        Weight of each criterion that counts; together they are 1.
+    p : Estimate
+        Weighted harmonic mean of the criteria's p-values.
+    score : Estimate
+        Discernment D = log₀.₀₅ of `p`.
+    """
+
+    level: str
+    weights: dict[str, float]
+    p: Estimate
+    score: Estimate
+
+
+@dataclass(frozen=True)
+class DiscernmentOverCriteria:
+    """Discernment of one rater over several criteria.
+
+    Attributes
+    ----------
+    tests : dict of str to CombinedTest
+        Test of each perturbation.
+    average : Estimate
+        Mean of the levels' mean scores.
+    minimum : Estimate
+        Smallest score of a perturbation.
+    levels : dict of str to Estimate
+        Mean score of each level.
+    """
+
+    tests: dict[str, CombinedTest]
+    average: Estimate
+    minimum: Estimate
+    levels: dict[str, Estimate]
+
+
+@dataclass(frozen=True)
+class DiscernmentSection:
+    """Whether raters give perturbed copies of texts lower scores than the originals.
+
+    Attributes
+    ----------
+    raters : dict of str to RaterDiscernment
+        Annotators together, and each machine, on this criterion.
+    criteria : tuple of str
+        Criteria that `all_criteria` combines.
+    all_criteria : dict of str to DiscernmentOverCriteria
+        Each rater over all criteria, which have equal weights. The same in all criteria.
+    expert_weighted : dict of str to DiscernmentOverCriteria
+        Each rater over all criteria with experts' weights; empty if none were given.
+    """
+
+    raters: dict[str, RaterDiscernment]
+    criteria: tuple[str, ...]
+    all_criteria: dict[str, DiscernmentOverCriteria] = field(default_factory=dict)
+    expert_weighted: dict[str, DiscernmentOverCriteria] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, kw_only=True)
 class CriterionSection:
     """Statistics of one criterion. A part that could not be computed is empty or left out.
@@ -1260,6 +1407,8 @@ class CriterionSection:
         Win rates with length and style held equal, for preferences, if they were asked for.
     davidson : DavidsonSection, optional
         Strengths with ties as an outcome of their own, for preferences, if they were asked for.
+    discernment : DiscernmentSection, optional
+        Whether raters notice perturbed copies, if it was asked for.
     machine_probabilities : dict of str to MachineProbabilities, optional
         Calibration and debiasing of each machine with probabilities, if it was asked for.
     problems : dict of str to str
@@ -1303,6 +1452,7 @@ class CriterionSection:
     controlled_win_rate: ControlledWinRateSection | None = None
     davidson: DavidsonSection | None = None
     machine_probabilities: dict[str, MachineProbabilities] | None = None
+    discernment: DiscernmentSection | None = None
     problems: Problems
 
     @property

@@ -1,12 +1,13 @@
 """The sections of a report that take long to compute, so that only a report that needs them has them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.composite import composite_section
 from tiebreak.report.controlled import controlled_win_rate_section, davidson_section
 from tiebreak.report.criterion import Criterion
+from tiebreak.report.discernment import Weights, discernment_section, over_criteria
 from tiebreak.report.generators import Seeds
 from tiebreak.report.machine_probabilities import machine_probabilities_section
 from tiebreak.report.machine_replacement import machine_replacement_section
@@ -19,6 +20,7 @@ ON_REQUEST: dict[str, Callable[[Criterion, Seeds, int], Any]] = {
     "composite": composite_section,
     "controlled_win_rate": controlled_win_rate_section,
     "davidson": davidson_section,
+    "discernment": discernment_section,
     "drop_one_influence": drop_one_section,
     "machine_probabilities": machine_probabilities_section,
     "machine_replacement": machine_replacement_section,
@@ -48,3 +50,10 @@ def makers_on_request(
         return lambda: ON_REQUEST[name](criterion, seeds.below(name), replicates)
 
     return {name: maker(name) for name in sorted({*names})}
+
+
+def together(
+    name: str, sections: Mapping[str, Any], weights: Weights | None = None
+) -> Mapping[str, Any]:
+    """Return a section of all criteria with what it says of them together, if it says anything."""
+    return over_criteria(sections, weights) if name == "discernment" else sections

@@ -1,7 +1,6 @@
 """The steps before the first HIT, and the gold checks that are mixed into HITs."""
 
 import json
-import random
 from collections import Counter
 from datetime import timedelta
 
@@ -17,7 +16,7 @@ from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.places import NotCleared, take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer
-from annotation.services.reference_units import EXPLANATION, degrade_copies, import_reference_units
+from annotation.services.reference_units import degrade_copies, import_reference_units
 from annotation.services.screening import (
     Step,
     begin_stage,
@@ -27,13 +26,13 @@ from annotation.services.screening import (
 )
 from annotation.services.tallies import recount, stored_tallies
 from studies.models import ComprehensionQuestion, Generation, Screening, Study, Unit
-from studies.perturbation import degraded_copy
 from tests.annotation.annotators import annotator, form_of, task_of
 from tests.annotation.answers import submit_rating
 from tests.pages import codes_on, page_of
 from tests.refusals import refused, refused_file
 from tests.studies.factories import make_participation, make_study, open_knowingly
 from tiebreak.errors import DomainError
+from tiebreak.perturbations import perturbed
 from tiebreak.scales import Scale
 
 pytestmark = pytest.mark.django_db
@@ -146,7 +145,7 @@ def test_training_shows_the_expected_answers_and_passes_everybody():
     study = study_with(training=2)
     page = annotator(study)
     form = form_of(page.here())
-    assert EXPLANATION in page.send(form.filled(0), hx_request="true").content.decode()
+    assert "was changed on purpose" in page.send(form.filled(0), hx_request="true").content.decode()
     form = form_of(page.here())
     page.send(form.filled(0))
     assert task_of(page.here())[0] == 1
@@ -275,7 +274,7 @@ def test_a_check_is_judged_when_its_hit_is_done_and_a_slip_can_be_put_right():
 
 
 def test_a_degraded_copy_has_the_same_words_in_disorder_with_some_missing():
-    copy = degraded_copy(PROSE, random.Random(1))
+    copy = perturbed(PROSE, "words/disorder/major", seed=1).text
     assert not Counter(copy.split()) - Counter(PROSE.split())
     assert 0.6 < len(copy.split()) / len(PROSE.split()) < 0.8
     assert copy not in PROSE

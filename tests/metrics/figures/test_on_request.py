@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from metrics.figures.discernment import discernment_figures
 from metrics.figures.fatigue import fatigue_slopes_figure
 from metrics.figures.machine_probabilities import machine_probability_figures
 from metrics.figures.on_request import ROBUSTNESS_TITLE
@@ -12,6 +13,9 @@ from metrics.figures.order import ORDER_TITLE, order_figure, win_or_tie_figure
 from metrics.more import MORE
 from tests.metrics.figures.test_figures import alternative
 from tests.metrics.studies import preferences
+from tests.tiebreak.report.test_discernment import COPIES, ORIGINALS, TYPOS, two_criteria
+from tests.tiebreak.report.test_discernment import scores as copies_scored
+from tests.tiebreak.report.test_discernment import section_of as section_of_copies
 from tests.tiebreak.report.test_machine_probabilities import judged, section_of
 from tests.tiebreak.report.test_sections import of, three_systems
 from tiebreak.report.on_request import ON_REQUEST
@@ -57,14 +61,28 @@ def replaceable():
     return of([*rows, *judge], sections=["machine_replacement"])
 
 
+@pytest.fixture(scope="module")
+def discerning():
+    """Return scores of originals and copies on two criteria, by annotators and a judge."""
+    rows = two_criteria()
+    judge = [row | {"rater": "judge", "kind": "machine"} for row in rows]
+    return section_of_copies([*rows, *judge], "fluency", weights={TYPOS: {"fluency": 1}})
+
+
 @pytest.fixture
-def figures_of(section, scores, probable, replaceable):
+def figures_of(section, scores, probable, replaceable, discerning):
     """Return the figures of a section on request, of ratings that have it."""
     special = dict.fromkeys(OF_MACHINES, scores) | {
         "machine_probabilities": probable,
         "machine_replacement": replaceable,
     }
-    return lambda more: more.figures(getattr(special.get(more.name, section), more.name))
+
+    def figures(more):
+        if more.name == "discernment":
+            return more.figures(discerning)
+        return more.figures(getattr(special.get(more.name, section), more.name))
+
+    return figures
 
 
 @pytest.mark.parametrize("more", MORE, ids=lambda more: more.name)
@@ -156,3 +174,35 @@ def test_without_human_labels_a_diagram_says_why_it_is_empty():
     figures = machine_probability_figures(section.machine_probabilities)
     assert {figure.chart for figure in figures} == {""}
     assert [figure.sentence for figure in figures] == [NO_LABELS, NO_PREFERENCES]
+
+
+def test_discernment_is_drawn_over_all_criteria_and_by_rater(discerning):
+    tests, summary, styles = discernment_figures(discerning)
+    assert "2 criteria (fluency, relevance)" in tests.reading
+    of = dict(zip(tests.columns, tests.rows[0], strict=True))
+    combined = discerning.all_criteria["annotators"].tests[TYPOS]
+    assert (of["rater"], of["perturbation"], of["pairs"]) == ("annotators", TYPOS, 5)
+    assert of["criteria_together_D"] == combined.score.value
+    assert of["expert_weights"] == "fluency 1.00"
+    weights = [(row[0], row[1], row[2]) for row in summary.rows if row[2] == "average"]
+    assert weights == [
+        (rater, kind, "average")
+        for kind in ("equal weights", "expert weights")
+        for rater in ("annotators", "judge")
+    ]
+    assert [row[:3] for row in styles.rows][:2] == [
+        ("annotators", f"originals of {TYPOS}", 5),
+        ("annotators", TYPOS, 5),
+    ]
+
+
+def test_a_rater_without_scores_of_copies_has_no_average_and_is_named():
+    rows = [
+        *copies_scored(ORIGINALS, COPIES),
+        *copies_scored([5] * 5, [None] * 5, rater="judge", kind="machine"),
+    ]
+    tests, summary, _ = discernment_figures(section_of_copies(rows))
+    assert "judge" in summary.sentence
+    judge = dict(zip(tests.columns, tests.rows[1], strict=True))
+    assert (judge["D"], judge["p"], judge["without_a_pair"]) == (None, None, 5)
+    assert judge["reason"]

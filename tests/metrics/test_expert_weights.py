@@ -1,0 +1,146 @@
+"""Experts' weights: the votes of a survey weigh the criteria of discernment scores."""
+
+import json
+
+import pytest
+from django.urls import reverse
+
+from annotation.services.planning import plan_hits
+from metrics.expert_weights import surveys_for, use_expert_weights, weights_of
+from metrics.sections import refresh_section
+from metrics.services import refresh_report
+from studies.models import Criterion, Study, StudyEvent, System
+from studies.perturbed_copies import add_perturbed_copies
+from tests.annotation.annotators import annotator
+from tests.api.clients import at, problem_of, program
+from tests.refusals import refused
+from tests.studies.factories import make_study, open_knowingly
+from tests.studies.test_perturbed_copies import TYPOS, scoring_study
+from tiebreak.cli import main
+from tiebreak.formats import RatingTable
+from tiebreak.report.expert_weights import expert_weights
+
+pytestmark = pytest.mark.django_db
+
+
+def vote(label, *, name=TYPOS, rater="r", **row):
+    about = {"unit": f"u-{name}", "rater": rater, "label": label, "criterion": "damaged"}
+    return about | {"system_a": name} | row
+
+
+def test_weights_are_shares_of_peoples_counted_votes():
+    table = RatingTable.from_rows(
+        [
+            *(vote("fluency", rater=f"r{n}") for n in range(3)),
+            vote("none", rater="r3"),
+            vote("relevance", rater="r4", excluded=True),
+            vote("relevance", rater="judge", kind="machine"),
+            vote("relevance", name="x [perturbed]", perturbation="words/grammar/minor"),
+        ]
+    )
+    assert expert_weights(table) == {
+        TYPOS: {"fluency": 0.75, "none": 0.25},
+        "words/grammar/minor": {"relevance": 1.0},
+    }
+    with refused("no_votes"):
+        expert_weights(RatingTable.from_rows([vote("fluency", kind="machine")]))
+
+
+def survey(name: str = TYPOS, **options) -> Study:
+    """A survey in which one expert says for each of two copies that it damages fluency."""
+    study = make_study(
+        instances=2, systems=1, samples=1, scale="nominal:fluency,none", unit_kind="generation",
+        ratings_per_hit=1, **options,
+    )  # fmt: skip
+    System.objects.filter(dataset=study.dataset).update(name=name)
+    plan_hits(study=study)
+    open_knowingly(study)
+    person = annotator(study)
+    for answer in range(2):
+        person.choose(answer)
+    return study
+
+
+def with_copies(**options) -> Study:
+    study = scoring_study(**options)
+    Criterion.objects.filter(study=study).update(name="fluency")
+    add_perturbed_copies(study=study, names=[TYPOS])
+    return study
+
+
+def test_one_click_makes_votes_the_weights(admin_client, admin_user):
+    study, votes = with_copies(ratings_per_hit=1, comparisons_per_hit=12), survey()
+    address = reverse("metrics:expert-weights", args=[study.pk])
+    assert "all criteria have equal weights" in admin_client.get(address).content.decode()
+    page = admin_client.post(address, {"survey": votes.pk}, follow=True).content.decode()
+    assert TYPOS in page
+    assert "0.50" in page
+    study.refresh_from_db()
+    assert weights_of(study) == {TYPOS: {"fluency": 0.5, "none": 0.5}}
+    event = StudyEvent.objects.filter(study=study).first()
+    assert (event.verb, event.details["perturbations"]) == ("expert-weights", 1)
+    plan_hits(study=study)
+    open_knowingly(study)
+    person = annotator(study)
+    for answer in range(12):
+        person.choose(answer % 5)
+    refresh_report(study=study)
+    content = refresh_section(study=Study.objects.get(pk=study.pk), name="discernment").content
+    expert = content["fluency"]["part"]["expert_weighted"]["annotators"]["tests"][TYPOS]
+    assert expert["weights"] == {"fluency": 1.0}
+    admin_client.post(address, {"survey": ""})
+    assert weights_of(Study.objects.get(pk=study.pk)) == {}
+
+
+def test_a_survey_about_other_changes_or_without_votes_is_refused():
+    study = with_copies()
+    with refused("other_perturbations"):
+        use_expert_weights(study=study, survey=survey("words/grammar/minor"))
+    with refused("no_votes"):
+        use_expert_weights(study=study, survey=make_study(scale="nominal:x,y"))
+    study.refresh_from_db()
+    assert study.weights_from is None
+
+
+def test_votes_that_were_excluded_since_weigh_nothing():
+    study, votes = with_copies(), survey()
+    use_expert_weights(study=study, survey=votes)
+    votes.units.first().ratings.model.objects.filter(unit__study=votes).update(excluded=True)
+    study.refresh_from_db()
+    assert weights_of(study) == {}
+
+
+def test_only_surveys_whose_votes_one_may_read_are_offered(admin_user, django_user_model):
+    study, votes = with_copies(), survey()
+    other = django_user_model.objects.create_user("other", is_staff=True)
+    assert list(surveys_for(admin_user, study)) == [votes]
+    assert not surveys_for(other, study).exists()
+    client = program(admin_user)
+    put = client.put(
+        at("expert-weights", study.pk), {"survey": votes.pk}, content_type="application/json"
+    )
+    assert put.json()["weights"] == {TYPOS: {"fluency": 0.5, "none": 0.5}}
+    assert client.get(at("expert-weights", study.pk)).json()["survey"] == votes.pk
+    unknown = client.put(
+        at("expert-weights", study.pk), {"survey": "x"}, content_type="application/json"
+    )
+    assert problem_of(unknown) == (404, "no_such_survey")
+
+
+def test_the_command_line_takes_the_survey_as_a_file(tmp_path):
+    ratings = tmp_path / "ratings.jsonl"
+    rows = [
+        {"unit": f"{n}{name}", "rater": "r", "label": label, "criterion": "fluency",
+         "instance": f"i{n}", "sample_a": 0, "system_a": f"gpt{name}", "perturbation": name,
+         "original_system": name and "gpt"}
+        for n, labels in enumerate([(5, 3), (4, 3), (5, 2), (3, 2), (5, 4)])
+        for name, label in zip(("", TYPOS), labels, strict=True)
+    ]  # fmt: skip
+    ratings.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    votes = tmp_path / "votes.jsonl"
+    votes.write_text(f"{json.dumps(vote('fluency'))}\n")
+    out = tmp_path / "report.json"
+    options = ["--section", "discernment", "--scale", "fluency=ordinal:1..5", "--out", str(out)]
+    assert main(["analyze", str(ratings), *options, "--expert-weights", str(votes)]) == 0
+    part = json.loads(out.read_text())["criteria"]["fluency"]["discernment"]
+    assert part["expert_weighted"]["annotators"]["tests"][TYPOS]["p"]["value"] == 0.03125
