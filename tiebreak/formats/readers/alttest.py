@@ -1,6 +1,7 @@
 """Labels of people and of language models as the alternative annotator test publishes them."""
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +41,11 @@ def read_alttest(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
 
 def _ratings(path: Path) -> Iterator[Row]:
     dataset, kind = _dataset_and_kind(path)
+    place = count(1)  # the file is one object, so that a label has a number rather than a line
     for rater, labels in _object(load_json(path), path).items():
         for instance, label in _object(labels, path).items():
             yield {
+                "line": next(place),
                 "unit": f"{dataset}/{instance}",
                 "instance": f"{dataset}/{instance}",
                 "rater": rater,
