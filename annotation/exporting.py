@@ -5,11 +5,10 @@ from decimal import Decimal
 from pathlib import Path
 
 from annotation.codebook import codebook
-from annotation.counts import RatingCounts, rating_counts
+from annotation.counts import rating_counts
 from annotation.exported_dataset import write_dataset
 from annotation.exported_machines import write_machine_raters
 from annotation.exported_ratings import rating_batches
-from annotation.exported_verdicts import judged_items, write_about
 from annotation.exported_tables import (
     comparisons,
     control_systems,
@@ -18,6 +17,7 @@ from annotation.exported_tables import (
     has_comparisons,
     tables,
 )
+from annotation.exported_verdicts import judged_items, write_about
 from annotation.models import Rating
 from annotation.models.rating import RatingQuerySet
 from studies.importing import NO_LIMIT

@@ -3,7 +3,17 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from annotation.views import baselines, data, imports, judges, juries, rating, reading, steps
+from annotation.views import (
+    baselines,
+    data,
+    imports,
+    judges,
+    juries,
+    rating,
+    reading,
+    steps,
+    verdicts,
+)
 
 app_name = "annotation"
 
@@ -47,6 +57,7 @@ urlpatterns = [
         juries.start,
         name="start-jury",
     ),
+    path("studies/<public_id:study_id>/verdicts/", verdicts.upload, name="upload-verdicts"),
     path("studies/<public_id:study_id>/baselines/", baselines.add, name="add-baseline"),
     path("studies/<public_id:study_id>/baselines/part/", baselines.part, name="baselines-part"),
     path(

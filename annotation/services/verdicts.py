@@ -26,7 +26,7 @@ def add_verdicts(
     *,
     study: Study,
     path: Path,
-    format: str,  # noqa: A002
+    format: str,
     criterion: str = "",
     rater: str = "",
     limits: Limits = LIMITS,
@@ -47,7 +47,9 @@ def add_verdicts(
         reason = f"has more than {limits.rows:,} verdicts, which is the limit for one file"
         raise FormatError.of(path.name, None, "too_many_rows", limits.refusal(reason))
     problems = Problems()
-    chosen = _criterion(study, criterion, {str(v.rating["criterion"]) for v in verdicts}, format)
+    chosen = _criterion(
+        study, criterion, {str(v.rating.get("criterion", "")) for v in verdicts}, format
+    )
     placed = list(_placed(study, verdicts, chosen, path.name, problems))
     lines, rows = [line for line, _ in placed], [row for _, row in placed]
     table = RatingTable.from_rows(rows, name=path.name, lines=lines, problems=problems)

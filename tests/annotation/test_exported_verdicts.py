@@ -41,19 +41,22 @@ def test_every_format_counts_each_rating_or_says_why_it_is_left_out(name, tmp_pa
         "alpacaeval": {"annotations.json": 5, "human_annotations.json": 12},
         "alttest": {"preference-human.json": 15, "preference-llm.json": 5},
         "llmbar": {"dataset.json": 1},
-        "lmarena": {"battles.jsonl": 20},
+        "lmarena": {"battles.jsonl": 15, "machine_battles.jsonl": 5},
         "mtbench": {"human_judgments.jsonl": 12},
         "pandalm": {"testset-v1.json": 4, "judge.json": 4},
     }
     assert export.files == carried[name]
-    assert left_out(tmp_path / "out" / name) == {
-        "alpacaeval": {"both_bad": 3},
-        "alttest": {},
-        "llmbar": {"both_bad": 3, "tie": 3, "annotators_disagree": 10, "one_order": 1},
-        "lmarena": {},
-        "mtbench": {"both_bad": 3, "one_order": 5},
-        "pandalm": {"both_bad": 3, "not_three_annotators": 1},
-    }[name]
+    assert (
+        left_out(tmp_path / "out" / name)
+        == {
+            "alpacaeval": {"both_bad": 3},
+            "alttest": {},
+            "llmbar": {"both_bad": 3, "tie": 3, "annotators_disagree": 10, "one_order": 1},
+            "lmarena": {},
+            "mtbench": {"both_bad": 3, "one_order": 5},
+            "pandalm": {"both_bad": 3, "not_three_annotators": 1},
+        }[name]
+    )
 
 
 def test_alpacaeval_has_people_and_machines_apart(tmp_path):

@@ -107,7 +107,9 @@ def _of_evaluators(results: dict[Path, list[Row]], names: tuple[str, str]) -> li
             gold.setdefault(common["unit"], human | {"unit": place.get("unit", common["unit"])})
             machine = {**common, "rater": rater, "kind": "machine"}
             for swap, order in SWAPS.items():
-                verdicts.append(machine | {"order": order} | _winner(row, swap, path, index) | place)
+                verdicts.append(
+                    machine | {"order": order} | _winner(row, swap, path, index) | place
+                )
     return [*gold.values(), *verdicts]
 
 

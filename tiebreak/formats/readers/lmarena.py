@@ -49,13 +49,17 @@ def read_lmarena(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
         known = InstanceRow(instance, source, messages, category)
         battles.instances.setdefault(instance, known)
         rater = text_of(row, "judge", "judge_hash", "evaluation_session_id") or f"voter-{instance}"
-        facts = {"rater": rater, "kind": _kind(row), "line": line} | added_by_exports(row)
+        facts = {"rater": rater, **_kind(row), "line": line} | added_by_exports(row)
         battles.vote(instance, left, right, _vote(row, path, line), **facts)
     return battles.converted()
 
 
-def _kind(row: Row) -> str:
-    return "machine" if text_of(row, "kind") == "machine" else "human"
+def _kind(row: Row) -> Row:
+    """Return who voted, and whether the file says so."""
+    kind = text_of(row, "kind")
+    if kind not in ("human", "machine"):
+        return {"kind": "human"}
+    return {"kind": kind, "states_kind": True}
 
 
 def _side(row: Row, path: Path, line: int, name: str) -> Side:

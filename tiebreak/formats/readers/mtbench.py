@@ -15,7 +15,10 @@ PREFERENCE = CriterionSpec("preference", "preference:tie", "Which answer is bett
 SCORE = CriterionSpec("score", "interval", "How good is the answer, from 1 to 10?")
 LABELS = {"model_a": -1, "model_b": 1, "tie": 0, "tie (inconsistent)": 0}
 # In a pair of games, the sides of the models are swapped in the second one; winners are not.
-GAMES = {"g1": {"model_1": -1, "model_2": 1, "tie": 0}, "g2": {"model_1": 1, "model_2": -1, "tie": 0}}
+GAMES = {
+    "g1": {"model_1": -1, "model_2": 1, "tie": 0},
+    "g2": {"model_1": 1, "model_2": -1, "tie": 0},
+}
 MAX_RAW = 1000
 
 
@@ -35,7 +38,9 @@ def read_mtbench(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
         for rating in _ratings(row, path, line)
     ]
     flag_later_votes(ratings)
-    names = {str(row[side]) for row in ratings for side in ("system_a", "system_b") if row.get(side)}
+    names = {
+        str(row[side]) for row in ratings for side in ("system_a", "system_b") if row.get(side)
+    }
     used = {str(row["criterion"]) for row in ratings}
     spec = StudySpec(
         title="MT-Bench judgments",
@@ -108,7 +113,9 @@ def _score(row: Row, path: Path, line: int) -> Row:
     score, instance = cell(row, "score", path, line), _instance(row, path, line)
     model = str(cell(row, "model", path, line))
     if not isinstance(score, int | float) or isinstance(score, bool):
-        raise FormatError.of(path.name, line, "unknown_value", f"score is no number: {score!r}"[:200])
+        raise FormatError.of(
+            path.name, line, "unknown_value", f"score is no number: {score!r}"[:200]
+        )
     raw = str(row.get("judgment") or "none")[:MAX_RAW]
     return {
         "unit": f"{instance}/{model}",

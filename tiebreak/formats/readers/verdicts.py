@@ -11,6 +11,7 @@ from tiebreak.formats.rows import Row
 
 # Formats whose files may lack the name of the machine.
 NAMELESS = ("llmbar", "lmarena", "pandalm")
+RESULT = "result"  # how all of LLMBar's files are called
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,19 @@ def named(verdicts: Iterator[Verdict], name: str, rater: str, file: str) -> Iter
         is_gold = name == "llmbar" and row["kind"] == "human"
         if is_gold:  # the correct answer, which nobody gave as a rating
             continue
-        given = {"rater": rater, "kind": "machine"} if rater else {}
+        if name == "llmbar" and not rater and row["rater"] == RESULT:
+            reason = "does not name its evaluator; name the machine beside the file"
+            raise FormatError.of(file, None, "rater_needed", reason)
+        # A file that calls its voters people is not overruled.
+        given = _of_machine(row, rater) if rater and "states_kind" not in row else {}
         yield Verdict(row | given, verdict.source, verdict.text_a, verdict.text_b)
+
+
+def _of_machine(row: Row, rater: str) -> Row:
+    """Return what follows if a machine gave a verdict: its passes are told apart by the order."""
+    order = {"left": "ab", "right": "ba"}.get(row.get("side_a", ""))
+    given = {"rater": rater, "kind": "machine"}
+    return given | ({"order": order} if order and not row.get("order") else {})
 
 
 def _source(instance: object) -> str:

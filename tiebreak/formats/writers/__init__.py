@@ -39,7 +39,7 @@ WRITERS: dict[str, Callable[[ObjectFiles, LeftOut], Writer]] = {
     "pandalm": PandaLMWriter,
 }
 
-__all__ = ["WRITERS", "JudgedItem", "LeftOut", "Vote", "WrittenFormat", "Writer", "write_format"]
+__all__ = ["WRITERS", "JudgedItem", "LeftOut", "Vote", "Writer", "WrittenFormat", "write_format"]
 
 
 @dataclass(frozen=True)

@@ -51,9 +51,7 @@ class LLMBarWriter:
             folder = self.files.name_for(rater, run)
             facts = {"rater": rater} | ({"run": run} if run else {})
             results = {swap: _verdict(by_order[order]) for swap, order in SWAPS.items()}
-            self.files.add(
-                f"evaluators/{folder}/result.json", row | {"results": [results]} | facts
-            )
+            self.files.add(f"evaluators/{folder}/result.json", row | {"results": [results]} | facts)
 
 
 def _has_other_answers(item: JudgedItem) -> bool:

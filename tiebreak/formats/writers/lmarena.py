@@ -8,7 +8,7 @@ from tiebreak.scales import BAD
 
 WINNERS = {-1: "model_a", 0: "tie", 1: "model_b", BAD: "tie (bothbad)"}
 SWAPPED = {"model_a": "model_b", "model_b": "model_a"}
-FILE = "battles.jsonl"
+PEOPLE, MACHINES = "battles.jsonl", "machine_battles.jsonl"
 
 
 class LMArenaWriter:
@@ -20,7 +20,7 @@ class LMArenaWriter:
     def add(self, item: JudgedItem) -> None:
         """Write the votes about an item."""
         for vote in comparable(item, self.left_out, refused=["unreadable"]):
-            self.files.add(FILE, _battle(item, vote))
+            self.files.add(MACHINES if vote.is_machine else PEOPLE, _battle(item, vote))
 
     def close(self) -> None:
         """Do nothing: every row has been written."""

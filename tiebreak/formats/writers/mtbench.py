@@ -58,7 +58,9 @@ class MTBenchWriter:
             elif isinstance(vote.label, str) or item.scale.level == "nominal":
                 self.left_out.add("not_a_score")
             else:
-                self.files.add(f"{self.files.name_for(vote.rater)}_single.jsonl", _score(item, vote))
+                self.files.add(
+                    f"{self.files.name_for(vote.rater)}_single.jsonl", _score(item, vote)
+                )
 
 
 def _vote(item: JudgedItem, vote: Vote) -> Row:

@@ -62,7 +62,7 @@ def test_pandalms_test_set_and_its_machines_stay_as_published(tmp_path):
             old[f"annotator{n}"] for n in (1, 2, 3)
         )
     assert result.left_out == []
-    again = convert("pandalm", [p for p in (tmp_path / "out").iterdir()])
+    again = convert("pandalm", list((tmp_path / "out").iterdir()))
     labels = [{(r["unit"], r["rater"]): r["label"] for r in c.ratings} for c in (read, again)]
     assert labels[0] == labels[1]
 
@@ -77,7 +77,10 @@ def test_the_votes_of_mt_benchs_people_stay_as_published(tmp_path):
         published = [tuple(row[name] for name in names) for row in csv.DictReader(file)]
     # A judge who voted on the same pair again has its first vote in the statistics.
     assert rows <= set(published)
-    sides = (lambda row: (row[0], *sorted(row[1:3]), row[3], row[4]))
+
+    def sides(row):
+        return (row[0], *sorted(row[1:3]), row[3], row[4])
+
     assert {sides(row) for row in rows} == {sides(row) for row in published}
 
 
@@ -103,8 +106,12 @@ def test_llmbars_texts_and_verdicts_stay_as_published(tmp_path):
     for index, old in enumerate(published):
         new = by_unit[f"Natural/{index}"]
         assert {name: new[name] for name in old} == old
-    (name,) = [file for file in result.files if "GPT-4" in file and file.endswith("result.json")][:1]
-    verdicts = {row["unit"]: row["results"][-1] for row in json.loads((tmp_path / name).read_text())}
+    (name,) = [file for file in result.files if "GPT-4" in file and file.endswith("result.json")][
+        :1
+    ]
+    verdicts = {
+        row["unit"]: row["results"][-1] for row in json.loads((tmp_path / name).read_text())
+    }
     with (folder / "verdicts.csv").open(newline="") as file:
         for row in csv.DictReader(file):
             if row["judge"] == "GPT-4":
@@ -210,5 +217,9 @@ def test_raters_whose_names_look_alike_have_files_of_their_own(tmp_path):
     result = write_format("mtbench", [item("preference", *votes)], tmp_path / "out")
     assert len(result.files) == len({name.lower() for name in result.files}) == len(names)
     assert {path.name for path in (tmp_path / "out").iterdir()} == set(result.files)
-    read = {row["rater"] for path in (tmp_path / "out").iterdir() for row in convert("mtbench", [path]).ratings}
+    read = {
+        row["rater"]
+        for path in (tmp_path / "out").iterdir()
+        for row in convert("mtbench", [path]).ratings
+    }
     assert read == set(names)
