@@ -1,6 +1,7 @@
 """Uploads of machines' ratings and verdicts, by the page and by programs."""
 
 from pathlib import PurePath
+from typing import Any
 
 from django import forms
 from django.core.validators import FileExtensionValidator
@@ -47,8 +48,8 @@ class VerdictsForm(forms.Form):
         help_text="Only for LLMBar, LMArena and PandaLM, whose files do not name the machine.",
     )
 
-    def __init__(self, *args: object) -> None:
-        super().__init__(*args, auto_id="verdicts_%s")  # type: ignore[arg-type]
+    def __init__(self, data: Any = None, files: Any = None) -> None:
+        super().__init__(data, files, auto_id="verdicts_%s")
 
 
 def upload_verdicts(

@@ -173,10 +173,10 @@ class _Items:
     def _candidates(self, verdict: Verdict) -> list[_Item]:
         if verdict.text_a:
             texts = frozenset((hash(verdict.text_a), hash(verdict.text_b)))
-            found = self.by_texts.get((hash(verdict.source), texts), [])
+            same = self.by_texts.get((hash(verdict.source), texts), [])
             if not self._knows(verdict):
-                return found
-            return [item for item in found if self._has_systems(item, verdict)]
+                return same
+            return [item for item in same if self._has_systems(item, verdict)]
         key = (str(verdict.rating.get("instance", "")), frozenset(_systems(verdict)))
         return self.by_systems.get(key, [])
 

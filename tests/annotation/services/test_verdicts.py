@@ -83,13 +83,13 @@ def stored(study: Study) -> set[tuple[Any, ...]]:
 
 def machine_rows(*, tie: object = 0) -> list[dict[str, Any]]:
     """Two passes of a judge over three items, with what it said of them."""
-    said = {("u0", "ab"): -1, ("u0", "ba"): 1, ("u1", "ab"): tie, ("u1", "ba"): 1}
-    said |= {("u2", "ab"): 1, ("u2", "ba"): None}
+    answers = {("u0", "ab"): -1, ("u0", "ba"): 1, ("u1", "ab"): tie, ("u1", "ba"): 1}
+    answers |= {("u2", "ab"): 1, ("u2", "ba"): None}
     common = {"rater": "judge", "kind": "machine", "criterion": "better"}
     return [
         {**common, "unit": unit, "order": order, "label": label}
         | ({"raw": "Hm."} if label is None else {})
-        for (unit, order), label in said.items()
+        for (unit, order), label in answers.items()
     ]
 
 
@@ -245,19 +245,17 @@ def test_two_items_with_the_same_texts_are_not_guessed_between(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "file", "content", "more", "code"),
+    ("name", "file", "content", "code"),
     [
-        ("llmbar", "result.json", [{"results": []}], {}, "column_missing"),
-        ("alpacaeval", "a.json", [{"instruction": "a"}], {"rater": "me"}, "column_missing"),
-        ("alttest", "wax.json", {"judge": {"u0": -1}}, {}, "unknown_name"),
-        ("alttest", "wax-llm.json", {"judge": {"u0": -1}}, {"rater": "me"}, "names_raters"),
+        ("llmbar", "result.json", [{"results": []}], "column_missing"),
+        ("alpacaeval", "a.json", [{"instruction": "a"}], "column_missing"),
+        ("alttest", "wax.json", {"judge": {"u0": -1}}, "unknown_name"),
+        ("alttest", "wax-llm.json", {"judge": {"u0": -1}}, "names_raters"),
     ],
 )
-def test_a_file_of_another_layout_is_refused(name, file, content, more, code, study, tmp_path):
-    path = tmp_path / file
-    path.write_text(json.dumps(content))
+def test_a_file_of_another_layout_is_refused(name, file, content, code, add):
     with refused("bad_file") as caught:
-        add_verdicts(study=study, path=path, format=name, **more)
+        add(name, content, file, rater="me")
     assert caught.value.problems[0].code == code
 
 

@@ -40,7 +40,7 @@ def verdicts_of(converted: Converted) -> Iterator[Verdict]:
     for row in converted.ratings:
         instance = row.get("instance", "")
         a, b = (
-            texts.get((instance, row.get(f"system_{side}"), row.get(f"sample_{side}", 0)), "")
+            texts.get((instance, row.get(f"system_{side}", ""), row.get(f"sample_{side}", 0)), "")
             for side in "ab"
         )
         yield Verdict(row, sources.get(instance, ""), a, b)
@@ -65,15 +65,15 @@ def named(verdicts: Iterator[Verdict], name: str, rater: str, file: str) -> Iter
             reason = "does not name its evaluator; name the machine beside the file"
             raise FormatError.of(file, None, "rater_needed", reason)
         # A file that calls its voters people is not overruled.
-        given = _of_machine(row, rater) if rater and "states_kind" not in row else {}
-        yield Verdict(row | given, verdict.source, verdict.text_a, verdict.text_b)
+        changed = _of_machine(row, rater) if rater and "states_kind" not in row else {}
+        yield Verdict(row | changed, verdict.source, verdict.text_a, verdict.text_b)
 
 
 def _of_machine(row: Row, rater: str) -> Row:
     """Return what follows if a machine gave a verdict: its passes are told apart by the order."""
     order = {"left": "ab", "right": "ba"}.get(row.get("side_a", ""))
-    given = {"rater": rater, "kind": "machine"}
-    return given | ({"order": order} if order and not row.get("order") else {})
+    facts = {"rater": rater, "kind": "machine"}
+    return facts | ({"order": order} if order and not row.get("order") else {})
 
 
 def _source(instance: object) -> str:

@@ -27,7 +27,7 @@ class LMArenaWriter:
 
 
 def _battle(item: JudgedItem, vote: Vote) -> Row:
-    winner = WINNERS[vote.label]  # type: ignore[index]
+    winner = WINNERS[vote.label]
     sides = [(item.system_a, item.text_a), (item.system_b, item.text_b)]
     if vote.shows_a_first is False:
         sides, winner = sides[::-1], SWAPPED.get(winner, winner)
