@@ -245,8 +245,8 @@ class RatingTable:
         ['r', 's']
         """
         gathered = problems or Problems()
-        places = itertools.count(1) if lines is None else lines
-        table = _build(zip(places, rows, strict=False), name, gathered)
+        numbers = itertools.count(1) if lines is None else lines
+        table = _build(zip(numbers, rows, strict=False), name, gathered)
         gathered.check()
         return table
 

@@ -100,15 +100,15 @@ def _of_evaluators(results: dict[Path, list[Row]], names: tuple[str, str]) -> li
     for path, rows in results.items():
         subset, rater = _subset(path), _evaluator(path)
         for index, row in enumerate(rows):
-            place = {"line": index + 1} | added_by_exports(row)
+            where = {"line": index + 1} | added_by_exports(row)
             common = _common(f"{subset}/{index}", subset, names)
             label = _label(str(cell(row, "label", path, index + 1)), path, index + 1)
             human = {**common, "rater": "gold", "kind": "human", **label, "line": index + 1}
-            gold.setdefault(common["unit"], human | {"unit": place.get("unit", common["unit"])})
+            gold.setdefault(common["unit"], human | {"unit": where.get("unit", common["unit"])})
             machine = {**common, "rater": rater, "kind": "machine"}
             for swap, order in SWAPS.items():
                 verdicts.append(
-                    machine | {"order": order} | _winner(row, swap, path, index) | place
+                    machine | {"order": order} | _winner(row, swap, path, index) | where
                 )
     return [*gold.values(), *verdicts]
 
