@@ -13,6 +13,8 @@ from metrics.more import MORE
 from tests.metrics.figures.test_figures import alternative
 from tests.metrics.studies import preferences
 from tests.tiebreak.report.test_machine_probabilities import judged, section_of
+from tests.tiebreak.report.test_prompt_questions import STRENGTHS
+from tests.tiebreak.report.test_prompt_questions import judged as judged_pairs
 from tests.tiebreak.report.test_sections import of, three_systems
 from tiebreak.report.on_request import ON_REQUEST
 from tiebreak.stats import Robustness
@@ -20,7 +22,7 @@ from tiebreak.stats.calibration import NO_LABELS
 from tiebreak.stats.debiasing import NO_PREFERENCES
 from tiebreak.stats.robustness import SHARED_TOP
 
-OF_MACHINES = ("mean_correlations", "composite")
+OF_MACHINES = ("mean_correlations", "composite", "machine_differences")
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +65,9 @@ def figures_of(section, scores, probable, replaceable):
     special = dict.fromkeys(OF_MACHINES, scores) | {
         "machine_probabilities": probable,
         "machine_replacement": replaceable,
+        "comparison_budget": of(
+            judged_pairs(STRENGTHS, 4, np.random.default_rng(0)), sections=["comparison_budget"]
+        ),
     }
     return lambda more: more.figures(getattr(special.get(more.name, section), more.name))
 
