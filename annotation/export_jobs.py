@@ -50,7 +50,11 @@ class ExportJob(JobKind):
             for rows in export.write(bundle):
                 yield Progress(rows, size=size)
             pack(bundle, export_file(job))
-        result = {"ratings": export.counts.rows, "in_statistics": export.counts.counted}
+        result = {
+            "ratings": export.counts.rows,
+            "in_statistics": export.counts.counted,
+            "left_out": {one.name: one.left_out for one in export.benchmarks},
+        }
         result["bytes"] = export_file(job).stat().st_size
         Job.objects.filter(pk=job.pk).update(result=result)
         yield Progress(size, size=size)

@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 
 from annotation.codebook import codebook
-from annotation.counts import RatingCounts, rating_counts
+from annotation.counts import rating_counts
 from annotation.exported_dataset import write_dataset
 from annotation.exported_machines import write_machine_raters
 from annotation.exported_ratings import rating_batches
@@ -19,6 +19,7 @@ from annotation.exported_tables import (
     has_comparisons,
     tables,
 )
+from annotation.exported_verdicts import judged_items, write_about
 from annotation.models import Rating
 from annotation.models.rating import RatingQuerySet
 from annotation.pilot_doubts import pilot_machine_rows
@@ -30,11 +31,14 @@ from tiebreak.formats import StudySpec, atomic_folder, write_rows
 from tiebreak.formats.bundle import PILOT_RATINGS, CriterionSpec, write_design
 from tiebreak.formats.export_columns import PREFERENCE, RATINGS, RATINGS_WITH_TEXTS
 from tiebreak.formats.preferences import TIES, Ties, preference_rows
+from tiebreak.formats.writers import WRITERS, WrittenFormat, write_format
 from tiebreak.formats.writing import write_batches
 
 # The formats of the ratings and of the tables beside them.
 TABULAR = ("jsonl", "csv", "parquet")
-FORMATS = (*TABULAR, "preference", "hf")
+# Formats of benchmarks, which have a part of what is known.
+BENCHMARKS = tuple(WRITERS)
+FORMATS = (*TABULAR, "preference", "hf", *BENCHMARKS)
 # Settings that a bundle has as texts of their own.
 TEXTS = {"guidelines", "consent"}
 
@@ -46,18 +50,18 @@ def export_study(
     formats: Sequence[str] = ("jsonl",),
     ties: Ties = "drop",
     with_texts: bool = False,
-) -> RatingCounts:
+) -> "StudyExport":
     """Write the study as a bundle folder that `import_study` and `analyze` can read.
 
     Rows are streamed, and the folder gets its name when it is complete. Ratings that arrive in the
     meantime are left out of all files. With `with_texts`, the ratings also have the texts and the
-    name of the preferred system. Returns the counts of the exported ratings. Raises
+    name of the preferred system. Returns the export, with its counts of ratings. Raises
     `DomainError` if the folder already has files, or if the study cannot be exported like this.
     """
     export = StudyExport(study, formats, ties, with_texts=with_texts)
     for _ in export.write(out):
         pass
-    return export.counts
+    return export
 
 
 def check_export(study: Study, formats: Sequence[str], ties: str = "drop") -> None:
@@ -86,7 +90,10 @@ def check_export(study: Study, formats: Sequence[str], ties: str = "drop") -> No
 
 
 class StudyExport:
-    """An export of the ratings so far, in some formats. `counts` refers to these ratings."""
+    """An export of the ratings so far, in some formats. `counts` refers to these ratings.
+
+    `benchmarks` says what was written in formats of benchmarks, and what these cannot carry.
+    """
 
     def __init__(
         self,
@@ -102,11 +109,12 @@ class StudyExport:
         self.columns = RATINGS_WITH_TEXTS if with_texts else RATINGS
         self.ratings = _ratings_so_far(study)
         self.counts = rating_counts(self.ratings)
+        self.benchmarks: list[WrittenFormat] = []
 
     @property
     def total(self) -> int:
         """How many rows of ratings will be written, over all formats."""
-        return self.counts.rows * sum(name != "preference" for name in set(self.formats))
+        return self.counts.rows * sum(name in (*TABULAR, "hf") for name in set(self.formats))
 
     def write(self, out: Path) -> Iterator[int]:
         """Write the folder, and yield how many rows of ratings have been written so far."""
@@ -141,6 +149,11 @@ class StudyExport:
         """Write the files of one format, and yield the number of its ratings so far."""
         if name == "hf":
             yield from write_dataset(self.study, self.ratings, folder / "hf", ties=self.ties)
+        elif name in BENCHMARKS:
+            items = judged_items(self.study, self.ratings)
+            written = write_format(name, items, folder / name)
+            write_about(folder / name, written)
+            self.benchmarks.append(written)
         elif name == "preference":
             rows = preference_rows(comparisons(self.study, self.ratings), ties=self.ties)
             write_rows(folder / "preference.jsonl", rows, tuple(PREFERENCE))

@@ -13,6 +13,7 @@ from annotation.views import (
     reading,
     steps,
     synthetic,
+    verdicts,
 )
 
 app_name = "annotation"
@@ -69,6 +70,7 @@ urlpatterns = [
         synthetic.check,
         name="check-synthetic",
     ),
+    path("studies/<public_id:study_id>/verdicts/", verdicts.upload, name="upload-verdicts"),
     path("studies/<public_id:study_id>/baselines/", baselines.add, name="add-baseline"),
     path("studies/<public_id:study_id>/baselines/part/", baselines.part, name="baselines-part"),
     path(

@@ -13,6 +13,7 @@ from annotation.exporting import FORMATS, study_spec
 from annotation.models import Participation
 from annotation.services.machine_ratings import AddedRatings
 from annotation.services.planning import Plan
+from annotation.verdict_uploads import UPLOAD_FORMATS
 from api.design_serializers import QuestionSerializer, ScreeningSerializer
 from jobs.models import Job
 from jobs.rows import JobRow
@@ -404,8 +405,25 @@ class BotOptions(serializers.Serializer[Any]):
 
 class RatingsUpload(serializers.Serializer[Any]):
     ratings = serializers.FileField(
-        help_text="A ratings file that ends in .jsonl or .csv, with the columns of docs/formats.md.",
-        validators=[FileExtensionValidator(["jsonl", "csv"])],
+        help_text="A file that ends in .jsonl, .csv or .json, in one of the formats of docs/formats.md.",
+        validators=[FileExtensionValidator(["jsonl", "csv", "json"])],
+    )
+    format = serializers.ChoiceField(
+        UPLOAD_FORMATS,
+        default=UPLOAD_FORMATS[0],
+        help_text="Whether the file is a ratings file, or has verdicts in the format of a benchmark.",
+    )
+    criterion = serializers.CharField(
+        default="",
+        allow_blank=True,
+        max_length=200,
+        help_text="Of a benchmark's verdicts: the study's criterion, where several fit.",
+    )
+    rater = serializers.CharField(
+        default="",
+        allow_blank=True,
+        max_length=200,
+        help_text="Of a benchmark's verdicts: the machine, for LLMBar, LMArena and PandaLM.",
     )
 
 

@@ -77,6 +77,43 @@ KINDS = (
         " included.",
         "For publishing the data; datasets.load_dataset reads it.",
     ),
+    ExportKind(
+        "alpacaeval",
+        "Verdicts as AlpacaEval",
+        "A row for each preference, of machines and of people apart.",
+        "For AlpacaEval's leaderboards and analyses.",
+    ),
+    ExportKind(
+        "alttest",
+        "Labels as in the alternative annotator test",
+        "For each criterion the labels of people and those of machines, by rater and item.",
+        "For the published test of whether a machine may replace an annotator.",
+    ),
+    ExportKind(
+        "llmbar",
+        "Verdicts as LLMBar",
+        "The comparisons of two systems on which all annotators agree, and machines' verdicts in both"
+        " orders. Ties are left out.",
+        "For LLMBar's accuracy of evaluators.",
+    ),
+    ExportKind(
+        "lmarena",
+        "Verdicts as LMArena",
+        "A battle for each preference, with the text that came first as that of model A.",
+        "For programs that rank systems from battles.",
+    ),
+    ExportKind(
+        "mtbench",
+        "Verdicts as MT-Bench",
+        "Votes of people, machines' judgments of pairs in two games, and their scores of single texts.",
+        "For FastChat's agreement and win rates.",
+    ),
+    ExportKind(
+        "pandalm",
+        "Verdicts as PandaLM",
+        "The comparisons with exactly three annotators, and a file for each pass of a machine.",
+        "For PandaLM's evaluation of judges.",
+    ),
 )
 TIES = (
     ("drop", "Leave ties out"),

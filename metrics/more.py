@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.filters import NO_FAILED_CHECK, Filter
+from metrics.figures.comparison_budget import comparison_budget_figures
 from metrics.figures.composite import composite_figures
 from metrics.figures.controlled import controlled_figures, davidson_figures
 from metrics.figures.discernment import discernment_figures
 from metrics.figures.figure import Figure
+from metrics.figures.machine_differences import machine_difference_figures
 from metrics.figures.machine_probabilities import machine_probability_figures
 from metrics.figures.machine_replacement import machine_replacement_figures
 from metrics.figures.on_request import (
@@ -18,6 +20,7 @@ from metrics.figures.on_request import (
     pairwise_figures,
     robustness_figures,
 )
+from metrics.figures.rank_stability import rank_stability_figures
 from metrics.models import ReportSnapshot, SectionSnapshot
 from metrics.sections import stored_section
 from studies.access import Right
@@ -66,6 +69,14 @@ def _has_two_machines(about: CriterionSection) -> bool:
     return len(about.all_units.machines) > 1
 
 
+def _has_three_systems(about: CriterionSection) -> bool:
+    return _has_systems(about) and len(about.systems.win_rate if about.systems else ()) > 2
+
+
+def _has_machine_and_three_systems(about: CriterionSection) -> bool:
+    return _has_three_systems(about) and _has_machines(about)
+
+
 def _has_ratings(about: CriterionSection) -> bool:
     return about.n_ratings > 0
 
@@ -106,6 +117,31 @@ MORE = (
         paired_tests_figures,
         _has_systems,
         shows_outcome=True,
+    ),
+    More(
+        "rank_stability",
+        "systems",
+        "The ranking by baseline, and on hidden instances",
+        "Would another baseline, or instances that nobody has seen, give another ranking?",
+        rank_stability_figures,
+        _has_three_systems,
+        shows_outcome=True,
+    ),
+    More(
+        "machine_differences",
+        "machines",
+        "Machine raters compared on the same items, such as two prompts of a judge",
+        "Are guidelines, examples or a reference in a judge's prompt worth having?",
+        machine_difference_figures,
+        _has_two_machines,
+    ),
+    More(
+        "comparison_budget",
+        "machines",
+        "A machine rater's ranking from fewer comparisons",
+        "How many comparisons does a machine rater need, and in which schedule, to rank systems?",
+        comparison_budget_figures,
+        _has_machine_and_three_systems,
     ),
     More(
         "machine_probabilities",

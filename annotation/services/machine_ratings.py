@@ -56,6 +56,14 @@ def add_machine_ratings(*, study: Study, path: Path, limits: Limits = LIMITS) ->
     """
     problems = Problems()
     table = read_ratings(path, limits=limits, problems=problems)
+    return store_machine_ratings(study, table, problems)
+
+
+def store_machine_ratings(study: Study, table: RatingTable, problems: Problems) -> AddedRatings:
+    """Store machine ratings that were read with these problems: all of them, or nothing.
+
+    Raises as `add_machine_ratings` does, and locks the study.
+    """
     rating_problems(table, problems)
     problems.check()
     try:
@@ -63,7 +71,7 @@ def add_machine_ratings(*, study: Study, path: Path, limits: Limits = LIMITS) ->
     except (DataError, IntegrityError) as error:
         # The checks report errors by line. An error that they miss must not store a part.
         reason = f"the database refused the ratings: {str(error).splitlines()[0]}"
-        raise FormatError.of(path.name, None, "refused_by_database", reason) from error
+        raise FormatError.of(table.name, None, "refused_by_database", reason) from error
 
 
 @transaction.atomic

@@ -24,6 +24,7 @@ from annotation.judging.services import (
     try_judge,
 )
 from annotation.models import Judge
+from annotation.verdict_uploads import VerdictsForm
 from annotation.views.baseline_rows import with_form
 from annotation.views.machine_jobs import OF_JUDGES, NewestJobs, is_moving, newest_jobs
 from jobs.models import Job
@@ -59,13 +60,15 @@ def judges_page(
     *,
     form: JudgesForm | None = None,
     baseline_form: BaselineForm | None = None,
+    verdicts_form: VerdictsForm | None = None,
 ) -> HttpResponse:
     """Return the page; a form that was sent was refused, and is shown with its problems."""
     form = form or JudgesForm(study)
     items, newest = Items.of(study), newest_jobs(study)
     baselines = with_form(study, items, newest, baseline_form)
     context = {"form": form, **_judges(study, items, newest), **baselines}
-    status = 400 if form.is_bound or baseline_form else 200
+    context["verdicts_form"] = verdicts_form or VerdictsForm()
+    status = 400 if form.is_bound or baseline_form or verdicts_form else 200
     return render(request, "annotation/judges.html", context, status=status)
 
 

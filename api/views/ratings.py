@@ -1,7 +1,5 @@
 """Ratings and separability scores as streams of rows."""
 
-from pathlib import PurePath
-
 from django.http import StreamingHttpResponse
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -10,8 +8,7 @@ from rest_framework.views import APIView
 
 from annotation.exported_ratings import rating_rows
 from annotation.rating_pages import rating_page
-from annotation.services.machine_ratings import add_machine_ratings
-from annotation.uploads import stored_upload, upload_limits
+from annotation.verdict_uploads import upload_verdicts
 from api.access import visible_study
 from api.schema import described, jsonl
 from api.serializers import AddedSerializer, RatingsQuery, RatingsUpload, ScoresQuery
@@ -47,19 +44,23 @@ class MachineRatings(APIView):
         tag=TAG,
         description="All rows of the file are stored, or none. Rows that are stored already, by"
         " rater, run, order, unit, criterion and repeat, are skipped, so an upload can be repeated."
+        " With a `format`, the file has verdicts as AlpacaEval, Alt-Test, LLMBar, LMArena, MT-Bench or"
+        " PandaLM write them; each is placed on the item that the file names or, without a name, on the"
+        " only one with its texts, or with its instance and systems."
         " `problems` of a refusal lists the lines: `human_rating`, `rater_is_human`,"
-        " `unknown_unit`, `contradicts_unit`, `unknown_criterion`, `label_not_on_scale`,"
+        " `unknown_unit`, `ambiguous_unit`, `contradicts_unit`, `unknown_criterion`, `label_not_on_scale`,"
         " `rating_differs` and those of the format.",
         request={"multipart/form-data": RatingsUpload},
         responses={200: AddedSerializer},
-        refusals={400: ["bad_file"], 409: ["study_is_draft"]},
+        refusals={
+            400: ["bad_file", "criterion_needed", "unknown_criterion"],
+            409: ["study_is_draft"],
+        },
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id)
-        upload = checked(RatingsUpload, request.data)["ratings"]
-        name = f"ratings{PurePath(upload.name).suffix.lower()}"
-        with stored_upload(upload, name) as path:
-            added = add_machine_ratings(study=study, path=path, limits=upload_limits())
+        values = checked(RatingsUpload, request.data)
+        added = upload_verdicts(study=study, upload=values.pop("ratings"), **values)
         return Response(AddedSerializer(added).data)
 
 

@@ -316,7 +316,7 @@ def test_an_import_says_nothing_of_files_that_only_people_and_programs_read(tmp_
 
 def test_the_bundle_of_tests_is_exported_in_every_format(tmp_path):
     study = import_study(path=make_bundle(tmp_path / "b", with_ratings=True)).study
-    counts = export_study(study=study, out=tmp_path / "out", formats=FORMATS)
+    counts = export_study(study=study, out=tmp_path / "out", formats=FORMATS).counts
     assert counts.rows == loaded_dataset(tmp_path / "out" / "hf").num_rows == 12
 
 

@@ -111,7 +111,7 @@ def test_the_same_content_is_one_dataset(tmp_path):
 def test_an_export_analyses_to_the_same_digits(formats, tmp_path):
     study = import_study(path=make_bundle(tmp_path / "b", with_ratings=True)).study
     score_separability(study=study)
-    assert export_study(study=study, out=tmp_path / "out", formats=formats).rows == 12
+    assert export_study(study=study, out=tmp_path / "out", formats=formats).counts.rows == 12
     ours, theirs = report_of(source_of(study)), report_of(read_source(tmp_path / "out"))
     assert theirs["criteria"] == ours["criteria"]
     assert theirs["source"]["rows_sha256"] == ours["source"]["rows_sha256"]
@@ -152,7 +152,7 @@ def test_an_export_contains_no_external_ids(tmp_path):
         )
     ann.refresh_from_db()
     out = tmp_path / "out"
-    assert export_study(study=study, out=out, formats=FORMATS).rows == 2
+    assert export_study(study=study, out=out, formats=FORMATS).counts.rows == 2
     secrets = {
         *("WORKER-A1B2C3", "SUBMISSION-D4E5F6", "platform-study-7", "ann@example.org"),
         *("client-key-", "ruth-the-researcher", "ruth@example.org"),

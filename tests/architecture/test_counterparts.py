@@ -48,6 +48,7 @@ from annotation.synthetic.services import (
     check_judge,
     continue_synthetic_set,
 )
+from annotation.verdict_uploads import upload_verdicts
 from annotation.views import judges
 from api.services.tokens import create_token, revoke_token
 from api.services.webhooks import create_webhook, delete_webhook, send_again
@@ -167,6 +168,7 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     # Judges.
     "annotation:judges": counterpart("post judges", create_judge)
     + counterpart("post judges-of-each-criterion", create_judges),
+    "annotation:upload-verdicts": counterpart("post machine-ratings", upload_verdicts),
     "annotation:judge-action try": counterpart("post try-judge", try_judge),
     "annotation:judge-action injections": counterpart("post try-injections", try_injections),
     "annotation:judge-action start": counterpart("post start-judge", start_judging),

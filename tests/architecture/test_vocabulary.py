@@ -196,7 +196,7 @@ TASK_AND_ITEM = re.compile(r"(?<![-\w])(HITs?|[Uu]nits?)\b")
 NAMES_OF_COLUMNS = re.compile(
     r"^(recruitment/platforms/mturk/|recruitment/messages\.py"
     r"|templates/recruitment/(platform_preview|return_instructions)\.html"
-    r"|annotation/(import_checks|services/machine_ratings)\.py|api/views/ratings\.py"
+    r"|annotation/(import_checks|services/(machine_ratings|verdicts))\.py|api/views/ratings\.py"
     r"|tiebreak/(formats/(?!export_columns)|stats/))"
 )
 # What researchers read of a dataset are its instances: an item is what annotators rate.

@@ -217,9 +217,10 @@ def test_a_page_offers_the_sections_that_apply_to_a_criterion():
         "controlled_win_rate",
         "davidson",
         "paired_tests",
-    ]
+    ]  # the ranking by baseline needs a third system
     assert offered["fluency", "systems"] == []
     assert offered["fluency", "machines"] == [
+        "machine_differences",
         "machine_probabilities",
         "machine_replacement",
         "mean_correlations",

@@ -1,6 +1,7 @@
 """The ratings table, with one row per rating, from JSONL, CSV, Parquet or the database."""
 
 import hashlib
+import itertools
 import json
 from array import array
 from collections.abc import Iterable, Mapping
@@ -232,7 +233,12 @@ class RatingTable:
 
     @classmethod
     def from_rows(
-        cls, rows: Iterable[Row], *, name: str = "ratings", problems: Problems | None = None
+        cls,
+        rows: Iterable[Row],
+        *,
+        name: str = "ratings",
+        problems: Problems | None = None,
+        lines: Iterable[int] | None = None,
     ) -> "RatingTable":
         """Build a table from rows.
 
@@ -244,6 +250,8 @@ class RatingTable:
             Name of the table in error messages.
         problems : Problems, optional
             Collection to which problems are added.
+        lines : iterable of int, optional
+            Where each row was in its file. By default rows are numbered from 1.
 
         Returns
         -------
@@ -262,7 +270,8 @@ class RatingTable:
         ['r', 's']
         """
         gathered = problems or Problems()
-        table = _build(enumerate(rows, start=1), name, gathered)
+        numbers = itertools.count(1) if lines is None else lines
+        table = _build(zip(numbers, rows, strict=False), name, gathered)
         gathered.check()
         return table
 

@@ -92,10 +92,11 @@ def build_report(
     plan : AnalysisPlan, optional
         What was fixed before the study opened. Its main criteria come first.
     sections : collection of str, optional
-        Sections that take long to compute and are left out otherwise: ``composite``,
-        ``controlled_win_rate``, ``davidson``, ``discernment``, ``drop_one_influence``,
-        ``machine_probabilities``, ``machine_replacement``, ``mean_correlations``,
-        ``paired_tests``, ``pairwise_agreement`` and ``robustness``.
+        Sections that take long to compute and are left out otherwise: ``comparison_budget``,
+        ``composite``, ``controlled_win_rate``, ``davidson``, ``discernment``,
+        ``drop_one_influence``, ``leaderboard``, ``machine_differences``, ``machine_probabilities``,
+        ``machine_replacement``, ``mean_correlations``, ``paired_tests``,
+        ``pairwise_agreement``, ``rank_stability`` and ``robustness``.
     epsilon : float, default 0.1
         How much less often than an annotator a machine may be the better one in the alternative
         annotator test, from 0 to 1.

@@ -945,6 +945,152 @@ class CompositeSection:
 
 
 @dataclass(frozen=True)
+class MachineDifference:
+    """Agreement of two machines with annotators, on the units that both answered.
+
+    Attributes
+    ----------
+    first_machine, second_machine : str
+        The machines.
+    first, second : Estimate
+        Agreement of each with one annotator at random; an unparsed answer is a disagreement.
+    difference : Estimate
+        The first minus the second, on the same replicates.
+    """
+
+    first_machine: str
+    second_machine: str
+    first: Estimate
+    second: Estimate
+    difference: Estimate
+
+
+@dataclass(frozen=True)
+class MachineDifferencesSection:
+    """All pairs of machines.
+
+    Attributes
+    ----------
+    pairs : dict of str to MachineDifference
+        The pairs that have two instances in common.
+    confidence_level : float
+        Level of each interval, so that all hold together with 95% (Bonferroni).
+    reason : str, optional
+        Why there is no pair.
+    """
+
+    pairs: dict[str, MachineDifference]
+    confidence_level: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class BaselineChange:
+    """Win rates against one baseline.
+
+    Attributes
+    ----------
+    win_rates : dict of str to float
+        Expected win rate of each system against the baseline; its own is ½. A system that was never
+        compared with it is left out.
+    correlation : float, optional
+        Spearman's ρ of these win rates and those against all systems.
+    reason : str, optional
+        Why there is no correlation.
+    """
+
+    win_rates: dict[str, float]
+    correlation: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class SplitHalves:
+    """Rank correlation of systems' win rates between an open and a hidden half of the instances.
+
+    Attributes
+    ----------
+    instances, splits : int
+        Number of instances, and of random splits with a correlation.
+    median, low, high : float, optional
+        Median, 2.5% and 97.5% quantiles of Spearman's ρ over splits.
+    same_first : float, optional
+        Share of splits in which both halves have the same first system, or the same ones.
+    reason : str, optional
+        Why there is no correlation.
+    """
+
+    instances: int
+    splits: int
+    median: float | None = None
+    low: float | None = None
+    high: float | None = None
+    same_first: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class RankStabilitySection:
+    """How a ranking changes with the baseline, and between halves of the instances.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        The systems.
+    baselines : dict of str to BaselineChange
+        Win rates with each system as the baseline.
+    halves : SplitHalves
+        What the ranking of one half says of the other.
+    """
+
+    systems: tuple[str, ...]
+    baselines: dict[str, BaselineChange]
+    halves: SplitHalves
+
+
+@dataclass(frozen=True)
+class BudgetPoint:
+    """How well a schedule of comparisons gives the full ranking.
+
+    Attributes
+    ----------
+    schedule : str
+        "random", "no-repeat" or "symmetric".
+    comparisons : int
+        Number of comparisons on each instance.
+    median, low, high : float
+        Median, 2.5% and 97.5% quantiles over draws of Spearman's ρ with the scores of all
+        comparisons.
+    """
+
+    schedule: str
+    comparisons: int
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ComparisonBudget:
+    """A machine's ranking of systems from fewer comparisons.
+
+    Attributes
+    ----------
+    systems, instances : int
+        Number of systems, and of instances on which all pairs were compared in both orders.
+    curve : tuple of BudgetPoint
+        Points by schedule and number of comparisons.
+    reason : str, optional
+        Why there is no curve.
+    """
+
+    systems: int
+    instances: int
+    curve: tuple[BudgetPoint, ...]
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
 class FatigueSection:
     """How human answers change over the sequence of a rater's items.
 
@@ -1391,6 +1537,13 @@ class CriterionSection:
         Correlation of units' mean ratings with each machine, for ordered labels.
     composite : CompositeSection, optional
         The best machine of each category, chosen on other units, if it was asked for.
+    machine_differences : MachineDifferencesSection, optional
+        Differences between machines' agreement with annotators, if they were asked for.
+    rank_stability : dict of str to RankStabilitySection, optional
+        How the ranking changes with baseline and instances, by annotators and each machine, for
+        preferences, if it was asked for.
+    comparison_budget : dict of str to ComparisonBudget, optional
+        Each machine's ranking from fewer comparisons, for preferences, if it was asked for.
     machine_replacement : tuple of ReplacementStratum, optional
         Where each machine may replace an annotator, if it was asked for.
     pairwise_agreement : PairwiseAgreementSection, optional
@@ -1443,6 +1596,9 @@ class CriterionSection:
     fatigue: FatigueSection | None = None
     mean_correlations: dict[str, MeanCorrelations] | None = None
     composite: CompositeSection | None = None
+    machine_differences: MachineDifferencesSection | None = None
+    rank_stability: dict[str, RankStabilitySection] | None = None
+    comparison_budget: dict[str, ComparisonBudget] | None = None
     machine_replacement: tuple[ReplacementStratum, ...] | None = None
     pairwise_agreement: PairwiseAgreementSection | None = None
     drop_one_influence: dict[str, Influence] | None = None

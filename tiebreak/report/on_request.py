@@ -4,29 +4,35 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tiebreak.errors import InvalidInput
+from tiebreak.report.comparison_budget import comparison_budget_section
 from tiebreak.report.composite import composite_section
 from tiebreak.report.controlled import controlled_win_rate_section, davidson_section
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.discernment import Weights, discernment_section, over_criteria
 from tiebreak.report.generators import Seeds
+from tiebreak.report.machine_differences import machine_differences_section
 from tiebreak.report.machine_probabilities import machine_probabilities_section
 from tiebreak.report.machine_replacement import machine_replacement_section
 from tiebreak.report.mean_correlations import mean_correlations_section
 from tiebreak.report.paired_tests import paired_tests_section
+from tiebreak.report.rank_stability import rank_stability_section
 from tiebreak.report.rater_pairs import drop_one_section, pairwise_agreement_section
 from tiebreak.report.robustness import robustness_section
 
 ON_REQUEST: dict[str, Callable[[Criterion, Seeds, int], Any]] = {
+    "comparison_budget": comparison_budget_section,
     "composite": composite_section,
     "controlled_win_rate": controlled_win_rate_section,
     "davidson": davidson_section,
     "discernment": discernment_section,
     "drop_one_influence": drop_one_section,
+    "machine_differences": machine_differences_section,
     "machine_probabilities": machine_probabilities_section,
     "machine_replacement": machine_replacement_section,
     "mean_correlations": mean_correlations_section,
     "paired_tests": paired_tests_section,
     "pairwise_agreement": pairwise_agreement_section,
+    "rank_stability": rank_stability_section,
     "robustness": robustness_section,
 }
 

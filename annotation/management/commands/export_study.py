@@ -49,7 +49,7 @@ class Command(BaseCommand):
             )
         formats = [name.strip() for name in options["format"].split(",") if name.strip()]
         try:
-            counted = export_study(
+            export = export_study(
                 study=study,
                 out=options["out"],
                 formats=formats,
@@ -62,12 +62,16 @@ class Command(BaseCommand):
             raise CommandError(f"{options['out']} cannot be written: {error.strerror}.") from error
         counts = {
             "out": str(options["out"]),
-            "ratings": counted.rows,
-            "in_statistics": counted.counted,
+            "ratings": export.counts.rows,
+            "in_statistics": export.counts.counted,
             "formats": formats,
+            "left_out": {one.name: one.left_out for one in export.benchmarks},
         }
         sentence = (
             f"Wrote the study to {options['out']}, as {', '.join(formats)}. Number of"
-            f" ratings: {counted.rows}. Ratings in the statistics: {counted.counted}."
+            f" ratings: {export.counts.rows}. Ratings in the statistics: {export.counts.counted}."
         )
+        for one in export.benchmarks:
+            for left in one.left_out:
+                sentence += f"\n{one.name}: {left['ratings']} left out. {left['reason']}"
         self.stdout.write(json.dumps(counts) if options["json"] else sentence)

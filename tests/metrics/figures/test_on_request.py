@@ -17,6 +17,8 @@ from tests.tiebreak.report.test_discernment import COPIES, ORIGINALS, TYPOS, two
 from tests.tiebreak.report.test_discernment import scores as copies_scored
 from tests.tiebreak.report.test_discernment import section_of as section_of_copies
 from tests.tiebreak.report.test_machine_probabilities import judged, section_of
+from tests.tiebreak.report.test_prompt_questions import STRENGTHS
+from tests.tiebreak.report.test_prompt_questions import judged as judged_pairs
 from tests.tiebreak.report.test_sections import of, three_systems
 from tiebreak.report.on_request import ON_REQUEST
 from tiebreak.stats import Robustness
@@ -24,7 +26,7 @@ from tiebreak.stats.calibration import NO_LABELS
 from tiebreak.stats.debiasing import NO_PREFERENCES
 from tiebreak.stats.robustness import SHARED_TOP
 
-OF_MACHINES = ("mean_correlations", "composite")
+OF_MACHINES = ("mean_correlations", "composite", "machine_differences")
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +77,9 @@ def figures_of(section, scores, probable, replaceable, discerning):
     special = dict.fromkeys(OF_MACHINES, scores) | {
         "machine_probabilities": probable,
         "machine_replacement": replaceable,
+        "comparison_budget": of(
+            judged_pairs(STRENGTHS, 4, np.random.default_rng(0)), sections=["comparison_budget"]
+        ),
     }
 
     def figures(more):

@@ -34,6 +34,8 @@ NO_FINDINGS = {
     "Annotators in the model of Dawid and Skene",
     "Answers are not compared label by label on a scale of more than {} labels.",
     "Elo ratings, plain and weighted by separability",
+    "{} of machine raters.",
+    "{} on {} on which all pairs were compared in both orders.",
     "{} that all of these rated; the composite's raters were chosen in {} folds. {}",
     "No machine rater has compared the systems.",
     "Squares are win rates by {}.{}",

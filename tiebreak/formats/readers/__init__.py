@@ -5,7 +5,8 @@ To add a reader, write a module with a function that takes paths and systems and
 """
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tiebreak.formats import FormatError
@@ -19,6 +20,7 @@ from tiebreak.formats.readers.mtbench import read_mtbench
 from tiebreak.formats.readers.mturk import read_mturk
 from tiebreak.formats.readers.pandalm import read_pandalm
 from tiebreak.formats.readers.summeval import read_summeval
+from tiebreak.formats.readers.verdicts import Verdict, named, pandalm_verdicts, verdicts_of
 
 # Errors that readers raise for files with another layout.
 _LAYOUT_ERRORS = (
@@ -45,7 +47,18 @@ READERS: dict[str, Reader] = {
     "summeval": read_summeval,
 }
 
-__all__ = ["READERS", "Converted", "Reader", "convert"]
+# Formats of verdicts that can be added to a study.
+VERDICT_FORMATS = ("alpacaeval", "alttest", "llmbar", "lmarena", "mtbench", "pandalm")
+
+__all__ = [
+    "READERS",
+    "VERDICT_FORMATS",
+    "Converted",
+    "Reader",
+    "Verdict",
+    "convert",
+    "read_verdicts",
+]
 
 
 def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
@@ -55,13 +68,33 @@ def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = 
     another layout, so it is reported for all files together.
     """
     names = ", ".join(path.name for path in paths)
-    try:
+    with _layout(name, names):
         converted = READERS[name](paths, systems)
+    if not converted.instances and not converted.ratings:
+        raise FormatError.of(names, None, "nothing_to_read", f"has no rows of {name}")
+    return converted
+
+
+def read_verdicts(name: str, path: Path, rater: str = "") -> list[Verdict]:
+    """Read machines' verdicts from one file; raise `FormatError` if it does not match its format.
+
+    `rater` names the machine, where the format's files do not.
+    """
+    with _layout(name, path.name):
+        read = pandalm_verdicts(path) if name == "pandalm" else verdicts_of(convert(name, [path]))
+        verdicts = list(named(read, name, rater, path.name))
+    if not verdicts:
+        raise FormatError.of(path.name, None, "nothing_to_read", f"has no verdicts of {name}")
+    return verdicts
+
+
+@contextmanager
+def _layout(name: str, files: str) -> Iterator[None]:
+    """Report errors of another layout for all files together."""
+    try:
+        yield
     except FormatError:
         raise
     except _LAYOUT_ERRORS as error:
         reason = f"does not have the layout of {name} ({type(error).__name__}: {error})"
-        raise FormatError.of(names, None, "other_layout", reason) from error
-    if not converted.instances and not converted.ratings:
-        raise FormatError.of(names, None, "nothing_to_read", f"has no rows of {name}")
-    return converted
+        raise FormatError.of(files, None, "other_layout", reason) from error

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tiebreak.formats import FormatError, InstanceRow
 from tiebreak.formats.bundle import CriterionSpec
+from tiebreak.formats.rating_cells import written_probabilities
 from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.readers.pairs import (
     LEFT,
@@ -12,6 +13,7 @@ from tiebreak.formats.readers.pairs import (
     TIE,
     Comparisons,
     Side,
+    added_by_exports,
     required,
     table_rows,
     text_of,
@@ -30,8 +32,10 @@ def read_alpacaeval(paths: Sequence[Path], systems: tuple[str, str] | None = Non
 
     Annotations have `output_1`, `generator_1`, `output_2`, `generator_2`, `annotator` and
     `preference`: 1 for the first output, 2 for the second, numbers between them for a weighted
-    preference, 1.5 (or 0 in older files) for a tie, and none where the annotator failed. Files of
-    human annotators have `annotator_index` and no generators; ``systems`` names them then.
+    preference, 1.5 (or 0 in older files) for a tie, and none where the annotator failed. A machine's
+    weighted preference minus 1 is kept as its probability of the second output. Files of
+    human annotators have `annotator_index` and no generators; ``systems`` names them then. Which
+    output an annotator was shown first is not in these files.
     """
     study = _Reader(systems or SIDES)
     for path, line, row in table_rows(paths):
@@ -61,7 +65,9 @@ class _Reader:
             self.comparisons.text(instance, side)
         facts = _facts(row, path, line)
         if facts is not None:
-            self.comparisons.vote(instance, left, right, **facts)
+            facts |= _weighted(row, left, right, facts["kind"]) | added_by_exports(row)
+            first = text_of(row, "first_shown")
+            self.comparisons.vote(instance, left, right, first=first, line=line, **facts)
 
     def _instance(self, path: Path, line: int, row: Row) -> str:
         parts = [required(row, path, line, "instruction"), text_of(row, "input")]
@@ -86,6 +92,16 @@ def _facts(row: Row, path: Path, line: int) -> Row | None:
         reason = f"preference must be a number from 1 to 2, not {value!r}"[:200]
         raise FormatError.of(path.name, line, "unknown_value", reason)
     return {**facts, "vote": vote}
+
+
+def _weighted(row: Row, left: Side, right: Side, kind: str) -> Row:
+    """Return the probabilities that a weighted preference of a machine stands for."""
+    value = row.get("preference")
+    if kind != "machine" or value is None or float(str(value)) in (0, 1, 1.5, 2):
+        return {}
+    of_right = float(str(value)) - 1
+    shares = (1 - of_right, of_right) if left.system <= right.system else (of_right, 1 - of_right)
+    return {"probabilities": written_probabilities(dict(zip(("-1", "1"), shares, strict=True)))}
 
 
 def _vote_of(value: object) -> int | None:

@@ -1,6 +1,7 @@
 """Labels of people and of language models as the alternative annotator test publishes them."""
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from tiebreak.formats.readers.converted import Converted, files_of, load_json
 from tiebreak.formats.rows import Row
 from tiebreak.scales import infer_scale
 
+PUBLISHED = {"human_annotations": "human", "llm_annotations": "llm"}
 KINDS = {"human": "human", "llm": "machine"}
 
 
@@ -17,8 +19,9 @@ def read_alttest(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
     """Read JSON files with a label for each rater and instance: ``{rater: {instance: label}}``.
 
     The files of a dataset are named after it, such as `wax-human.json` with the labels of people
-    and `wax-llm.json` with those of machines. Each dataset becomes a criterion. `systems` is
-    ignored, because the labels are of any kind.
+    and `wax-llm.json` with those of machines, or they are `human_annotations.json` and
+    `llm_annotations.json` in a folder that is named after it. Each dataset becomes a criterion.
+    `systems` is ignored, because the labels are of any kind.
     """
     ratings = [row for path in files_of(paths, "*.json") for row in _ratings(path)]
     labels: dict[str, list[object]] = {}
@@ -38,9 +41,11 @@ def read_alttest(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
 
 def _ratings(path: Path) -> Iterator[Row]:
     dataset, kind = _dataset_and_kind(path)
+    number = count(1)  # the file is one object, so that a label has a number rather than a line
     for rater, labels in _object(load_json(path), path).items():
         for instance, label in _object(labels, path).items():
             yield {
+                "line": next(number),
                 "unit": f"{dataset}/{instance}",
                 "instance": f"{dataset}/{instance}",
                 "rater": rater,
@@ -52,9 +57,12 @@ def _ratings(path: Path) -> Iterator[Row]:
 
 def _dataset_and_kind(path: Path) -> tuple[str, str]:
     dataset, _, ending = path.stem.rpartition("-")
+    if path.stem in PUBLISHED:
+        dataset, ending = path.resolve().parent.name, PUBLISHED[path.stem]
     if not dataset or ending not in KINDS:
         reason = (
-            "must be named DATASET-human.json or DATASET-llm.json, which says whose labels it has"
+            "must be named DATASET-human.json or DATASET-llm.json, or be human_annotations.json or"
+            " llm_annotations.json in a folder DATASET, which says whose labels it has"
         )
         raise FormatError.of(path.name, None, "unknown_name", reason)
     return dataset, KINDS[ending]

@@ -17,12 +17,15 @@ from tiebreak.formats import (
 from tiebreak.formats.cells import check_cells, parse_json
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.rating_cells import COLUMNS
-from tiebreak.formats.rows import Row
+from tiebreak.formats.rows import Row, read_jsonl
 
 
 @dataclass(frozen=True)
 class Converted:
-    """A published study: the parts of a bundle, with ratings."""
+    """A published study: the parts of a bundle, with ratings.
+
+    A rating may also have `line`, its place in its file, which is not written.
+    """
 
     spec: StudySpec
     instances: list[InstanceRow]
@@ -68,6 +71,18 @@ def load_json(path: Path) -> Any:
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"
         raise FormatError.of(path.name, None, "unreadable_file", reason) from error
+
+
+def json_rows(path: Path) -> list[tuple[int, Row]]:
+    """Return the objects of a .jsonl or .json file, with their lines or numbers."""
+    if path.suffix != ".jsonl":
+        return list(enumerate(load_list(path), start=1))
+    problems = Problems()
+    if not path.is_file():
+        raise FormatError.of(path.name, None, "no_such_file", "does not exist")
+    rows = list(read_jsonl(path, problems))
+    problems.check()
+    return rows
 
 
 def load_list(path: Path) -> list[Row]:

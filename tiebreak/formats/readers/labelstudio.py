@@ -80,7 +80,7 @@ def _add(study: Comparisons, task: Row, row: Row, fields: _Task) -> None:
     for side in (left, right):
         study.text(instance, side)
     for rater, vote, seconds in _votes(task):
-        facts = {} if seconds is None else {"duration_ms": round(seconds * 1000)}
+        facts: Row = {} if seconds is None else {"duration_ms": round(seconds * 1000)}
         study.vote(instance, left, right, vote, rater=rater, kind="human", **facts)
 
 

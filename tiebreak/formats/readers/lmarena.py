@@ -13,6 +13,7 @@ from tiebreak.formats.readers.pairs import (
     TIE,
     Comparisons,
     Side,
+    added_by_exports,
     required,
     table_rows,
     text_of,
@@ -36,7 +37,8 @@ def read_lmarena(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
     """Read battles with `model_a`, `model_b` and the vote in `winner` or `winner_model_a`, ….
 
     The texts are in `conversation_a` and `conversation_b`, or in `prompt`, `response_a` and
-    `response_b`. Each battle is an instance of its own, because each has its own prompt.
+    `response_b`. Each battle is an instance of its own, because each has its own prompt. Voters are
+    people, unless a column `kind` says that they are machines.
     """
     battles = Comparisons("LMArena battles", PREFERENCE)
     for path, line, row in table_rows(paths):
@@ -47,8 +49,17 @@ def read_lmarena(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
         known = InstanceRow(instance, source, messages, category)
         battles.instances.setdefault(instance, known)
         rater = text_of(row, "judge", "judge_hash", "evaluation_session_id") or f"voter-{instance}"
-        battles.vote(instance, left, right, _vote(row, path, line), rater=rater, kind="human")
+        facts = {"rater": rater, **_kind(row), "line": line} | added_by_exports(row)
+        battles.vote(instance, left, right, _vote(row, path, line), **facts)
     return battles.converted()
+
+
+def _kind(row: Row) -> Row:
+    """Return who voted, and whether the file says so."""
+    kind = text_of(row, "kind")
+    if kind not in ("human", "machine"):
+        return {"kind": "human"}
+    return {"kind": kind, "states_kind": True}
 
 
 def _side(row: Row, path: Path, line: int, name: str) -> Side:

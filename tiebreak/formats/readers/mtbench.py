@@ -1,39 +1,50 @@
-"""MT-Bench's human judgments and GPT-4's pairwise verdicts, from CSV files of votes."""
+"""MT-Bench's votes of people and machines on pairs, and machines' scores of single answers."""
 
 import csv
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from tiebreak.formats import FormatError, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
-from tiebreak.formats.readers.converted import Converted, cell, files_of
+from tiebreak.formats.readers.converted import Converted, cell, files_of, json_rows
+from tiebreak.formats.readers.pairs import added_by_exports, flag_later_votes
 from tiebreak.formats.rows import Row
 
 PREFERENCE = CriterionSpec("preference", "preference:tie", "Which answer is better?")
+SCORE = CriterionSpec("score", "interval", "How good is the answer, from 1 to 10?")
 LABELS = {"model_a": -1, "model_b": 1, "tie": 0, "tie (inconsistent)": 0}
+# In a pair of games, the sides of the models are swapped in the second one; winners are not.
+GAMES = {
+    "g1": {"model_1": -1, "model_2": 1, "tie": 0},
+    "g2": {"model_1": 1, "model_2": -1, "tie": 0},
+}
+MAX_RAW = 1000
 
 
 def read_mtbench(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """Read votes with the columns `question_id`, `model_a`, `model_b`, `turn` and `winner`.
+    """Read votes and judgments from CSV, JSON or JSON Lines.
 
-    Human votes also have a column `judge`. Systems are ordered alphabetically, whatever their side
-    in a vote. If a judge voted on the same unit again, the later votes are flagged as superseded.
+    Votes have the columns `question_id`, `model_a`, `model_b`, `turn` and `winner`, and those of
+    people also `judge`. Judgments of pairs have `model_1`, `model_2` and the winners of two games
+    with swapped sides, `g1_winner` and `g2_winner`; judgments of single answers have `model` and
+    `score`. Systems are ordered alphabetically, whatever their side in a vote. If a judge voted on
+    the same unit again, the later votes are flagged as superseded.
     """
-    ratings: list[Row] = []
-    for path in files_of(paths, "*.csv"):
-        if not path.is_file():
-            raise FormatError.of(path.name, None, "no_such_file", "does not exist")
-        with path.open(encoding="utf-8", newline="") as file:
-            ratings += [_vote(row, path, line) for line, row in enumerate(csv.DictReader(file), 2)]
-    votes: Counter[tuple[str, str]] = Counter()
-    for row in ratings:
-        votes[row["unit"], row["rater"]] += 1
-        row["superseded"] = votes[row["unit"], row["rater"]] > 1
-    names = {str(row[side]) for row in ratings for side in ("system_a", "system_b")}
+    ratings = [
+        {**rating, "line": line}
+        for path in files_of(paths, "*.csv")
+        for line, row in _rows(path)
+        for rating in _ratings(row, path, line)
+    ]
+    flag_later_votes(ratings)
+    names = {
+        str(row[side]) for row in ratings for side in ("system_a", "system_b") if row.get(side)
+    }
+    used = {str(row["criterion"]) for row in ratings}
     spec = StudySpec(
-        title="MT-Bench human judgments",
-        criteria=(PREFERENCE,),
+        title="MT-Bench judgments",
+        criteria=tuple(c for c in (PREFERENCE, SCORE) if c.name in used) or (PREFERENCE,),
         systems=tuple(sorted(names)),
         settings={"comparisons_per_hit": 1},
     )
@@ -41,28 +52,111 @@ def read_mtbench(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
     return Converted(spec, instances, [], ratings)
 
 
+def _rows(path: Path) -> Iterator[tuple[int, Row]]:
+    if path.suffix in {".json", ".jsonl"}:
+        yield from json_rows(path)
+        return
+    if not path.is_file():
+        raise FormatError.of(path.name, None, "no_such_file", "does not exist")
+    with path.open(encoding="utf-8", newline="") as file:
+        yield from enumerate(csv.DictReader(file), 2)
+
+
+def _ratings(row: Row, path: Path, line: int) -> Iterator[Row]:
+    if "g1_winner" in row or "g2_winner" in row:
+        for game, labels in GAMES.items():
+            yield _of_game(row, game, labels, path, line)
+    elif "score" in row:
+        yield _score(row, path, line)
+    else:
+        yield _vote(row, path, line)
+
+
 def _vote(row: Row, path: Path, line: int) -> Row:
     first, second = (str(cell(row, name, path, line)) for name in ("model_a", "model_b"))
     winner = str(cell(row, "winner", path, line))
+    # A machine is named with its prompt, as a list; people have a name alone.
+    is_human = "judge" in row and not isinstance(row["judge"], list)
     label = LABELS.get(winner)
-    in_order = first < second
-    a, b = (first, second) if in_order else (second, first)
-    instance = f"{cell(row, 'question_id', path, line)}/{cell(row, 'turn', path, line)}"
-    is_human = "judge" in row
     if is_human and label is None:
         reason = f"winner must be one of {', '.join(LABELS)}, not {winner!r}"
         raise FormatError.of(path.name, line, "unknown_value", reason)
-    answer: Row = {"label": None, "raw": winner}
-    if label is not None:
-        answer = {"label": label if in_order else -label}
+    common = _pair(row, (first, second), path, line)
+    return {
+        **common,
+        "rater": _judge(row, path, line) if "judge" in row else "gpt-4",
+        "kind": "human" if is_human else "machine",  # a machine's winner is that of both orders
+        **_answer(label, common, winner),
+        **added_by_exports(row),
+    }
+
+
+def _of_game(row: Row, game: str, labels: dict[str, int], path: Path, line: int) -> Row:
+    """Return the verdict of one game; what is no winner is kept raw."""
+    models = [str(cell(row, name, path, line)) for name in ("model_1", "model_2")]
+    left, right = models if game == "g1" else models[::-1]
+    winner = str(cell(row, f"{game}_winner", path, line))
+    common = _pair(row, (left, right), path, line)
+    raw = str(row.get(f"{game}_judgment") or winner)[:MAX_RAW]
+    return {
+        **common,
+        "rater": _judge(row, path, line),
+        "kind": "machine",
+        **_order(common),
+        **_answer(labels.get(winner), common, raw),
+        **added_by_exports(row),
+    }
+
+
+def _score(row: Row, path: Path, line: int) -> Row:
+    """Return a score; −1 stands for an answer without one."""
+    score, instance = cell(row, "score", path, line), _instance(row, path, line)
+    model = str(cell(row, "model", path, line))
+    if not isinstance(score, int | float) or isinstance(score, bool):
+        raise FormatError.of(
+            path.name, line, "unknown_value", f"score is no number: {score!r}"[:200]
+        )
+    raw = str(row.get("judgment") or "none")[:MAX_RAW]
+    return {
+        "unit": f"{instance}/{model}",
+        "rater": _judge(row, path, line),
+        "kind": "machine",
+        "criterion": SCORE.name,
+        "instance": instance,
+        "system_a": model,
+        **({"label": None, "raw": raw} if score < 0 else {"label": score}),
+        **added_by_exports(row),
+    }
+
+
+def _pair(row: Row, shown: tuple[str, str], path: Path, line: int) -> Row:
+    """Return what is compared, in alphabetical order, and which side was left."""
+    a, b = sorted(shown)
+    instance = _instance(row, path, line)
     return {
         "unit": f"{instance}/{a}/{b}",
-        "rater": str(row["judge"]) if is_human else "gpt-4",
-        "kind": "human" if is_human else "machine",
         "criterion": PREFERENCE.name,
         "instance": instance,
         "system_a": a,
         "system_b": b,
-        "side_a": "left" if in_order else "right",
-        **answer,
+        "side_a": "left" if shown[0] == a else "right",
     }
+
+
+def _order(common: Row) -> Row:
+    return {"order": "ab" if common["side_a"] == "left" else "ba"}
+
+
+def _answer(label: int | None, common: Row, raw: str) -> Row:
+    if label is None:
+        return {"label": None, "raw": raw}
+    return {"label": label if common["side_a"] == "left" else -label}
+
+
+def _instance(row: Row, path: Path, line: int) -> str:
+    return f"{cell(row, 'question_id', path, line)}/{cell(row, 'turn', path, line)}"
+
+
+def _judge(row: Row, path: Path, line: int) -> str:
+    judge: Any = cell(row, "judge", path, line)
+    return str(judge[0]) if isinstance(judge, list) and judge else str(judge)

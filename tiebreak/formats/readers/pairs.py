@@ -41,8 +41,21 @@ class Comparisons:
             texts.append(side.text)
         return texts.index(side.text)
 
-    def vote(self, instance: str, left: Side, right: Side, vote: int | str, **facts: Any) -> None:
-        """Add a vote: -1 for the left text, 1 for the right one, 0 for a tie, or another label."""
+    def vote(
+        self,
+        instance: str,
+        left: Side,
+        right: Side,
+        vote: int | str,
+        *,
+        first: str | None = None,
+        **facts: Any,
+    ) -> None:
+        """Add a vote: -1 for the left text, 1 for the right one, 0 for a tie, or another label.
+
+        The left text was shown first, unless ``first`` names the other system, or is "" because
+        the file does not tell what was shown first.
+        """
         is_in_order = left.system <= right.system
         a, b = (left, right) if is_in_order else (right, left)
         samples = {
@@ -60,7 +73,7 @@ class Comparisons:
                 "instance": instance,
                 "system_a": a.system,
                 "system_b": b.system,
-                "side_a": "left" if is_in_order else "right",
+                **_shown(a, left.system if first is None else first, facts),
                 **samples,
                 **facts,
             }
@@ -68,10 +81,7 @@ class Comparisons:
 
     def converted(self) -> Converted:
         """Return everything; if a rater voted on a unit again, later votes are superseded."""
-        votes: Counter[tuple[str, str]] = Counter()
-        for row in self.ratings:
-            votes[row["unit"], row["rater"]] += 1
-            row["superseded"] = votes[row["unit"], row["rater"]] > 1
+        flag_later_votes(self.ratings)
         generations = [
             GenerationRow(instance, system, sample, text)
             for (instance, system), texts in self._texts.items()
@@ -86,6 +96,29 @@ class Comparisons:
             settings={"comparisons_per_hit": 1},
         )
         return Converted(spec, list(self.instances.values()), generations, self.ratings)
+
+
+def _shown(a: Side, first: str, facts: Row) -> Row:
+    """Return how a pair was shown, as far as it is known; passes of machines are told apart by it."""
+    if not first:
+        return {}
+    is_first = a.system == first
+    order = {"order": "ab" if is_first else "ba"} if facts.get("kind") == "machine" else {}
+    return {"side_a": "left" if is_first else "right", **order}
+
+
+def flag_later_votes(ratings: Sequence[Row]) -> None:
+    """Flag votes as superseded if their rater has voted on the same unit, in the same pass, before."""
+    votes: Counter[tuple[str, ...]] = Counter()
+    for row in ratings:
+        key = (row["unit"], row["rater"], *(row.get(name, "") for name in ("run", "order")))
+        votes[key] += 1
+        row["superseded"] = votes[key] > 1
+
+
+def added_by_exports(row: Row) -> Row:
+    """Return what this platform's exports add to a format's own fields, if the row has it."""
+    return {name: str(row[name]) for name in ("unit", "run", "rater") if row.get(name)}
 
 
 def table_rows(paths: Sequence[Path]) -> Iterator[tuple[Path, int, Row]]:

@@ -120,23 +120,40 @@ def _samples(row: Row) -> Row:
 
 
 def _of_annotators(row: Row) -> list[Row]:
+    unit = {"unit": str(row["unit"])} if row.get("unit") else {}
     return [
-        {**_common(row), "rater": name, "kind": "human", **_label(row[name])} for name in ANNOTATORS
+        {**_common(row), "rater": name, "kind": "human", **_label(row[name])} | unit
+        for name in ANNOTATORS
+    ]
+
+
+def read_pandalm_verdicts(path: Path) -> list[Row]:
+    """Return the verdicts of a machine's file alone; their unit is the comparison's `idx`."""
+    return [
+        {"unit": str(cell(answer, "idx", path, line)), **_verdict(answer, path, line)}
+        for line, answer in enumerate(load_list(path), start=1)
     ]
 
 
 def _of_machine(path: Path, answers: list[Row], units: dict[int, Row]) -> list[Row]:
-    name = path.stem.removesuffix("-testset-v1")
     ratings = []
     for line, answer in enumerate(answers, start=1):
-        result = next((key for key in answer if key.endswith("_result")), None)
         unit = units.get(answer.get("idx", -1))
-        if result is None or unit is None:
-            reason = "has no column that ends in _result, or its idx is not in the test set"
-            raise FormatError.of(path.name, line, "no_result", reason)
-        label = _label(answer[result])
-        ratings.append({**_common(unit), "rater": name, "kind": "machine", **label})
+        if unit is None:
+            raise FormatError.of(path.name, line, "no_result", "its idx is not in the test set")
+        ratings.append(_common(unit) | _verdict(answer, path, line))
     return ratings
+
+
+def _verdict(answer: Row, path: Path, line: int) -> Row:
+    """Return a machine's verdict, which is about the responses as the test set numbers them."""
+    result = next((key for key in answer if key.endswith("_result")), None)
+    if result is None:
+        reason = "has no column that ends in _result"
+        raise FormatError.of(path.name, line, "no_result", reason)
+    facts = {name: answer[name] for name in ("order", "run", "rater", "unit") if answer.get(name)}
+    name = path.stem.removesuffix("-testset-v1")
+    return {"rater": name, "kind": "machine", **_label(answer[result]), "line": line} | facts
 
 
 def _label(answer: Any) -> Row:

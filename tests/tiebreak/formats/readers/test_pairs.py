@@ -16,7 +16,7 @@ EXPORT = MADE_UP / "labelstudio" / "export.json"
 
 def votes(converted):
     keys = ("instance", "rater", "label", "side_a", "superseded")
-    return [tuple(row[key] for key in keys) for row in converted.ratings]
+    return [tuple(row.get(key) for key in keys) for row in converted.ratings]
 
 
 @pytest.mark.parametrize("name", ["alpacaeval", "labelstudio", "lmarena"])
@@ -30,11 +30,13 @@ def test_what_is_converted_is_a_valid_bundle(name, tmp_path):
 def test_alpacaevals_preferences_are_turned_to_the_order_of_the_systems():
     converted = convert("alpacaeval", [ANNOTATIONS])
     assert votes(converted) == [
-        ("1", "judge-x", -1, "right", False),  # 1.9: the second output, by the first system
-        ("2", "judge-x", 0, "right", False),
-        ("3", "judge-x", None, "right", False),
-        ("1", "judge-x", 1, "right", True),
+        ("1", "judge-x", -1, None, False),  # 1.9: the second output, by the first system
+        ("2", "judge-x", 0, None, False),  # the file does not tell which output came first
+        ("3", "judge-x", None, None, False),
+        ("1", "judge-x", 1, None, True),
     ]
+    assert converted.ratings[0]["probabilities"] == '{"-1": 0.9, "1": 0.09999999999999998}'
+    assert "probabilities" not in converted.ratings[1] | converted.ratings[3]
     assert converted.ratings[2]["raw"] == "I cannot say."
     assert {row["kind"] for row in converted.ratings} == {"machine"}
 

@@ -1,0 +1,31 @@
+"""The part of the page of judges that takes verdicts from elsewhere."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from annotation.verdict_uploads import VerdictsForm, upload_verdicts
+from annotation.views.judges import judges_page
+from studies.access import researchers_only, study_for
+from studies.refusals import form_errors
+from tiebreak.errors import DomainError
+
+
+@require_POST
+@researchers_only
+def upload(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Store an uploaded file; what is wrong with it is shown by line."""
+    study = study_for(request.user, study_id)
+    form = VerdictsForm(request.POST, request.FILES)
+    if form.is_valid():
+        values = form.cleaned_data
+        try:
+            added = upload_verdicts(study=study, upload=values.pop("ratings"), **values)
+        except DomainError as refusal:
+            form.add_error(None, form_errors(refusal))
+        else:
+            sentence = f"Verdicts that were stored: {added.added}. Stored before: {added.known}."
+            messages.success(request, sentence)
+            return redirect("annotation:judges", study.pk)
+    return judges_page(request, study, verdicts_form=form)

@@ -1,0 +1,282 @@
+"""Judges compared on the same items, ranks by baseline and half, and rankings from fewer comparisons."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from tests.tiebreak.report.test_sections import of
+from tiebreak.formats import RatingTable
+from tiebreak.report import comparison_budget, machine_differences, rank_stability
+from tiebreak.report.criterion import read_criteria
+from tiebreak.report.generators import Seeds
+
+SYSTEMS = ("a", "b", "c", "d")
+
+
+def items(
+    people: list[list[int]], machines: dict[str, list[int | None]], scale: str = "preference:tie"
+):
+    """Return ratings of units that are instances, by people and by machines."""
+    rows = [
+        {"unit": f"u{n}", "rater": f"r{i}", "label": label}
+        for n, labels in enumerate(people)
+        for i, label in enumerate(labels)
+    ]
+    rows += [
+        {"unit": f"u{n}", "rater": name, "kind": "machine", "label": label}
+        | ({"raw": "?"} if label is None else {})
+        for name, labels in machines.items()
+        for n, label in enumerate(labels)
+        if label != "missing"
+    ]
+    return [row | {"system_a": "a", "system_b": "b", "instance": row["unit"]} for row in rows]
+
+
+def differences(people, machines):
+    return of(items(people, machines), sections=["machine_differences"]).machine_differences
+
+
+def test_agreement_with_one_annotator_is_that_of_hand():
+    people = [[1, 1], [1, -1], [-1, -1], [0, 1]] * 5
+    section = differences(people, {"plain": [1, 1, 1, None] * 5, "guided": [1, -1, -1, 0] * 5})
+    pair = section.pairs["guided vs plain"]
+    assert (pair.first_machine, pair.first.n) == ("guided", 20)
+    assert pair.first.value == pytest.approx((1 + 0.5 + 1 + 0.5) / 4)
+    assert pair.second.value == pytest.approx((1 + 0.5 + 0 + 0) / 4)
+    assert pair.difference.value == pytest.approx(pair.first.value - pair.second.value)
+    assert pair.difference.low > 0
+    assert section.confidence_level == 0.95
+
+
+def test_only_items_that_both_answered_count():
+    people = [[1], [1], [1], [-1]] * 5
+    section = differences(people, {"x": [1, 1, -1, -1] * 5, "y": [1, "missing", "missing", 1] * 5})
+    pair = section.pairs["x vs y"]
+    assert (pair.first.n, pair.first.value, pair.second.value) == (10, 1, 0.5)
+
+
+def test_a_paired_difference_is_narrower_than_that_of_two_samples():
+    """Judges that err on the same items differ by little, and the interval knows it."""
+    rng = np.random.default_rng(3)
+    truth = rng.choice([-1, 1], 200)
+    errs = rng.random(200) < 0.4
+    first = np.where(errs, -truth, truth)
+    second = np.where(rng.random(200) < 0.05, -first, first)
+    one = differences([[int(t)] for t in truth], {"x": first.tolist(), "y": second.tolist()})
+    pair = one.pairs["x vs y"]
+    apart = np.hypot(pair.first.standard_error, pair.second.standard_error)
+    assert pair.difference.standard_error < apart / 2
+
+
+def test_intervals_hold_for_all_pairs_together():
+    people = [[1], [-1]] * 10
+    three = {name: [1, -1] * 10 for name in "xyz"}
+    section = differences(people, three)
+    assert [*section.pairs] == ["x vs y", "x vs z", "y vs z"]
+    assert section.confidence_level == pytest.approx(1 - 0.05 / 3)
+    assert {pair.difference.value for pair in section.pairs.values()} == {0}
+
+
+def test_one_machine_has_no_pair_and_many_are_refused():
+    assert differences([[1]] * 4, {"x": [1] * 4}).reason == machine_differences.NO_PAIRS
+    many = {f"m{n}": [1] * 4 for n in range(13)}
+    about = of(items([[1]] * 4, many), sections=["machine_differences"])
+    assert "machine_differences" in about.problems
+
+
+def test_equal_judges_are_told_apart_at_the_stated_rate():
+    """Of studies with three equal judges, 5% have an interval without 0, give or take the error."""
+    wrong = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        truth = rng.choice([-1, 1], 100)
+        judges = {n: np.where(rng.random(100) < 0.7, truth, -truth).tolist() for n in "xyz"}
+        rows = items([[int(t)] for t in truth], judges)
+        section = machine_differences.machine_differences_section(
+            _criterion_of(rows), Seeds(seed), 500
+        )
+        wrong += any(p.difference.low > 0 or p.difference.high < 0 for p in section.pairs.values())
+    assert wrong <= 12  # of 100: above with a probability of 1 in 1,000, if it is 5%
+
+
+def league(strength: dict[str, float], instances: int, rng, raters=("r0",), **more):
+    """Return comparisons of all pairs on every instance, won by chance of the strengths."""
+    return [
+        {
+            "unit": f"i{n}/{a}{b}",
+            "instance": f"i{n}",
+            "system_a": a,
+            "system_b": b,
+            "rater": rater,
+            "label": -1 if rng.random() < 1 / (1 + np.exp(strength[b] - strength[a])) else 1,
+        }
+        | more
+        for n in range(instances)
+        for a, b in ((a, b) for a in strength for b in strength if a < b)
+        for rater in raters
+    ]
+
+
+def stability(rows):
+    return of(rows, sections=["rank_stability"]).rank_stability
+
+
+def test_win_rates_against_each_baseline_are_those_of_hand():
+    wins = {("a", "b"): (3, 1), ("a", "c"): (1, 3), ("b", "c"): (2, 2)}
+    rows = [
+        {
+            "unit": f"{a}{b}{n}",
+            "instance": f"i{n}",
+            "system_a": a,
+            "system_b": b,
+            "rater": "r",
+            "label": -1 if n < won else 1,
+        }
+        for (a, b), (won, lost) in wins.items()
+        for n in range(won + lost)
+    ]
+    section = stability(rows)["annotators"]
+    assert section.baselines["a"].win_rates == {"a": 0.5, "b": 0.25, "c": 0.75}
+    assert section.baselines["c"].win_rates == {"a": 0.25, "b": 0.5, "c": 0.5}
+    overall = [4 / 8, 3 / 8, 5 / 8]
+    for name in "abc":
+        rates = [*section.baselines[name].win_rates.values()]
+        assert section.baselines[name].correlation == pytest.approx(spearmanr(rates, overall)[0])
+
+
+def test_a_baseline_that_met_only_some_systems_has_no_ranking():
+    rows = league({"a": 0, "b": 0, "c": 0}, 12, np.random.default_rng(0))
+    rows = [row for row in rows if (row["system_a"], row["system_b"]) != ("a", "c")]
+    change = stability(rows)["annotators"].baselines["a"]
+    assert ("c" in change.win_rates, change.correlation) == (False, None)
+    assert change.reason == rank_stability.NOT_ALL_COMPARED
+
+
+def test_halves_agree_where_systems_differ_and_not_where_they_are_equal():
+    rng = np.random.default_rng(0)
+    apart = stability(league({"a": 3, "b": 1, "c": -1, "d": -3}, 60, rng))["annotators"].halves
+    assert (apart.median, apart.same_first) == (1, 1)
+    equal = stability(league(dict.fromkeys("abcd", 0), 60, rng))["annotators"].halves
+    assert equal.low < 0
+    assert equal.same_first < 0.8
+
+
+def test_halves_are_those_of_instances_and_not_of_comparisons():
+    """On each instance one system wins all; halves of comparisons would agree by sharing it."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for n in range(12):
+        best = dict(zip("abc", rng.permutation(3).tolist(), strict=True))
+        rows += [
+            {"unit": f"{n}{a}{b}{k}", "instance": f"i{n}", "system_a": a, "system_b": b}
+            | {"rater": "r", "label": -1 if best[a] > best[b] else 1}
+            for a, b in ("ab", "ac", "bc")
+            for k in range(6)
+        ]
+    halves = stability(rows)["annotators"].halves
+    assert halves.instances == 12
+    assert halves.low < 0
+
+
+@pytest.mark.parametrize(
+    ("strength", "instances", "reason"),
+    [
+        ({"a": 1, "b": 0}, 20, rank_stability.TOO_FEW_SYSTEMS),
+        ({"a": 1, "b": 0, "c": 2}, 5, rank_stability.TOO_FEW_INSTANCES),
+    ],
+)
+def test_what_cannot_be_ranked_says_why(strength, instances, reason):
+    rows = league(strength, instances, np.random.default_rng(0))
+    assert stability(rows)["annotators"].halves.reason == reason
+
+
+def test_each_machine_has_its_own_ranking():
+    rng = np.random.default_rng(0)
+    rows = league({"a": 3, "b": 0, "c": -3}, 20, rng)
+    rows += league({"a": -3, "b": 0, "c": 3}, 20, rng, raters=("judge",), kind="machine")
+    section = stability(rows)
+    assert section["annotators"].baselines["b"].win_rates["a"] > 0.8
+    assert section["judge"].baselines["b"].win_rates["a"] < 0.2
+
+
+def judged(strength: dict[str, float], instances: int, rng, bias: float = 0.0):
+    """Return a judge's answers on all ordered pairs; `bias` favours the text shown first."""
+    rows = []
+    for n in range(instances):
+        for first, second in permutations(strength, 2):
+            share = 1 / (1 + np.exp(strength[second] - strength[first] - bias))
+            a, b = sorted((first, second))
+            won = first if rng.random() < share else second
+            rows.append(
+                {
+                    "unit": f"i{n}/{a}{b}",
+                    "instance": f"i{n}",
+                    "system_a": a,
+                    "system_b": b,
+                    "rater": "judge",
+                    "kind": "machine",
+                    "order": "ab" if first == a else "ba",
+                    "label": -1 if won == a else 1,
+                }
+            )
+    return rows
+
+
+def budget(rows):
+    return of(rows, sections=["comparison_budget"]).comparison_budget["judge"]
+
+
+STRENGTHS = {"a": 1.5, "b": 0.5, "c": -0.5, "d": -1.5}
+
+
+def test_all_comparisons_give_the_full_ranking_and_fewer_give_less():
+    section = budget(judged(STRENGTHS, 6, np.random.default_rng(0)))
+    assert (section.systems, section.instances) == (4, 6)
+    by_kind = {
+        kind: {p.comparisons: p for p in section.curve if p.schedule == kind}
+        for kind in comparison_budget.KINDS
+    }
+    for kind, most in (("random", 12), ("symmetric", 12)):
+        assert by_kind[kind][most].low == by_kind[kind][most].high == 1
+        fewest = min(by_kind[kind])
+        assert by_kind[kind][fewest].low < 1
+    assert max(by_kind["no-repeat"]) == 6
+    assert set(by_kind["symmetric"]) == {2, 4, 6, 8, 10, 12}
+
+
+def test_scores_are_wins_by_comparisons():
+    rows = judged(STRENGTHS, 5, np.random.default_rng(2))
+    by_hand = {
+        name: np.mean(
+            [
+                (row["label"] == -1) == (row["system_a"] == name)
+                for row in rows
+                if name in (row["system_a"], row["system_b"])
+            ]
+        )
+        for name in STRENGTHS
+    }
+    table = comparison_budget._judged(_criterion_of(rows), "judge").complete
+    assert comparison_budget._full_scores(table) == pytest.approx([*by_hand.values()])
+
+
+def _criterion_of(rows):
+    (criterion,), _ = read_criteria(RatingTable.from_rows(rows), {}, None)
+    return criterion
+
+
+def test_a_judge_of_one_order_only_has_no_curve():
+    rows = [row for row in judged(STRENGTHS, 6, np.random.default_rng(0)) if row["order"] == "ab"]
+    assert budget(rows).reason == comparison_budget.NOT_COMPLETE
+
+
+def test_instances_with_missing_pairs_are_left_out():
+    rows = judged(STRENGTHS, 6, np.random.default_rng(0))
+    assert budget(rows[1:]).instances == 5
+
+
+def test_systems_that_win_equally_have_no_ranking():
+    rows = [row | {"label": 0} for row in judged(STRENGTHS, 6, np.random.default_rng(0))]
+    assert budget(rows).reason == comparison_budget.SAME_SCORES

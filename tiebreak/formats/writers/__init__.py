@@ -1,0 +1,100 @@
+"""Writers of ratings in the formats of published benchmarks.
+
+To add a writer, write a module with a class that has the methods of `Writer`, and list the class in
+`WRITERS`. What a format cannot carry is left out and counted; nothing is guessed.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tiebreak.formats.writers.alpacaeval import AlpacaEvalWriter
+from tiebreak.formats.writers.alttest import AltTestWriter
+from tiebreak.formats.writers.files import ObjectFiles
+from tiebreak.formats.writers.items import JudgedItem, Vote
+from tiebreak.formats.writers.left_out import LeftOut
+from tiebreak.formats.writers.llmbar import LLMBarWriter
+from tiebreak.formats.writers.lmarena import LMArenaWriter
+from tiebreak.formats.writers.mtbench import MTBenchWriter
+from tiebreak.formats.writers.pandalm import PandaLMWriter
+
+
+class Writer(Protocol):
+    """Writes judged items one after another."""
+
+    def add(self, item: JudgedItem) -> None:
+        """Write an item, or count what of it is left out."""
+
+    def close(self) -> None:
+        """Write what could not be written before all items were known."""
+
+
+WRITERS: dict[str, Callable[[ObjectFiles, LeftOut], Writer]] = {
+    "alpacaeval": AlpacaEvalWriter,
+    "alttest": AltTestWriter,
+    "llmbar": LLMBarWriter,
+    "lmarena": LMArenaWriter,
+    "mtbench": MTBenchWriter,
+    "pandalm": PandaLMWriter,
+}
+
+__all__ = ["WRITERS", "JudgedItem", "LeftOut", "Vote", "Writer", "WrittenFormat", "write_format"]
+
+
+@dataclass(frozen=True)
+class WrittenFormat:
+    """What was written in a format: the rows of each file, and what was left out.
+
+    Attributes
+    ----------
+    name : str
+        Name of the format.
+    files : dict of str to int
+        How many rows, or labels, each file has.
+    left_out : list of dict
+        ``code``, ``reason`` and the number of ``ratings`` for each reason.
+    """
+
+    name: str
+    files: dict[str, int]
+    left_out: list[dict[str, object]]
+
+
+def write_format(name: str, items: Iterable[JudgedItem], folder: Path) -> WrittenFormat:
+    """Write judged items in a published format.
+
+    Parameters
+    ----------
+    name : str
+        Name of the format, from `WRITERS`.
+    items : iterable of JudgedItem
+        Items with their votes, each once for every criterion.
+    folder : Path
+        Folder for the files, which is created.
+
+    Returns
+    -------
+    WrittenFormat
+        The files, and what the format cannot carry.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tiebreak.scales import Scale
+    >>> texts = {"source": "2 + 2?", "text_a": "5", "text_b": "4"}
+    >>> names = {"unit": "u", "criterion": "c", "instance": "i", "category": ""}
+    >>> systems = {"system_a": "x", "system_b": "y", "scale": Scale.parse("preference:tie")}
+    >>> item = JudgedItem(**names, **texts, **systems, votes=[Vote("judge", True, 0)])
+    >>> with tempfile.TemporaryDirectory() as path:
+    ...     write_format("alpacaeval", [item], Path(path)).files
+    {'annotations.json': 1}
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    files, left_out = ObjectFiles(folder), LeftOut()
+    writer = WRITERS[name](files, left_out)
+    for item in items:
+        writer.add(item)
+    files.close()
+    writer.close()
+    return WrittenFormat(name, dict(files.rows), left_out.rows())

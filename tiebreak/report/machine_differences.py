@@ -1,0 +1,97 @@
+"""Differences between machines' agreement with annotators, on the units that both answered.
+
+Two judges that differ in their prompts alone show what guidelines, examples or a reference are worth.
+"""
+
+from itertools import combinations
+
+import numpy as np
+
+from tiebreak.errors import InvalidInput
+from tiebreak.report.criterion import Criterion
+from tiebreak.report.generators import Seeds
+from tiebreak.report.model import MachineDifference, MachineDifferencesSection
+from tiebreak.stats import Patterns
+from tiebreak.stats.bootstrap import Resampling, Statistic, difference, estimate_each, ratio
+from tiebreak.stats.groups import n_distinct
+from tiebreak.stats.validation import FloatArray, IntArray
+
+ERROR_LEVEL = 0.05
+MAX_MACHINES = 12
+NO_PAIRS = (
+    "Two machine raters are compared on items that both of them and an annotator rated; there are no"
+    " two such machine raters with two instances in common."
+)
+NO_UNIT = "No unit was rated by an annotator and answered by the machine."
+
+
+def machine_differences_section(
+    criterion: Criterion, seeds: Seeds, replicates: int
+) -> MachineDifferencesSection:
+    """Return every pair of machines on its common units; the intervals hold for all together."""
+    if len(criterion.machines) > MAX_MACHINES:
+        raise InvalidInput(
+            "too_many_machines",
+            f"Pairs of at most {MAX_MACHINES} machine raters are compared, because among more pairs"
+            f" no difference could be told from chance; this criterion has"
+            f" {len(criterion.machines)}. Choose fewer with the filter of raters.",
+        )
+    joint = {
+        pair: units
+        for pair in combinations(sorted(criterion.machines), 2)
+        if n_distinct(criterion.clusters[units := _common(criterion, pair)]) > 1
+    }
+    if not joint:
+        return MachineDifferencesSection({}, 1 - ERROR_LEVEL, reason=NO_PAIRS)
+    level = 1 - ERROR_LEVEL / len(joint)  # Bonferroni
+    how: Resampling = {"replicates": replicates, "confidence_level": level}
+    pairs = {
+        " vs ".join(pair): _pair(criterion, pair, units, how | {"rng": seeds.generator(*pair)})
+        for pair, units in joint.items()
+    }
+    return MachineDifferencesSection(pairs, level)
+
+
+def _common(criterion: Criterion, pair: tuple[str, str]) -> IntArray:
+    """Return the units that an annotator and both machines rated."""
+    rated = criterion.humans.any(axis=1)
+    for name in pair:
+        machine = criterion.machines[name]
+        rated &= machine.counts.sum(axis=1) + machine.unparsed > 0
+    return np.flatnonzero(rated)
+
+
+def _pair(
+    criterion: Criterion, pair: tuple[str, str], units: IntArray, how: Resampling
+) -> MachineDifference:
+    machines = [criterion.machines[name] for name in pair]
+    columns = [part for one in machines for part in (one.counts, one.unparsed[:, None])]
+    rows = np.column_stack([criterion.humans, *columns])[units]
+    patterns = Patterns.of(rows, clusters=criterion.clusters[units])
+    labels = criterion.humans.shape[1]
+    first, second = (_agreement(labels, labels + i * (labels + 1)) for i in range(2))
+    statistics = {
+        "first": first,
+        "second": second,
+        "difference": difference(first, second, sides=pair),
+    }
+    return MachineDifference(*pair, **estimate_each(statistics, patterns, **how))
+
+
+def _agreement(labels: int, start: int) -> Statistic:
+    """Return the agreement with one annotator at random of the machine whose counts start here.
+
+    An answer that could not be parsed is a disagreement.
+    """
+
+    def features(rows: IntArray) -> FloatArray:
+        humans, machine = rows[:, :labels], rows[:, start : start + labels]
+        answers = machine.sum(axis=1) + rows[:, start + labels]
+        same = (humans * machine).sum(axis=1)
+        credit = ratio(same.astype(float), (humans.sum(axis=1) * answers).astype(float))
+        return np.column_stack([np.ones(len(rows)), np.nan_to_num(credit)])
+
+    def value(sums: FloatArray) -> FloatArray:
+        return ratio(sums[..., 1], sums[..., 0])
+
+    return Statistic(2, features, value, NO_UNIT, NO_UNIT)
