@@ -132,14 +132,15 @@ def shared(drawn: Drawn) -> tuple[float, float]:
     """
     of_humans, of_judge = _modes(drawn.humans), _modes(drawn.verdicts)
     of_one = np.stack([(drawn.humans == label).mean(axis=1) for label in (-1, 0, 1)])
-    return tuple(float((side * of_judge).sum(axis=0).mean()) for side in (of_humans, of_one))
+    majority, single = ((side * of_judge).sum(axis=0).mean() for side in (of_humans, of_one))
+    return float(majority), float(single)
 
 
 def _modes(labels: np.ndarray) -> np.ndarray:
     """Return the probability of each label to be the majority, with the shape (3, units)."""
     numbers = np.stack([(labels == label).sum(axis=1) for label in (-1, 0, 1)])
     is_mode = numbers == numbers.max(axis=0)
-    return is_mode / is_mode.sum(axis=0)
+    return np.asarray(is_mode / is_mode.sum(axis=0))
 
 
 @cache
