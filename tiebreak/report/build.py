@@ -89,7 +89,7 @@ def build_report(
         What was fixed before the study opened. Its main criteria come first.
     sections : collection of str, optional
         Sections that take long to compute and are left out otherwise: ``composite``,
-        ``controlled_win_rate``, ``davidson``, ``drop_one_influence``,
+        ``controlled_win_rate``, ``davidson``, ``drop_one_influence``, ``leaderboard``,
         ``machine_probabilities``, ``machine_replacement``, ``mean_correlations``,
         ``paired_tests``, ``pairwise_agreement`` and ``robustness``.
     epsilon : float, default 0.1

@@ -8,6 +8,7 @@ from tiebreak.report.composite import composite_section
 from tiebreak.report.controlled import controlled_win_rate_section, davidson_section
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
+from tiebreak.report.leaderboard import leaderboard_section
 from tiebreak.report.machine_probabilities import machine_probabilities_section
 from tiebreak.report.machine_replacement import machine_replacement_section
 from tiebreak.report.mean_correlations import mean_correlations_section
@@ -20,6 +21,7 @@ ON_REQUEST: dict[str, Callable[[Criterion, Seeds, int], Any]] = {
     "controlled_win_rate": controlled_win_rate_section,
     "davidson": davidson_section,
     "drop_one_influence": drop_one_section,
+    "leaderboard": leaderboard_section,
     "machine_probabilities": machine_probabilities_section,
     "machine_replacement": machine_replacement_section,
     "mean_correlations": mean_correlations_section,

@@ -12,6 +12,7 @@ from metrics.figures.order import ORDER_TITLE, order_figure, win_or_tie_figure
 from metrics.more import MORE
 from tests.metrics.figures.test_figures import alternative
 from tests.metrics.studies import preferences
+from tests.tiebreak.report.test_leaderboard import rows as categories
 from tests.tiebreak.report.test_machine_probabilities import judged, section_of
 from tests.tiebreak.report.test_sections import of, three_systems
 from tiebreak.report.on_request import ON_REQUEST
@@ -57,12 +58,19 @@ def replaceable():
     return of([*rows, *judge], sections=["machine_replacement"])
 
 
+@pytest.fixture(scope="module")
+def categorised():
+    """Return ratings of three systems in several categories."""
+    return of(categories(), sections=["leaderboard"])
+
+
 @pytest.fixture
-def figures_of(section, scores, probable, replaceable):
+def figures_of(section, scores, probable, replaceable, categorised):
     """Return the figures of a section on request, of ratings that have it."""
     special = dict.fromkeys(OF_MACHINES, scores) | {
         "machine_probabilities": probable,
         "machine_replacement": replaceable,
+        "leaderboard": categorised,
     }
     return lambda more: more.figures(getattr(special.get(more.name, section), more.name))
 
