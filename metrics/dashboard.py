@@ -1,6 +1,7 @@
 """Arranging a report for the dashboard, with headings, tables and figures."""
 
 from dataclasses import dataclass, replace
+from math import isnan, nan
 
 from django.utils.safestring import SafeString
 
@@ -40,6 +41,8 @@ from tiebreak.report.model import (
 )
 from tiebreak.stats import Estimate, RankSet, undefined
 
+WORTH = "Worth as many human ratings, with {machine}"
+NO_WORTH = "The number of ratings that it is worth needs both intervals."
 BY_SEPARABILITY = "Consistency by separability"
 NOTES = {"agreement": STRATA_BY_AGREEMENT, "unique_labels": STRATA_BY_AGREEMENT}
 NAMES = {
@@ -210,6 +213,7 @@ def _scores(systems: SystemsSection) -> dict[str, Estimates]:
         scores[f"Win rate by {name} alone"] = rates
     for name, powered in sorted((systems.prediction_powered or {}).items()):
         scores[f"Win rate, prediction-powered by {name}"] = powered
+        scores[WORTH.format(machine=name)] = _worth(systems, name)
     for name, powered in sorted((systems.prediction_powered_lambda_1 or {}).items()):
         scores[f"Win rate, prediction-powered by {name} with λ = 1"] = powered
     ranks = systems.shared_ranks or {}
@@ -218,6 +222,15 @@ def _scores(systems: SystemsSection) -> dict[str, Estimates]:
         for name, rate in systems.win_rate.items()
     }
     return {title: scored for title, scored in scores.items() if scored}
+
+
+def _worth(systems: SystemsSection, machine: str) -> Estimates:
+    """Return how many ratings each win rate with a machine is worth (effective sample size)."""
+    return {
+        name: Estimate(worth, n=one.ratings) if not isnan(worth) else undefined(NO_WORTH)
+        for name, one in (systems.powered or {}).items()
+        for worth in [(one.effective_by_machine or {}).get(machine, nan)]
+    }
 
 
 def _zero_if_undefined(estimate: Estimate) -> float:

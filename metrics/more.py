@@ -10,6 +10,7 @@ from metrics.figures.composite import composite_figures
 from metrics.figures.controlled import controlled_figures, davidson_figures
 from metrics.figures.discernment import discernment_figures
 from metrics.figures.figure import Figure
+from metrics.figures.leaderboard import leaderboard_figures
 from metrics.figures.machine_differences import machine_difference_figures
 from metrics.figures.machine_probabilities import machine_probability_figures
 from metrics.figures.machine_replacement import machine_replacement_figures
@@ -88,6 +89,16 @@ MORE = (
         "How few ratings decide the ranking",
         "Does the result hang on a handful of answers, so that more are needed before it is reported?",
         robustness_figures,
+        _has_systems,
+        shows_outcome=True,
+    ),
+    More(
+        "leaderboard",
+        "systems",
+        "Leaderboard: held equal, by category, and what would part the next two",
+        "Which systems differ only in length or in one category, and what would it cost to part those"
+        " that are close?",
+        leaderboard_figures,
         _has_systems,
         shows_outcome=True,
     ),

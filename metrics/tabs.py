@@ -18,6 +18,7 @@ from metrics.figures.bias import bias_figure
 from metrics.figures.consistency import consistency_figure, set_shares_figure, strength_figure
 from metrics.figures.fatigue import fatigue_slopes_figure
 from metrics.figures.figure import Figure
+from metrics.figures.leaderboard import win_matrix_figure
 from metrics.figures.order import has_several, order_figure, win_or_tie_figure
 from metrics.figures.perception import perception_figures
 from metrics.figures.raters import fatigue_figure, speed_figure
@@ -131,8 +132,8 @@ def _powered_rates(shown: Shown) -> dict[str, Any]:
 
 
 def _order(about: CriterionSection) -> list[Figure]:
-    """Return the figure of one order, which needs three systems."""
-    return [order_figure(about)] if has_several(about) else []
+    """Return the figures of pairs and of one order, which need three systems."""
+    return [win_matrix_figure(about), order_figure(about)] if has_several(about) else []
 
 
 def _machines(shown: Shown) -> list[Figure]:

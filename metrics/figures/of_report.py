@@ -7,6 +7,7 @@ from metrics.figures.bias import bias_figure
 from metrics.figures.consistency import consistency_figure, set_shares_figure, strength_figure
 from metrics.figures.fatigue import fatigue_slopes_figure
 from metrics.figures.figure import Figure
+from metrics.figures.leaderboard import win_matrix_figure
 from metrics.figures.order import order_figure, win_or_tie_figure
 from metrics.figures.perception import perception_figures
 from metrics.figures.success_rates import success_rates_figure
@@ -29,6 +30,7 @@ def figures_of(section: CriterionSection) -> Iterator[Figure]:
         strengths_figure(section),
         elo_figure(section),
         win_or_tie_figure(section),
+        win_matrix_figure(section),
         machine_win_rates_figure(section),
         order_figure(section),
         agreement_figure(section),

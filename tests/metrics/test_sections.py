@@ -214,6 +214,7 @@ def test_a_page_offers_the_sections_that_apply_to_a_criterion():
     }
     assert offered["preference", "systems"] == [
         "robustness",
+        "leaderboard",
         "controlled_win_rate",
         "davidson",
         "paired_tests",

@@ -89,10 +89,28 @@ class _Sample:
             weights = self.design.of_units[units]
         if not estimate.has_interval:
             return estimate
+        if weights is None:
+            estimate = _over_instances(estimate, values, instances)
         most = float(np.abs(values).max())
         return two_way_mean(
             values, instances, raters, narrow=estimate, weights=weights, bounds=(-most, most)
         )
+
+
+def _over_instances(
+    estimate: Estimate, values: NDArray[np.float64], instances: NDArray[np.int64]
+) -> Estimate:
+    """Return the bias with the interval for new instances and these raters.
+
+    Wilson's interval counts ratings as independent, which the two orders of a unit are not: what a
+    judge with firm opinions says for the first text in one order, it takes back in the other. That
+    interval stays only where instances do not differ.
+    """
+    point = replace(estimate, low=estimate.value, high=estimate.value)
+    unknown = np.full(len(values), -1)
+    most = float(np.abs(values).max())
+    wide = two_way_mean(values, instances, unknown, narrow=point, bounds=(-most, most))
+    return estimate if wide is point else wide
 
 
 def characters(column: NDArray[Any], texts: NDArray[Any]) -> NDArray[np.float64]:

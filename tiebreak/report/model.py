@@ -767,6 +767,77 @@ class PairedTests:
 
 
 @dataclass(frozen=True)
+class NextPair:
+    """Two systems that follow each other by win rate, and how large a study would part them.
+
+    Numbers of instances and ratings are those of either system, in all its comparisons. Each is for a
+    study with as many more raters, each of whom rates as much as now.
+
+    Attributes
+    ----------
+    ahead, behind : str
+        The system with the higher win rate, and the next one.
+    difference : Estimate
+        Difference of the win rates, with an interval that holds at once with those of all pairs.
+    instances, ratings : int
+        Present numbers.
+    needed_instances, needed_ratings : int or None
+        Numbers from which on the interval excludes 0 if the difference and the variance stay as they
+        are. At most the present ones if it already does. None with a reason in `reason`.
+    likely_instances : int or None
+        Instances at which four of five studies part the systems if the difference is the true one;
+        at `needed_instances`, about half do.
+    least_instances : int or None
+        `needed_instances` if the true difference is at the far end of its interval.
+    reason : str, optional
+        Why the numbers cannot be told.
+    """
+
+    ahead: str
+    behind: str
+    difference: Estimate
+    instances: int
+    ratings: int
+    needed_instances: int | None
+    needed_ratings: int | None
+    likely_instances: int | None
+    least_instances: int | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class LeaderboardSection:
+    """Win rates of the systems by different accounts, and what would part those that are close.
+
+    Attributes
+    ----------
+    win_rate : dict of str to Estimate
+        Win rate of each system over all its comparisons, where a tie counts half.
+    held_equal : tuple of str
+        What is held equal in `controlled`.
+    categories : dict of str to dict
+        Win rate of each system in each category of the units; empty without several categories. They
+        describe: no interval allows for the number of categories.
+    categories_left_out : int
+        Number of further categories, which have fewer units.
+    next_pairs : tuple of NextPair
+        Each two systems that follow each other, best first.
+    controlled : dict of str to Estimate, optional
+        The win rates with length, Markdown and position held equal, as far as they are known.
+    controlled_reason : str, optional
+        Why there are no controlled win rates.
+    """
+
+    win_rate: Estimates
+    held_equal: tuple[str, ...]
+    categories: dict[str, Estimates]
+    categories_left_out: int
+    next_pairs: tuple[NextPair, ...]
+    controlled: Estimates | None = None
+    controlled_reason: str | None = None
+
+
+@dataclass(frozen=True)
 class ReliabilitySection(ReliabilityBin):
     """A range of probabilities, with the share of human labels; it speaks of these annotators."""
 
@@ -1562,6 +1633,8 @@ class CriterionSection:
         Strengths with ties as an outcome of their own, for preferences, if they were asked for.
     discernment : DiscernmentSection, optional
         Whether raters notice perturbed copies, if it was asked for.
+    leaderboard : LeaderboardSection, optional
+        Win rates held equal and by category, and what parts the next two, if it was asked for.
     machine_probabilities : dict of str to MachineProbabilities, optional
         Calibration and debiasing of each machine with probabilities, if it was asked for.
     problems : dict of str to str
@@ -1607,6 +1680,7 @@ class CriterionSection:
     success_rates: SuccessRates | None = None
     controlled_win_rate: ControlledWinRateSection | None = None
     davidson: DavidsonSection | None = None
+    leaderboard: LeaderboardSection | None = None
     machine_probabilities: dict[str, MachineProbabilities] | None = None
     discernment: DiscernmentSection | None = None
     problems: Problems

@@ -10,6 +10,7 @@ from tiebreak.report.controlled import controlled_win_rate_section, davidson_sec
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.discernment import Weights, discernment_section, over_criteria
 from tiebreak.report.generators import Seeds
+from tiebreak.report.leaderboard import leaderboard_section
 from tiebreak.report.machine_differences import machine_differences_section
 from tiebreak.report.machine_probabilities import machine_probabilities_section
 from tiebreak.report.machine_replacement import machine_replacement_section
@@ -27,6 +28,7 @@ ON_REQUEST: dict[str, Callable[[Criterion, Seeds, int], Any]] = {
     "discernment": discernment_section,
     "drop_one_influence": drop_one_section,
     "machine_differences": machine_differences_section,
+    "leaderboard": leaderboard_section,
     "machine_probabilities": machine_probabilities_section,
     "machine_replacement": machine_replacement_section,
     "mean_correlations": mean_correlations_section,

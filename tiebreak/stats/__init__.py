@@ -89,8 +89,10 @@ joint_ranks        ranks with intervals from the joint errors of the scores
 shared_ranks       ranks, shared by systems whose intervals overlap
 rank_sets          ranks that each system may have, all at once
 RankSet            what `rank_sets` returns for a system
+neighbours         how large a study would part systems that follow each other
+Neighbours         what `neighbours` returns for two systems
 joint_confidence_level  the level of single intervals that hold all at once
-RatedMean          ratings with a mean, which these two functions take
+RatedMean          ratings with a mean, which these three functions take
 top_robustness     a small set of ratings whose removal puts another system first
 pair_robustness    the fewest ratings whose removal turns the order of two systems
 interval_robustness  ratings whose removal makes an interval include a value
@@ -281,6 +283,7 @@ from tiebreak.stats.jensen_shannon import jensen_shannon
 from tiebreak.stats.jury import Jury, JuryRule, jury
 from tiebreak.stats.leave_one_out import leave_one_out
 from tiebreak.stats.paired_tests import PValueCurve, p_value_curve, paired_t_test, permutation_test
+from tiebreak.stats.parting import Neighbours, neighbours
 from tiebreak.stats.pilot_gains import (
     ActiveDesign,
     active_design,
@@ -433,6 +436,8 @@ __all__ = [  # noqa: RUF022
     "ranks",
     "joint_ranks",
     "shared_ranks",
+    "neighbours",
+    "Neighbours",
     "rank_sets",
     "RankSet",
     "joint_confidence_level",

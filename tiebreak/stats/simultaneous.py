@@ -123,7 +123,7 @@ def joint_confidence_level(
     check_resampling(0, confidence_level, None)
     if len(means) < 2:
         return confidence_level
-    return _level(_Joint.of(means), confidence_level)
+    return joint_level(Joint.of(means), confidence_level)
 
 
 def rank_sets(
@@ -176,9 +176,9 @@ def rank_sets(
     contrasts = np.zeros((m, len(pairs)))
     for column, (first, second) in enumerate(pairs):
         contrasts[first, column], contrasts[second, column] = 1, -1
-    differences = _Joint.of(list(means.values())).combined(contrasts)
+    differences = Joint.of(list(means.values())).combined(contrasts)
     shown = np.zeros((m, m), dtype=np.bool_)  # row better than column
-    signs = _signs(differences, _level(differences, confidence_level))
+    signs = _signs(differences, joint_level(differences, confidence_level))
     for (first, second), sign in zip(pairs, signs, strict=True):
         shown[first, second], shown[second, first] = sign > 0, sign < 0
     better, worse = shown.sum(axis=0), shown.sum(axis=1)
@@ -186,7 +186,7 @@ def rank_sets(
 
 
 @dataclass(frozen=True, eq=False)
-class _Joint:
+class Joint:
     """Means or differences of means, shape (m,).
 
     `covariances` are the jackknife covariances of the means by instance, rater and cell, and
@@ -201,7 +201,7 @@ class _Joint:
     n_raters: FloatArray
 
     @classmethod
-    def of(cls, means: Sequence[RatedMean]) -> "_Joint":
+    def of(cls, means: Sequence[RatedMean]) -> "Joint":
         samples = [_Sample.of(mean) for mean in means]
         value = np.array([sample.mean for sample in samples])
         by_instance, n_instances = _covariance(samples, lambda sample: sample.instance)
@@ -214,13 +214,13 @@ class _Joint:
         parts = (by_instance, by_rater, by_cell)
         return cls(value, parts, np.eye(len(samples)), n_instances, n_raters)
 
-    def combined(self, contrasts: FloatArray) -> "_Joint":
+    def combined(self, contrasts: FloatArray) -> "Joint":
         """Return differences of the means, shape (means, differences)."""
         fewest = [
             np.where(contrasts != 0, n[:, None], np.inf).min(axis=0)
             for n in (self.n_instances, self.n_raters)
         ]
-        return _Joint(self.value @ contrasts, self.covariances, contrasts, *fewest)
+        return Joint(self.value @ contrasts, self.covariances, contrasts, *fewest)
 
     @cached_property
     def variance(self) -> FloatArray:
@@ -321,7 +321,7 @@ def _covariance(
     return (changes.T @ changes).toarray(), np.array([column.n_effective for column in columns])
 
 
-def _level(joint: _Joint, confidence_level: float) -> float:
+def joint_level(joint: Joint, confidence_level: float) -> float:
     m = len(joint.value)
     bonferroni = 1 - (1 - confidence_level) / max(m, 1)
     if not 1 < m <= MAX_COMPARISONS:
@@ -335,7 +335,7 @@ def _level(joint: _Joint, confidence_level: float) -> float:
     return min(bonferroni, 2 * NormalDist().cdf(critical) - 1)
 
 
-def _signs(differences: _Joint, level: float) -> IntArray:
+def _signs(differences: Joint, level: float) -> IntArray:
     """Return 1 or −1 for differences that are shown to be above or below 0, and 0 for others."""
     half_width = student_t.ppf((1 + level) / 2, differences.freedom) * np.sqrt(differences.variance)
     has_enough = (differences.n_instances >= MIN_CLUSTERS) & (differences.variance > 0)

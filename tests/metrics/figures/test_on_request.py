@@ -16,6 +16,7 @@ from tests.metrics.studies import preferences
 from tests.tiebreak.report.test_discernment import COPIES, ORIGINALS, TYPOS, two_criteria
 from tests.tiebreak.report.test_discernment import scores as copies_scored
 from tests.tiebreak.report.test_discernment import section_of as section_of_copies
+from tests.tiebreak.report.test_leaderboard import rows as categories
 from tests.tiebreak.report.test_machine_probabilities import judged, section_of
 from tests.tiebreak.report.test_prompt_questions import STRENGTHS
 from tests.tiebreak.report.test_prompt_questions import judged as judged_pairs
@@ -71,16 +72,26 @@ def discerning():
     return section_of_copies([*rows, *judge], "fluency", weights={TYPOS: {"fluency": 1}})
 
 
+def categorised():
+    """Return ratings of three systems in several categories."""
+    return of(categories(), sections=["leaderboard"])
+
+
 @pytest.fixture
-def figures_of(section, scores, probable, replaceable, discerning):
-    """Return the figures of a section on request, of ratings that have it."""
-    special = dict.fromkeys(OF_MACHINES, scores) | {
+def special(scores, probable, replaceable, categorised):
+    """Return ratings that have a section, for those that others do not have."""
+    pairs = judged_pairs(STRENGTHS, 4, np.random.default_rng(0))
+    return dict.fromkeys(OF_MACHINES, scores) | {
         "machine_probabilities": probable,
         "machine_replacement": replaceable,
-        "comparison_budget": of(
-            judged_pairs(STRENGTHS, 4, np.random.default_rng(0)), sections=["comparison_budget"]
-        ),
+        "comparison_budget": of(pairs, sections=["comparison_budget"]),
+        "leaderboard": categorised,
     }
+
+
+@pytest.fixture
+def figures_of(section, special, discerning):
+    """Return the figures of a section on request, of ratings that have it."""
 
     def figures(more):
         if more.name == "discernment":

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from metrics.figures.controlled import controlled_figures, davidson_figures
 from metrics.figures.figure import Figure
+from metrics.figures.leaderboard import leaderboard_figures
 from metrics.figures.machine_probabilities import machine_probability_figures
 from metrics.figures.of_part import of_part
 from metrics.figures.on_request import (
@@ -29,7 +30,9 @@ from tiebreak.report.model import (
     ControlledWinRateSection,
     DavidsonSection,
     DebiasingSection,
+    LeaderboardSection,
     MachineProbabilities,
+    NextPair,
     PairedTests,
     PairwiseAgreementSection,
     PValuePoint,
@@ -56,6 +59,18 @@ def _shown(figure: Figure, *, part: str = "", running: bool = False) -> str:
     figure = of_part(figure, part) if part else figure
     section = watched(base(), sequence(0.4, 0.6), reached=not running)
     return of("", figure_text(while_unreached(figure, section)), figure.chart)
+
+
+PARTED = "a and b are parted by these ratings."
+TO_PART = "a and b would be parted at about 90 instances with 270 ratings (now 40 with 120)."
+
+
+def next_systems(needed: int | None, *, part: str = "", running: bool = False) -> str:
+    ratings, reason = (None, WHY) if needed is None else (3 * needed, None)
+    pair = NextPair("a", "b", interval(0.1, 0.3), 40, 120, needed, ratings, needed, needed, reason)
+    rates = {"a": interval(0.5, 0.7), "b": interval(0.3, 0.5)}
+    *_, figure = leaderboard_figures(LeaderboardSection(rates, (), {}, 0, (pair,)))
+    return _shown(figure, part=part, running=running)
 
 
 HALF = "In half of the subsets or more, p is below 0.05 from 20 instances on."
@@ -171,6 +186,26 @@ ON_REQUEST = (
         lambda: robustness(running=True),
         (f"| How few ratings decide the ranking | {NO_FINDING_YET}",),
         (f"| {FIRST} |", REMOVED),
+    ),
+    Case("systems that are parted", lambda: next_systems(30), (PARTED,), (TO_PART,)),
+    Case("systems that more would part", lambda: next_systems(90), (TO_PART,), (PARTED,)),
+    Case(
+        "systems that nothing is known to part",
+        lambda: next_systems(None),
+        (WHY,),
+        (PARTED, TO_PART),
+    ),
+    Case(
+        "next systems of a part",
+        lambda: next_systems(30, part="news"),
+        ("What would part systems that follow each other: news",),
+        (PARTED,),
+    ),
+    Case(
+        "next systems while the study runs",
+        lambda: next_systems(30, running=True),
+        (NO_FINDING_YET,),
+        (PARTED,),
     ),
     Case("p falls below 0.05", lambda: curve(0.5), (HALF,), (NEVER_HALF,)),
     Case("p does not fall below 0.05", lambda: curve(0.4), (NEVER_HALF,), (HALF,)),

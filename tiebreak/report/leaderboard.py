@@ -1,0 +1,120 @@
+"""The leaderboard: win rates as they are, held equal and by category, and what parts the next two."""
+
+from math import ceil, isnan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiebreak.errors import InvalidInput
+from tiebreak.report.comparisons import Comparisons
+from tiebreak.report.controlled import controlled_win_rate_section
+from tiebreak.report.criterion import Criterion
+from tiebreak.report.generators import Seeds
+from tiebreak.report.model import Estimates, LeaderboardSection, NextPair
+from tiebreak.report.outcomes import NO_SYSTEMS
+from tiebreak.report.systems import win_rates_section
+from tiebreak.stats import Neighbours, neighbours, win_rates
+from tiebreak.stats.groups import n_distinct
+
+MAX_CATEGORIES = 30
+DRAWN = (
+    "Instances were drawn from a dataset with their own probabilities, and a larger study would draw"
+    " others. Choose its size with the planner."
+)
+
+_Names = NDArray[np.str_]
+
+
+def leaderboard_section(criterion: Criterion, seeds: Seeds, replicates: int) -> LeaderboardSection:
+    compared = Comparisons.of(criterion) if criterion.scale.kind == "preference" else None
+    if compared is None or not len(compared.scores.value):
+        raise InvalidInput("no_systems", NO_SYSTEMS)
+    controlled, held, reason = _controlled(criterion, seeds, replicates)
+    categories, left_out = _categories(compared)
+    names = criterion.of_units("category").astype(str)
+    return LeaderboardSection(
+        win_rate=win_rates_section(criterion, seeds.below("win_rate"), replicates).win_rate,
+        controlled=controlled,
+        held_equal=held,
+        controlled_reason=reason,
+        categories={
+            name: _of_category(compared, names == name, seeds.below("category", name), replicates)
+            for name in categories
+        },
+        categories_left_out=left_out,
+        next_pairs=tuple(_next_pair(compared, one) for one in _neighbours(compared)),
+    )
+
+
+def _controlled(
+    criterion: Criterion, seeds: Seeds, replicates: int
+) -> tuple[Estimates | None, tuple[str, ...], str | None]:
+    """Return the controlled win rates and what is held equal, or the reason why there are none."""
+    try:
+        section = controlled_win_rate_section(criterion, seeds, replicates)
+    except InvalidInput as error:
+        return None, (), error.message
+    held = tuple(name for name, effect in section.effects.items() if effect.is_defined)
+    return section.controlled, held, None
+
+
+def _categories(compared: Comparisons) -> tuple[list[str], int]:
+    """Return the categories with the most units, by name, and how many are left out.
+
+    There are none if all units have one category.
+    """
+    of_units = compared.criterion.of_units("category").astype(str)[compared.number]
+    names, units = np.unique(of_units[of_units != ""], return_counts=True)
+    if len(names) < 2:
+        return [], 0
+    largest = np.argsort(-units, kind="stable")[:MAX_CATEGORIES]
+    return sorted(names[largest].tolist()), len(names) - len(largest)
+
+
+def _of_category(
+    compared: Comparisons, members: NDArray[np.bool_], seeds: Seeds, replicates: int
+) -> Estimates:
+    """Return the win rates of the systems in the units of one category."""
+    kept = members[compared.number]
+    rates = win_rates(
+        compared.outcomes[kept],
+        system_a=np.array(compared.system_a)[kept].tolist(),
+        system_b=np.array(compared.system_b)[kept].tolist(),
+        clusters=compared.clusters[kept],
+        rng=seeds.generator("systems"),
+        replicates=replicates,
+    ).systems
+    every = {name: compared.scores_of(name) for name in rates}
+    return {
+        name: every[name].of(members[every[name].unit]).win_rate(r) for name, r in rates.items()
+    }
+
+
+def _neighbours(compared: Comparisons) -> tuple[Neighbours, ...]:
+    rated = {name: compared.scores_of(name).rated() for name in compared.systems}
+    return neighbours({name: mean for name, mean in rated.items() if len(np.asarray(mean.values))})
+
+
+def _next_pair(compared: Comparisons, one: Neighbours) -> NextPair:
+    scores = compared.scores
+    involved = np.isin(scores.first, (one.ahead, one.behind))
+    chosen = scores.select(involved | np.isin(scores.second, (one.ahead, one.behind)))
+    instances, ratings = n_distinct(chosen.instance), len(chosen.value)
+    is_drawn = compared.design is not None
+    difference = compared.scoped({one.ahead: one.difference})[one.ahead]
+
+    def times(size: float, number: int) -> int | None:
+        return None if isnan(size) or is_drawn else ceil(size * number)
+
+    return NextPair(
+        ahead=one.ahead,
+        behind=one.behind,
+        difference=difference,
+        instances=instances,
+        ratings=ratings,
+        needed_instances=times(one.size, instances),
+        needed_ratings=times(one.size, ratings),
+        likely_instances=times(one.likely_size, instances),
+        least_instances=times(one.least_size, instances),
+        reason=DRAWN if is_drawn else one.reason,
+    )
