@@ -1,5 +1,6 @@
 """Access to language models and encoders. No other package calls a model."""
 
+from tiebreak.gateway.choices import chosen
 from tiebreak.gateway.factory import ModelSettings, open_models
 from tiebreak.gateway.fake import FakeModels
 from tiebreak.gateway.http import OpenAIServer
@@ -36,5 +37,6 @@ __all__ = [
     "Sample",
     "SampleRequest",
     "Sampled",
+    "chosen",
     "open_models",
 ]

@@ -112,8 +112,20 @@ class FakeModels:
 
     def _sampled(self, request: SampleRequest) -> Sampled:
         seeds = [None if request.seed is None else request.seed + j for j in range(request.n)]
-        samples = [self._text(request, j, seed) for j, seed in enumerate(seeds)]
-        return Sampled(request.id, tuple(samples), self.model)
+        text = self._choice if request.choices else self._text
+        samples = [text(request, j, seed) for j, seed in enumerate(seeds)]
+        return Sampled(
+            request.id,
+            tuple(samples),
+            self.model,
+            prompt_tokens=_words(request.prompt),
+            is_constrained=bool(request.choices),
+        )
+
+    def _choice(self, request: SampleRequest, j: int, seed: int | None) -> Sample:
+        draw = f"unseeded {j}" if seed is None else str(seed)
+        text = self._random("choice", _text_of(request.prompt), draw).choice([*request.choices])
+        return Sample(text, "stop", seed, len(text.split()))
 
     def _text(self, request: SampleRequest, j: int, seed: int | None) -> Sample:
         source = _text_of(request.prompt)
@@ -132,7 +144,9 @@ class FakeModels:
         }
         total = log(exp(OTHER_TOKENS_SCORE) + sum(exp(score) for score in scores.values()))
         logprobs = {label: score - total for label, score in scores.items()}
-        return LabelLogprobs(request.id, logprobs, self.model)
+        return LabelLogprobs(
+            request.id, logprobs, self.model, prompt_tokens=_words(request.prompt), tokens=1
+        )
 
     def _answer(self, request: AnswerLogprobRequest) -> AnswerLogprob:
         source = _text_of(request.prompt)
@@ -152,6 +166,10 @@ class FakeModels:
 
 def _text_of(prompt: Prompt) -> str:
     return prompt if isinstance(prompt, str) else "\n".join(message.content for message in prompt)
+
+
+def _words(prompt: Prompt) -> int:
+    return len(_text_of(prompt).split())
 
 
 def _compose(source: str, model: Random, noise: Random, scale: float) -> str:

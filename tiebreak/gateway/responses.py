@@ -5,6 +5,7 @@ The parsers raise `MalformedResponse` if a field is missing or has the wrong typ
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from math import nan
 from typing import Any
@@ -49,13 +50,13 @@ def samples(
     if sorted(_integer(choice, "index") for choice in choices) != list(range(request.n)):
         raise MalformedResponse
     choices.sort(key=lambda choice: int(choice["index"]))
-    usage = _completion_tokens(data) if request.n == 1 else None
+    completion_tokens = usage(data, "completion_tokens") if request.n == 1 else None
     return tuple(
         Sample(
             text=_generated_text(choice),
             finish_reason=_finish_reason(choice),
             seed=_seed(request, j, has_seed_per_text),
-            tokens=_token_count(choice, usage),
+            tokens=_token_count(choice, completion_tokens),
         )
         for j, choice in enumerate(choices)
     )
@@ -89,22 +90,41 @@ def _finish_reason(choice: JsonObject) -> str:
     )
 
 
-def _token_count(choice: JsonObject, usage: int | None) -> int | None:
-    """Return the text's length in tokens, or ``usage`` if the response lists no token ids."""
+def _token_count(choice: JsonObject, completion_tokens: int | None) -> int | None:
+    """Return the text's length in tokens, also if the response lists no token ids."""
     ids = choice.get("token_ids")
-    return len(ids) if isinstance(ids, list) else usage
+    return len(ids) if isinstance(ids, list) else completion_tokens
 
 
-def _completion_tokens(data: JsonObject) -> int | None:
-    usage = data.get("usage")
-    tokens = usage.get("completion_tokens") if isinstance(usage, dict) else None
-    return tokens if isinstance(tokens, int) else None
+def usage(data: JsonObject, name: str) -> int | None:
+    """Return a number of tokens that the response reports, or None if it does not."""
+    reported = data.get("usage")
+    tokens = reported.get(name) if isinstance(reported, dict) else None
+    is_number = isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0
+    return tokens if is_number else None
 
 
-def model_names(data: JsonObject) -> dict[str, str]:
-    """Return the names of the models that a server lists, with the ``owned_by`` of each."""
+def fingerprint(data: JsonObject) -> str:
+    """Return the ``system_fingerprint`` of a response, or "" if it has none."""
+    value = data.get("system_fingerprint")
+    return value if isinstance(value, str) else ""
+
+
+@dataclass(frozen=True)
+class ListedModel:
+    """A model in a server's list: whose it is, and where its weights are from; "" if not said."""
+
+    owner: str
+    root: str
+
+
+def listed_models(data: JsonObject) -> dict[str, ListedModel]:
+    """Return the models that a server lists, by name."""
     rows = [_object(row) for row in _list(data, "data")]
-    return {_string(row, "id"): str(row.get("owned_by", "")) for row in rows}
+    return {
+        _string(row, "id"): ListedModel(str(row.get("owned_by") or ""), str(row.get("root") or ""))
+        for row in rows
+    }
 
 
 def token_ids(data: JsonObject) -> list[int]:
