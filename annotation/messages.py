@@ -163,6 +163,32 @@ JUDGE_WITHOUT_LABELS = (
     "Probabilities are asked for where a scale has at most {most} labels. Please choose written"
     " answers, or another criterion."
 )
+ALWAYS_FIRST = (
+    "All {number} readable answers prefer text {letter}, wherever each system's text was shown. A"
+    " judge that looks at the place only says nothing about the texts: its preferences in the two"
+    " orders cancel out."
+)
+ALWAYS_SAME = (
+    "All {number} readable answers are the same: {label}. The texts may be alike, but a judge that"
+    " does not read them answers like this, too. Read its answers in a dry run."
+)
+SEVERAL_MODELS = (
+    "The server named {number} models or revisions, so that not all answers were made by the same"
+    " one. The table says how many came from each. Compare them, or create another judge and let it"
+    " rate with one model."
+)
+CHOICES_IGNORED = (
+    "The server constrained {constrained} answers, or said so, but {number} unreadable ones are none"
+    " of the allowed answers. It may ignore the constraint."
+)
+JUDGE_WRITES_NOTHING = (
+    "A judge that answers by probability writes nothing that could be constrained. Please choose"
+    " written answers, or no constraint."
+)
+JUDGE_OF_NUMBERS = (
+    "This criterion takes any number, so there are no answers to which a judge could be constrained."
+    " Please choose no constraint, or another criterion."
+)
 NO_PROBABILITIES = (
     " If this server does not tell probabilities, create a judge with written answers and several"
     " answers to each item: the shares of its answers estimate the probabilities."

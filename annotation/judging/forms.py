@@ -10,8 +10,9 @@ from annotation.models import Judge
 from studies.models import Study
 
 JUDGE_SETTINGS = (
-    *("name", "criterion", "server", "language_model", "instructions", "answered_by", "examples"),
-    *("with_reference", "orders", "units", "runs", "temperature", "max_tokens", "seed"),
+    *("name", "criterion", "server", "language_model", "instructions", "answered_by", "constraint"),
+    *("examples", "with_reference", "orders", "units", "runs", "temperature", "max_tokens", "seed"),
+    *("prompt_price", "answer_price"),
 )
 if TYPE_CHECKING:
     JudgeModelForm = forms.ModelForm[Judge]
@@ -31,7 +32,8 @@ class JudgeForm(JudgeModelForm):
         criteria = self.fields["criterion"]
         assert isinstance(criteria, forms.ModelChoiceField)
         criteria.queryset = study.criteria.all()
-        criteria.initial = study.criteria.first()
+        # They are read once, and have no empty choice, so the first criterion is chosen.
+        criteria.choices = [(one.pk, str(one)) for one in criteria.queryset]
         servers = sorted(settings.TIEBREAK_MODEL_SERVERS)
         self.fields["server"] = forms.ChoiceField(
             label="Model server", choices=[(name, name) for name in servers]

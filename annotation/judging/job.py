@@ -1,6 +1,6 @@
 """The kind of job in which a judge rates: it asks for what is missing, and stores as it goes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from time import monotonic
@@ -8,11 +8,12 @@ from typing import Any
 
 from django.urls import reverse
 
-from annotation.judging.answers import signs
+from annotation.judging.answers import allowed_answers, signs
+from annotation.judging.costs import forecast
 from annotation.judging.passes import Items, Pass, answered, drawn_units, passes, seed_of
 from annotation.judging.prompts import prompt_of, prompt_sha256
 from annotation.judging.replies import Response, reply_of
-from annotation.judging.storing import MAX_CHARACTERS, Answered, store_answers
+from annotation.judging.storing import MAX_CHARACTERS, Answered, note_failures, store_answers
 from annotation.messages import NO_PROBABILITIES, NO_SUCH_JUDGE
 from annotation.models import Judge
 from jobs.kinds import ChunkPlan, JobKind, Progress
@@ -119,8 +120,10 @@ class JudgeDryRunJob(JobKind):
                     rows.append(_tried(judge, pending[response.id], response))
                     tally.done += 1
                 yield tally.progress()
-        seconds = monotonic() - started
-        result = {"answers": rows, "seconds": seconds, "total": Items.of(judge.study).passes(judge)}
+        seconds, total = monotonic() - started, Items.of(judge.study).passes(judge)
+        result = {"answers": rows, "seconds": seconds, "total": total}
+        if rows:
+            result["whole"] = forecast(judge, rows, seconds=seconds, total=total)
         Job.objects.filter(pk=job.pk).update(result=result)
 
 
@@ -133,8 +136,11 @@ def _tried(judge: Judge, made: "_Asked", response: Response) -> dict[str, Any]:
         "answer": reply.text[:MAX_CHARACTERS],
         "label": "" if reply.label is None else _reading(scale, made.unit, reply.label),
         "probabilities": {_reading(scale, made.unit, name): p for name, p in shares.items()},
+        "prompt_tokens": reply.prompt_tokens,
         "tokens": reply.tokens,
+        "is_constrained": reply.is_constrained,
         "model": response.model,
+        "revision": response.revision,
     }
 
 
@@ -180,19 +186,25 @@ class _Asked:
     def answered(self, judge: Judge, response: Response) -> Answered:
         reply, digest = reply_of(judge, self.asked, response), prompt_sha256(self.prompt)
         seed = self.request.seed if isinstance(self.request, SampleRequest) else None
-        return Answered(self.unit, self.asked, digest, seed, reply, response.model)
+        made_by = (response.model, response.revision)
+        return Answered(self.unit, self.asked, digest, seed, reply, *made_by)
 
 
 def _ask(
     judge: Judge, models: Models, missing: Iterable[tuple[Unit, Pass]], tally: RequestTally
 ) -> Iterator[Progress]:
     pending: dict[str, _Asked] = {}
-    requests = _requests(judge, missing, pending, tally)
+    requests = _requests(
+        judge, missing, pending, tally, lambda *failure: note_failures(judge, [failure])
+    )
 
     def store(answers: list[tuple[_Asked, Response]]) -> int:
         return store_answers(judge, [asked.answered(judge, one) for asked, one in answers])
 
-    yield from ask_and_store(responses(judge, models, requests), pending, store, tally)
+    def note(failures: list[tuple[_Asked, GatewayError]]) -> None:
+        note_failures(judge, [(asked.asked, error) for asked, error in failures])
+
+    yield from ask_and_store(responses(judge, models, requests), pending, store, tally, note)
 
 
 def responses(judge: Judge, models: Models, requests: Iterator[Any]) -> Iterator[Response | Failed]:
@@ -215,14 +227,16 @@ def _requests(
     missing: Iterable[tuple[Unit, Pass]],
     pending: dict[str, _Asked],
     tally: RequestTally,
+    note: Callable[[Pass, GatewayError], None] = lambda *_: None,
 ) -> Iterator[Request]:
-    """Yield requests lazily. An item whose text cannot be sent is counted as failed."""
+    """Yield requests lazily. An item whose text cannot be sent is counted as failed, and noted."""
     examples = examples_of(judge)
     for unit, asked in missing:
         try:
             made = asked_of(judge, unit, asked, examples)
         except GatewayError as error:
             tally.note(error)
+            note(asked, error)
             continue
         pending[made.request.id] = made
         yield made.request
@@ -246,4 +260,6 @@ def _request(judge: Judge, unit: Unit, asked: Pass, prompt: tuple[Message, ...])
         seed=seed_of(judge, unit, asked.order, asked.run),
         temperature=judge.temperature,
         max_tokens=judge.max_tokens,
+        choices=allowed_answers(judge.criterion.parsed_scale) if judge.is_constrained else (),
+        must_choose=judge.constraint == Judge.Constraint.ALWAYS,
     )

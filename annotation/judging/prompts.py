@@ -63,7 +63,8 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
 def _sentence_on_answers(judge: Judge, scale: Scale) -> str:
     if judge.is_by_probability:
         return ONE_CHARACTER.format(signs="; ".join(_signs_with_words(scale)))
-    return f"{THINK_FIRST}\n{_sentence_on_written_answers(scale)}"
+    answers = _sentence_on_written_answers(scale)
+    return answers if judge.is_constrained else f"{THINK_FIRST}\n{answers}"
 
 
 def _signs_with_words(scale: Scale) -> Iterator[str]:
@@ -89,8 +90,9 @@ def _example(judge: Judge, unit: Unit, scale: Scale) -> Iterator[Message]:
     if judge.is_by_probability:
         yield Message("assistant", signs(scale)[on_screen])
         return
-    explanation = f"{unit.explanation.strip()}\n\n" if unit.explanation.strip() else ""
-    yield Message("assistant", f"{explanation}{answer_text(scale, on_screen)}")
+    thought = "" if judge.is_constrained else unit.explanation.strip()
+    answer = answer_text(scale, on_screen)
+    yield Message("assistant", f"{thought}\n\n{answer}" if thought else answer)
 
 
 def _material(judge: Judge, unit: Unit, order: str) -> str:

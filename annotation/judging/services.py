@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
-from annotation.judging.answers import MAX_SIGNS, has_signs
+from annotation.judging.answers import MAX_SIGNS, allowed_answers, has_signs
 from annotation.judging.injection_job import JudgeInjectionJob
 from annotation.judging.job import JudgeDryRunJob, JudgingJob
 from annotation.judging.passes import drawn_units
@@ -15,8 +15,10 @@ from annotation.messages import (
     JUDGE_HAS_RATINGS,
     JUDGE_IN_DRAFT,
     JUDGE_NO_ITEMS,
+    JUDGE_OF_NUMBERS,
     JUDGE_REPEATS_ITSELF,
     JUDGE_WITHOUT_LABELS,
+    JUDGE_WRITES_NOTHING,
     NO_SUCH_JUDGE,
 )
 from annotation.models import Judge
@@ -62,6 +64,10 @@ def _check_answers(judge: Judge) -> None:
     if judge.is_by_probability and not has_signs(judge.criterion.parsed_scale):
         message = JUDGE_WITHOUT_LABELS.format(most=MAX_SIGNS)
         raise DomainError("too_many_labels", message, status=400)
+    if judge.is_constrained and judge.is_by_probability:
+        raise DomainError("nothing_to_constrain", JUDGE_WRITES_NOTHING, status=400)
+    if judge.is_constrained and not allowed_answers(judge.criterion.parsed_scale):
+        raise DomainError("no_labels", JUDGE_OF_NUMBERS, status=400)
     if judge.is_by_probability and judge.runs > 1:
         raise DomainError("equal_answers", JUDGE_HAS_ONE_PROBABILITY, status=400)
     if judge.runs > 1 and judge.temperature == 0:

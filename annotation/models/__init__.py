@@ -2,7 +2,7 @@
 
 from annotation.models.baseline import Abstention, Baseline
 from annotation.models.hit import HIT, HITUnit, Place
-from annotation.models.judge import Judge, Verdict
+from annotation.models.judge import Judge, JudgeFailure, Verdict
 from annotation.models.jury import Jury
 from annotation.models.rater import Assignment, Participation, Rater
 from annotation.models.rating import Rating, Tally
@@ -15,6 +15,7 @@ __all__ = [
     "Baseline",
     "HITUnit",
     "Judge",
+    "JudgeFailure",
     "Jury",
     "Participation",
     "Place",

@@ -1,13 +1,30 @@
+from decimal import Decimal
+
 from django.db import models
+from django.utils import timezone
 
 from annotation.models.rater import Rater
 from annotation.models.rating import Rating
-from studies.models import Criterion, Study
+from studies.models import Criterion, Study, Unit
 from studies.models.bounds import MAX_COUNT, between
 from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS, validate_name
 from tiebreak.identifiers import new_public_id
 
 MAX_RUNS, MAX_EXAMPLES, MAX_SEED = 20, 20, 2**31 - 1
+# Per million tokens, in the study's currency.
+MAX_PRICE = Decimal(1_000_000)
+
+
+def _price(name: str, help_text: str = "") -> "models.DecimalField[Decimal | None, Decimal | None]":
+    return models.DecimalField(
+        name,
+        max_digits=12,
+        decimal_places=6,
+        null=True,
+        blank=True,
+        validators=between(Decimal(0), MAX_PRICE),
+        help_text=help_text,
+    )
 
 
 class Judge(models.Model):
@@ -24,6 +41,11 @@ class Judge(models.Model):
     class AnsweredBy(models.TextChoices):
         TEXT = "text", "written answers, whose last line is read"
         PROBABILITY = "probability", "the model's probability of each answer"
+
+    class Constraint(models.TextChoices):
+        NONE = "none", "no: the model writes freely, and may think first"
+        WHERE_POSSIBLE = "where_possible", "where the server can; elsewhere the model writes freely"
+        ALWAYS = "always", "always: a server that cannot is not asked on"
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="judges")
@@ -54,6 +76,14 @@ class Judge(models.Model):
         default=AnsweredBy.TEXT,
         help_text="Probabilities need a server that tells them. Temperature and length do not matter"
         " then, and each item and order is asked about once.",
+    )
+    constraint = models.CharField(
+        "constrain written answers",
+        max_length=20,
+        choices=Constraint.choices,
+        default=Constraint.NONE,
+        help_text="A constrained answer is one of the allowed answers and nothing else: the server"
+        " lets the model write no other. The model cannot think first then.",
     )
     with_reference = models.BooleanField(
         "show the reference",
@@ -86,6 +116,11 @@ class Judge(models.Model):
         validators=between(1, MAX_TOKENS),
     )
     seed = models.PositiveIntegerField(default=0, validators=between(0, MAX_SEED))
+    prompt_price = _price(
+        "price of a million tokens of prompts",
+        "In the study's currency; 0 if the model costs nothing. Without prices the cost is unknown.",
+    )
+    answer_price = _price("price of a million tokens of answers")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -101,6 +136,10 @@ class Judge(models.Model):
     def is_by_probability(self) -> bool:
         return self.answered_by == self.AnsweredBy.PROBABILITY
 
+    @property
+    def is_constrained(self) -> bool:
+        return self.constraint != self.Constraint.NONE
+
 
 class Verdict(models.Model):
     """How a judge's rating was made. The answer itself is the rating's `raw`."""
@@ -109,11 +148,17 @@ class Verdict(models.Model):
     rating = models.OneToOneField(Rating, on_delete=models.PROTECT, related_name="verdict")
     # The model's name as the server gave it with the answer.
     language_model = models.CharField(max_length=200)
+    # What the server told of the model besides its name; empty if it told nothing.
+    revision = models.CharField(max_length=200, blank=True)
     # SHA-256 of the prompt as it was sent.
     prompt_sha256 = models.CharField(max_length=64)
     # Probabilities need none.
     seed = models.BigIntegerField(null=True)
+    # None where the server did not tell.
+    prompt_tokens = models.PositiveIntegerField(null=True)
     tokens = models.PositiveIntegerField(null=True)
+    # Whether the server constrained the answer to the allowed ones.
+    is_constrained = models.BooleanField(default=False)
     finish_reason = models.CharField(max_length=50, blank=True)
     # The length of the whole answer, of which the rating has at most the beginning.
     characters = models.PositiveIntegerField()
@@ -123,3 +168,27 @@ class Verdict(models.Model):
 
     def __str__(self) -> str:
         return f"{self.judge_id}: {self.rating_id}"
+
+
+class JudgeFailure(models.Model):
+    """A question that a judge has not answered, and why. It is deleted once it is answered."""
+
+    judge = models.ForeignKey(Judge, on_delete=models.CASCADE, related_name="failures")
+    unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="+")
+    order = models.CharField(max_length=10, blank=True)
+    run = models.CharField(max_length=20)
+    # The code and the sentence of the gateway's error.
+    code = models.CharField(max_length=30)
+    message = models.TextField()
+    failed_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["judge", "unit", "order", "run"], name="judge_failure_once_per_question"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.judge_id}: {self.code}"

@@ -5,12 +5,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.judging.forms import JudgeForm
+from annotation.judging.progress import with_progress
 from annotation.judging.prompts import INSTRUCTIONS
 from annotation.judging.services import (
     create_judge,
     delete_judge,
     judge_named,
-    judges_of,
     start_judging,
     try_injections,
     try_judge,
@@ -24,13 +24,14 @@ from api.views.jobs import started
 
 TAG = "judges"
 STARTED = {201: JobSerializer}
+REFUSED_SETTINGS = ["equal_answers", "no_labels", "nothing_to_constrain", "too_many_labels"]
 NO_SUCH_JUDGE = {404: ["no_such_judge"]}
 
 
 class Judges(APIView):
     @described("List a study's judges", tag=TAG, responses={200: JudgeSerializer(many=True)})
     def get(self, request: Request, study_id: str) -> Response:
-        judges = judges_of(visible_study(request, study_id))
+        judges = with_progress(visible_study(request, study_id))
         return Response(JudgeSerializer(judges, many=True).data)
 
     @described(
@@ -39,7 +40,7 @@ class Judges(APIView):
         description="A judge never changes once it exists. Its name is that of its machine rater.",
         request=NewJudge,
         responses={201: JudgeSerializer},
-        refusals={400: ["equal_answers", "too_many_labels"], 409: ["name_taken"]},
+        refusals={400: REFUSED_SETTINGS, 409: ["name_taken"]},
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id)
@@ -47,7 +48,8 @@ class Judges(APIView):
         criterion = study.criteria.filter(name=values["criterion"]).first()
         form = JudgeForm(study, values | {"criterion": criterion and criterion.pk})
         judge = create_judge(study=study, by=researcher(request), **checked_form(form))
-        return Response(JudgeSerializer(judges_of(study).get(pk=judge.pk)).data, status=201)
+        [created] = with_progress(study, pk=judge.pk)
+        return Response(JudgeSerializer(created).data, status=201)
 
 
 class DeleteJudge(APIView):

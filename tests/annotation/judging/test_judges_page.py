@@ -34,6 +34,7 @@ def entered(study, **changes) -> dict:
         "language_model": "tiny",
         "instructions": INSTRUCTIONS,
         "answered_by": "text",
+        "constraint": "none",
         "examples": 0,
         "orders": "both",
         "units": "",
