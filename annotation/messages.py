@@ -163,6 +163,14 @@ JUDGE_WITHOUT_LABELS = (
     "Probabilities are asked for where a scale has at most {most} labels. Please choose written"
     " answers, or another criterion."
 )
+JUDGE_ASKS_ALL = (
+    "With a budget, please choose which comparisons it is spent on: symmetric, no repeat or random."
+    " “All” asks about every comparison."
+)
+JUDGE_ASKS_TWICE = (
+    "A symmetric schedule asks about each pair in both orders, so its budget is an even number."
+    " Please change the budget by one."
+)
 ALWAYS_FIRST = (
     "All {number} readable answers prefer text {letter}, wherever each system's text was shown. A"
     " judge that looks at the place only says nothing about the texts: its preferences in the two"

@@ -48,7 +48,7 @@ class JudgeSerializer(serializers.ModelSerializer[Judge]):
     criterion = serializers.CharField(source="criterion.name")
     answered_by = serializers.ChoiceField(Judge.AnsweredBy.choices)
     constraint = serializers.ChoiceField(Judge.Constraint.choices)
-    orders = serializers.ChoiceField(Judge.Orders.choices)
+    schedule = serializers.ChoiceField(Judge.Schedule.choices)
     answers = serializers.IntegerField(help_text="How many answers are stored.")
     unparsed = serializers.IntegerField(help_text="How many of them name no label.")
     cost = JudgeCost(source="progress.cost")
@@ -87,7 +87,11 @@ class NewJudge(serializers.ModelSerializer[Judge]):
         default=Judge.Constraint.NONE,
         help_text="Whether the server lets the model write nothing but an allowed answer.",
     )
-    orders = serializers.ChoiceField(Judge.Orders.choices, default=Judge.Orders.BOTH)
+    schedule = serializers.ChoiceField(
+        Judge.Schedule.choices,
+        default=Judge.Schedule.ALL,
+        help_text="Which comparisons are asked for; all but `all` take a budget.",
+    )
 
     class Meta:
         model = Judge

@@ -11,7 +11,16 @@ from studies.models import Study
 
 JUDGE_SETTINGS = (
     *("name", "criterion", "server", "language_model", "instructions", "answered_by", "constraint"),
-    *("examples", "with_reference", "orders", "units", "runs", "temperature", "max_tokens", "seed"),
+    *(
+        "examples",
+        "with_reference",
+        "schedule",
+        "budget",
+        "runs",
+        "temperature",
+        "max_tokens",
+        "seed",
+    ),
     *("prompt_price", "answer_price"),
 )
 if TYPE_CHECKING:

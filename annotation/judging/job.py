@@ -10,7 +10,14 @@ from django.urls import reverse
 
 from annotation.judging.answers import allowed_answers, signs
 from annotation.judging.costs import forecast
-from annotation.judging.passes import Items, Pass, answered, drawn_units, passes, seed_of
+from annotation.judging.passes import (
+    Items,
+    Pass,
+    answered,
+    comparisons_of,
+    passes,
+    seed_of,
+)
 from annotation.judging.prompts import prompt_of, prompt_sha256
 from annotation.judging.replies import Response, reply_of
 from annotation.judging.storing import MAX_CHARACTERS, Answered, note_failures, store_answers
@@ -63,25 +70,27 @@ class JudgingJob(JobKind):
 
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
         judge = judge_of(job)
-        units = drawn_units(judge)
-        size = max(1, REQUESTS * len(units) // max(1, Items.of(judge.study).passes(judge)))
-        for start in range(0, len(units), size):
-            chunk = units[start : start + size]
-            asked = sum(1 for _ in passes(judge, Unit.objects.filter(pk__in=chunk)))
-            yield ChunkPlan(asked, {"units": chunk})
+        comparisons = list(comparisons_of(judge).items())
+        asked = judge.runs * sum(len(orders) for _, orders in comparisons)
+        size = max(1, REQUESTS * len(comparisons) // max(1, asked))
+        for start in range(0, len(comparisons), size):
+            chunk = comparisons[start : start + size]
+            number = judge.runs * sum(len(orders) for _, orders in chunk)
+            yield ChunkPlan(number, {"orders": chunk})
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         judge = judge_of(job)
-        known = answered(judge, payload["units"])
+        orders = {unit: tuple(shown) for unit, shown in payload["orders"]}
+        known = answered(judge, orders)
         tally = RequestTally(done=len(known))
         yield tally.progress()
-        units = Unit.objects.filter(pk__in=payload["units"]).select_related(*WITH_TEXTS)
-        missing = [(u, p) for u, p in passes(judge, units.order_by("pk")) if p not in known]
+        units = Unit.objects.filter(pk__in=orders).select_related(*WITH_TEXTS).order_by("pk")
+        missing = [(u, p) for u, p in passes(judge, units, orders) if p not in known]
         if missing:
             with open_judge(judge) as models:
                 yield from _ask(judge, models, missing, tally)
         # Another worker may have stored answers in the meantime, if this one was thought dead.
-        tally.done = len(answered(judge, payload["units"]))
+        tally.done = len(answered(judge, orders))
         yield tally.progress()
 
 
@@ -102,14 +111,15 @@ class JudgeDryRunJob(JobKind):
         return reverse("annotation:judges", args=[job.owner])
 
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
-        units = drawn_units(judge_of(job))[:TRIED]
+        units = list(comparisons_of(judge_of(job)))[:TRIED]
         yield ChunkPlan(len(units), {"units": units})
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         judge, tally = judge_of(job), RequestTally(done=0)
         units = Unit.objects.filter(pk__in=payload["units"]).select_related(*WITH_TEXTS)
         # One order and one answer each are enough to see whether the judge understands.
-        asked = [next(passes(judge, [unit])) for unit in units.order_by("pk")]
+        orders = comparisons_of(judge)
+        asked = [next(passes(judge, [unit], orders)) for unit in units.order_by("pk")]
         pending: dict[str, _Asked] = {}
         started, rows = monotonic(), []
         with open_judge(judge) as models:

@@ -34,9 +34,11 @@ class Judge(models.Model):
     prompt or model is another judge.
     """
 
-    class Orders(models.TextChoices):
-        BOTH = "both", "both orders of each pair"
-        RANDOM = "random", "one order of each pair, at random"
+    class Schedule(models.TextChoices):
+        ALL = "all", "all: every pair in both orders"
+        SYMMETRIC = "symmetric", "symmetric: pairs drawn at random, both orders of each"
+        NO_REPEAT = "no-repeat", "no repeat: pairs drawn at random, one order of each at random"
+        RANDOM = "random", "random: pairs with an order drawn at random"
 
     class AnsweredBy(models.TextChoices):
         TEXT = "text", "written answers, whose last line is read"
@@ -96,16 +98,23 @@ class Judge(models.Model):
         validators=between(0, MAX_EXAMPLES),
         help_text="So many of the study's training items are shown first, with their answers.",
     )
-    orders = models.CharField(max_length=10, choices=Orders.choices, default=Orders.BOTH)
-    units = models.PositiveIntegerField(
-        "maximum number of items",
+    schedule = models.CharField(
+        "comparisons",
+        max_length=10,
+        choices=Schedule.choices,
+        default=Schedule.ALL,
+        help_text="A comparison is a pair of texts with one of them shown first. Both orders measure"
+        " a preference for the first text, which then cancels out.",
+    )
+    budget = models.PositiveIntegerField(
+        "budget in comparisons",
         null=True,
         blank=True,
         validators=between(1, MAX_COUNT),
-        help_text="A random sample of this size is rated. Leave empty for all.",
+        help_text="So many are drawn, by the seed. Leave empty for as many as there are.",
     )
     runs = models.PositiveSmallIntegerField(
-        "answers to each item and order",
+        "answers to each comparison",
         default=1,
         validators=between(1, MAX_RUNS),
     )

@@ -24,7 +24,10 @@ from api.views.jobs import started
 
 TAG = "judges"
 STARTED = {201: JobSerializer}
-REFUSED_SETTINGS = ["equal_answers", "no_labels", "nothing_to_constrain", "too_many_labels"]
+REFUSED_SETTINGS = [
+    *("budget_of_all", "equal_answers", "no_labels", "nothing_to_constrain", "odd_budget"),
+    "too_many_labels",
+]
 NO_SUCH_JUDGE = {404: ["no_such_judge"]}
 
 

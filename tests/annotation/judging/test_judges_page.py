@@ -36,8 +36,8 @@ def entered(study, **changes) -> dict:
         "answered_by": "text",
         "constraint": "none",
         "examples": 0,
-        "orders": "both",
-        "units": "",
+        "schedule": "all",
+        "budget": "",
         "runs": 1,
         "temperature": 0,
         "max_tokens": 64,
@@ -117,7 +117,7 @@ def test_the_same_by_the_interface(client, study, model):
     address = reverse("api:judges", args=[study.pk])
     wanted = {"name": "gpt", "criterion": "preference", "server": "here", "language_model": "tiny"}
     created = client.post(address, wanted, content_type="application/json")
-    assert (created.status_code, created.json()["orders"]) == (201, "both")
+    assert (created.status_code, created.json()["schedule"]) == (201, "all")
     public_id = created.json()["id"]
     tried = client.post(reverse("api:try-judge", args=[study.pk, public_id]))
     assert (tried.status_code, Rating.objects.count()) == (201, 0)

@@ -105,7 +105,8 @@ def test_answers_are_constrained_to_the_choices(models, prompt):
     results = list(models.sample(requests))
 
     assert {one.samples[0].finish_reason for one in results} == {"stop"}
-    assert {one.samples[0].text for one in results} == {"A", "No preference", "B"}
+    texts = {one.samples[0].text for one in results}
+    assert {"A", "B"} <= texts <= {"A", "No preference", "B"}
     assert all(one.is_constrained and one.prompt_tokens for one in results)
 
 
