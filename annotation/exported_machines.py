@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Count, F, Max, Min, Q, Sum
 
 from annotation.judging.forms import JUDGE_SETTINGS
-from annotation.models import Judge, Verdict
+from annotation.models import ExampleSet, Judge, Verdict
 from studies.models import Study
 from tiebreak.formats import write_rows
 from tiebreak.formats.rows import Row
@@ -30,8 +30,9 @@ def write_machine_raters(study: Study, folder: Path) -> None:
 
 def machine_rater_rows(study: Study) -> Iterator[Row]:
     """Yield a row for each judge, simple rater and jury."""
-    for judge in study.judges.select_related("criterion", "rater"):
+    for judge in study.judges.select_related("criterion", "rater", "example_set"):
         settings = {name: _plain(judge, name) for name in JUDGE_SETTINGS if name not in PRIVATE}
+        settings["examples_sha256"] = judge.examples_sha256
         yield _row("judge", judge, settings) | {"answers": _answers(judge)}
     for baseline in study.baselines.select_related("criterion", "rater"):
         yield _row("simple rater", baseline, {"method": baseline.method, "seed": baseline.seed})
@@ -42,7 +43,7 @@ def machine_rater_rows(study: Study) -> Iterator[Row]:
 
 def _plain(judge: Judge, name: str) -> Any:
     value = getattr(judge, name)
-    return str(value) if isinstance(value, Decimal) else value
+    return str(value) if isinstance(value, Decimal | ExampleSet) else value
 
 
 def _row(kind: str, machine: Any, settings: dict[str, Any]) -> Row:

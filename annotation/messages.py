@@ -163,6 +163,30 @@ JUDGE_WITHOUT_LABELS = (
     "Probabilities are asked for where a scale has at most {most} labels. Please choose written"
     " answers, or another criterion."
 )
+EXAMPLES_NOT_TRAINING = (
+    "{item} is not the key of a training item of this study. Please enter keys of training items,"
+    " whose expected answers people see as well."
+)
+EXAMPLES_REPEATED = "The set has an item twice. Please enter each item once."
+EXAMPLES_NAME_TAKEN = (
+    "A set of examples of this study is already called {name}. Please choose another name."
+)
+EXAMPLES_TWICE = (
+    "Please choose either a set of examples or a number of training items, and 0 for the number with"
+    " a set."
+)
+EXAMPLES_WITHOUT_LABEL = (
+    "{item} has no expected answer for {criterion}, or is no training item any more. Please choose a"
+    " set whose items all have one."
+)
+EXAMPLES_CHANGED = (
+    "The training items that this judge reads as examples have changed since it was created, so its"
+    " ratings would not all be made in the same way. Please create another judge."
+)
+EXAMPLE_SET_IN_USE = "A judge uses this set of examples. Please delete that judge first."
+NO_SUCH_EXAMPLE_SET = (
+    "This study has no such set of examples. Reload the page to see those that it has."
+)
 JUDGE_ASKS_ALL = (
     "With a budget, please choose which comparisons it is spent on: symmetric, no repeat or random."
     " “All” asks about every comparison."

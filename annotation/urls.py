@@ -3,7 +3,17 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from annotation.views import baselines, data, imports, judges, juries, rating, reading, steps
+from annotation.views import (
+    baselines,
+    data,
+    example_sets,
+    imports,
+    judges,
+    juries,
+    rating,
+    reading,
+    steps,
+)
 
 app_name = "annotation"
 
@@ -39,6 +49,16 @@ urlpatterns = [
         "studies/<public_id:study_id>/judges/<public_id:judge_id>/<slug:action>/",
         judges.act,
         name="judge-action",
+    ),
+    path(
+        "studies/<public_id:study_id>/example-sets/",
+        example_sets.example_sets,
+        name="example-sets",
+    ),
+    path(
+        "studies/<public_id:study_id>/example-sets/<public_id:example_set_id>/delete/",
+        example_sets.delete,
+        name="delete-example-set",
     ),
     path("studies/<public_id:study_id>/juries/", juries.juries, name="juries"),
     path("studies/<public_id:study_id>/juries/part/", juries.part, name="juries-part"),

@@ -5,7 +5,8 @@ from typing import Any
 from rest_framework import serializers
 
 from annotation.judging.forms import JUDGE_SETTINGS
-from annotation.models import Judge
+from annotation.models import ExampleSet, Judge
+from annotation.models.judge import MAX_EXAMPLES
 
 
 class JudgeCost(serializers.Serializer[Any]):
@@ -49,6 +50,12 @@ class JudgeSerializer(serializers.ModelSerializer[Judge]):
     answered_by = serializers.ChoiceField(Judge.AnsweredBy.choices)
     constraint = serializers.ChoiceField(Judge.Constraint.choices)
     schedule = serializers.ChoiceField(Judge.Schedule.choices)
+    example_set = serializers.CharField(
+        source="example_set.name", allow_null=True, default=None, help_text="The set's name."
+    )
+    examples_sha256 = serializers.CharField(
+        help_text="Hash of the examples as the judge reads them."
+    )
     answers = serializers.IntegerField(help_text="How many answers are stored.")
     unparsed = serializers.IntegerField(help_text="How many of them name no label.")
     cost = JudgeCost(source="progress.cost")
@@ -64,7 +71,16 @@ class JudgeSerializer(serializers.ModelSerializer[Judge]):
     class Meta:
         model = Judge
         fields = (
-            *("id", *JUDGE_SETTINGS, "answers", "unparsed", "cost", "models", "unreadable"),
+            *(
+                "id",
+                *JUDGE_SETTINGS,
+                "examples_sha256",
+                "answers",
+                "unparsed",
+                "cost",
+                "models",
+                "unreadable",
+            ),
             *("failures", "warnings", "created_at"),
         )
 
@@ -87,6 +103,9 @@ class NewJudge(serializers.ModelSerializer[Judge]):
         default=Judge.Constraint.NONE,
         help_text="Whether the server lets the model write nothing but an allowed answer.",
     )
+    example_set = serializers.CharField(
+        max_length=200, required=False, help_text="The name of a set of examples."
+    )
     schedule = serializers.ChoiceField(
         Judge.Schedule.choices,
         default=Judge.Schedule.ALL,
@@ -104,3 +123,23 @@ class NewJudge(serializers.ModelSerializer[Judge]):
             "max_tokens": {"default": 512},
             "seed": {"default": 0},
         }
+
+
+class ExampleSetSerializer(serializers.ModelSerializer[ExampleSet]):
+    id = serializers.CharField(source="public_id")
+    items = serializers.ListField(child=serializers.CharField(), help_text="Keys, in order.")
+    used = serializers.IntegerField(help_text="How many judges use it.")
+
+    class Meta:
+        model = ExampleSet
+        fields = ("id", "name", "items", "used", "created_at")
+
+
+class NewExampleSet(serializers.Serializer[ExampleSet]):
+    name = serializers.CharField(max_length=200)
+    items = serializers.ListField(
+        child=serializers.CharField(max_length=200),
+        min_length=1,
+        max_length=MAX_EXAMPLES,
+        help_text="Keys of training items, in the order in which judges read them.",
+    )

@@ -6,6 +6,7 @@ from api.views import (
     baselines,
     data,
     design,
+    example_sets,
     jobs,
     judges,
     juries,
@@ -95,6 +96,12 @@ endpoints = [
     path(f"{JUDGE}try/", judges.TryJudge.as_view(), name="try-judge"),
     path(f"{JUDGE}injections/", judges.TryInjections.as_view(), name="try-injections"),
     path(f"{JUDGE}start/", judges.StartJudge.as_view(), name="start-judge"),
+    path(f"{STUDY}example-sets/", example_sets.ExampleSets.as_view(), name="example-sets"),
+    path(
+        f"{STUDY}example-sets/<public_id:example_set_id>/",
+        example_sets.DeleteExampleSet.as_view(),
+        name="example-set",
+    ),
     path(f"{STUDY}juries/", juries.Juries.as_view(), name="juries"),
     path(
         f"{STUDY}juries/<public_id:jury_id>/start/", juries.StartJury.as_view(), name="start-jury"

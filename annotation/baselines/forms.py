@@ -28,4 +28,8 @@ class BaselineForm(BaselineModelForm):
         assert isinstance(criteria, forms.ModelChoiceField)
         criteria.queryset = preference_criteria(study)
         # They are read once, and have no empty choice, so the first criterion is chosen.
-        criteria.choices = [(one.pk, str(one)) for one in criteria.queryset]
+        criteria.choices = [
+            (one.pk, str(one))
+            for one in study.criteria.all()
+            if one.parsed_scale.kind == "preference"
+        ]

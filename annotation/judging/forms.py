@@ -6,27 +6,21 @@ from django import forms
 from django.conf import settings
 
 from annotation.judging.prompts import INSTRUCTIONS
-from annotation.models import Judge
+from annotation.models import ExampleSet, Judge
+from annotation.models.judge import MAX_EXAMPLES
 from studies.models import Study
 
 JUDGE_SETTINGS = (
     *("name", "criterion", "server", "language_model", "instructions", "answered_by", "constraint"),
-    *(
-        "examples",
-        "with_reference",
-        "schedule",
-        "budget",
-        "runs",
-        "temperature",
-        "max_tokens",
-        "seed",
-    ),
+    *("examples", "example_set", "with_reference", "schedule", "budget", "runs"),
+    *("temperature", "max_tokens", "seed"),
     *("prompt_price", "answer_price"),
 )
 if TYPE_CHECKING:
     JudgeModelForm = forms.ModelForm[Judge]
+    ExampleSetModelForm = forms.ModelForm[ExampleSet]
 else:
-    JudgeModelForm = forms.ModelForm
+    JudgeModelForm = ExampleSetModelForm = forms.ModelForm
 
 
 class JudgeForm(JudgeModelForm):
@@ -42,8 +36,35 @@ class JudgeForm(JudgeModelForm):
         assert isinstance(criteria, forms.ModelChoiceField)
         criteria.queryset = study.criteria.all()
         # They are read once, and have no empty choice, so the first criterion is chosen.
-        criteria.choices = [(one.pk, str(one)) for one in criteria.queryset]
+        criteria.choices = [(one.pk, str(one)) for one in study.criteria.all()]
+        sets = self.fields["example_set"]
+        assert isinstance(sets, forms.ModelChoiceField)
+        sets.queryset = study.example_sets.all()
         servers = sorted(settings.TIEBREAK_MODEL_SERVERS)
         self.fields["server"] = forms.ChoiceField(
             label="Model server", choices=[(name, name) for name in servers]
         )
+
+
+class ExampleSetForm(ExampleSetModelForm):
+    """The name of a new set of examples, and its items, one key a line."""
+
+    items = forms.CharField(
+        label="Training items",
+        widget=forms.Textarea,
+        help_text="Their keys, one a line, in the order in which judges read them.",
+    )
+
+    class Meta:
+        model = ExampleSet
+        fields = ("name", "items")
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, auto_id="example_set_%s")
+
+    def clean_items(self) -> list[str]:
+        keys = [line.strip() for line in self.cleaned_data["items"].splitlines() if line.strip()]
+        if not 0 < len(keys) <= MAX_EXAMPLES:
+            sentence = f"Please enter the keys of 1 to {MAX_EXAMPLES} training items."
+            raise forms.ValidationError(sentence, code="number_of_items")
+        return keys

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 from django.urls import reverse
 
 from annotation.judging.answers import answer_text, in_system_order, signs
+from annotation.judging.example_sets import examples_of
 from annotation.judging.injections import INJECTIONS, Injection, injected, is_nearer, wished_label
 from annotation.judging.job import (
     WITH_TEXTS,
     Request,
     asked_of,
-    examples_of,
     judge_of,
     open_judge,
     responses,

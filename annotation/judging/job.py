@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from annotation.judging.answers import allowed_answers, signs
 from annotation.judging.costs import forecast
+from annotation.judging.example_sets import examples_of
 from annotation.judging.passes import (
     Items,
     Pass,
@@ -163,7 +164,7 @@ def _reading(scale: Scale, unit: Unit, label: Label) -> str:
 
 def judge_of(job: Job) -> Judge:
     judge = (
-        Judge.objects.select_related("study", "criterion", "rater")
+        Judge.objects.select_related("study", "criterion", "rater", "example_set")
         .filter(public_id=job.options["judge"], study=job.owner)
         .first()
     )
@@ -174,14 +175,6 @@ def judge_of(job: Job) -> Judge:
 
 def open_judge(judge: Judge) -> AbstractContextManager[Models]:
     return open_server(judge.server, judge.language_model, advice=NO_MODEL)
-
-
-def examples_of(judge: Judge) -> list[Unit]:
-    """Return the training items that come before every question, in their order."""
-    training = judge.study.units.filter(
-        role=Unit.Role.TRAINING, known_labels__has_key=judge.criterion.name
-    )
-    return list(training.select_related(*WITH_TEXTS).order_by("pk")[: judge.examples])
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,22 @@ def prompt_sha256(prompt: Sequence[Message]) -> str:
     return hashlib.sha256(json.dumps(turns).encode()).hexdigest()
 
 
+def examples_sha256(judge: Judge, examples: Sequence[Unit]) -> str:
+    """Return the hash of the examples as the judge reads them, or "" if there are none."""
+    scale = judge.criterion.parsed_scale
+    turns = [turn for example in examples for turn in _example(judge, example, scale)]
+    # The marks around texts depend on the judge's seed, and say nothing about the examples.
+    marks = {mark_of(judge, example) for example in examples}
+    plain = [Message(turn.role, _without(turn.content, marks)) for turn in turns]
+    return prompt_sha256(plain) if plain else ""
+
+
+def _without(text: str, marks: set[str]) -> str:
+    for mark in marks:
+        text = text.replace(mark, "")
+    return text
+
+
 def _instructions(judge: Judge, scale: Scale) -> str:
     values = {
         "guidelines": judge.study.guidelines,

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
 from annotation.judging.answers import MAX_SIGNS, allowed_answers, has_signs
+from annotation.judging.example_sets import check_examples, fix_examples
 from annotation.judging.injection_job import JudgeInjectionJob
 from annotation.judging.job import JudgeDryRunJob, JudgingJob
 from annotation.judging.passes import items_of
@@ -34,7 +35,7 @@ from tiebreak.errors import DomainError
 
 def judges_of(study: Study) -> QuerySet[Judge]:
     """Return the study's judges, with how many answers are stored and how many were unreadable."""
-    return study.judges.select_related("criterion", "rater").annotate(
+    return study.judges.select_related("criterion", "rater", "example_set").annotate(
         answers=Count("verdicts"),
         unparsed=Count("verdicts", filter=Q(verdicts__rating__label__isnull=True)),
     )
@@ -54,6 +55,7 @@ def create_judge(*, study: Study, by: User | None = None, **settings: Any) -> Ju
     judge = Judge(study=study, **settings)
     _check_settings(judge)
     # Whether the name is free is checked when the rater is created.
+    fix_examples(judge)
     judge.full_clean(exclude=["rater"], validate_constraints=False)
     judge.rater = create_machine_rater(study, judge.name)
     judge.save()
@@ -84,6 +86,7 @@ def start_judging(*, judge: Judge, by: User | None = None) -> Job:
     """Queue a job that asks for all ratings of the judge that are not stored yet."""
     if judge.study.status == Study.Status.DRAFT:
         raise DomainError("study_is_draft", JUDGE_IN_DRAFT)
+    check_examples(judge)
     if not items_of(judge.study).exists():
         raise DomainError("no_items", JUDGE_NO_ITEMS)
     return _start(judge, JudgingJob.name, by)

@@ -1,6 +1,7 @@
 """Models of data collection: HITs, places, raters, participations, assignments and ratings."""
 
 from annotation.models.baseline import Abstention, Baseline
+from annotation.models.example_set import ExampleSet
 from annotation.models.hit import HIT, HITUnit, Place
 from annotation.models.judge import Judge, JudgeFailure, Verdict
 from annotation.models.jury import Jury
@@ -13,6 +14,7 @@ __all__ = [
     "Abstention",
     "Assignment",
     "Baseline",
+    "ExampleSet",
     "HITUnit",
     "Judge",
     "JudgeFailure",

@@ -3,6 +3,7 @@ from decimal import Decimal
 from django.db import models
 from django.utils import timezone
 
+from annotation.models.example_set import ExampleSet
 from annotation.models.rater import Rater
 from annotation.models.rating import Rating
 from studies.models import Criterion, Study, Unit
@@ -98,6 +99,17 @@ class Judge(models.Model):
         validators=between(0, MAX_EXAMPLES),
         help_text="So many of the study's training items are shown first, with their answers.",
     )
+    example_set = models.ForeignKey(
+        ExampleSet,
+        on_delete=models.RESTRICT,
+        null=True,
+        blank=True,
+        related_name="judges",
+        verbose_name="set of examples",
+        help_text="A named set of training items, instead of a number of them.",
+    )
+    # SHA-256 of the examples as the judge reads them; empty if it reads none.
+    examples_sha256 = models.CharField(max_length=64, blank=True, editable=False)
     schedule = models.CharField(
         "comparisons",
         max_length=10,

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -37,6 +38,8 @@ from tiebreak.errors import DomainError
 def judges(request: HttpRequest, study_id: str) -> HttpResponse:
     """Show the page and create a judge; a refused form is shown again with its values."""
     study = study_for(request.user, study_id, right_for(request))
+    # The forms of judges and of simple raters choose from them.
+    prefetch_related_objects([study], "criteria")
     form = JudgeForm(study, request.POST or None)
     if form.is_bound and form.is_valid():
         try:

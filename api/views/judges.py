@@ -1,5 +1,7 @@
 """Judges: list, create, try, start and delete."""
 
+from typing import Any
+
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -21,12 +23,13 @@ from api.schema import NOTHING, described
 from api.serializers import JobSerializer
 from api.validation import checked, checked_form
 from api.views.jobs import started
+from studies.models import Study
 
 TAG = "judges"
 STARTED = {201: JobSerializer}
 REFUSED_SETTINGS = [
-    *("budget_of_all", "equal_answers", "no_labels", "nothing_to_constrain", "odd_budget"),
-    "too_many_labels",
+    *("budget_of_all", "equal_answers", "example_without_label", "examples_twice", "no_labels"),
+    *("nothing_to_constrain", "odd_budget", "too_many_labels"),
 ]
 NO_SUCH_JUDGE = {404: ["no_such_judge"]}
 
@@ -49,10 +52,18 @@ class Judges(APIView):
         study = visible_study(request, study_id)
         values = {"instructions": INSTRUCTIONS} | checked(NewJudge, request.data)
         criterion = study.criteria.filter(name=values["criterion"]).first()
-        form = JudgeForm(study, values | {"criterion": criterion and criterion.pk})
+        chosen = {"criterion": criterion and criterion.pk, **_example_set(study, values)}
+        form = JudgeForm(study, values | chosen)
         judge = create_judge(study=study, by=researcher(request), **checked_form(form))
         [created] = with_progress(study, pk=judge.pk)
         return Response(JudgeSerializer(created).data, status=201)
+
+
+def _example_set(study: Study, values: dict[str, Any]) -> dict[str, Any]:
+    # A name that no set has is refused by the form, like any other choice.
+    name = values.get("example_set")
+    known = study.example_sets.filter(name=name).first() if name else None
+    return {"example_set": known.pk if known else name}
 
 
 class DeleteJudge(APIView):
@@ -102,7 +113,10 @@ class StartJudge(APIView):
         tag=TAG,
         request=None,
         responses=STARTED,
-        refusals={409: ["job_unfinished", "no_items", "study_is_draft"], **NO_SUCH_JUDGE},
+        refusals={
+            409: ["examples_changed", "job_unfinished", "no_items", "study_is_draft"],
+            **NO_SUCH_JUDGE,
+        },
     )
     def post(self, request: Request, study_id: str, judge_id: str) -> Response:
         judge = judge_named(visible_study(request, study_id), judge_id)

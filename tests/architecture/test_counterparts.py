@@ -23,6 +23,7 @@ from annotation.baselines.services import add_baseline, start_baseline
 from annotation.export_jobs import finished_export, start_export
 from annotation.exporting import StudyExport
 from annotation.importing import import_study
+from annotation.judging.example_sets import add_example_set, delete_example_set
 from annotation.judging.services import (
     create_judge,
     delete_judge,
@@ -162,6 +163,8 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     "annotation:judge-action injections": counterpart("post try-injections", try_injections),
     "annotation:judge-action start": counterpart("post start-judge", start_judging),
     "annotation:judge-action delete": counterpart("delete judge", delete_judge),
+    "annotation:example-sets": counterpart("post example-sets", add_example_set),
+    "annotation:delete-example-set": counterpart("delete example-set", delete_example_set),
     "annotation:juries": counterpart("post juries", add_jury),
     "annotation:start-jury": counterpart("post start-jury", start_jury),
     "annotation:add-baseline": counterpart("post baselines", add_baseline),

@@ -36,6 +36,7 @@ def entered(study, **changes) -> dict:
         "answered_by": "text",
         "constraint": "none",
         "examples": 0,
+        "example_set": "",
         "schedule": "all",
         "budget": "",
         "runs": 1,
