@@ -35,7 +35,10 @@ def machine_rater_rows(study: Study) -> Iterator[Row]:
         settings["examples_sha256"] = judge.examples_sha256
         yield _row("judge", judge, settings) | {"answers": _answers(judge)}
     for baseline in study.baselines.select_related("criterion", "rater"):
-        yield _row("simple rater", baseline, {"method": baseline.method, "seed": baseline.seed})
+        settings = {"method": baseline.method, "seed": baseline.seed}
+        if baseline.language_model:
+            settings["language_model"] = baseline.language_model
+        yield _row("simple rater", baseline, settings)
     for jury in study.juries.select_related("criterion", "rater").prefetch_related("members"):
         members = sorted(member.pseudonym for member in jury.members.all())
         yield _row("jury", jury, {"rule": jury.rule, "members": members})

@@ -253,6 +253,13 @@ BASELINE_NO_REFERENCE = (
     "No item of this study has a reference to compare its texts with. Please choose a rule that"
     " needs none."
 )
+REWARD_NO_MODEL = (
+    "The server does not say which model it runs. Please enter the name of the reward model."
+)
+BASELINE_SERVER_NOT_USED = (
+    "Only a reward model needs a model server here. Please leave server and model empty, or choose"
+    " the rule of a reward model."
+)
 PERPLEXITY_NO_SERVER = (
     "{system} has no model server that could say how probable the reference is. Please choose one for"
     " it in the dataset."

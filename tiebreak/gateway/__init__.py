@@ -17,6 +17,8 @@ from tiebreak.gateway.protocol import (
     Sample,
     Sampled,
     SampleRequest,
+    ScoreRequest,
+    TextScore,
 )
 from tiebreak.gateway.vllm_engine import InProcessVLLM
 
@@ -37,6 +39,8 @@ __all__ = [
     "Sample",
     "SampleRequest",
     "Sampled",
+    "ScoreRequest",
+    "TextScore",
     "chosen",
     "open_models",
 ]

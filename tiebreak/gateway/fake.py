@@ -16,6 +16,8 @@ from tiebreak.gateway.protocol import (
     Sample,
     Sampled,
     SampleRequest,
+    ScoreRequest,
+    TextScore,
 )
 
 OPENINGS = ("", "In short, ", "As I read it: ", "Briefly: ", "It says that ", "The gist: ")
@@ -102,6 +104,23 @@ class FakeModels:
         """
         for request in requests:
             yield self._failure(request.id) or self._answer(request)
+
+    def scores(self, requests: Iterable[ScoreRequest]) -> Iterator[TextScore | Failed]:
+        """Give each text a score that depends on the model's name and the text alone.
+
+        Parameters
+        ----------
+        requests : iterable of ScoreRequest
+            Texts.
+
+        Yields
+        ------
+        TextScore or Failed
+            One result per request, with the id of the request.
+        """
+        for request in requests:
+            score = self._random("score", _text_of(request.prompt)).gauss(0, 1)
+            yield self._failure(request.id) or TextScore(request.id, score, self.model)
 
     def close(self) -> None:
         """Do nothing, because there is nothing to close."""

@@ -28,10 +28,12 @@ from tiebreak.gateway.protocol import (
     Prompt,
     Sampled,
     SampleRequest,
+    ScoreRequest,
+    TextScore,
 )
 from tiebreak.gateway.transport import Connection, JsonObject, Limits, Reader, parse_address
 
-Request = SampleRequest | LabelLogprobsRequest | AnswerLogprobRequest
+Request = SampleRequest | LabelLogprobsRequest | AnswerLogprobRequest | ScoreRequest
 A = TypeVar("A", bound=Request)
 B = TypeVar("B")
 
@@ -189,6 +191,21 @@ class OpenAIServer:
         """
         return self._fan_out(requests, _answer_logprob)
 
+    def scores(self, requests: Iterable[ScoreRequest]) -> Iterator[TextScore | Failed]:
+        """Score texts with a reward model, by vLLM's ``/classify``.
+
+        Parameters
+        ----------
+        requests : iterable of ScoreRequest
+            Texts. Only a limited number of requests is taken in advance.
+
+        Returns
+        -------
+        iterator of TextScore or Failed
+            One result per request, in any order, with the id of the request.
+        """
+        return self._fan_out(requests, _score)
+
     def close(self) -> None:
         """Do nothing, because each batch closes its own connections, even if it is not finished."""
 
@@ -275,6 +292,17 @@ class _Server:
             return await self.connection.post("/chat/completions", body, checked_reader)
         body["prompt"] = prompt
         return await self.connection.post("/completions", body, checked_reader)
+
+    async def classify(self, prompt: Prompt, reader: Reader[B]) -> B:
+        """Request what a classifier makes of a text, without an activation."""
+
+        def checked_reader(data: JsonObject) -> B:
+            responses.check_model(data, self._names)
+            return reader(data)
+
+        text = {"messages": _messages(prompt)} if _is_chat(prompt) else {"input": prompt}
+        body = {"model": self.model, "use_activation": False, **text}
+        return await self.connection.post_root("/classify", body, checked_reader)
 
     async def tokens(self, prompt: Prompt, answer: str = "") -> list[int] | None:
         """Return the token ids of prompt and answer, or None if the server has no ``/tokenize``."""
@@ -442,6 +470,21 @@ async def _answer_logprob_by_echo(server: _Server, request: AnswerLogprobRequest
 
     body: JsonObject = {"echo": True, "logprobs": 1, "max_tokens": 0, "temperature": 1.0}
     return await server.generate(prompt + answer, body, read)
+
+
+async def _score(server: _Server, request: ScoreRequest) -> TextScore:
+    def read(data: JsonObject) -> TextScore:
+        return TextScore(request.id, responses.only_score(data), str(data["model"]))
+
+    if not await server.is_vllm():
+        raise GatewayError("unsupported", responses.NO_SCORES)
+    try:
+        return await server.classify(request.prompt, read)
+    except GatewayError as error:
+        if error.code != "unknown_model":
+            raise
+    # The server has the model, but no such address for it.
+    raise GatewayError("unsupported", responses.NO_SCORES)
 
 
 def _is_chat(prompt: Prompt | list[int]) -> TypeGuard[Sequence[Message]]:

@@ -333,6 +333,50 @@ class AnswerLogprob:
 
 
 @dataclass(frozen=True)
+class ScoreRequest:
+    """A request for a reward model's score of a text.
+
+    Attributes
+    ----------
+    id : str
+        Id of the request, chosen by the caller. The result has the same id.
+    prompt : str or sequence of Message
+        Text to score: a conversation whose last turn is the answer to score, or a string.
+
+    Raises
+    ------
+    GatewayError
+        ``bad_request`` if the prompt is empty or cannot be sent.
+    """
+
+    id: str
+    prompt: Prompt
+
+    def __post_init__(self) -> None:
+        _check_prompt(self.prompt)
+
+
+@dataclass(frozen=True)
+class TextScore:
+    """The score that a reward model gives a text.
+
+    Attributes
+    ----------
+    id : str
+        Id of the request.
+    score : float
+        Output of the model's only head, without an activation. A higher score is better; its unit is
+        the model's own, so scores of different models do not compare.
+    model : str
+        Name of the model.
+    """
+
+    id: str
+    score: float
+    model: str
+
+
+@dataclass(frozen=True)
 class Failed:
     """A failed request, which does not affect other requests.
 
@@ -405,6 +449,21 @@ class Models(Protocol):
         -------
         iterator of AnswerLogprob or Failed
             One result per request, in any order, with the id of the request.
+        """
+
+    def scores(self, requests: Iterable[ScoreRequest]) -> Iterator[TextScore | Failed]:
+        """Score texts with a reward model.
+
+        Parameters
+        ----------
+        requests : iterable of ScoreRequest
+            Texts. Only a limited number of requests is taken in advance.
+
+        Returns
+        -------
+        iterator of TextScore or Failed
+            One result per request, in any order, with the id of the request. It fails with
+            ``unsupported`` if the model is no reward model with one score.
         """
 
     def close(self) -> None:

@@ -20,6 +20,12 @@ NO_LOGPROBS = (
 )
 
 
+NO_SCORES = (
+    "The model server gives texts no scores. Serve a reward model with one score for each text (a"
+    " sequence classifier) by vLLM."
+)
+
+
 def check_model(data: JsonObject, names: Collection[str]) -> str:
     """Return the name of the model in the response, which must be one of ``names``."""
     model = _string(data, "model")
@@ -208,6 +214,21 @@ def answer_logprob(request_id: str, logprobs: Sequence[float], model: str) -> An
     if not logprobs:
         raise MalformedResponse
     return AnswerLogprob(request_id, sum(logprobs), len(logprobs), model)
+
+
+def only_score(data: JsonObject) -> float:
+    """Return the score in a response of vLLM's ``/classify`` to one text."""
+    rows = [_object(row) for row in _list(data, "data")]
+    if len(rows) != 1:
+        raise MalformedResponse
+    scores = _list(rows[0], "probs")
+    if len(scores) != 1:
+        raise GatewayError(
+            "unsupported",
+            f"The model gives each text {len(scores)} scores instead of one, so it does not say which"
+            " text is better. Use a reward model with one score.",
+        )
+    return _number(scores[0])
 
 
 def _choices(data: JsonObject) -> list[JsonObject]:

@@ -18,6 +18,8 @@ from tiebreak.gateway.protocol import (
     Sample,
     Sampled,
     SampleRequest,
+    ScoreRequest,
+    TextScore,
 )
 from tiebreak.gateway.responses import ABORTED, common_length
 
@@ -130,6 +132,29 @@ class InProcessVLLM:
         return self._in_batches(
             requests, self._prompt_and_answer, self._answer_params, self._answer
         )
+
+    def scores(self, requests: Iterable[ScoreRequest]) -> Iterator[TextScore | Failed]:
+        """Refuse to score texts, which an engine that generates cannot do.
+
+        Parameters
+        ----------
+        requests : iterable of ScoreRequest
+            Texts.
+
+        Yields
+        ------
+        Failed
+            ``unsupported`` for each request.
+        """
+        for request in requests:
+            yield Failed(
+                request.id,
+                GatewayError(
+                    "unsupported",
+                    "vLLM inside a worker generates texts and scores none. Serve the reward model with"
+                    " “vllm serve”, and list that server.",
+                ),
+            )
 
     def close(self) -> None:
         """Stop the engine and its processes, which frees the accelerator's memory."""

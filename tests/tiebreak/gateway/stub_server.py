@@ -62,6 +62,8 @@ class StubServer:
     root: str = ""
     # How it treats constraints of answers: it enforces, refuses or ignores them.
     choices: str = "enforced"
+    # How many scores it gives a text, of which the first is its number of words.
+    scores: int = 1
     requests: list[tuple[str, Data]] = field(default_factory=list)
     most_at_once: int = 0
     released: Event = field(default_factory=Event)
@@ -173,6 +175,10 @@ class Handler(BaseHTTPRequestHandler):
             return self._send(401, {"error": {"message": f"Not {self.headers['Authorization']}"}})
         if self.path == "/tokenize":
             return self._send(200, {"tokens": self.stub.token_ids(tokenized(body))})
+        if self.path == "/classify":
+            words = len((body.get("input") or text_of(body)).split())
+            data = [{"index": 0, "probs": [float(words)] * self.stub.scores}]
+            return self._send(200, {"model": body["model"], "data": data})
         self.stub.enter()
         try:
             time.sleep(self.stub.delay_s)
