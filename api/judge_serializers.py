@@ -49,7 +49,7 @@ class JudgeSerializer(serializers.ModelSerializer[Judge]):
     criterion = serializers.CharField(source="criterion.name")
     answered_by = serializers.ChoiceField(Judge.AnsweredBy.choices)
     constraint = serializers.ChoiceField(Judge.Constraint.choices)
-    schedule = serializers.ChoiceField(Judge.Schedule.choices)
+    comparisons = serializers.ChoiceField(Judge.Schedule.choices)
     example_set = serializers.CharField(
         source="example_set.name", allow_null=True, default=None, help_text="The set's name."
     )
@@ -106,7 +106,7 @@ class NewJudge(serializers.ModelSerializer[Judge]):
     example_set = serializers.CharField(
         max_length=200, required=False, help_text="The name of a set of examples."
     )
-    schedule = serializers.ChoiceField(
+    comparisons = serializers.ChoiceField(
         Judge.Schedule.choices,
         default=Judge.Schedule.ALL,
         help_text="Which comparisons are asked for; all but `all` take a budget.",

@@ -12,7 +12,7 @@ from studies.models import Study
 
 JUDGE_SETTINGS = (
     *("name", "criterion", "server", "language_model", "instructions", "answered_by", "constraint"),
-    *("examples", "example_set", "with_reference", "schedule", "budget", "runs"),
+    *("examples", "example_set", "with_reference", "comparisons", "budget", "runs"),
     *("temperature", "max_tokens", "seed"),
     *("prompt_price", "answer_price"),
 )

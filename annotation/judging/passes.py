@@ -45,7 +45,7 @@ class Items:
 
     def passes(self, judge: Judge) -> int:
         """Return how often a judge is asked in all."""
-        has_both_orders = self.are_pairs and judge.schedule != Judge.Schedule.NO_REPEAT
+        has_both_orders = self.are_pairs and judge.comparisons != Judge.Schedule.NO_REPEAT
         comparisons = self.number * (2 if has_both_orders else 1)
         budget = comparisons if judge.budget is None else judge.budget
         return min(comparisons, budget) * judge.runs
@@ -75,14 +75,14 @@ def _orders(judge: Judge, key: str, *, is_pair: bool) -> tuple[str, ...]:
     """Return the orders that may be drawn; a single text has one, without a name."""
     if not is_pair:
         return ("",)
-    if judge.schedule != Judge.Schedule.NO_REPEAT:
+    if judge.comparisons != Judge.Schedule.NO_REPEAT:
         return (A_FIRST, B_FIRST)
     return (A_FIRST if _number(judge, key, "order") % 2 else B_FIRST,)
 
 
 def _rank(judge: Judge, key: str, order: str) -> int:
     # The two orders of a symmetric pair have the same rank, so that both are drawn or none.
-    by_order = judge.schedule == Judge.Schedule.RANDOM
+    by_order = judge.comparisons == Judge.Schedule.RANDOM
     return _number(judge, key, "draw", order) if by_order else _number(judge, key, "draw")
 
 

@@ -118,7 +118,7 @@ def _answers(study: Study) -> tuple[dict[int, list[ModelRow]], dict[int, Labels]
     by_model = defaultdict[tuple[int, str, str], list[dict[str, Any]]](list)
     labels = defaultdict[int, Labels](Counter)
     for row in rows:
-        by_model[row["judge"], row["language_model"], row["revision"]].append(row)
+        by_model[row["judge"], row["language_model"], row["revision"]].append({**row})
         if row["rating__label"] is not None:
             labels[row["judge"]][row["rating__label"], row["rating__side_a"]] += row["answers"]
     models = defaultdict[int, list[ModelRow]](list)

@@ -68,9 +68,9 @@ def _check_settings(judge: Judge) -> None:
     if judge.is_by_probability and not has_signs(judge.criterion.parsed_scale):
         message = JUDGE_WITHOUT_LABELS.format(most=MAX_SIGNS)
         raise DomainError("too_many_labels", message, status=400)
-    if judge.schedule == Judge.Schedule.ALL and judge.budget is not None:
+    if judge.comparisons == Judge.Schedule.ALL and judge.budget is not None:
         raise DomainError("budget_of_all", JUDGE_ASKS_ALL, status=400)
-    if judge.schedule == Judge.Schedule.SYMMETRIC and (judge.budget or 0) % 2:
+    if judge.comparisons == Judge.Schedule.SYMMETRIC and (judge.budget or 0) % 2:
         raise DomainError("odd_budget", JUDGE_ASKS_TWICE, status=400)
     if judge.is_constrained and judge.is_by_probability:
         raise DomainError("nothing_to_constrain", JUDGE_WRITES_NOTHING, status=400)

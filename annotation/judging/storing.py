@@ -79,7 +79,7 @@ def note_failures(judge: Judge, failures: Sequence[tuple[Pass, GatewayError]]) -
 def _forget_failures(judge: Judge, asked: set[Pass]) -> None:
     failures = judge.failures.filter(unit__in={one.unit for one in asked})
     rows = failures.values_list("pk", "unit", "order", "run")
-    over = [pk for pk, *question in rows if Pass(*question) in asked]
+    over = [pk for pk, unit, order, run in rows if Pass(unit, order, run) in asked]
     if over:
         judge.failures.filter(pk__in=over).delete()
 

@@ -110,7 +110,7 @@ class Judge(models.Model):
     )
     # SHA-256 of the examples as the judge reads them; empty if it reads none.
     examples_sha256 = models.CharField(max_length=64, blank=True, editable=False)
-    schedule = models.CharField(
+    comparisons = models.CharField(
         "comparisons",
         max_length=10,
         choices=Schedule.choices,

@@ -103,7 +103,7 @@ def test_another_language_an_essay_and_an_answer_cut_off_are_kept_and_shown(
 
 def test_ten_megabytes_are_an_unreadable_answer_whose_beginning_is_kept(study, model):
     model(lambda request: "x" * 10_000_000)
-    judge = judged(study, asked=5, schedule="no-repeat")
+    judge = judged(study, asked=5, comparisons="no-repeat")
     [problem] = judge.progress.unreadable
     assert (problem.kind, problem.number) == (OTHER, 5)
     assert {len(raw) for raw in Rating.objects.values_list("raw", flat=True)} == {MAX_CHARACTERS}

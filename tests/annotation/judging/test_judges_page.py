@@ -37,7 +37,7 @@ def entered(study, **changes) -> dict:
         "constraint": "none",
         "examples": 0,
         "example_set": "",
-        "schedule": "all",
+        "comparisons": "all",
         "budget": "",
         "runs": 1,
         "temperature": 0,
@@ -118,7 +118,7 @@ def test_the_same_by_the_interface(client, study, model):
     address = reverse("api:judges", args=[study.pk])
     wanted = {"name": "gpt", "criterion": "preference", "server": "here", "language_model": "tiny"}
     created = client.post(address, wanted, content_type="application/json")
-    assert (created.status_code, created.json()["schedule"]) == (201, "all")
+    assert (created.status_code, created.json()["comparisons"]) == (201, "all")
     public_id = created.json()["id"]
     tried = client.post(reverse("api:try-judge", args=[study.pk, public_id]))
     assert (tried.status_code, Rating.objects.count()) == (201, 0)

@@ -31,17 +31,17 @@ def test_all_asks_about_every_pair_in_both_orders(study):
 
 
 def test_symmetric_spends_its_budget_on_pairs_in_both_orders(study):
-    assert orders(study, schedule="symmetric", budget=20) == {("ab", "ba"): 10}
+    assert orders(study, comparisons="symmetric", budget=20) == {("ab", "ba"): 10}
 
 
 def test_no_repeat_asks_about_each_pair_once_in_an_order_at_random(study):
-    counts = orders(study, schedule="no-repeat", budget=20)
+    counts = orders(study, comparisons="no-repeat", budget=20)
     assert counts.total() == 20
     assert set(counts) == {("ab",), ("ba",)}
 
 
 def test_random_draws_pairs_and_orders_together(study):
-    counts = orders(study, schedule="random", budget=20)
+    counts = orders(study, comparisons="random", budget=20)
     assert sum(len(shown) * number for shown, number in counts.items()) == 20
     assert set(counts) == {("ab",), ("ba",), ("ab", "ba")}
 
@@ -50,13 +50,13 @@ def test_random_draws_pairs_and_orders_together(study):
     ("options", "number"),
     [
         ({}, 60),
-        ({"schedule": "symmetric", "budget": 20}, 20),
-        ({"schedule": "no-repeat", "budget": 20}, 20),
-        ({"schedule": "random", "budget": 20}, 20),
-        ({"schedule": "symmetric", "budget": 1000}, 60),
-        ({"schedule": "no-repeat", "budget": 1000}, 30),
-        ({"schedule": "no-repeat"}, 30),
-        ({"schedule": "random"}, 60),
+        ({"comparisons": "symmetric", "budget": 20}, 20),
+        ({"comparisons": "no-repeat", "budget": 20}, 20),
+        ({"comparisons": "random", "budget": 20}, 20),
+        ({"comparisons": "symmetric", "budget": 1000}, 60),
+        ({"comparisons": "no-repeat", "budget": 1000}, 30),
+        ({"comparisons": "no-repeat"}, 30),
+        ({"comparisons": "random"}, 60),
     ],
 )
 def test_the_page_tells_as_many_as_are_asked(study, model, options, number):
@@ -71,7 +71,7 @@ def test_the_page_tells_as_many_as_are_asked(study, model, options, number):
 
 
 def test_judges_with_the_same_seed_get_the_same_comparisons(study):
-    options = {"schedule": "random", "budget": 20}
+    options = {"comparisons": "random", "budget": 20}
     draws = [
         comparisons_of(judge_for(study, name=name, seed=seed, **options))
         for name, seed in (("one", 1), ("two", 1), ("three", 2))
@@ -82,7 +82,7 @@ def test_judges_with_the_same_seed_get_the_same_comparisons(study):
 def test_every_pair_is_drawn_about_as_often(study):
     counts = Counter()
     for seed in range(60):
-        judge = judge_for(study, name=str(seed), seed=seed, schedule="symmetric", budget=30)
+        judge = judge_for(study, name=str(seed), seed=seed, comparisons="symmetric", budget=30)
         counts.update(comparisons_of(judge).keys())
     # 60 draws with probability ½ have a standard deviation of 3.9.
     assert set(counts) == set(study.units.values_list("pk", flat=True))
@@ -94,7 +94,7 @@ def test_single_texts_are_drawn_by_every_schedule():
         instances=6, samples=1, scale="ordinal:1..5", unit_kind="generation", ratings_per_hit=1
     )
     for kind in ("symmetric", "no-repeat", "random"):
-        judge = judge_for(study, name=kind, schedule=kind, budget=4)
+        judge = judge_for(study, name=kind, comparisons=kind, budget=4)
         assert Counter(comparisons_of(judge).values()) == {("",): 4}
         assert Items.of(study).passes(judge) == 4
 
@@ -103,4 +103,4 @@ def test_a_budget_needs_a_schedule_and_a_symmetric_one_is_even(study):
     with refused("budget_of_all"):
         judge_for(study, budget=10)
     with refused("odd_budget"):
-        judge_for(study, schedule="symmetric", budget=11)
+        judge_for(study, comparisons="symmetric", budget=11)
