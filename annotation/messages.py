@@ -163,6 +163,64 @@ JUDGE_WITHOUT_LABELS = (
     "Probabilities are asked for where a scale has at most {most} labels. Please choose written"
     " answers, or another criterion."
 )
+EXAMPLES_NOT_TRAINING = (
+    "{item} is not the key of a training item of this study. Please enter keys of training items,"
+    " whose expected answers people see as well."
+)
+EXAMPLES_REPEATED = "The set has an item twice. Please enter each item once."
+EXAMPLES_NAME_TAKEN = (
+    "A set of examples of this study is already called {name}. Please choose another name."
+)
+EXAMPLES_TWICE = (
+    "Please choose either a set of examples or a number of training items, and 0 for the number with"
+    " a set."
+)
+EXAMPLES_WITHOUT_LABEL = (
+    "{item} has no expected answer for {criterion}, or is no training item any more. Please choose a"
+    " set whose items all have one."
+)
+EXAMPLES_CHANGED = (
+    "The training items that this judge reads as examples have changed since it was created, so its"
+    " ratings would not all be made in the same way. Please create another judge."
+)
+EXAMPLE_SET_IN_USE = "A judge uses this set of examples. Please delete that judge first."
+NO_SUCH_EXAMPLE_SET = (
+    "This study has no such set of examples. Reload the page to see those that it has."
+)
+JUDGE_ASKS_ALL = (
+    "With a budget, please choose which comparisons it is spent on: symmetric, no repeat or random."
+    " “All” asks about every comparison."
+)
+JUDGE_ASKS_TWICE = (
+    "A symmetric schedule asks about each pair in both orders, so its budget is an even number."
+    " Please change the budget by one."
+)
+ALWAYS_FIRST = (
+    "All {number} readable answers prefer text {letter}, wherever each system's text was shown. A"
+    " judge that looks at the place only says nothing about the texts: its preferences in the two"
+    " orders cancel out."
+)
+ALWAYS_SAME = (
+    "All {number} readable answers are the same: {label}. The texts may be alike, but a judge that"
+    " does not read them answers like this, too. Read its answers in a dry run."
+)
+SEVERAL_MODELS = (
+    "The server named {number} models or revisions, so that not all answers were made by the same"
+    " one. The table says how many came from each. Compare them, or create another judge and let it"
+    " rate with one model."
+)
+CHOICES_IGNORED = (
+    "The server constrained {constrained} answers, or said so, but {number} unreadable ones are none"
+    " of the allowed answers. It may ignore the constraint."
+)
+JUDGE_WRITES_NOTHING = (
+    "A judge that answers by probability writes nothing that could be constrained. Please choose"
+    " written answers, or no constraint."
+)
+JUDGE_OF_NUMBERS = (
+    "This criterion takes any number, so there are no answers to which a judge could be constrained."
+    " Please choose no constraint, or another criterion."
+)
 NO_PROBABILITIES = (
     " If this server does not tell probabilities, create a judge with written answers and several"
     " answers to each item: the shares of its answers estimate the probabilities."
@@ -211,6 +269,13 @@ BASELINE_NEEDS_PREFERENCE = (
 BASELINE_NO_REFERENCE = (
     "No item of this study has a reference to compare its texts with. Please choose a rule that"
     " needs none."
+)
+REWARD_NO_MODEL = (
+    "The server does not say which model it runs. Please enter the name of the reward model."
+)
+BASELINE_SERVER_NOT_USED = (
+    "Only a reward model needs a model server here. Please leave server and model empty, or choose"
+    " the rule of a reward model."
 )
 PERPLEXITY_NO_SERVER = (
     "{system} has no model server that could say how probable the reference is. Please choose one for"

@@ -6,6 +6,7 @@ import studies.converters  # noqa: F401  registers public_id
 from annotation.views import (
     baselines,
     data,
+    example_sets,
     imports,
     judges,
     juries,
@@ -50,6 +51,16 @@ urlpatterns = [
         "studies/<public_id:study_id>/judges/<public_id:judge_id>/<slug:action>/",
         judges.act,
         name="judge-action",
+    ),
+    path(
+        "studies/<public_id:study_id>/example-sets/",
+        example_sets.example_sets,
+        name="example-sets",
+    ),
+    path(
+        "studies/<public_id:study_id>/example-sets/<public_id:example_set_id>/delete/",
+        example_sets.delete,
+        name="delete-example-set",
     ),
     path("studies/<public_id:study_id>/juries/", juries.juries, name="juries"),
     path("studies/<public_id:study_id>/juries/part/", juries.part, name="juries-part"),

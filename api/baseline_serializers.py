@@ -32,4 +32,8 @@ class NewBaseline(serializers.ModelSerializer[Baseline]):
     class Meta:
         model = Baseline
         fields = BASELINE_SETTINGS
-        extra_kwargs = {"seed": {"default": 0}}
+        extra_kwargs = {
+            "seed": {"default": 0},
+            "server": {"default": ""},
+            "language_model": {"default": ""},
+        }

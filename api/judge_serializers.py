@@ -1,22 +1,88 @@
 """What requests and responses about judges contain."""
 
+from typing import Any
+
 from rest_framework import serializers
 
 from annotation.judging.forms import JUDGE_SETTINGS
-from annotation.models import Judge
+from annotation.models import ExampleSet, Judge
+from annotation.models.judge import MAX_EXAMPLES
+
+
+class JudgeCost(serializers.Serializer[Any]):
+    prompt_tokens = serializers.IntegerField(allow_null=True)
+    tokens = serializers.IntegerField(allow_null=True, help_text="Tokens of the answers.")
+    amount = serializers.DecimalField(
+        max_digits=None,
+        decimal_places=4,
+        allow_null=True,
+        help_text="In the study's currency, without dry runs and failed requests; null if unknown.",
+    )
+    unknown_because = serializers.CharField(help_text="Why the amount is not known, or empty.")
+
+
+class JudgeModelRow(serializers.Serializer[Any]):
+    model = serializers.CharField(help_text="As the server named it with the answers.")
+    revision = serializers.CharField(help_text="What the server told besides the name, or empty.")
+    answers = serializers.IntegerField()
+    unreadable = serializers.IntegerField()
+    constrained = serializers.IntegerField()
+    prompt_tokens = serializers.IntegerField(allow_null=True)
+    tokens = serializers.IntegerField(allow_null=True)
+    first = serializers.DateTimeField()
+    last = serializers.DateTimeField()
+
+
+class JudgeProblemExample(serializers.Serializer[Any]):
+    unit = serializers.CharField()
+    words = serializers.CharField(help_text="The beginning of the answer, or the error.")
+
+
+class JudgeProblem(serializers.Serializer[Any]):
+    kind = serializers.CharField()
+    number = serializers.IntegerField()
+    examples = JudgeProblemExample(many=True)
 
 
 class JudgeSerializer(serializers.ModelSerializer[Judge]):
     id = serializers.CharField(source="public_id")
     criterion = serializers.CharField(source="criterion.name")
     answered_by = serializers.ChoiceField(Judge.AnsweredBy.choices)
-    orders = serializers.ChoiceField(Judge.Orders.choices)
+    constraint = serializers.ChoiceField(Judge.Constraint.choices)
+    comparisons = serializers.ChoiceField(Judge.Schedule.choices)
+    example_set = serializers.CharField(
+        source="example_set.name", allow_null=True, default=None, help_text="The set's name."
+    )
+    examples_sha256 = serializers.CharField(
+        help_text="Hash of the examples as the judge reads them."
+    )
     answers = serializers.IntegerField(help_text="How many answers are stored.")
     unparsed = serializers.IntegerField(help_text="How many of them name no label.")
+    cost = JudgeCost(source="progress.cost")
+    models = JudgeModelRow(many=True, source="progress.models")
+    unreadable = JudgeProblem(many=True, source="progress.unreadable")
+    failures = JudgeProblem(
+        many=True,
+        source="progress.failures",
+        help_text="Questions without an answer, by the error's code. They can be asked again.",
+    )
+    warnings = serializers.ListField(child=serializers.CharField(), source="progress.warnings")
 
     class Meta:
         model = Judge
-        fields = ("id", *JUDGE_SETTINGS, "answers", "unparsed", "created_at")
+        fields = (
+            *(
+                "id",
+                *JUDGE_SETTINGS,
+                "examples_sha256",
+                "answers",
+                "unparsed",
+                "cost",
+                "models",
+                "unreadable",
+            ),
+            *("failures", "warnings", "created_at"),
+        )
 
 
 class NewJudges(serializers.ModelSerializer[Judge]):
@@ -33,7 +99,19 @@ class NewJudges(serializers.ModelSerializer[Judge]):
         help_text="Written answers, or the model's probability of each answer, of which the most"
         " probable is the rating.",
     )
-    orders = serializers.ChoiceField(Judge.Orders.choices, default=Judge.Orders.BOTH)
+    constraint = serializers.ChoiceField(
+        Judge.Constraint.choices,
+        default=Judge.Constraint.NONE,
+        help_text="Whether the server lets the model write nothing but an allowed answer.",
+    )
+    example_set = serializers.CharField(
+        max_length=200, required=False, help_text="The name of a set of examples."
+    )
+    comparisons = serializers.ChoiceField(
+        Judge.Schedule.choices,
+        default=Judge.Schedule.ALL,
+        help_text="Which comparisons are asked for; all but `all` take a budget.",
+    )
 
     class Meta:
         model = Judge
@@ -53,3 +131,23 @@ class NewJudge(NewJudges):
 
     class Meta(NewJudges.Meta):
         fields = JUDGE_SETTINGS
+
+
+class ExampleSetSerializer(serializers.ModelSerializer[ExampleSet]):
+    id = serializers.CharField(source="public_id")
+    items = serializers.ListField(child=serializers.CharField(), help_text="Keys, in order.")
+    used = serializers.IntegerField(help_text="How many judges use it.")
+
+    class Meta:
+        model = ExampleSet
+        fields = ("id", "name", "items", "used", "created_at")
+
+
+class NewExampleSet(serializers.Serializer[ExampleSet]):
+    name = serializers.CharField(max_length=200)
+    items = serializers.ListField(
+        child=serializers.CharField(max_length=200),
+        min_length=1,
+        max_length=MAX_EXAMPLES,
+        help_text="Keys of training items, in the order in which judges read them.",
+    )

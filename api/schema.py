@@ -24,6 +24,7 @@ IDS = {
     "job_id": "The job's id.",
     "judge_id": "The judge's id.",
     "baseline_id": "The simple rater's id.",
+    "example_set_id": "The id of the set of examples.",
     "jury_id": "The jury's id.",
     "set_id": "The synthetic set's id.",
     "licence_id": "The licence's id.",

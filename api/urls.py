@@ -6,6 +6,7 @@ from api.views import (
     baselines,
     data,
     design,
+    example_sets,
     expert_weights,
     jobs,
     judges,
@@ -113,6 +114,12 @@ endpoints = [
         f"{STUDY}synthetic/<public_id:set_id>/judges/<public_id:judge_id>/",
         synthetic.CheckJudge.as_view(),
         name="check-judge",
+    ),
+    path(f"{STUDY}example-sets/", example_sets.ExampleSets.as_view(), name="example-sets"),
+    path(
+        f"{STUDY}example-sets/<public_id:example_set_id>/",
+        example_sets.DeleteExampleSet.as_view(),
+        name="example-set",
     ),
     path(f"{STUDY}juries/", juries.Juries.as_view(), name="juries"),
     path(

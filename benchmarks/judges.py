@@ -95,13 +95,13 @@ def judged(judge: Any) -> float:
 
 
 def prompts_of(judge: Any) -> list[str]:
-    from annotation.judging.passes import items_of, passes  # noqa: PLC0415
+    from annotation.judging.passes import comparisons_of, items_of, passes  # noqa: PLC0415
     from annotation.judging.prompts import prompt_of  # noqa: PLC0415
 
     units = items_of(judge.study).select_related("instance", "generation_a", "generation_b")
     return [
         "\n\n".join(turn.content for turn in prompt_of(judge, unit, one.order))
-        for unit, one in passes(judge, units)
+        for unit, one in passes(judge, units, comparisons_of(judge))
     ]
 
 

@@ -27,7 +27,7 @@ LOT_SIZE, LOT_SECONDS = 50, 10.0
 # A job stops after this many consecutive failures.
 MAX_FAILURES = 20
 # Errors after which all other requests would fail too.
-HOPELESS = FATAL_CODES | {"bad_settings", "engine_failed", "host_not_allowed"}
+HOPELESS = FATAL_CODES | {"bad_settings", "engine_failed", "host_not_allowed", "no_choices"}
 # The name that selects dummy texts instead of a model server.
 FAKE = "fake"
 NO_SERVER = (
@@ -109,20 +109,23 @@ def ask_and_store(
     pending: MutableMapping[str, Asked],
     store: Callable[[list[tuple[Asked, Any]]], int],
     tally: RequestTally,
+    note: Callable[[list[tuple[Asked, GatewayError]]], None] | None = None,
 ) -> Iterator[Progress]:
     """Store the answers in lots as they come, and yield after each lot that is stored.
 
-    ``responses`` sends the requests while it is read. ``pending`` has what each request on its way was for, by the request's id. ``store`` commits a lot
-    and returns how many rows it stored.
+    ``responses`` sends the requests while it is read. ``pending`` has what each request on its way
+    was for, by the request's id. ``store`` commits a lot and returns how many rows it stored;
+    ``note`` is told what failed in it.
     """
     for lot in in_lots(iter(responses)):
         answers = [(pending.pop(r.id), r) for r in lot if not isinstance(r, Failed)]
         tally.done += store(answers)
         tally.in_a_row = 0 if answers else tally.in_a_row
-        for response in lot:
-            if isinstance(response, Failed):
-                pending.pop(response.id, None)
-                tally.note(response.error)
+        failures = [(pending.pop(r.id), r.error) for r in lot if isinstance(r, Failed)]
+        for _, error in failures:
+            tally.note(error)
+        if note is not None and failures:
+            note(failures)
         if tally.must_stop:
             return
         yield tally.progress()

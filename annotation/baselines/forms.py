@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.conf import settings
 
 from annotation.baselines.services import preference_criteria
 from annotation.models import Baseline
 from studies.models import Study
 
-BASELINE_SETTINGS = ("name", "criterion", "method", "seed")
+BASELINE_SETTINGS = ("name", "criterion", "method", "server", "language_model", "seed")
 if TYPE_CHECKING:
     BaselineModelForm = forms.ModelForm[Baseline]
 else:
@@ -24,8 +25,19 @@ class BaselineForm(BaselineModelForm):
 
     def __init__(self, study: Study, data: Any = None) -> None:
         super().__init__(data, auto_id="baseline_%s")
+        servers = sorted(settings.TIEBREAK_MODEL_SERVERS)
+        self.fields["server"] = forms.ChoiceField(
+            label="Model server",
+            choices=[("", "none"), *((name, name) for name in servers)],
+            required=False,
+            help_text="Only for a reward model, which vLLM serves.",
+        )
         criteria = self.fields["criterion"]
         assert isinstance(criteria, forms.ModelChoiceField)
         criteria.queryset = preference_criteria(study)
         # They are read once, and have no empty choice, so the first criterion is chosen.
-        criteria.choices = [(one.pk, str(one)) for one in criteria.queryset]
+        criteria.choices = [
+            (one.pk, str(one))
+            for one in study.criteria.all()
+            if one.parsed_scale.kind == "preference"
+        ]

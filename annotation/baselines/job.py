@@ -5,7 +5,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from annotation.baselines.rules import open_measure, scored
+from annotation.baselines.rules import PERPLEXITIES, open_measure, scored
 from annotation.baselines.storing import missing_units, store_preferences
 from annotation.messages import NO_SUCH_BASELINE
 from annotation.models import Baseline
@@ -16,7 +16,7 @@ from tiebreak.similarity import ENCODED
 
 # The items of a chunk, and those that are stored at a time.
 CHUNK, PART = 1_000, 100
-WITH_MODELS = {*ENCODED, Baseline.Method.PERPLEXITY}
+WITH_MODELS = {*ENCODED, *PERPLEXITIES, Baseline.Method.REWARD}
 WITH_TEXTS = (
     "instance",
     *("generation_a__system", "generation_a__instance"),

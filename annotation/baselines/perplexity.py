@@ -10,7 +10,7 @@ from studies.instance_selection.sampling import prompt_for
 from studies.model_servers import open_server
 from studies.models import Generation, Instance, Unit
 from tiebreak.errors import DomainError
-from tiebreak.gateway import AnswerLogprobRequest, Failed, GatewayError
+from tiebreak.gateway import AnswerLogprob, AnswerLogprobRequest, Failed, GatewayError
 
 # The ids of a system and an instance.
 Key = tuple[int, int]
@@ -34,14 +34,15 @@ class _System:
         )
 
 
-def scored_by_perplexity(units: Sequence[Unit]) -> Iterator[Scored]:
+def scored_by_perplexity(units: Sequence[Unit], *, is_per_token: bool) -> Iterator[Scored]:
     """Yield the log-probability of each unit's reference under its two systems.
 
-    It is that of the whole reference, so that systems which divide texts into other tokens compare.
+    It is that of the whole reference, so that systems which divide texts into other tokens compare;
+    or, per token, the negative logarithm of what papers call perplexity.
     A unit with a failed request is left out, so that it can be tried again. Raises `DomainError` if
     a system's server answers none of the requests, or if a prompt contains the reference.
     """
-    logprobs = _logprobs([unit for unit in units if _reference(unit)])
+    logprobs = _logprobs([unit for unit in units if _reference(unit)], is_per_token=is_per_token)
     for unit in units:
         if not _reference(unit):
             yield Scored(unit, "", None)
@@ -51,18 +52,19 @@ def scored_by_perplexity(units: Sequence[Unit]) -> Iterator[Scored]:
             yield Scored(unit, "", (a, b))
 
 
-def _logprobs(units: Sequence[Unit]) -> dict[Key, float]:
+def _logprobs(units: Sequence[Unit], *, is_per_token: bool) -> dict[Key, float]:
     by_system: dict[_System, dict[Key, Generation]] = defaultdict(dict)
     for unit in units:
         for generation in _generations(unit):
             by_system[_System.of(generation)].setdefault(_key(generation), generation)
     known: dict[Key, float] = {}
     for system, generations in by_system.items():
-        known |= _ask(system, generations.values())
+        for key, answer in _ask(system, generations.values()).items():
+            known[key] = answer.logprob / (answer.tokens if is_per_token else 1)
     return known
 
 
-def _ask(system: _System, generations: Iterable[Generation]) -> dict[Key, float]:
+def _ask(system: _System, generations: Iterable[Generation]) -> dict[Key, AnswerLogprob]:
     asked: dict[str, tuple[AnswerLogprobRequest, Key]] = {}
     failures: list[GatewayError] = []
     for generation in generations:
@@ -72,21 +74,22 @@ def _ask(system: _System, generations: Iterable[Generation]) -> dict[Key, float]
             failures.append(error)
         else:
             asked[request.id] = request, _key(generation)
-    advice, known = PERPLEXITY_NO_MODEL.format(system=system.name), {}
+    advice = PERPLEXITY_NO_MODEL.format(system=system.name)
+    known: dict[Key, AnswerLogprob] = {}
     with open_server(system.server, system.model, advice=advice, dummy=system.name) as models:
         for answer in models.answer_logprobs([request for request, _ in asked.values()]):
             if isinstance(answer, Failed):
                 failures.append(answer.error)
             else:
-                known[asked[answer.id][1]] = answer.logprob
-    _check(failures, known)
+                known[asked[answer.id][1]] = answer
+    check_failures(failures, is_any_known=bool(known))
     return known
 
 
-def _check(failures: list[GatewayError], known: dict[Key, float]) -> None:
-    """Raise `DomainError` if a system answered nothing, unless the requests were at fault."""
+def check_failures(failures: list[GatewayError], *, is_any_known: bool) -> None:
+    """Raise `DomainError` if a model answered nothing, unless the requests were at fault."""
     problem = next((error.message for error in failures if not error.is_request_fault), None)
-    if problem is not None and not known:
+    if problem is not None and not is_any_known:
         raise DomainError("model_server", problem)
 
 

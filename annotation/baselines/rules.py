@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from annotation.baselines.perplexity import scored_by_perplexity
+from annotation.baselines.reward import scored_by_reward
 from annotation.baselines.scored import Scored
 from annotation.judging.passes import seed_of
 from annotation.judging.prompts import A_FIRST, B_FIRST
@@ -13,10 +14,11 @@ from studies.models import Unit
 from tiebreak.similarity import SIMILARITIES, Similarity
 
 Method = Baseline.Method
+PERPLEXITIES = (Method.PERPLEXITY, Method.PERPLEXITY_PER_TOKEN)
 
 
 def needs_reference(method: str) -> bool:
-    return method in SIMILARITIES or method == Method.PERPLEXITY
+    return method in SIMILARITIES or method in PERPLEXITIES
 
 
 @contextmanager
@@ -35,8 +37,11 @@ def scored(
     """Yield the scores of pairs of texts by the baseline's rule."""
     if measure is not None:
         yield from _by_reference(units, measure)
-    elif baseline.method == Method.PERPLEXITY:
-        yield from scored_by_perplexity(units)
+    elif baseline.method in PERPLEXITIES:
+        is_per_token = baseline.method == Method.PERPLEXITY_PER_TOKEN
+        yield from scored_by_perplexity(units, is_per_token=is_per_token)
+    elif baseline.method == Method.REWARD:
+        yield from scored_by_reward(baseline, units)
     else:
         for unit in units:
             yield from _by_rule(baseline, unit)

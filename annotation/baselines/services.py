@@ -8,21 +8,24 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from annotation.baselines.job import BaselineJob
-from annotation.baselines.rules import needs_reference
+from annotation.baselines.rules import PERPLEXITIES, needs_reference
 from annotation.baselines.storing import Reason, pairs_of
 from annotation.messages import (
     BASELINE_IN_DRAFT,
     BASELINE_NEEDS_PREFERENCE,
     BASELINE_NO_PAIRS,
     BASELINE_NO_REFERENCE,
+    BASELINE_SERVER_NOT_USED,
     NO_SUCH_BASELINE,
     PERPLEXITY_NO_SERVER,
+    REWARD_NO_MODEL,
 )
 from annotation.models import Baseline, Rating
 from annotation.services.machine_raters import create_machine_rater
 from jobs.models import Job
 from jobs.services import start_job
 from studies.instance_selection.scoring import what_is_missing
+from studies.model_servers import server_settings
 from studies.models import Criterion, Study, StudyEvent, Unit
 from studies.services import record_event
 from tiebreak.errors import DomainError
@@ -92,6 +95,7 @@ def start_baseline(*, baseline: Baseline, by: User | None = None) -> Job:
 
 def _check(baseline: Baseline) -> None:
     study, pairs = baseline.study, pairs_of(baseline.study)
+    _check_server(baseline)
     if study.status == Study.Status.DRAFT:
         raise DomainError("study_is_draft", BASELINE_IN_DRAFT)
     if baseline.criterion not in preference_criteria(study):
@@ -105,8 +109,15 @@ def _check(baseline: Baseline) -> None:
         raise DomainError("no_reference", BASELINE_NO_REFERENCE)
     if sentence := what_is_missing(baseline.method):
         raise DomainError("encoder_missing", sentence)
-    if baseline.method == Baseline.Method.PERPLEXITY and (name := _without_server(pairs)):
+    if baseline.method in PERPLEXITIES and (name := _without_server(pairs)):
         raise DomainError("no_server", PERPLEXITY_NO_SERVER.format(system=name))
+
+
+def _check_server(baseline: Baseline) -> None:
+    if baseline.method == Baseline.Method.REWARD:
+        server_settings(baseline.server, baseline.language_model, advice=REWARD_NO_MODEL)
+    elif baseline.server or baseline.language_model:
+        raise DomainError("server_not_used", BASELINE_SERVER_NOT_USED, status=400)
 
 
 def _without_server(pairs: QuerySet[Unit]) -> str | None:

@@ -6,18 +6,22 @@ from django import forms
 from django.conf import settings
 
 from annotation.judging.prompts import INSTRUCTIONS
-from annotation.models import Judge
+from annotation.models import ExampleSet, Judge
+from annotation.models.judge import MAX_EXAMPLES
 from studies.models import Study
 
 EACH_CRITERION = "each criterion: one judge for each"
 JUDGE_SETTINGS = (
-    *("name", "criterion", "server", "language_model", "instructions", "answered_by", "examples"),
-    *("with_reference", "orders", "units", "runs", "temperature", "max_tokens", "seed"),
+    *("name", "criterion", "server", "language_model", "instructions", "answered_by", "constraint"),
+    *("examples", "example_set", "with_reference", "comparisons", "budget", "runs"),
+    *("temperature", "max_tokens", "seed"),
+    *("prompt_price", "answer_price"),
 )
 if TYPE_CHECKING:
     JudgeModelForm = forms.ModelForm[Judge]
+    ExampleSetModelForm = forms.ModelForm[ExampleSet]
 else:
-    JudgeModelForm = forms.ModelForm
+    JudgeModelForm = ExampleSetModelForm = forms.ModelForm
 
 
 class JudgeForm(JudgeModelForm):
@@ -32,7 +36,11 @@ class JudgeForm(JudgeModelForm):
         criteria = self.fields["criterion"]
         assert isinstance(criteria, forms.ModelChoiceField)
         criteria.queryset = study.criteria.all()
-        criteria.initial = study.criteria.first()
+        # They are read once, and have no empty choice, so the first criterion is chosen.
+        criteria.choices = [(one.pk, str(one)) for one in study.criteria.all()]
+        sets = self.fields["example_set"]
+        assert isinstance(sets, forms.ModelChoiceField)
+        sets.queryset = study.example_sets.all()
         servers = sorted(settings.TIEBREAK_MODEL_SERVERS)
         self.fields["server"] = forms.ChoiceField(
             label="Model server", choices=[(name, name) for name in servers]
@@ -53,3 +61,27 @@ class JudgesForm(JudgeForm):
                 "With one judge for each criterion, each is asked one question at a time; their names"
                 " end with the criterion."
             )
+
+
+class ExampleSetForm(ExampleSetModelForm):
+    """The name of a new set of examples, and its items, one key a line."""
+
+    items = forms.CharField(
+        label="Training items",
+        widget=forms.Textarea,
+        help_text="Their keys, one a line, in the order in which judges read them.",
+    )
+
+    class Meta:
+        model = ExampleSet
+        fields = ("name", "items")
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, auto_id="example_set_%s")
+
+    def clean_items(self) -> list[str]:
+        keys = [line.strip() for line in self.cleaned_data["items"].splitlines() if line.strip()]
+        if not 0 < len(keys) <= MAX_EXAMPLES:
+            sentence = f"Please enter the keys of 1 to {MAX_EXAMPLES} training items."
+            raise forms.ValidationError(sentence, code="number_of_items")
+        return keys

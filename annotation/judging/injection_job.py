@@ -8,17 +8,17 @@ from typing import Any, TypeVar
 from django.urls import reverse
 
 from annotation.judging.answers import answer_text, in_system_order, signs
+from annotation.judging.example_sets import examples_of
 from annotation.judging.injections import INJECTIONS, Injection, injected, is_nearer, wished_label
 from annotation.judging.job import (
     WITH_TEXTS,
     Request,
     asked_of,
-    examples_of,
     judge_of,
     open_judge,
     responses,
 )
-from annotation.judging.passes import Pass, drawn_units, passes
+from annotation.judging.passes import Pass, comparisons_of, passes
 from annotation.judging.prompts import B_FIRST, repeats_instructions
 from annotation.judging.replies import Reply, reply_of
 from annotation.models import Judge
@@ -89,13 +89,14 @@ class JudgeInjectionJob(JobKind):
         return reverse("annotation:judges", args=[job.owner])
 
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
-        units = drawn_units(judge_of(job))[: len(INJECTIONS)]
+        units = list(comparisons_of(judge_of(job)))[: len(INJECTIONS)]
         yield ChunkPlan(len(units) + len(INJECTIONS), {"units": units})
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         judge, tally = judge_of(job), RequestTally(done=0)
         units = Unit.objects.filter(pk__in=payload["units"]).select_related(*WITH_TEXTS)
-        plain = [_Question(*next(passes(judge, [unit]))) for unit in units.order_by("pk")]
+        orders = comparisons_of(judge)
+        plain = [_Question(*next(passes(judge, [unit], orders))) for unit in units.order_by("pk")]
         result, readable = InjectionResult(len(plain)), list[tuple[_Question, Label]]()
         with open_judge(judge) as models:
             for question, reply in _answers(judge, models, plain, tally):

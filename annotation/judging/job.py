@@ -1,6 +1,6 @@
 """The kind of job in which a judge rates: it asks for what is missing, and stores as it goes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from time import monotonic
@@ -8,11 +8,20 @@ from typing import Any
 
 from django.urls import reverse
 
-from annotation.judging.answers import signs
-from annotation.judging.passes import Items, Pass, answered, drawn_units, passes, seed_of
+from annotation.judging.answers import allowed_answers, signs
+from annotation.judging.costs import forecast
+from annotation.judging.example_sets import examples_of
+from annotation.judging.passes import (
+    Items,
+    Pass,
+    answered,
+    comparisons_of,
+    passes,
+    seed_of,
+)
 from annotation.judging.prompts import prompt_of, prompt_sha256
 from annotation.judging.replies import Response, reply_of
-from annotation.judging.storing import MAX_CHARACTERS, Answered, store_answers
+from annotation.judging.storing import MAX_CHARACTERS, Answered, note_failures, store_answers
 from annotation.messages import NO_PROBABILITIES, NO_SUCH_JUDGE
 from annotation.models import Judge
 from jobs.kinds import ChunkPlan, JobKind, Progress
@@ -62,25 +71,27 @@ class JudgingJob(JobKind):
 
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
         judge = judge_of(job)
-        units = drawn_units(judge)
-        size = max(1, REQUESTS * len(units) // max(1, Items.of(judge.study).passes(judge)))
-        for start in range(0, len(units), size):
-            chunk = units[start : start + size]
-            asked = sum(1 for _ in passes(judge, Unit.objects.filter(pk__in=chunk)))
-            yield ChunkPlan(asked, {"units": chunk})
+        comparisons = list(comparisons_of(judge).items())
+        asked = judge.runs * sum(len(orders) for _, orders in comparisons)
+        size = max(1, REQUESTS * len(comparisons) // max(1, asked))
+        for start in range(0, len(comparisons), size):
+            chunk = comparisons[start : start + size]
+            number = judge.runs * sum(len(orders) for _, orders in chunk)
+            yield ChunkPlan(number, {"orders": chunk})
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         judge = judge_of(job)
-        known = answered(judge, payload["units"])
+        orders = {unit: tuple(shown) for unit, shown in payload["orders"]}
+        known = answered(judge, orders)
         tally = RequestTally(done=len(known))
         yield tally.progress()
-        units = Unit.objects.filter(pk__in=payload["units"]).select_related(*WITH_TEXTS)
-        missing = [(u, p) for u, p in passes(judge, units.order_by("pk")) if p not in known]
+        units = Unit.objects.filter(pk__in=orders).select_related(*WITH_TEXTS).order_by("pk")
+        missing = [(u, p) for u, p in passes(judge, units, orders) if p not in known]
         if missing:
             with open_judge(judge) as models:
                 yield from _ask(judge, models, missing, tally)
         # Another worker may have stored answers in the meantime, if this one was thought dead.
-        tally.done = len(answered(judge, payload["units"]))
+        tally.done = len(answered(judge, orders))
         yield tally.progress()
 
 
@@ -101,14 +112,15 @@ class JudgeDryRunJob(JobKind):
         return reverse("annotation:judges", args=[job.owner])
 
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
-        units = drawn_units(judge_of(job))[:TRIED]
+        units = list(comparisons_of(judge_of(job)))[:TRIED]
         yield ChunkPlan(len(units), {"units": units})
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         judge, tally = judge_of(job), RequestTally(done=0)
         units = Unit.objects.filter(pk__in=payload["units"]).select_related(*WITH_TEXTS)
         # One order and one answer each are enough to see whether the judge understands.
-        asked = [next(passes(judge, [unit])) for unit in units.order_by("pk")]
+        orders = comparisons_of(judge)
+        asked = [next(passes(judge, [unit], orders)) for unit in units.order_by("pk")]
         pending: dict[str, _Asked] = {}
         started, rows = monotonic(), []
         with open_judge(judge) as models:
@@ -119,8 +131,10 @@ class JudgeDryRunJob(JobKind):
                     rows.append(_tried(judge, pending[response.id], response))
                     tally.done += 1
                 yield tally.progress()
-        seconds = monotonic() - started
-        result = {"answers": rows, "seconds": seconds, "total": Items.of(judge.study).passes(judge)}
+        seconds, total = monotonic() - started, Items.of(judge.study).passes(judge)
+        result = {"answers": rows, "seconds": seconds, "total": total}
+        if rows:
+            result["whole"] = forecast(judge, rows, seconds=seconds, total=total)
         Job.objects.filter(pk=job.pk).update(result=result)
 
 
@@ -133,8 +147,11 @@ def _tried(judge: Judge, made: "_Asked", response: Response) -> dict[str, Any]:
         "answer": reply.text[:MAX_CHARACTERS],
         "label": "" if reply.label is None else _reading(scale, made.unit, reply.label),
         "probabilities": {_reading(scale, made.unit, name): p for name, p in shares.items()},
+        "prompt_tokens": reply.prompt_tokens,
         "tokens": reply.tokens,
+        "is_constrained": reply.is_constrained,
         "model": response.model,
+        "revision": response.revision,
     }
 
 
@@ -147,7 +164,7 @@ def _reading(scale: Scale, unit: Unit, label: Label) -> str:
 
 def judge_of(job: Job) -> Judge:
     judge = (
-        Judge.objects.select_related("study", "criterion", "rater")
+        Judge.objects.select_related("study", "criterion", "rater", "example_set")
         .filter(public_id=job.options["judge"], study=job.owner)
         .first()
     )
@@ -158,14 +175,6 @@ def judge_of(job: Job) -> Judge:
 
 def open_judge(judge: Judge) -> AbstractContextManager[Models]:
     return open_server(judge.server, judge.language_model, advice=NO_MODEL)
-
-
-def examples_of(judge: Judge) -> list[Unit]:
-    """Return the training items that come before every question, in their order."""
-    training = judge.study.units.filter(
-        role=Unit.Role.TRAINING, known_labels__has_key=judge.criterion.name
-    )
-    return list(training.select_related(*WITH_TEXTS).order_by("pk")[: judge.examples])
 
 
 @dataclass(frozen=True)
@@ -180,19 +189,25 @@ class _Asked:
     def answered(self, judge: Judge, response: Response) -> Answered:
         reply, digest = reply_of(judge, self.asked, response), prompt_sha256(self.prompt)
         seed = self.request.seed if isinstance(self.request, SampleRequest) else None
-        return Answered(self.unit, self.asked, digest, seed, reply, response.model)
+        made_by = (response.model, response.revision)
+        return Answered(self.unit, self.asked, digest, seed, reply, *made_by)
 
 
 def _ask(
     judge: Judge, models: Models, missing: Iterable[tuple[Unit, Pass]], tally: RequestTally
 ) -> Iterator[Progress]:
     pending: dict[str, _Asked] = {}
-    requests = _requests(judge, missing, pending, tally)
+    requests = _requests(
+        judge, missing, pending, tally, lambda *failure: note_failures(judge, [failure])
+    )
 
     def store(answers: list[tuple[_Asked, Response]]) -> int:
         return store_answers(judge, [asked.answered(judge, one) for asked, one in answers])
 
-    yield from ask_and_store(responses(judge, models, requests), pending, store, tally)
+    def note(failures: list[tuple[_Asked, GatewayError]]) -> None:
+        note_failures(judge, [(asked.asked, error) for asked, error in failures])
+
+    yield from ask_and_store(responses(judge, models, requests), pending, store, tally, note)
 
 
 def responses(judge: Judge, models: Models, requests: Iterator[Any]) -> Iterator[Response | Failed]:
@@ -215,14 +230,16 @@ def _requests(
     missing: Iterable[tuple[Unit, Pass]],
     pending: dict[str, _Asked],
     tally: RequestTally,
+    note: Callable[[Pass, GatewayError], None] = lambda *_: None,
 ) -> Iterator[Request]:
-    """Yield requests lazily. An item whose text cannot be sent is counted as failed."""
+    """Yield requests lazily. An item whose text cannot be sent is counted as failed, and noted."""
     examples = examples_of(judge)
     for unit, asked in missing:
         try:
             made = asked_of(judge, unit, asked, examples)
         except GatewayError as error:
             tally.note(error)
+            note(asked, error)
             continue
         pending[made.request.id] = made
         yield made.request
@@ -246,4 +263,6 @@ def _request(judge: Judge, unit: Unit, asked: Pass, prompt: tuple[Message, ...])
         seed=seed_of(judge, unit, asked.order, asked.run),
         temperature=judge.temperature,
         max_tokens=judge.max_tokens,
+        choices=allowed_answers(judge.criterion.parsed_scale) if judge.is_constrained else (),
+        must_choose=judge.constraint == Judge.Constraint.ALWAYS,
     )

@@ -1,15 +1,18 @@
 """Which items a judge is asked about, how often, and in which order of the two texts."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from random import Random
+from operator import itemgetter
 
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from annotation.judging.prompts import A_FIRST, B_FIRST
 from annotation.models import HIT, Baseline, HITUnit, Judge, Rating
 from studies.models import Study, Unit
+
+# The orders in which the texts of an item are shown, by the item's key.
+Orders = Mapping[int, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -28,14 +31,6 @@ def items_of(study: Study) -> QuerySet[Unit]:
     return with_texts.filter(Exists(planned)).order_by("pk")
 
 
-def drawn_units(judge: Judge) -> list[int]:
-    """Return the keys of the items to rate: all, or a random sample that depends on the seed."""
-    keys = list(items_of(judge.study).values_list("pk", flat=True))
-    if judge.units is None or judge.units >= len(keys):
-        return keys
-    return sorted(Random(f"{judge.seed}:{judge.name}").sample(keys, judge.units))
-
-
 @dataclass(frozen=True)
 class Items:
     """How many items a study has for judges. All of them have two texts, or all have one."""
@@ -50,25 +45,53 @@ class Items:
 
     def passes(self, judge: Judge) -> int:
         """Return how often a judge is asked in all."""
-        rated = self.number if judge.units is None else min(self.number, judge.units)
-        has_both_orders = self.are_pairs and judge.orders == Judge.Orders.BOTH
-        return rated * judge.runs * (2 if has_both_orders else 1)
+        has_both_orders = self.are_pairs and judge.comparisons != Judge.Schedule.NO_REPEAT
+        comparisons = self.number * (2 if has_both_orders else 1)
+        budget = comparisons if judge.budget is None else judge.budget
+        return min(comparisons, budget) * judge.runs
 
 
-def passes(judge: Judge, units: Iterable[Unit]) -> Iterator[tuple[Unit, Pass]]:
+def comparisons_of(judge: Judge) -> Orders:
+    """Return the items that a judge is asked about, with the orders of their texts.
+
+    With a budget, the comparisons are drawn by the judge's seed alone: judges with the same seed,
+    schedule and budget get the same, and items that are planned later change few of them.
+    """
+    rows = items_of(judge.study).values_list("pk", "key", "generation_b")
+    ranked = [
+        (_rank(judge, key, order), pk, order)
+        for pk, key, b in rows
+        for order in _orders(judge, key, is_pair=b is not None)
+    ]
+    if judge.budget is not None:
+        ranked = sorted(ranked)[: judge.budget]
+    orders: dict[int, tuple[str, ...]] = {}
+    for _, pk, order in sorted(ranked, key=itemgetter(1, 2)):
+        orders[pk] = (*orders.get(pk, ()), order)
+    return orders
+
+
+def _orders(judge: Judge, key: str, *, is_pair: bool) -> tuple[str, ...]:
+    """Return the orders that may be drawn; a single text has one, without a name."""
+    if not is_pair:
+        return ("",)
+    if judge.comparisons != Judge.Schedule.NO_REPEAT:
+        return (A_FIRST, B_FIRST)
+    return (A_FIRST if _number(judge, key, "order") % 2 else B_FIRST,)
+
+
+def _rank(judge: Judge, key: str, order: str) -> int:
+    # The two orders of a symmetric pair have the same rank, so that both are drawn or none.
+    by_order = judge.comparisons == Judge.Schedule.RANDOM
+    return _number(judge, key, "draw", order) if by_order else _number(judge, key, "draw")
+
+
+def passes(judge: Judge, units: Iterable[Unit], orders: Orders) -> Iterator[tuple[Unit, Pass]]:
+    """Yield each question about these units: a comparison, as often as the judge is asked."""
     for unit in units:
-        for order in orders_of(judge, unit):
+        for order in orders[unit.pk]:
             for run in range(1, judge.runs + 1):
                 yield unit, Pass(unit.pk, order, str(run))
-
-
-def orders_of(judge: Judge, unit: Unit) -> tuple[str, ...]:
-    """Return the orders in which the texts are shown; a single text has one, without a name."""
-    if unit.generation_b_id is None:
-        return ("",)
-    if judge.orders == Judge.Orders.BOTH:
-        return (A_FIRST, B_FIRST)
-    return (A_FIRST if seed_of(judge, unit, "order") % 2 else B_FIRST,)
 
 
 def answered(judge: Judge, units: Collection[int]) -> set[Pass]:
@@ -81,5 +104,9 @@ def answered(judge: Judge, units: Collection[int]) -> set[Pass]:
 
 def seed_of(rater: Judge | Baseline, unit: Unit, *parts: str) -> int:
     """Return a seed that depends only on the rater's seed, the item and the parts."""
-    text = ":".join([str(rater.seed), unit.key, *parts])
+    return _number(rater, unit.key, *parts)
+
+
+def _number(rater: Judge | Baseline, *parts: str) -> int:
+    text = ":".join([str(rater.seed), *parts])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1

@@ -45,6 +45,22 @@ def prompt_sha256(prompt: Sequence[Message]) -> str:
     return hashlib.sha256(json.dumps(turns).encode()).hexdigest()
 
 
+def examples_sha256(judge: Judge, examples: Sequence[Unit]) -> str:
+    """Return the hash of the examples as the judge reads them, or "" if there are none."""
+    scale = judge.criterion.parsed_scale
+    turns = [turn for example in examples for turn in _example(judge, example, scale)]
+    # The marks around texts depend on the judge's seed, and say nothing about the examples.
+    marks = {mark_of(judge, example) for example in examples}
+    plain = [Message(turn.role, _without(turn.content, marks)) for turn in turns]
+    return prompt_sha256(plain) if plain else ""
+
+
+def _without(text: str, marks: set[str]) -> str:
+    for mark in marks:
+        text = text.replace(mark, "")
+    return text
+
+
 def _instructions(judge: Judge, scale: Scale) -> str:
     values = {
         "guidelines": judge.study.guidelines,
@@ -63,7 +79,8 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
 def _sentence_on_answers(judge: Judge, scale: Scale) -> str:
     if judge.is_by_probability:
         return ONE_CHARACTER.format(signs="; ".join(_signs_with_words(scale)))
-    return f"{THINK_FIRST}\n{_sentence_on_written_answers(scale)}"
+    answers = _sentence_on_written_answers(scale)
+    return answers if judge.is_constrained else f"{THINK_FIRST}\n{answers}"
 
 
 def _signs_with_words(scale: Scale) -> Iterator[str]:
@@ -89,8 +106,9 @@ def _example(judge: Judge, unit: Unit, scale: Scale) -> Iterator[Message]:
     if judge.is_by_probability:
         yield Message("assistant", signs(scale)[on_screen])
         return
-    explanation = f"{unit.explanation.strip()}\n\n" if unit.explanation.strip() else ""
-    yield Message("assistant", f"{explanation}{answer_text(scale, on_screen)}")
+    thought = "" if judge.is_constrained else unit.explanation.strip()
+    answer = answer_text(scale, on_screen)
+    yield Message("assistant", f"{thought}\n\n{answer}" if thought else answer)
 
 
 def _material(judge: Judge, unit: Unit, order: str) -> str:

@@ -3,13 +3,13 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from annotation.judging.answers import in_system_order, parse_answer, signs
+from annotation.judging.answers import allowed_answers, in_system_order, parse_answer, signs
 from annotation.judging.passes import Pass
 from annotation.judging.prompts import B_FIRST
 from annotation.models import Judge
-from tiebreak.gateway import LabelLogprobs, Sampled
+from tiebreak.gateway import LabelLogprobs, Sampled, chosen
 from tiebreak.scales import Label, Scale
 
 # Answers that the server did not list may have this much of the probability together.
@@ -31,18 +31,29 @@ class Reply:
     text: str
     label: Label | None
     probabilities: Probabilities | None = None
+    prompt_tokens: int | None = None
     tokens: int | None = None
     finish_reason: str = ""
+    is_constrained: bool = False
 
 
 def reply_of(judge: Judge, asked: Pass, response: Response) -> Reply:
     scale, is_a_first = judge.criterion.parsed_scale, asked.order != B_FIRST
     if isinstance(response, LabelLogprobs):
-        return _by_probability(scale, response.logprobs, is_a_first=is_a_first)
+        reply = _by_probability(scale, response.logprobs, is_a_first=is_a_first)
+        return replace(reply, prompt_tokens=response.prompt_tokens, tokens=response.tokens)
     sample = response.samples[0]
-    on_screen = parse_answer(sample.text, scale, finish_reason=sample.finish_reason)
-    label = in_system_order(on_screen, scale, is_a_first=is_a_first)
-    return Reply(sample.text, label, None, sample.tokens, sample.finish_reason)
+    # A server may put the answer into JSON. If it did not keep to the answers, its text is read.
+    choice = chosen(sample.text, allowed_answers(scale)) if response.is_constrained else None
+    on_screen = parse_answer(choice or sample.text, scale, finish_reason=sample.finish_reason)
+    return Reply(
+        sample.text,
+        in_system_order(on_screen, scale, is_a_first=is_a_first),
+        prompt_tokens=response.prompt_tokens,
+        tokens=sample.tokens,
+        finish_reason=sample.finish_reason,
+        is_constrained=response.is_constrained,
+    )
 
 
 def _by_probability(scale: Scale, logprobs: Mapping[str, float], *, is_a_first: bool) -> Reply:

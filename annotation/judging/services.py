@@ -6,17 +6,22 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
-from annotation.judging.answers import MAX_SIGNS, has_signs
+from annotation.judging.answers import MAX_SIGNS, allowed_answers, has_signs
+from annotation.judging.example_sets import check_examples, fix_examples
 from annotation.judging.injection_job import JudgeInjectionJob
 from annotation.judging.job import JudgeDryRunJob, JudgingJob
-from annotation.judging.passes import drawn_units
+from annotation.judging.passes import items_of
 from annotation.messages import (
+    JUDGE_ASKS_ALL,
+    JUDGE_ASKS_TWICE,
     JUDGE_HAS_ONE_PROBABILITY,
     JUDGE_HAS_RATINGS,
     JUDGE_IN_DRAFT,
     JUDGE_NO_ITEMS,
+    JUDGE_OF_NUMBERS,
     JUDGE_REPEATS_ITSELF,
     JUDGE_WITHOUT_LABELS,
+    JUDGE_WRITES_NOTHING,
     NO_SUCH_JUDGE,
 )
 from annotation.models import Judge
@@ -30,7 +35,7 @@ from tiebreak.errors import DomainError
 
 def judges_of(study: Study) -> QuerySet[Judge]:
     """Return the study's judges, with how many answers are stored and how many were unreadable."""
-    return study.judges.select_related("criterion", "rater").annotate(
+    return study.judges.select_related("criterion", "rater", "example_set").annotate(
         answers=Count("verdicts"),
         unparsed=Count("verdicts", filter=Q(verdicts__rating__label__isnull=True)),
     )
@@ -48,8 +53,9 @@ def judge_named(study: Study, public_id: str) -> Judge:
 def create_judge(*, study: Study, by: User | None = None, **settings: Any) -> Judge:
     """Create a judge with its machine rater. Raises `DomainError` if its name is taken."""
     judge = Judge(study=study, **settings)
-    _check_answers(judge)
+    _check_settings(judge)
     # Whether the name is free is checked when the rater is created.
+    fix_examples(judge)
     judge.full_clean(exclude=["rater"], validate_constraints=False)
     judge.rater = create_machine_rater(study, judge.name)
     judge.save()
@@ -76,10 +82,18 @@ def create_judges(
     ]
 
 
-def _check_answers(judge: Judge) -> None:
+def _check_settings(judge: Judge) -> None:
     if judge.is_by_probability and not has_signs(judge.criterion.parsed_scale):
         message = JUDGE_WITHOUT_LABELS.format(most=MAX_SIGNS)
         raise DomainError("too_many_labels", message, status=400)
+    if judge.comparisons == Judge.Schedule.ALL and judge.budget is not None:
+        raise DomainError("budget_of_all", JUDGE_ASKS_ALL, status=400)
+    if judge.comparisons == Judge.Schedule.SYMMETRIC and (judge.budget or 0) % 2:
+        raise DomainError("odd_budget", JUDGE_ASKS_TWICE, status=400)
+    if judge.is_constrained and judge.is_by_probability:
+        raise DomainError("nothing_to_constrain", JUDGE_WRITES_NOTHING, status=400)
+    if judge.is_constrained and not allowed_answers(judge.criterion.parsed_scale):
+        raise DomainError("no_labels", JUDGE_OF_NUMBERS, status=400)
     if judge.is_by_probability and judge.runs > 1:
         raise DomainError("equal_answers", JUDGE_HAS_ONE_PROBABILITY, status=400)
     if judge.runs > 1 and judge.temperature == 0:
@@ -90,21 +104,22 @@ def start_judging(*, judge: Judge, by: User | None = None) -> Job:
     """Queue a job that asks for all ratings of the judge that are not stored yet."""
     if judge.study.status == Study.Status.DRAFT:
         raise DomainError("study_is_draft", JUDGE_IN_DRAFT)
-    if not drawn_units(judge):
+    check_examples(judge)
+    if not items_of(judge.study).exists():
         raise DomainError("no_items", JUDGE_NO_ITEMS)
     return _start(judge, JudgingJob.name, by)
 
 
 def try_judge(*, judge: Judge, by: User | None = None) -> Job:
     """Queue a job that asks the judge about five items and stores no ratings."""
-    if not drawn_units(judge):
+    if not items_of(judge.study).exists():
         raise DomainError("no_items", JUDGE_NO_ITEMS)
     return _start(judge, JudgeDryRunJob.name, by)
 
 
 def try_injections(*, judge: Judge, by: User | None = None) -> Job:
     """Queue a job that counts which answers change when a text hides an order."""
-    if not drawn_units(judge):
+    if not items_of(judge.study).exists():
         raise DomainError("no_items", JUDGE_NO_ITEMS)
     return _start(judge, JudgeInjectionJob.name, by)
 

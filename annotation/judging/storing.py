@@ -10,10 +10,11 @@ from django.utils import timezone
 from annotation.judging.passes import Pass, answered
 from annotation.judging.prompts import B_FIRST
 from annotation.judging.replies import Reply
-from annotation.models import Assignment, Judge, Rating, Verdict
+from annotation.models import Assignment, Judge, JudgeFailure, Rating, Verdict
 from annotation.services.machine_raters import machine_assignments
 from annotation.services.tallies import apply_tally_deltas, tally_key
 from studies.models import Unit
+from tiebreak.gateway import GatewayError
 
 # So much of an answer is kept.
 MAX_CHARACTERS = 20_000
@@ -30,6 +31,7 @@ class Answered:
     seed: int | None
     reply: Reply
     language_model: str
+    revision: str = ""
 
 
 @transaction.atomic
@@ -47,7 +49,39 @@ def store_answers(judge: Judge, answers: Sequence[Answered]) -> int:
     Rating.objects.bulk_create(ratings)
     Verdict.objects.bulk_create(map(_verdict, [judge] * len(answers), answers, ratings))
     apply_tally_deltas(Counter(map(tally_key, ratings)))
+    _forget_failures(judge, {answer.asked for answer in answers})
     return len(answers)
+
+
+def note_failures(judge: Judge, failures: Sequence[tuple[Pass, GatewayError]]) -> None:
+    """Keep why questions were not answered; of a question that fails again, only the last reason."""
+    now = timezone.now()
+    last = dict(failures)
+    JudgeFailure.objects.bulk_create(
+        [
+            JudgeFailure(
+                judge=judge,
+                unit_id=asked.unit,
+                order=asked.order,
+                run=asked.run,
+                code=error.code,
+                message=error.message,
+                failed_at=now,
+            )
+            for asked, error in last.items()
+        ],
+        update_conflicts=True,
+        unique_fields=["judge", "unit", "order", "run"],
+        update_fields=["code", "message", "failed_at"],
+    )
+
+
+def _forget_failures(judge: Judge, asked: set[Pass]) -> None:
+    failures = judge.failures.filter(unit__in={one.unit for one in asked})
+    rows = failures.values_list("pk", "unit", "order", "run")
+    over = [pk for pk, unit, order, run in rows if Pass(unit, order, run) in asked]
+    if over:
+        judge.failures.filter(pk__in=over).delete()
 
 
 def _rating(judge: Judge, answer: Answered, assignments: dict[Pass, Assignment]) -> Rating:
@@ -75,9 +109,12 @@ def _verdict(judge: Judge, answer: Answered, rating: Rating) -> Verdict:
         judge=judge,
         rating=rating,
         language_model=answer.language_model[:200],
+        revision=answer.revision[:200],
         prompt_sha256=answer.prompt_sha256,
         seed=answer.seed,
+        prompt_tokens=answer.reply.prompt_tokens,
         tokens=answer.reply.tokens,
+        is_constrained=answer.reply.is_constrained,
         finish_reason=answer.reply.finish_reason[:50],
         characters=len(answer.reply.text),
     )

@@ -28,6 +28,11 @@ class Baseline(models.Model):
             "the text closer to the reference by sentence embedding",
         )
         PERPLEXITY = "perplexity", "the text of the system to which the reference is more probable"
+        PERPLEXITY_PER_TOKEN = (
+            "perplexity_per_token",
+            "the text of the system to which the reference is more probable per token",
+        )
+        REWARD = "reward", "the text to which a reward model gives the higher score"
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="baselines")
@@ -42,6 +47,18 @@ class Baseline(models.Model):
     )
     criterion = models.ForeignKey(Criterion, on_delete=models.CASCADE, related_name="baselines")
     method = models.CharField("prefers", max_length=20, choices=Method.choices)
+    server = models.CharField(
+        "model server",
+        max_length=50,
+        blank=True,
+        help_text="Only for a reward model, which vLLM serves.",
+    )
+    language_model = models.CharField(
+        "reward model",
+        max_length=200,
+        blank=True,
+        help_text="Its name on the model server.",
+    )
     seed = models.PositiveIntegerField(
         default=0,
         validators=between(0, MAX_SEED),

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -14,11 +15,11 @@ from annotation.judging.forms import JudgesForm
 from annotation.judging.injection_job import JudgeInjectionJob
 from annotation.judging.job import JudgeDryRunJob, JudgingJob
 from annotation.judging.passes import Items
+from annotation.judging.progress import with_progress
 from annotation.judging.services import (
     create_judges,
     delete_judge,
     judge_named,
-    judges_of,
     start_judging,
     try_injections,
     try_judge,
@@ -27,7 +28,6 @@ from annotation.models import Judge
 from annotation.verdict_uploads import VerdictsForm
 from annotation.views.baseline_rows import with_form
 from annotation.views.machine_jobs import OF_JUDGES, NewestJobs, is_moving, newest_jobs
-from jobs.models import Job
 from studies.access import Right, researchers_only, right_for, study_for
 from studies.models import Study
 from studies.refusals import form_errors
@@ -42,6 +42,8 @@ CREATED_SEVERAL = "One judge was created for each criterion. Try them on five it
 def judges(request: HttpRequest, study_id: str) -> HttpResponse:
     """Show the page and create a judge; a refused form is shown again with its values."""
     study = study_for(request.user, study_id, right_for(request))
+    # The forms of judges and of simple raters choose from them.
+    prefetch_related_objects([study], "criteria")
     form = JudgesForm(study, request.POST or None)
     if form.is_bound and form.is_valid():
         try:
@@ -125,7 +127,7 @@ ACTIONS: dict[str, Callable[[Judge, User], str]] = {
 
 
 def _judges(study: Study, items: Items, newest: NewestJobs) -> dict[str, Any]:
-    rows = [_row(judge, items, newest) for judge in judges_of(study)]
+    rows = [_row(judge, items, newest) for judge in with_progress(study)]
     return {
         "study": study,
         "rows": rows,
@@ -133,24 +135,14 @@ def _judges(study: Study, items: Items, newest: NewestJobs) -> dict[str, Any]:
     }
 
 
-def _row(judge: Judge, items: Items, newest: NewestJobs) -> dict[str, Any]:
-    dry_run = newest.get((JudgeDryRunJob.name, judge.public_id))
+def _row(judge: Any, items: Items, newest: NewestJobs) -> dict[str, Any]:
+    asked = items.passes(judge)
     return {
         "judge": judge,
-        "asked": items.passes(judge),
+        "asked": asked,
+        "open": max(0, asked - judge.answers - judge.progress.failed),
+        "progress": judge.progress,
         "job": newest.get((JudgingJob.name, judge.public_id)),
-        "dry_run": dry_run,
+        "dry_run": newest.get((JudgeDryRunJob.name, judge.public_id)),
         "injections": newest.get((JudgeInjectionJob.name, judge.public_id)),
-        "forecast": _forecast(dry_run),
     }
-
-
-def _forecast(dry_run: Job | None) -> dict[str, float] | None:
-    """Return how long the whole would take, by the answers of a dry run."""
-    answers = dry_run.result.get("answers") if dry_run is not None else None
-    if dry_run is None or not answers:
-        return None
-    share = dry_run.result["total"] / len(answers)
-    tokens = [answer["tokens"] for answer in answers]
-    known = None if None in tokens else round(sum(tokens) * share)
-    return {"minutes": dry_run.result["seconds"] * share / 60, "tokens": known or 0}

@@ -20,6 +20,7 @@ from api.views.jobs import started
 
 TAG = "judges"
 IMPOSSIBLE = ["study_is_draft", "no_items", "no_reference", "encoder_missing", "no_server"]
+IMPOSSIBLE += ["no_model", "no_such_server"]
 
 
 class Baselines(APIView):
@@ -39,7 +40,7 @@ class Baselines(APIView):
         " rate at once. It never changes once it exists. Its name is that of its machine rater.",
         request=NewBaseline,
         responses={201: BaselineSerializer},
-        refusals={409: [*IMPOSSIBLE, "name_taken"]},
+        refusals={400: ["server_not_used"], 409: [*IMPOSSIBLE, "name_taken"]},
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id)

@@ -1,17 +1,19 @@
 """Judges: list, create, try, start and delete."""
 
+from typing import Any
+
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.judging.forms import JudgeForm, JudgesForm
+from annotation.judging.progress import with_progress
 from annotation.judging.prompts import INSTRUCTIONS
 from annotation.judging.services import (
     create_judge,
     create_judges,
     delete_judge,
     judge_named,
-    judges_of,
     start_judging,
     try_injections,
     try_judge,
@@ -22,16 +24,21 @@ from api.schema import NOTHING, described
 from api.serializers import JobSerializer
 from api.validation import checked, checked_form
 from api.views.jobs import started
+from studies.models import Study
 
 TAG = "judges"
 STARTED = {201: JobSerializer}
+REFUSED_SETTINGS = [
+    *("budget_of_all", "equal_answers", "example_without_label", "examples_twice", "no_labels"),
+    *("nothing_to_constrain", "odd_budget", "too_many_labels"),
+]
 NO_SUCH_JUDGE = {404: ["no_such_judge"]}
 
 
 class Judges(APIView):
     @described("List a study's judges", tag=TAG, responses={200: JudgeSerializer(many=True)})
     def get(self, request: Request, study_id: str) -> Response:
-        judges = judges_of(visible_study(request, study_id))
+        judges = with_progress(visible_study(request, study_id))
         return Response(JudgeSerializer(judges, many=True).data)
 
     @described(
@@ -40,15 +47,24 @@ class Judges(APIView):
         description="A judge never changes once it exists. Its name is that of its machine rater.",
         request=NewJudge,
         responses={201: JudgeSerializer},
-        refusals={400: ["equal_answers", "too_many_labels"], 409: ["name_taken"]},
+        refusals={400: REFUSED_SETTINGS, 409: ["name_taken"]},
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id)
         values = {"instructions": INSTRUCTIONS} | checked(NewJudge, request.data)
         criterion = study.criteria.filter(name=values["criterion"]).first()
-        form = JudgeForm(study, values | {"criterion": criterion and criterion.pk})
+        chosen = {"criterion": criterion and criterion.pk, **_example_set(study, values)}
+        form = JudgeForm(study, values | chosen)
         judge = create_judge(study=study, by=researcher(request), **checked_form(form))
-        return Response(JudgeSerializer(judges_of(study).get(pk=judge.pk)).data, status=201)
+        [created] = with_progress(study, pk=judge.pk)
+        return Response(JudgeSerializer(created).data, status=201)
+
+
+def _example_set(study: Study, values: dict[str, Any]) -> dict[str, Any]:
+    # A name that no set has is refused by the form, like any other choice.
+    name = values.get("example_set")
+    known = study.example_sets.filter(name=name).first() if name else None
+    return {"example_set": known.pk if known else name}
 
 
 class JudgesOfEachCriterion(APIView):
@@ -58,14 +74,14 @@ class JudgesOfEachCriterion(APIView):
         description="All have these settings. The name of each ends with its criterion.",
         request=NewJudges,
         responses={201: JudgeSerializer(many=True)},
-        refusals={400: ["equal_answers", "too_many_labels"], 409: ["name_taken"]},
+        refusals={400: REFUSED_SETTINGS, 409: ["name_taken"]},
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id)
         values = {"instructions": INSTRUCTIONS} | checked(NewJudges, request.data)
-        form = JudgesForm(study, values)
+        form = JudgesForm(study, values | _example_set(study, values))
         made = create_judges(study=study, by=researcher(request), **checked_form(form))
-        judges = judges_of(study).filter(pk__in=[judge.pk for judge in made])
+        judges = with_progress(study, pk__in=[judge.pk for judge in made])
         return Response(JudgeSerializer(judges, many=True).data, status=201)
 
 
@@ -116,7 +132,10 @@ class StartJudge(APIView):
         tag=TAG,
         request=None,
         responses=STARTED,
-        refusals={409: ["job_unfinished", "no_items", "study_is_draft"], **NO_SUCH_JUDGE},
+        refusals={
+            409: ["examples_changed", "job_unfinished", "no_items", "study_is_draft"],
+            **NO_SUCH_JUDGE,
+        },
     )
     def post(self, request: Request, study_id: str, judge_id: str) -> Response:
         judge = judge_named(visible_study(request, study_id), judge_id)

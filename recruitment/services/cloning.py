@@ -38,6 +38,7 @@ NOT_COPIED = frozenset(
         "studies.StudyEvent",
         "studies.ReportChanges",
         "annotation.Judge",
+        "annotation.ExampleSet",  # it names items
         "annotation.Baseline",
         "annotation.Jury",
         "annotation.SyntheticSet",

@@ -35,6 +35,8 @@ class StudyEvent(models.Model):
         DECLINE_LATE = "decline-late", "declined late answers"
         CREATE_JUDGE = "create-judge", "created a judge"
         DELETE_JUDGE = "delete-judge", "deleted a judge"
+        ADD_EXAMPLES = "add-examples", "named a set of examples for judges"
+        DELETE_EXAMPLES = "delete-examples", "deleted a set of examples"
         ADD_BASELINE = "add-baseline", "added a simple rater"
         ADD_JURY = "add-jury", "added a jury"
         ADD_SYNTHETIC = "add-synthetic", "had synthetic items made"

@@ -63,6 +63,7 @@ def test_no_request_gives_an_error_or_an_undescribed_answer(
         "job_id": make_job(study).public_id,
         "judge_id": judge.public_id,
         "baseline_id": baseline.public_id,
+        "example_set_id": study.pk,
         "jury_id": study.pk,
         "set_id": study.pk,
         "dataset_id": study.dataset_id,

@@ -39,7 +39,7 @@ SET_BY_THE_SERVER = {
     "annotation.Place": {"number", "remaining", "draw"},
     "annotation.Assignment": {"parity", "position"},
     "annotation.Tally": {"n"},
-    "annotation.Verdict": {"seed", "tokens", "characters"},
+    "annotation.Verdict": {"seed", "prompt_tokens", "tokens", "characters"},
     "annotation.SyntheticText": {"rank", "seed", "tokens"},
     "annotation.SyntheticVerdict": {"seed", "tokens"},
     "annotation.ScreeningAttempt": {"number", "correct", "of"},

@@ -23,6 +23,7 @@ from annotation.baselines.services import add_baseline, start_baseline
 from annotation.export_jobs import finished_export, start_export
 from annotation.exporting import StudyExport
 from annotation.importing import import_study
+from annotation.judging.example_sets import add_example_set, delete_example_set
 from annotation.judging.services import (
     create_judge,
     create_judges,
@@ -176,6 +177,8 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     "annotation:synthetic": counterpart("post synthetic-sets", add_synthetic_set),
     "annotation:start-synthetic": counterpart("post start-synthetic-set", continue_synthetic_set),
     "annotation:check-synthetic": counterpart("post check-judge", check_judge),
+    "annotation:example-sets": counterpart("post example-sets", add_example_set),
+    "annotation:delete-example-set": counterpart("delete example-set", delete_example_set),
     "annotation:juries": counterpart("post juries", add_jury),
     "annotation:start-jury": counterpart("post start-jury", start_jury),
     "annotation:add-baseline": counterpart("post baselines", add_baseline),

@@ -1,5 +1,6 @@
 """Access to language models and encoders. No other package calls a model."""
 
+from tiebreak.gateway.choices import chosen
 from tiebreak.gateway.factory import ModelSettings, open_models
 from tiebreak.gateway.fake import FakeModels
 from tiebreak.gateway.http import OpenAIServer
@@ -16,6 +17,8 @@ from tiebreak.gateway.protocol import (
     Sample,
     Sampled,
     SampleRequest,
+    ScoreRequest,
+    TextScore,
 )
 from tiebreak.gateway.vllm_engine import InProcessVLLM
 
@@ -36,5 +39,8 @@ __all__ = [
     "Sample",
     "SampleRequest",
     "Sampled",
+    "ScoreRequest",
+    "TextScore",
+    "chosen",
     "open_models",
 ]

@@ -16,6 +16,8 @@ from tiebreak.gateway.protocol import (
     Sample,
     Sampled,
     SampleRequest,
+    ScoreRequest,
+    TextScore,
 )
 
 OPENINGS = ("", "In short, ", "As I read it: ", "Briefly: ", "It says that ", "The gist: ")
@@ -103,6 +105,23 @@ class FakeModels:
         for request in requests:
             yield self._failure(request.id) or self._answer(request)
 
+    def scores(self, requests: Iterable[ScoreRequest]) -> Iterator[TextScore | Failed]:
+        """Give each text a score that depends on the model's name and the text alone.
+
+        Parameters
+        ----------
+        requests : iterable of ScoreRequest
+            Texts.
+
+        Yields
+        ------
+        TextScore or Failed
+            One result per request, with the id of the request.
+        """
+        for request in requests:
+            score = self._random("score", _text_of(request.prompt)).gauss(0, 1)
+            yield self._failure(request.id) or TextScore(request.id, score, self.model)
+
     def close(self) -> None:
         """Do nothing, because there is nothing to close."""
 
@@ -112,8 +131,20 @@ class FakeModels:
 
     def _sampled(self, request: SampleRequest) -> Sampled:
         seeds = [None if request.seed is None else request.seed + j for j in range(request.n)]
-        samples = [self._text(request, j, seed) for j, seed in enumerate(seeds)]
-        return Sampled(request.id, tuple(samples), self.model)
+        text = self._choice if request.choices else self._text
+        samples = [text(request, j, seed) for j, seed in enumerate(seeds)]
+        return Sampled(
+            request.id,
+            tuple(samples),
+            self.model,
+            prompt_tokens=_words(request.prompt),
+            is_constrained=bool(request.choices),
+        )
+
+    def _choice(self, request: SampleRequest, j: int, seed: int | None) -> Sample:
+        draw = f"unseeded {j}" if seed is None else str(seed)
+        text = self._random("choice", _text_of(request.prompt), draw).choice([*request.choices])
+        return Sample(text, "stop", seed, len(text.split()))
 
     def _text(self, request: SampleRequest, j: int, seed: int | None) -> Sample:
         source = _text_of(request.prompt)
@@ -132,7 +163,9 @@ class FakeModels:
         }
         total = log(exp(OTHER_TOKENS_SCORE) + sum(exp(score) for score in scores.values()))
         logprobs = {label: score - total for label, score in scores.items()}
-        return LabelLogprobs(request.id, logprobs, self.model)
+        return LabelLogprobs(
+            request.id, logprobs, self.model, prompt_tokens=_words(request.prompt), tokens=1
+        )
 
     def _answer(self, request: AnswerLogprobRequest) -> AnswerLogprob:
         source = _text_of(request.prompt)
@@ -152,6 +185,10 @@ class FakeModels:
 
 def _text_of(prompt: Prompt) -> str:
     return prompt if isinstance(prompt, str) else "\n".join(message.content for message in prompt)
+
+
+def _words(prompt: Prompt) -> int:
+    return len(_text_of(prompt).split())
 
 
 def _compose(source: str, model: Random, noise: Random, scale: float) -> str:

@@ -15,6 +15,7 @@ from functools import partial
 from typing import TypeGuard, TypeVar
 
 from tiebreak.gateway import responses
+from tiebreak.gateway.choices import choice_format, refused_choices
 from tiebreak.gateway.fanout import Ask, fan_out
 from tiebreak.gateway.protocol import (
     AnswerLogprob,
@@ -27,10 +28,12 @@ from tiebreak.gateway.protocol import (
     Prompt,
     Sampled,
     SampleRequest,
+    ScoreRequest,
+    TextScore,
 )
 from tiebreak.gateway.transport import Connection, JsonObject, Limits, Reader, parse_address
 
-Request = SampleRequest | LabelLogprobsRequest | AnswerLogprobRequest
+Request = SampleRequest | LabelLogprobsRequest | AnswerLogprobRequest | ScoreRequest
 A = TypeVar("A", bound=Request)
 B = TypeVar("B")
 
@@ -42,6 +45,8 @@ PLAIN_DECODING: JsonObject = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.
 SINGLE_TOKEN: JsonObject = {"max_tokens": 1, "temperature": 1.0, "top_p": 1.0, "seed": 0}
 # Codes of the errors from servers that lack vLLM's extensions of OpenAI's API.
 UNSUPPORTED_ENDPOINT = frozenset({"unknown_model", "forbidden", "refused", "moved", "nonsense"})
+# Codes of the errors from servers that do not know an option of the request.
+REFUSED_OPTION = frozenset({"refused", "unsupported"})
 
 
 class OpenAIServer:
@@ -186,6 +191,21 @@ class OpenAIServer:
         """
         return self._fan_out(requests, _answer_logprob)
 
+    def scores(self, requests: Iterable[ScoreRequest]) -> Iterator[TextScore | Failed]:
+        """Score texts with a reward model, by vLLM's ``/classify``.
+
+        Parameters
+        ----------
+        requests : iterable of ScoreRequest
+            Texts. Only a limited number of requests is taken in advance.
+
+        Returns
+        -------
+        iterator of TextScore or Failed
+            One result per request, in any order, with the id of the request.
+        """
+        return self._fan_out(requests, _score)
+
     def close(self) -> None:
         """Do nothing, because each batch closes its own connections, even if it is not finished."""
 
@@ -224,6 +244,9 @@ class _Server:
         self.model = model
         self._names = names
         self._is_vllm: bool | None = None
+        # Why it refuses to constrain answers, once it is known to answer freely.
+        self.refused_choices: GatewayError | None = None
+        self._roots: dict[str, str] = {}
         self._is_vllm_lock, self._label_ids_lock = Lock(), Lock()
         self._label_ids: dict[str, int | None] = {}
 
@@ -236,17 +259,25 @@ class _Server:
 
     async def _detect_vllm(self) -> bool:
         try:
-            owners = await self.connection.get("/models", responses.model_names)
+            models = await self.connection.get("/models", responses.listed_models)
         except GatewayError as error:
             if error.code not in UNSUPPORTED_ENDPOINT:
                 self.connection.stop(error)
                 raise
             return False
-        if "vllm" not in owners.values():
+        self._roots = {name: model.root for name, model in models.items()}
+        if all(model.owner != "vllm" for model in models.values()):
             return False
-        if self.model not in owners:
-            raise _unknown_model(self.model, list(owners))
+        if self.model not in models:
+            raise _unknown_model(self.model, list(models))
         return True
+
+    def revision(self, data: JsonObject) -> str:
+        """Return what the server tells of the model: a fingerprint, or where its weights are from."""
+        root = self._roots.get(self.model, "")
+        # A folder says something about the server, and little about the model.
+        is_folder = root.startswith(("/", ".", "~")) or "\\" in root
+        return responses.fingerprint(data) or ("" if is_folder or root == self.model else root)
 
     async def generate(self, prompt: Prompt | list[int], body: JsonObject, reader: Reader[B]) -> B:
         """Request a chat completion of messages, or a completion of another prompt."""
@@ -261,6 +292,17 @@ class _Server:
             return await self.connection.post("/chat/completions", body, checked_reader)
         body["prompt"] = prompt
         return await self.connection.post("/completions", body, checked_reader)
+
+    async def classify(self, prompt: Prompt, reader: Reader[B]) -> B:
+        """Request what a classifier makes of a text, without an activation."""
+
+        def checked_reader(data: JsonObject) -> B:
+            responses.check_model(data, self._names)
+            return reader(data)
+
+        text = {"messages": _messages(prompt)} if _is_chat(prompt) else {"input": prompt}
+        body = {"model": self.model, "use_activation": False, **text}
+        return await self.connection.post_root("/classify", body, checked_reader)
 
     async def tokens(self, prompt: Prompt, answer: str = "") -> list[int] | None:
         """Return the token ids of prompt and answer, or None if the server has no ``/tokenize``."""
@@ -303,6 +345,29 @@ class _Server:
 
 async def _sample(server: _Server, request: SampleRequest) -> Sampled:
     is_vllm = await server.is_vllm()
+    if not request.choices:
+        return await _draw(server, request, is_vllm=is_vllm)
+    error = server.refused_choices
+    if error is None:
+        try:
+            return await _draw(server, request, is_vllm=is_vllm, is_constrained=True)
+        except GatewayError as refusal:
+            if refusal.code not in REFUSED_OPTION:
+                raise
+            error = refusal
+    elif request.must_choose:
+        raise error.copy()
+    # If this fails as well, the request itself is at fault, and not the choices.
+    result = await _draw(server, request, is_vllm=is_vllm)
+    server.refused_choices = server.refused_choices or refused_choices(error.message)
+    if request.must_choose:
+        raise server.refused_choices.copy()
+    return result
+
+
+async def _draw(
+    server: _Server, request: SampleRequest, *, is_vllm: bool, is_constrained: bool = False
+) -> Sampled:
     body: JsonObject = {
         "n": request.n,
         "temperature": request.temperature,
@@ -316,10 +381,18 @@ async def _sample(server: _Server, request: SampleRequest) -> Sampled:
     if is_vllm:
         # A completion's response would repeat the prompt's token ids n times.
         body |= PLAIN_DECODING | {"return_token_ids": _is_chat(request.prompt)}
+    if is_constrained and is_vllm:
+        body["structured_outputs"] = {"choice": list(request.choices)}
+    elif is_constrained:
+        body["response_format"] = choice_format(request.choices)
 
     def read(data: JsonObject) -> Sampled:
         samples = responses.samples(data, request, has_seed_per_text=is_vllm)
-        return Sampled(request.id, samples, str(data["model"]))
+        tokens = responses.usage(data, "prompt_tokens")
+        revision = server.revision(data)
+        return Sampled(
+            request.id, samples, str(data["model"]), tokens, revision, is_constrained=is_constrained
+        )
 
     return await server.generate(request.prompt, body, read)
 
@@ -338,7 +411,10 @@ async def _label_logprobs(server: _Server, request: LabelLogprobsRequest) -> Lab
     def read(data: JsonObject) -> LabelLogprobs:
         token_logprobs = responses.next_token_logprobs(data)
         logprobs = responses.label_logprobs(token_logprobs, tokens)
-        return LabelLogprobs(request.id, logprobs, str(data["model"]))
+        lengths = [responses.usage(data, f"{part}_tokens") for part in ("prompt", "completion")]
+        return LabelLogprobs(
+            request.id, logprobs, str(data["model"]), *lengths, server.revision(data)
+        )
 
     return await server.generate(request.prompt, {**SINGLE_TOKEN, **body}, read)
 
@@ -394,6 +470,21 @@ async def _answer_logprob_by_echo(server: _Server, request: AnswerLogprobRequest
 
     body: JsonObject = {"echo": True, "logprobs": 1, "max_tokens": 0, "temperature": 1.0}
     return await server.generate(prompt + answer, body, read)
+
+
+async def _score(server: _Server, request: ScoreRequest) -> TextScore:
+    def read(data: JsonObject) -> TextScore:
+        return TextScore(request.id, responses.only_score(data), str(data["model"]))
+
+    if not await server.is_vllm():
+        raise GatewayError("unsupported", responses.NO_SCORES)
+    try:
+        return await server.classify(request.prompt, read)
+    except GatewayError as error:
+        if error.code != "unknown_model":
+            raise
+    # The server has the model, but no such address for it.
+    raise GatewayError("unsupported", responses.NO_SCORES)
 
 
 def _is_chat(prompt: Prompt | list[int]) -> TypeGuard[Sequence[Message]]:

@@ -1,5 +1,7 @@
 """Errors of model servers over HTTP, as `GatewayError`."""
 
+import re
+
 from tiebreak.gateway.protocol import GatewayError
 
 TRY_LATER = " Try again in a few minutes."
@@ -18,6 +20,10 @@ ERRORS_BY_STATUS = {
         " address in the settings.",
     ),
 }
+# Servers have no common code for a prompt that is too long, but similar words.
+TOO_LONG = re.compile(
+    r"context.?(length|window|size)|max_model_len|maximum model len", re.IGNORECASE
+)
 REDIRECTED = (
     "moved",
     "The model server redirected the request, but redirects are not followed. Enter the final"
@@ -62,11 +68,15 @@ def status_error(status: int, detail: str, retry_after_s: float) -> GatewayError
     if 300 <= status < 400:
         return GatewayError(*REDIRECTED)
     quoted = f": {detail}" if detail else ""
-    return GatewayError(
-        "refused",
-        f"The model server rejected the request (HTTP {status}){quoted}. Correct the request, and"
-        " try again.",
-    )
+    return rejected(f"The model server rejected the request (HTTP {status}){quoted}.", detail)
+
+
+def rejected(sentence: str, detail: str) -> GatewayError:
+    """Return the error of a request that is at fault itself; ``detail`` is the server's own message."""
+    if TOO_LONG.search(detail):
+        remedy = " Use a model with a longer context, shorter texts, or fewer examples."
+        return GatewayError("too_long", sentence + remedy)
+    return GatewayError("refused", f"{sentence} Correct the request, and try again.")
 
 
 def unreachable(authority: str) -> GatewayError:

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 INT64 = 2**63
 # Errors that concern one request, and not the server or other requests.
-REQUEST_FAULTS = frozenset({"refused", "bad_request"})
+REQUEST_FAULTS = frozenset({"refused", "bad_request", "too_long"})
 
 
 class GatewayError(Exception):
@@ -17,9 +17,10 @@ class GatewayError(Exception):
     ----------
     code : str
         Code for programs: ``busy``, ``unreachable``, ``too_slow``, ``broken``, ``nonsense``,
-        ``incomplete``, ``too_few``, ``other_model``, ``refused_key``, ``forbidden``,
-        ``unknown_model``, ``moved``, ``refused``, ``unsupported``, ``bad_request``,
-        ``bad_settings``, ``host_not_allowed`` or ``engine_failed``.
+        ``incomplete``, ``too_few``, ``other_model``, ``refused_key``,
+        ``forbidden``, ``unknown_model``, ``moved``, ``refused``, ``too_long``, ``unsupported``,
+        ``no_choices``, ``bad_request``, ``bad_settings``, ``host_not_allowed`` or
+        ``engine_failed``.
     message : str
         What happened and what to do. It never contains a key.
     is_retryable : bool, default False
@@ -109,6 +110,12 @@ class SampleRequest:
         Maximum number of tokens per text.
     stop : sequence of str
         Strings that end a text. The text does not include them.
+    choices : sequence of str
+        Texts of which the answer must be one, enforced while it is decoded; none for any text.
+        Servers other than vLLM write the choice into a JSON object; `chosen` reads both.
+    must_choose : bool
+        Whether the request fails (``no_choices``) if the server refuses to enforce the choices.
+        Otherwise the text is then drawn freely, which `Sampled.is_constrained` tells.
 
     Raises
     ------
@@ -129,6 +136,8 @@ class SampleRequest:
     top_p: float = 1.0
     max_tokens: int = 512
     stop: Sequence[str] = ()
+    choices: Sequence[str] = ()
+    must_choose: bool = True
 
     def __post_init__(self) -> None:
         _check_prompt(self.prompt)
@@ -146,7 +155,10 @@ class SampleRequest:
             not isinstance(self.stop, str) and all(self.stop),
             "stop must be a list of non-empty strings.",
         )
-        _check_texts(*self.stop)
+        is_list = not isinstance(self.choices, str) and all(self.choices)
+        _check(is_list, "choices must be a list of non-empty strings.")
+        _check(len(set(self.choices)) == len(self.choices), "choices must not repeat a text.")
+        _check_texts(*self.stop, *self.choices)
         last = self.n - 1 + (self.seed or 0)
         in_range = (self.seed or 0) >= -INT64 and last < INT64
         _check(in_range, f"seed and seed + n - 1 must be 64-bit integers; seed is {self.seed}.")
@@ -188,11 +200,21 @@ class Sampled:
         Texts, in the order of their seeds.
     model : str
         Name of the model that generated the texts.
+    prompt_tokens : int or None
+        Length of the prompt in tokens of the model, or None if the provider does not return it.
+    revision : str
+        What the provider tells of the model besides its name, such as a fingerprint; empty if it
+        tells nothing.
+    is_constrained : bool
+        Whether the request's choices were enforced.
     """
 
     id: str
     samples: tuple[Sample, ...]
     model: str
+    prompt_tokens: int | None = None
+    revision: str = ""
+    is_constrained: bool = False
 
 
 @dataclass(frozen=True)
@@ -241,11 +263,19 @@ class LabelLogprobs:
         only the most probable tokens and the label is not one of them.
     model : str
         Name of the model.
+    prompt_tokens, tokens : int or None
+        Length of the prompt and of what was generated, in tokens of the model, or None if the
+        provider does not return them.
+    revision : str
+        What the provider tells of the model besides its name; empty if it tells nothing.
     """
 
     id: str
     logprobs: Mapping[str, float]
     model: str
+    prompt_tokens: int | None = None
+    tokens: int | None = None
+    revision: str = ""
 
 
 @dataclass(frozen=True)
@@ -299,6 +329,50 @@ class AnswerLogprob:
     id: str
     logprob: float
     tokens: int
+    model: str
+
+
+@dataclass(frozen=True)
+class ScoreRequest:
+    """A request for a reward model's score of a text.
+
+    Attributes
+    ----------
+    id : str
+        Id of the request, chosen by the caller. The result has the same id.
+    prompt : str or sequence of Message
+        Text to score: a conversation whose last turn is the answer to score, or a string.
+
+    Raises
+    ------
+    GatewayError
+        ``bad_request`` if the prompt is empty or cannot be sent.
+    """
+
+    id: str
+    prompt: Prompt
+
+    def __post_init__(self) -> None:
+        _check_prompt(self.prompt)
+
+
+@dataclass(frozen=True)
+class TextScore:
+    """The score that a reward model gives a text.
+
+    Attributes
+    ----------
+    id : str
+        Id of the request.
+    score : float
+        Output of the model's only head, without an activation. A higher score is better; its unit is
+        the model's own, so scores of different models do not compare.
+    model : str
+        Name of the model.
+    """
+
+    id: str
+    score: float
     model: str
 
 
@@ -375,6 +449,21 @@ class Models(Protocol):
         -------
         iterator of AnswerLogprob or Failed
             One result per request, in any order, with the id of the request.
+        """
+
+    def scores(self, requests: Iterable[ScoreRequest]) -> Iterator[TextScore | Failed]:
+        """Score texts with a reward model.
+
+        Parameters
+        ----------
+        requests : iterable of ScoreRequest
+            Texts. Only a limited number of requests is taken in advance.
+
+        Returns
+        -------
+        iterator of TextScore or Failed
+            One result per request, in any order, with the id of the request. It fails with
+            ``unsupported`` if the model is no reward model with one score.
         """
 
     def close(self) -> None:

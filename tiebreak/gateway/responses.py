@@ -5,6 +5,7 @@ The parsers raise `MalformedResponse` if a field is missing or has the wrong typ
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from math import nan
 from typing import Any
@@ -16,6 +17,12 @@ ABORTED = frozenset({"abort", "error"})
 MAX_NUMBER = 1e300
 NO_LOGPROBS = (
     "The model server returned no log-probabilities. Use a server that returns them, such as vLLM."
+)
+
+
+NO_SCORES = (
+    "The model server gives texts no scores. Serve a reward model with one score for each text (a"
+    " sequence classifier) by vLLM."
 )
 
 
@@ -49,13 +56,13 @@ def samples(
     if sorted(_integer(choice, "index") for choice in choices) != list(range(request.n)):
         raise MalformedResponse
     choices.sort(key=lambda choice: int(choice["index"]))
-    usage = _completion_tokens(data) if request.n == 1 else None
+    completion_tokens = usage(data, "completion_tokens") if request.n == 1 else None
     return tuple(
         Sample(
             text=_generated_text(choice),
             finish_reason=_finish_reason(choice),
             seed=_seed(request, j, has_seed_per_text),
-            tokens=_token_count(choice, usage),
+            tokens=_token_count(choice, completion_tokens),
         )
         for j, choice in enumerate(choices)
     )
@@ -89,22 +96,41 @@ def _finish_reason(choice: JsonObject) -> str:
     )
 
 
-def _token_count(choice: JsonObject, usage: int | None) -> int | None:
-    """Return the text's length in tokens, or ``usage`` if the response lists no token ids."""
+def _token_count(choice: JsonObject, completion_tokens: int | None) -> int | None:
+    """Return the text's length in tokens, also if the response lists no token ids."""
     ids = choice.get("token_ids")
-    return len(ids) if isinstance(ids, list) else usage
+    return len(ids) if isinstance(ids, list) else completion_tokens
 
 
-def _completion_tokens(data: JsonObject) -> int | None:
-    usage = data.get("usage")
-    tokens = usage.get("completion_tokens") if isinstance(usage, dict) else None
-    return tokens if isinstance(tokens, int) else None
+def usage(data: JsonObject, name: str) -> int | None:
+    """Return a number of tokens that the response reports, or None if it does not."""
+    reported = data.get("usage")
+    tokens = reported.get(name) if isinstance(reported, dict) else None
+    is_number = isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0
+    return tokens if is_number else None
 
 
-def model_names(data: JsonObject) -> dict[str, str]:
-    """Return the names of the models that a server lists, with the ``owned_by`` of each."""
+def fingerprint(data: JsonObject) -> str:
+    """Return the ``system_fingerprint`` of a response, or "" if it has none."""
+    value = data.get("system_fingerprint")
+    return value if isinstance(value, str) else ""
+
+
+@dataclass(frozen=True)
+class ListedModel:
+    """A model in a server's list: whose it is, and where its weights are from; "" if not said."""
+
+    owner: str
+    root: str
+
+
+def listed_models(data: JsonObject) -> dict[str, ListedModel]:
+    """Return the models that a server lists, by name."""
     rows = [_object(row) for row in _list(data, "data")]
-    return {_string(row, "id"): str(row.get("owned_by", "")) for row in rows}
+    return {
+        _string(row, "id"): ListedModel(str(row.get("owned_by") or ""), str(row.get("root") or ""))
+        for row in rows
+    }
 
 
 def token_ids(data: JsonObject) -> list[int]:
@@ -188,6 +214,21 @@ def answer_logprob(request_id: str, logprobs: Sequence[float], model: str) -> An
     if not logprobs:
         raise MalformedResponse
     return AnswerLogprob(request_id, sum(logprobs), len(logprobs), model)
+
+
+def only_score(data: JsonObject) -> float:
+    """Return the score in a response of vLLM's ``/classify`` to one text."""
+    rows = [_object(row) for row in _list(data, "data")]
+    if len(rows) != 1:
+        raise MalformedResponse
+    scores = _list(rows[0], "probs")
+    if len(scores) != 1:
+        raise GatewayError(
+            "unsupported",
+            f"The model gives each text {len(scores)} scores instead of one, so it does not say which"
+            " text is better. Use a reward model with one score.",
+        )
+    return _number(scores[0])
 
 
 def _choices(data: JsonObject) -> list[JsonObject]:

@@ -6,6 +6,7 @@ from math import nan
 from typing import Any, TypeVar
 
 from tiebreak import optional
+from tiebreak.gateway.http_errors import rejected
 from tiebreak.gateway.protocol import (
     AnswerLogprob,
     AnswerLogprobRequest,
@@ -17,6 +18,8 @@ from tiebreak.gateway.protocol import (
     Sample,
     Sampled,
     SampleRequest,
+    ScoreRequest,
+    TextScore,
 )
 from tiebreak.gateway.responses import ABORTED, common_length
 
@@ -130,6 +133,29 @@ class InProcessVLLM:
             requests, self._prompt_and_answer, self._answer_params, self._answer
         )
 
+    def scores(self, requests: Iterable[ScoreRequest]) -> Iterator[TextScore | Failed]:
+        """Refuse to score texts, which an engine that generates cannot do.
+
+        Parameters
+        ----------
+        requests : iterable of ScoreRequest
+            Texts.
+
+        Yields
+        ------
+        Failed
+            ``unsupported`` for each request.
+        """
+        for request in requests:
+            yield Failed(
+                request.id,
+                GatewayError(
+                    "unsupported",
+                    "vLLM inside a worker generates texts and scores none. Serve the reward model with"
+                    " “vllm serve”, and list that server.",
+                ),
+            )
+
     def close(self) -> None:
         """Stop the engine and its processes, which frees the accelerator's memory."""
         engine, self._engine = self._engine, None
@@ -214,7 +240,14 @@ class InProcessVLLM:
             top_p=request.top_p,
             max_tokens=request.max_tokens,
             stop=list(request.stop),
+            **self._constraint(request),
         )
+
+    def _constraint(self, request: SampleRequest) -> dict[str, Any]:
+        if not request.choices:
+            return {}
+        params = optional.load("vllm.sampling_params").StructuredOutputsParams
+        return {"structured_outputs": params(choice=list(request.choices))}
 
     def _sampled(self, request: SampleRequest, output: Any) -> Sampled:
         completions = sorted(output.outputs, key=lambda completion: completion.index)
@@ -232,7 +265,20 @@ class InProcessVLLM:
             )
             for j, completion in enumerate(completions)
         ]
-        return Sampled(request.id, tuple(samples), self.model)
+        return Sampled(
+            request.id,
+            tuple(samples),
+            self.model,
+            prompt_tokens=len(output.prompt_token_ids),
+            revision=self._revision(),
+            is_constrained=bool(request.choices),
+        )
+
+    def _revision(self) -> str:
+        """Return the commit of the weights if vLLM fetched them by name, or the revision asked for."""
+        config = getattr(getattr(self._engine, "llm_engine", None), "model_config", None)
+        commit = getattr(getattr(config, "hf_config", None), "_commit_hash", None)
+        return str(commit or getattr(config, "revision", None) or "")
 
     def _label_ids(self, labels: Sequence[str]) -> dict[str, int | None]:
         """Return the token id of each label, which is None for a label of several tokens."""
@@ -251,7 +297,14 @@ class InProcessVLLM:
             label: float(candidates[i].logprob) if i in candidates else nan
             for label, i in self._label_ids(request.labels).items()
         }
-        return LabelLogprobs(request.id, logprobs, self.model)
+        return LabelLogprobs(
+            request.id,
+            logprobs,
+            self.model,
+            prompt_tokens=len(output.prompt_token_ids),
+            tokens=1,
+            revision=self._revision(),
+        )
 
     def _answer_params(self, _: AnswerLogprobRequest) -> Any:
         return self._vllm.SamplingParams(max_tokens=1, temperature=1.0, seed=0, prompt_logprobs=0)
@@ -281,10 +334,8 @@ def _gateway_error(error: Exception) -> GatewayError:
     if isinstance(error, GatewayError):
         return error.copy()
     if _is_request_fault(error):
-        return GatewayError(
-            "refused",
-            f"vLLM rejected the request: {_summary(error)}. Correct the request, and try again.",
-        )
+        summary = _summary(error)
+        return rejected(f"vLLM rejected the request: {summary}.", summary)
     return GatewayError(
         "engine_failed",
         f"vLLM failed: {_summary(error)}. Check its log and restart the worker.",

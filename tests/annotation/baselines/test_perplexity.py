@@ -65,6 +65,29 @@ def add(study: Study) -> Baseline:
     )
 
 
+def test_per_token_the_number_of_tokens_decides_as_well(monkeypatch, models):
+    asked = models(lambda name, request: -6.0 if name == "system-0" else -7.0)
+    lengths = {"system-0": 2, "system-1": 7}
+
+    def answers(self, requests):
+        for request in requests:
+            value = self.logprob(self.name, request)
+            yield AnswerLogprob(request.id, value, lengths[self.name], self.name)
+
+    monkeypatch.setattr(Models, "answer_logprobs", answers)
+    study = served_study()
+    assert labels(add(study)) == ["-1", "-1"]
+    per_token = add_baseline(
+        study=study,
+        name="per token",
+        criterion=study.criteria.get(),
+        method="perplexity_per_token",
+    )
+    # −6 / 2 = −3 against −7 / 7 = −1.
+    assert labels(per_token) == ["1", "1"]
+    assert len(asked) == 8
+
+
 def test_the_system_to_which_the_reference_is_more_probable_is_preferred(models):
     def logprob(name, request):
         better = {"Say it: Source text 0.": "system-0", "Say it: Source text 1.": "system-1"}

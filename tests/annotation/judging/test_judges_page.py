@@ -34,9 +34,11 @@ def entered(study, **changes) -> dict:
         "language_model": "tiny",
         "instructions": INSTRUCTIONS,
         "answered_by": "text",
+        "constraint": "none",
         "examples": 0,
-        "orders": "both",
-        "units": "",
+        "example_set": "",
+        "comparisons": "all",
+        "budget": "",
         "runs": 1,
         "temperature": 0,
         "max_tokens": 64,
@@ -116,7 +118,7 @@ def test_the_same_by_the_interface(client, study, model):
     address = reverse("api:judges", args=[study.pk])
     wanted = {"name": "gpt", "criterion": "preference", "server": "here", "language_model": "tiny"}
     created = client.post(address, wanted, content_type="application/json")
-    assert (created.status_code, created.json()["orders"]) == (201, "both")
+    assert (created.status_code, created.json()["comparisons"]) == (201, "all")
     public_id = created.json()["id"]
     tried = client.post(reverse("api:try-judge", args=[study.pk, public_id]))
     assert (tried.status_code, Rating.objects.count()) == (201, 0)

@@ -72,6 +72,7 @@ def discerning():
     return section_of_copies([*rows, *judge], "fluency", weights={TYPOS: {"fluency": 1}})
 
 
+@pytest.fixture(scope="module")
 def categorised():
     """Return ratings of three systems in several categories."""
     return of(categories(), sections=["leaderboard"])

@@ -28,6 +28,8 @@ def main(folder: str) -> None:
     texts = {"a": PROMPT, "long": "A " * 400, "b": PROMPT}
     mixed = [SampleRequest(name, text, 1, 1, max_tokens=8) for name, text in texts.items()]
     results = list(models.sample(mixed))
+    choose = SampleRequest("1", CHAT, 1, 5, temperature=0, max_tokens=8, choices=["B"])
+    [chosen] = models.sample([choose])
     failed = [one for one in results if isinstance(one, Failed)]
     logprobs = dict(labels.logprobs)
     models.close()
@@ -41,6 +43,7 @@ def main(folder: str) -> None:
                 "seeds": [one.seed for one in sampled.samples],
                 "again": again.samples[0].text,
                 "too_long": [text for one in failed for text in (one.id, one.error.code)],
+                "chosen": [chosen.samples[0].text, chosen.is_constrained],
                 "good": len(results) - len(failed),
             }
         )

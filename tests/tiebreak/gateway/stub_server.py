@@ -57,6 +57,13 @@ class StubServer:
     by_prompt: Callable[[str], Fault | None] = lambda _: None
     logprob_after: Callable[[str, str], float] = lambda _, word: logprob(word)
     missing: frozenset[str] = frozenset()
+    # What it tells of the model: a fingerprint with each answer, and a root in its list.
+    fingerprint: str = ""
+    root: str = ""
+    # How it treats constraints of answers: it enforces, refuses or ignores them.
+    choices: str = "enforced"
+    # How many scores it gives a text, of which the first is its number of words.
+    scores: int = 1
     requests: list[tuple[str, Data]] = field(default_factory=list)
     most_at_once: int = 0
     released: Event = field(default_factory=Event)
@@ -131,6 +138,16 @@ def text_of(body: Data) -> str:
     return body["prompt"] if isinstance(body["prompt"], str) else ""
 
 
+def choices_of(body: Data) -> list[str]:
+    """Return the texts to which a request constrains the answer, in vLLM's way or in OpenAI's."""
+    if "structured_outputs" in body:
+        return body["structured_outputs"]["choice"]
+    if "response_format" in body:
+        schema = body["response_format"]["json_schema"]["schema"]
+        return schema["properties"]["answer"]["enum"]
+    return []
+
+
 def written(seed: int | None, index: int) -> str:
     return f"Text {index} of seed {seed}."
 
@@ -146,7 +163,8 @@ class Handler(BaseHTTPRequestHandler):
         self.stub.requests.append((self.path, {}))
         if self.path in self.stub.missing:
             return self._send(404, {"detail": "Not Found"})
-        return self._send(200, {"data": [{"id": MODEL, "owned_by": self.stub.owner}]})
+        listed = {"id": MODEL, "owned_by": self.stub.owner, "root": self.stub.root}
+        return self._send(200, {"data": [listed]})
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -157,6 +175,10 @@ class Handler(BaseHTTPRequestHandler):
             return self._send(401, {"error": {"message": f"Not {self.headers['Authorization']}"}})
         if self.path == "/tokenize":
             return self._send(200, {"tokens": self.stub.token_ids(tokenized(body))})
+        if self.path == "/classify":
+            words = len((body.get("input") or text_of(body)).split())
+            data = [{"index": 0, "probs": [float(words)] * self.stub.scores}]
+            return self._send(200, {"model": body["model"], "data": data})
         self.stub.enter()
         try:
             time.sleep(self.stub.delay_s)
@@ -165,6 +187,8 @@ class Handler(BaseHTTPRequestHandler):
             self.stub.leave()
 
     def _generate(self, body: Data, fault: Fault | None) -> None:
+        if self.stub.choices == "refused" and choices_of(body):
+            return self._send(400, {"error": {"message": "response_format is not supported"}})
         if fault is None:
             return self._send(200, self._answer(body))
         if fault.kind in STATUSES or fault.kind.isdigit():
@@ -242,12 +266,16 @@ class Handler(BaseHTTPRequestHandler):
         else:
             choices = [self._choice(body, index) for index in range(body.get("n", 1))]
         tokens = sum(len(choice.get("token_ids") or [1, 2, 3]) for choice in choices)
-        usage = {"completion_tokens": tokens}
+        usage = {"prompt_tokens": len(text_of(body).split()), "completion_tokens": tokens}
+        fingerprint = {"system_fingerprint": self.stub.fingerprint or None}
         # Some servers return choices in another order.
-        return {"model": body["model"], "choices": choices[::-1], "usage": usage}
+        return {"model": body["model"], "choices": choices[::-1], "usage": usage, **fingerprint}
 
     def _choice(self, body: Data, index: int) -> Data:
         text = written(body.get("seed"), index)
+        if choices_of(body) and self.stub.choices == "enforced":
+            first = choices_of(body)[0]
+            text = json.dumps({"answer": first}) if "response_format" in body else first
         choice: Data = {"index": index, "finish_reason": "stop"}
         if body.get("return_token_ids"):
             choice["token_ids"] = self.stub.token_ids(text)

@@ -157,7 +157,7 @@ WHOLE = {
 READERS = {
     "samples": lambda data: responses.samples(data, request(n=1), has_seed_per_text=True),
     "model": lambda data: responses.check_model(data, {MODEL}),
-    "model_names": responses.model_names,
+    "listed_models": responses.listed_models,
     "token_ids": responses.token_ids,
     "next_token": responses.next_token_logprobs,
     "prompt": lambda data: responses.prompt_token_logprobs(data, [1, 2], 1),

@@ -89,9 +89,25 @@ def test_many_prompts_come_back_whole(models):
 def test_a_prompt_that_is_too_long_fails_alone_with_vllms_words(models):
     results = {one.id: one for one in models.sample([draw("long", "A " * 400), draw("short")])}
 
-    assert results["long"].error.code == "refused"
+    assert results["long"].error.code in {"refused", "too_long"}
     assert "256" in results["long"].error.message
     assert len(results["short"].samples) == 3
+
+
+@with_vllm
+@pytest.mark.slow
+@pytest.mark.parametrize("prompt", [PROMPT, CHAT])
+def test_answers_are_constrained_to_the_choices(models, prompt):
+    requests = [
+        draw(str(seed), prompt, n=1, seed=seed, choices=["A", "No preference", "B"], max_tokens=32)
+        for seed in range(20)
+    ]
+    results = list(models.sample(requests))
+
+    assert {one.samples[0].finish_reason for one in results} == {"stop"}
+    texts = {one.samples[0].text for one in results}
+    assert {"A", "B"} <= texts <= {"A", "No preference", "B"}
+    assert all(one.is_constrained and one.prompt_tokens for one in results)
 
 
 @with_vllm
@@ -146,7 +162,9 @@ def test_in_the_same_process_the_numbers_are_the_same(models, folder):
     assert printed["texts"] == [one.text for one in sampled.samples]
     assert printed["seeds"] == [5, 6, 7]
     assert printed["again"] == printed["texts"][1]
-    assert printed["too_long"] == ["long", "refused"]
+    assert printed["too_long"][0] == "long"
+    assert printed["too_long"][1] in {"refused", "too_long"}
+    assert printed["chosen"] == ["B", True]
     assert printed["good"] == 2
 
 
@@ -191,6 +209,8 @@ class FakeEngine:
 
 
 class Output:
+    prompt_token_ids = (1, 2, 3)
+
     def __init__(self, n):
         self.outputs = [Text(index) for index in reversed(range(n))]
 
