@@ -6,7 +6,8 @@ from typing import Any
 
 from django.urls import reverse
 
-from annotation.judging.job import Request, asked_of, examples_of, judge_of, open_judge, responses
+from annotation.judging.example_sets import examples_of
+from annotation.judging.job import Request, asked_of, judge_of, open_judge, responses
 from annotation.judging.passes import Pass
 from annotation.judging.prompts import prompt_sha256
 from annotation.judging.replies import Response, reply_of
