@@ -31,6 +31,8 @@ def machine_rater_rows(study: Study) -> Iterator[Row]:
     """Yield a row for each judge, simple rater and jury."""
     for judge in study.judges.select_related("criterion", "rater"):
         settings = {name: getattr(judge, name) for name in JUDGE_SETTINGS if name not in PRIVATE}
+        if judge.steps:
+            settings |= {"steps": judge.steps, "steps_prompt": judge.steps_prompt}
         yield _row("judge", judge, settings) | {"answers": _answers(judge)}
     for baseline in study.baselines.select_related("criterion", "rater"):
         yield _row("simple rater", baseline, {"method": baseline.method, "seed": baseline.seed})

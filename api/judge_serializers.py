@@ -16,7 +16,15 @@ class JudgeSerializer(serializers.ModelSerializer[Judge]):
 
     class Meta:
         model = Judge
-        fields = ("id", *JUDGE_SETTINGS, "answers", "unparsed", "created_at")
+        fields = (
+            "id",
+            *JUDGE_SETTINGS,
+            "steps",
+            "steps_prompt",
+            "answers",
+            "unparsed",
+            "created_at",
+        )
 
 
 class NewJudge(serializers.ModelSerializer[Judge]):
@@ -39,6 +47,7 @@ class NewJudge(serializers.ModelSerializer[Judge]):
         fields = JUDGE_SETTINGS
         extra_kwargs = {
             "examples": {"default": 0},
+            "writes_steps": {"default": False},
             "with_reference": {"default": False},
             "runs": {"default": 1},
             "temperature": {"default": 0.0},

@@ -11,6 +11,7 @@ from studies.models import Study
 
 JUDGE_SETTINGS = (
     *("name", "criterion", "server", "language_model", "instructions", "answered_by", "examples"),
+    "writes_steps",
     *("with_reference", "orders", "units", "runs", "temperature", "max_tokens", "seed"),
 )
 if TYPE_CHECKING:

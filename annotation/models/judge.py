@@ -55,6 +55,15 @@ class Judge(models.Model):
         help_text="Probabilities need a server that tells them. Temperature and length do not matter"
         " then, and each item and order is asked about once.",
     )
+    writes_steps = models.BooleanField(
+        "let the model write evaluation steps first",
+        default=False,
+        help_text="Before its first question the model writes the steps that it will follow, from the"
+        " guidelines and the question. They are kept, and stand in every prompt.",
+    )
+    # What the model wrote, and what it was asked; empty until it was.
+    steps = models.TextField(blank=True, editable=False)
+    steps_prompt = models.TextField(blank=True, editable=False)
     with_reference = models.BooleanField(
         "show the reference",
         default=False,
