@@ -33,6 +33,8 @@ def machine_rater_rows(study: Study) -> Iterator[Row]:
     for judge in study.judges.select_related("criterion", "rater", "example_set"):
         settings = {name: _plain(judge, name) for name in JUDGE_SETTINGS if name not in PRIVATE}
         settings["examples_sha256"] = judge.examples_sha256
+        if judge.steps:
+            settings |= {"steps": judge.steps, "steps_prompt": judge.steps_prompt}
         yield _row("judge", judge, settings) | {"answers": _answers(judge)}
     for baseline in study.baselines.select_related("criterion", "rater"):
         settings = {"method": baseline.method, "seed": baseline.seed}

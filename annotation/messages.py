@@ -237,6 +237,10 @@ JUDGE_HAS_RATINGS = (
     "This judge has rated items or is at work, and ratings are never deleted. Please leave it as it"
     " is, and create another judge for other settings."
 )
+JUDGE_WITHOUT_STEPS = (
+    "The model wrote no evaluation steps, so nothing was asked. {} Try again, or create a judge without"
+    " steps."
+)
 NO_SUCH_JUDGE = "This study has no such judge. Reload the page to see those it has."
 
 # Synthetic items.

@@ -71,16 +71,8 @@ class JudgeSerializer(serializers.ModelSerializer[Judge]):
     class Meta:
         model = Judge
         fields = (
-            *(
-                "id",
-                *JUDGE_SETTINGS,
-                "examples_sha256",
-                "answers",
-                "unparsed",
-                "cost",
-                "models",
-                "unreadable",
-            ),
+            *("id", *JUDGE_SETTINGS, "examples_sha256", "steps", "steps_prompt"),
+            *("answers", "unparsed", "cost", "models", "unreadable"),
             *("failures", "warnings", "created_at"),
         )
 
@@ -118,6 +110,7 @@ class NewJudges(serializers.ModelSerializer[Judge]):
         fields: tuple[str, ...] = tuple(name for name in JUDGE_SETTINGS if name != "criterion")
         extra_kwargs = {
             "examples": {"default": 0},
+            "writes_steps": {"default": False},
             "with_reference": {"default": False},
             "runs": {"default": 1},
             "temperature": {"default": 0.0},

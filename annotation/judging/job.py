@@ -1,7 +1,7 @@
 """The kind of job in which a judge rates: it asks for what is missing, and stores as it goes."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -21,6 +21,7 @@ from annotation.judging.passes import (
 )
 from annotation.judging.prompts import prompt_of, prompt_sha256
 from annotation.judging.replies import Response, reply_of
+from annotation.judging.steps import ensure_steps
 from annotation.judging.storing import MAX_CHARACTERS, Answered, note_failures, store_answers
 from annotation.messages import NO_PROBABILITIES, NO_SUCH_JUDGE
 from annotation.models import Judge
@@ -173,8 +174,12 @@ def judge_of(job: Job) -> Judge:
     return judge
 
 
-def open_judge(judge: Judge) -> AbstractContextManager[Models]:
-    return open_server(judge.server, judge.language_model, advice=NO_MODEL)
+@contextmanager
+def open_judge(judge: Judge) -> Iterator[Models]:
+    """Open the judge's model, which writes its evaluation steps first if it has to."""
+    with open_server(judge.server, judge.language_model, advice=NO_MODEL) as models:
+        ensure_steps(judge, models)
+        yield models
 
 
 @dataclass(frozen=True)

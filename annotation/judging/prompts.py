@@ -25,6 +25,7 @@ Question: {question}
 
 {answers}"""
 THINK_FIRST = "You may think first. End with one line that contains nothing but your answer."
+STEPS = "Follow these evaluation steps, which you wrote yourself:"
 ONE_CHARACTER = "Answer with one of these characters and nothing else: {signs}."
 
 
@@ -67,7 +68,8 @@ def _instructions(judge: Judge, scale: Scale) -> str:
         "question": judge.criterion.question,
         "answers": _sentence_on_answers(judge, scale),
     }
-    return _filled(judge.instructions, values)
+    steps = f"\n\n{STEPS}\n{judge.steps}" if judge.steps else ""
+    return f"{_filled(judge.instructions, values)}{steps}"
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

@@ -88,6 +88,15 @@ class Judge(models.Model):
         help_text="A constrained answer is one of the allowed answers and nothing else: the server"
         " lets the model write no other. The model cannot think first then.",
     )
+    writes_steps = models.BooleanField(
+        "let the model write evaluation steps first",
+        default=False,
+        help_text="Before its first question the model writes the steps that it will follow, from the"
+        " guidelines and the question. They are kept, and stand in every prompt.",
+    )
+    # What the model wrote, and what it was asked; empty until it was.
+    steps = models.TextField(blank=True, editable=False)
+    steps_prompt = models.TextField(blank=True, editable=False)
     with_reference = models.BooleanField(
         "show the reference",
         default=False,

@@ -140,8 +140,10 @@ def _scope(job: Job, study: Study) -> tuple[list[System], QuerySet[Instance]]:
     They are the study's systems on all instances or, if the job has temperatures, the systems'
     variants on some instances.
     """
-    dataset, systems = study.dataset, study.ordered_systems()
+    dataset = study.dataset
     assert dataset is not None
+    # Perturbed copies are made from texts, and nothing may be sampled among them.
+    systems = [system for system in study.ordered_systems() if system.perturbed_from_id is None]
     temperatures = job.options.get("temperatures")
     if not temperatures:
         return systems, dataset.instances.all()

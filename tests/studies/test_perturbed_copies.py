@@ -10,16 +10,19 @@ from django.urls import reverse
 from annotation.exporting import export_study
 from annotation.importing import import_study
 from annotation.services.planning import plan_hits
+from studies.instance_selection.sampling import start_sampling
 from studies.models import Generation, Study, StudyEvent, System
 from studies.perturbed_copies import add_perturbed_copies
 from studies.services import use_dataset_systems
 from tests.annotation.annotators import annotator
+from tests.annotation.judging.scripted import model
 from tests.api.clients import at, program
 from tests.refusals import refused
 from tests.studies.factories import make_study, open_knowingly
 from tiebreak.perturbations import Edit, edited, perturbed
 
 pytestmark = pytest.mark.django_db
+__all__ = ["model"]
 TYPOS, ENDING = "characters/typos/major", "sentences/ending/major"
 PROSE = (
     "It was written by the clerk on Monday. It is kept in a box. It is about water. Read note {}."
@@ -188,3 +191,15 @@ def test_a_program_makes_copies_and_gold_checks_of_a_kind(admin_user):
         assert unit.generation_b.params["perturbation"]["name"] == "sentences/reordering/major"
         assert unit.known_labels == {"preference": "-1"}
         assert "no sentence is where it was" in unit.explanation
+
+
+def test_nothing_is_sampled_among_copies(model):
+    study = scoring_study()
+    add_perturbed_copies(study=study, names=[TYPOS])
+    System.objects.update(language_model="tiny", prompt_template="Write.")
+    copies = Generation.objects.exclude(system__perturbed_from=None)
+    before = list(copies.values_list("pk", flat=True))
+    model(lambda request: "A new text.")
+    start_sampling(study=study, options={"server": "here", "samples": 3})
+    assert Generation.objects.filter(text="A new text.").count() == 3
+    assert list(copies.values_list("pk", flat=True)) == before

@@ -6,8 +6,8 @@ from tiebreak.perturbations.edits import Draws, Edit, sentences, share_of, words
 
 _DELETED = {"minor": 0.1, "major": 0.4}
 _INVENTED = {"minor": 0.34, "major": 1.0}
-# In English texts more of the words than this are in GRAMMAR.
-_ENGLISH = 0.05
+# Other languages have words of GRAMMAR, too, such as was and in, but none of these.
+_ENGLISH = {"the", "and"}
 _UNGRAMMATICAL = {"minor": 0.15, "major": 0.6}
 KEPT_IN_DISORDER = 0.7
 # Invented names, which belong to nobody that a text could speak of.
@@ -146,12 +146,12 @@ def _other_number(number: str, draws: Draws) -> str:
 def grammatical_errors(text: str, degree: str, draws: Draws) -> list[Edit]:
     """Replace English function words by wrong ones: few of them, or most.
 
-    A text in which they are rare is not in English, and stays as it is.
+    A text without the words "the" and "and" is taken not to be in English, and stays as it is.
     """
     in_order = words(text)
-    passages = [word for word in in_order if word.before.lower() in GRAMMAR]
-    if len(passages) < _ENGLISH * len(in_order):
+    if not _ENGLISH & {word.before.lower() for word in in_order}:
         return []
+    passages = [word for word in in_order if word.before.lower() in GRAMMAR]
     chosen = draws.some(passages, share_of(len(passages), _UNGRAMMATICAL[degree]))
     return [Edit(p.position, p.before, _ungrammatical(p.before, draws)) for p in chosen]
 

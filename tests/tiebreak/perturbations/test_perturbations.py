@@ -125,9 +125,7 @@ def test_an_invented_name_is_the_same_wherever_it_occurs():
 def test_grammatical_errors_are_made_in_english_only():
     copy = perturbed(TEXT, "words/grammar/major", seed=3)
     assert all(edit.after.lower() != edit.before.lower() for edit in copy.edits)
-    german = (
-        "Der Rat der Stadt traf sich am Montag, und er stimmte dem Plan für die Brücke zu. Gut so."
-    )
+    german = "Der Rat traf sich in der Stadt, und was er an dem Tag beschloss, war die Brücke."
     with refused("nothing_to_change"):
         copy_of("words/grammar/minor", german)
 

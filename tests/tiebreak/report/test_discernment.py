@@ -138,6 +138,11 @@ def test_experts_weights_replace_equal_ones():
     assert expert.weights == {"fluency": 1.0}
     assert expert.p.value == pytest.approx(0.03125)
     assert expert.score.value > section.all_criteria[ANNOTATORS].tests[TYPOS].score.value
+    unequal = section_of(two_criteria(), "fluency", weights={TYPOS: {"fluency": 3, "relevance": 1}})
+    p = unequal.raters[ANNOTATORS].tests[TYPOS].p.value
+    q = section_of(two_criteria(), "relevance").raters[ANNOTATORS].tests[TYPOS].p.value
+    mean = unequal.expert_weighted[ANNOTATORS].tests[TYPOS].p.value
+    assert mean == pytest.approx(1 / (0.75 / p + 0.25 / q))
     other = section_of(two_criteria(), "fluency", weights={FICTION: {"fluency": 1}})
     assert other.expert_weighted[ANNOTATORS].tests == {}
     assert not other.expert_weighted[ANNOTATORS].average.is_defined
