@@ -86,6 +86,11 @@ def test_a_server_that_refuses_is_not_asked_on_and_the_page_says_what_to_do(
     assert "Use a server with structured outputs" in page(client, admin_user, study)
 
 
+def test_one_refusal_is_enough_to_stop_the_job(study, serve):
+    serve(owner="other", choices="refused")
+    assert judged(study, constraint="always").status == "failed"
+
+
 def test_where_a_server_cannot_the_researcher_may_choose_free_answers_which_are_counted(
     study, serve, client, admin_user
 ):
