@@ -45,7 +45,9 @@ def _written(judge: Judge, models: Models, prompt: str) -> str:
     response = next(iter(models.sample([request])))
     if isinstance(response, Failed):
         raise DomainError("no_steps", JUDGE_WITHOUT_STEPS.format(response.error.message))
-    steps = response.samples[0].text.strip()
+    steps = (
+        response.samples[0].text.replace("\0", "").strip()
+    )  # PostgreSQL stores no such character
     if not steps:
         raise DomainError("no_steps", JUDGE_WITHOUT_STEPS.format("Its answer was empty."))
     return steps

@@ -411,9 +411,13 @@ async def _label_logprobs(server: _Server, request: LabelLogprobsRequest) -> Lab
     def read(data: JsonObject) -> LabelLogprobs:
         token_logprobs = responses.next_token_logprobs(data)
         logprobs = responses.label_logprobs(token_logprobs, tokens)
-        lengths = [responses.usage(data, f"{part}_tokens") for part in ("prompt", "completion")]
         return LabelLogprobs(
-            request.id, logprobs, str(data["model"]), *lengths, server.revision(data)
+            request.id,
+            logprobs,
+            str(data["model"]),
+            prompt_tokens=responses.usage(data, "prompt_tokens"),
+            tokens=responses.usage(data, "completion_tokens"),
+            revision=server.revision(data),
         )
 
     return await server.generate(request.prompt, {**SINGLE_TOKEN, **body}, read)

@@ -6,11 +6,13 @@ from django.urls import reverse
 from annotation.judging.progress import with_progress
 from annotation.judging.services import start_judging, try_judge
 from annotation.models import JudgeFailure, Rating, Verdict
+from studies.model_servers import RequestTally
 from tests.annotation.judging.scripted import add_training_item
 from tests.annotation.judging.test_judging import judge_for
 from tests.refusals import refused
 from tests.studies.factories import make_open_study
 from tests.tiebreak.gateway.stub_server import StubServer, choices_of
+from tiebreak.gateway import GatewayError
 
 pytestmark = pytest.mark.django_db
 
@@ -84,6 +86,12 @@ def test_a_server_that_refuses_is_not_asked_on_and_the_page_says_what_to_do(
     assert len(stub.generations) < 200 <= 4 * study.units.count()
     assert set(JudgeFailure.objects.values_list("code", flat=True)) == {"no_choices"}
     assert "Use a server with structured outputs" in page(client, admin_user, study)
+
+
+def test_one_refusal_is_enough_to_stop_a_job():
+    tally = RequestTally(done=0)
+    tally.note(GatewayError("no_choices", "No."))
+    assert tally.must_stop
 
 
 def test_where_a_server_cannot_the_researcher_may_choose_free_answers_which_are_counted(
