@@ -192,11 +192,14 @@ OF_MACHINE = {
 }
 
 
+def mtbench_files() -> list[Path]:
+    return sorted(shared_path("data", "mtbench").glob("*.csv"))
+
+
 def mtbench_votes(pair: str) -> list[dict]:
     """Return the votes on two systems' answers that have three people and GPT-4."""
-    paths = sorted(shared_path("data", "mtbench").glob("*.csv"))
     of_unit: dict[str, list[dict]] = defaultdict(list)
-    for row in convert("mtbench", paths).ratings:
+    for row in convert("mtbench", mtbench_files()).ratings:
         if f"{row['system_a']}/{row['system_b']}" == pair:
             of_unit[row["unit"]].append(row)
     kinds = {unit: Counter(row["kind"] for row in rows) for unit, rows in of_unit.items()}

@@ -75,7 +75,8 @@ def _pair(
         "second": second,
         "difference": difference(first, second, sides=pair),
     }
-    return MachineDifference(*pair, **estimate_each(statistics, patterns, **how))
+    of = estimate_each(statistics, patterns, **how)
+    return MachineDifference(*pair, of["first"], of["second"], of["difference"])
 
 
 def _agreement(labels: int, start: int) -> Statistic:
