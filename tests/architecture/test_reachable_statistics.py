@@ -28,7 +28,7 @@ EXCEPTIONS = {
     **dict.fromkeys(
         (
             *("discernment", "Discernment", "harmonic_mean_p", "discernment_score"),
-            *("summarise_discernment", "DiscernmentSummary", "schedule", "win_loss_ratio"),
+            *("summarise_discernment", "DiscernmentSummary", "win_loss_ratio"),
         ),
         MACHINE_RATERS,
     ),
