@@ -25,7 +25,7 @@ SIMULATION = "It simulates for minutes; pages plan with design_grid, which is te
 MACHINE_RATERS = "It waits for machine raters that run on the server."
 # What no report, page or command reaches yet, with the reason.
 EXCEPTIONS = {
-    **dict.fromkeys(("schedule", "win_loss_ratio"), MACHINE_RATERS),
+    "win_loss_ratio": MACHINE_RATERS,
     **dict.fromkeys(("sample_size", "SampleSize", "PlannedStudy"), SIMULATION),
 }
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,13 +17,17 @@ from metrics import services
 from metrics.services import refresh_report
 from studies.instance_selection.scoring import score_separability
 from studies.models import Study
-from tests.metrics.test_golden_report import SEPARABILITY
-from tests.paths import GOLDEN
+from tests.metrics.test_golden_report import SEPARABILITY, mtbench_files, mtbench_votes
+from tests.paths import GOLDEN, shared_path
+from tests.tiebreak.formats.readers.test_alttest import golden as alternative_annotators
 from tests.tiebreak.stats.published import golden
+from tiebreak.formats import InstanceRow
+from tiebreak.formats.readers import Converted, convert
 from tiebreak.report import build_report
 
 pytestmark = pytest.mark.django_db
 
+LABEL_SHARE = "Share of the most frequent label (percentage agreement)"
 PANDALM, JUDGE = "PandaLM-test", "pandalm-7b"
 STRATA = {
     "PA=1": "all give the same label",
@@ -226,3 +231,44 @@ def check_agreement(study: Pages, dataset: str) -> None:
         check(shown(page, name), float(expected))
         (row,) = (row for row in rows if row["stratum"].startswith(name))
         assert digits(row["value"]) == expected
+
+
+@pytest.mark.parametrize("judge", ["ChatGPT", "GPT-4"])
+def test_llmbars_evaluators(judge, pages):
+    """All of these verdicts are on the subset Natural, each in both orders."""
+    study = pages("llmbar", str(shared_path("data", "llmbar", "verdicts.csv")))
+    page = study.results("machines")
+    (details,) = page.xpath(f"//details[summary[contains(., 'coefficients of {judge}')]]")
+    table = lxml.html.fromstring(lxml.html.tostring(details))
+    accuracy = value("LLMBar", "accuracy_avg_both_orders", f"Natural {judge}")
+    check(shown(table, LABEL_SHARE), accuracy)
+
+
+def test_mt_benchs_people_and_gpt_4(tmp_path, admin_client, monkeypatch):
+    monkeypatch.setattr(services, "build_report", partial(build_report, replicates=20))
+    pair = "alpaca-13b/gpt-3.5-turbo"
+    rows = mtbench_votes(pair)
+    spec = replace(convert("mtbench", mtbench_files()).spec, systems=tuple(pair.split("/")))
+    instances = [InstanceRow(name) for name in dict.fromkeys(row["instance"] for row in rows)]
+    Converted(spec, instances, [], rows).write(tmp_path / "bundle")
+    study = import_study(path=tmp_path / "bundle").study
+    refresh_report(study=study)
+    row = row_of(
+        Pages(admin_client, study).data("machine-1"),
+        stratum="All items",
+        series="majority and machine",
+    )
+    assert digits(row["value"]) == golden()[f"MT-Bench {pair}", "kalpha_HwMw", "All"]
+
+
+def test_the_alternative_annotator_test(pages):
+    study = pages("alttest", str(shared_path("data", "alttest")))
+    study.criterion = "wax"
+    page = study.results("machines")
+    rows = alternative_annotators()["wax", "0.1"]
+    assert len(rows) == 6
+    for row in rows:
+        (shown_row,) = page.xpath(f"//tr[th[normalize-space()='{row['machine']}']][td[4]]")
+        omega, rho = (cell.text_content() for cell in shown_row.xpath("td")[:2])
+        check(omega, float(row["winning_rate"]))
+        check(rho, float(row["advantage_probability"]))

@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,11 @@ from django.core.management import call_command
 
 from annotation.importing import import_study
 from metrics.services import refresh_report
-from tests.paths import GOLDEN
+from tests.paths import GOLDEN, shared_path
 from tests.tiebreak.stats.published import golden
+from tiebreak.formats import RatingTable
+from tiebreak.formats.readers import convert
+from tiebreak.report import build_report
 
 SEPARABILITY = {
     "SEP-mistral-7b_vicuna-7b_samsum": "mistral-7b_vicuna-7b_samsum_pref_data.csv",
@@ -148,3 +152,82 @@ def test_summeval_experts(criterion, tmp_path):
         entry = stratum(section, "unique_labels", str(number))
         alpha = entry["human_human"]["krippendorff_alpha"]["value"]
         check(alpha, dataset, "kalpha_ordinal_HH", f"unique={number} (n={entry['n_units']})")
+
+
+def test_llmbars_evaluators(tmp_path):
+    """Agreement with the gold label in both orders, and how often both orders agree."""
+    path = shared_path("data", "llmbar", "verdicts.csv")
+    section = analyze(tmp_path, "llmbar", path)["criteria"]["preference"]
+    judges = stratum(section, "category", "Natural")["machines"]
+    assert set(judges) == {"ChatGPT", "GPT-4"}
+    for name, judge in judges.items():
+        where = f"Natural {name}"
+        accuracy = judge["single_human_machine"]["percentage_agreement"]["value"]
+        same = judge["machine_machine"]["leave_one_out"]["value"]
+        check(accuracy, "LLMBar", "accuracy_avg_both_orders", where)
+        check(same, "LLMBar", "position_consistency", where)
+        # Of two verdicts that differ, one is correct.
+        check(accuracy - (1 - same) / 2, "LLMBar", "accuracy_both_correct", where)
+        position = section["bias"]["machines"][name]["position"]["value"]
+        check(0.5 + position, "LLMBar", "first_position_rate", where)
+
+
+def test_llmbars_evaluators_in_one_order(tmp_path):
+    path = shared_path("data", "llmbar", "verdicts.csv")
+    rows = [row for row in convert("llmbar", [path]).ratings if row.get("order") != "ba"]
+    report = build_report(RatingTable.from_rows(rows), replicates=0).criteria["preference"]
+    (natural,) = (one for one in report.strata if one.stratum == "Natural")
+    for name, judge in natural.machines.items():
+        kappa = judge.human_machine.cohen_kappa.value
+        check(kappa, "LLMBar", "cohen_kappa_noswap_true", f"Natural {name}")
+
+
+STRATA_OF_MTBENCH = {"all": "All", "PA=1": "PA=1", "0.6<=PA<0.8": "0.60<=PA<0.80"}
+OF_PEOPLE = {"krippendorff_alpha": "kalpha_HH", "percentage_agreement": "pct_agreement_HH"}
+OF_MACHINE = {
+    "krippendorff_alpha": "kalpha_HwMw",
+    "percentage_agreement": "pct_agree_HwMw",
+    "randolph_kappa": "randolph_HwMw k=3",
+    "binned_js": "binned_JS dist ln",
+}
+
+
+def mtbench_files() -> list[Path]:
+    return sorted(shared_path("data", "mtbench").glob("*.csv"))
+
+
+def mtbench_votes(pair: str) -> list[dict]:
+    """Return the votes on two systems' answers that have three people and GPT-4."""
+    of_unit: dict[str, list[dict]] = defaultdict(list)
+    for row in convert("mtbench", mtbench_files()).ratings:
+        if f"{row['system_a']}/{row['system_b']}" == pair:
+            of_unit[row["unit"]].append(row)
+    kinds = {unit: Counter(row["kind"] for row in rows) for unit, rows in of_unit.items()}
+    kept = [unit for unit, n in kinds.items() if n["human"] >= 3 and n["machine"]]
+    return [row for unit in kept for row in of_unit[unit]]
+
+
+@pytest.mark.parametrize(
+    "pair", ["alpaca-13b/gpt-3.5-turbo", "claude-v1/gpt-3.5-turbo", "gpt-3.5-turbo/gpt-4"]
+)
+def test_mt_benchs_people_and_gpt_4(pair):
+    """Where people are split, the golden rows take the first majority, and ours takes all of them."""
+    table = RatingTable.from_rows(mtbench_votes(pair))
+    report = build_report(table, replicates=0).criteria["preference"]
+    dataset, checked = f"MT-Bench {pair}", 0
+    for one in report.strata:
+        if one.stratifier not in {"all", "agreement"} or one.stratum not in STRATA_OF_MTBENCH:
+            continue
+        name = STRATA_OF_MTBENCH[one.stratum]
+        assert one.n_units == int(golden()[dataset, "n_items", name])
+        measured = {theirs: getattr(one.human_human, ours) for ours, theirs in OF_PEOPLE.items()}
+        if not (pair == "gpt-3.5-turbo/gpt-4" and name == "All"):  # three items have no majority
+            machine = one.machines["gpt-4"].human_machine
+            measured |= {theirs: getattr(machine, ours) for ours, theirs in OF_MACHINE.items()}
+        for statistic, estimate in measured.items():
+            if not estimate.is_defined:  # all labels are the same, where the rows have 1
+                assert (name, golden()[dataset, statistic, name]) == ("PA=1", "1.0000")
+                continue
+            check(estimate.value, dataset, statistic, name)
+            checked += 1
+    assert checked >= 14

@@ -22,7 +22,7 @@ NO_PAIRS = (
     "Two machine raters are compared on items that both of them and an annotator rated; there are no"
     " two such machine raters with two instances in common."
 )
-NO_UNIT = "No unit was rated by an annotator and answered by the machine."
+NO_UNIT = "No item was rated by an annotator and answered by the machine."
 
 
 def machine_differences_section(
@@ -75,7 +75,8 @@ def _pair(
         "second": second,
         "difference": difference(first, second, sides=pair),
     }
-    return MachineDifference(*pair, **estimate_each(statistics, patterns, **how))
+    of = estimate_each(statistics, patterns, **how)
+    return MachineDifference(*pair, of["first"], of["second"], of["difference"])
 
 
 def _agreement(labels: int, start: int) -> Statistic:
