@@ -91,7 +91,7 @@ def build_report(
         Sections that take long to compute and are left out otherwise: ``composite``,
         ``controlled_win_rate``, ``davidson``, ``drop_one_influence``, ``leaderboard``,
         ``machine_probabilities``, ``machine_replacement``, ``mean_correlations``,
-        ``paired_tests``, ``pairwise_agreement`` and ``robustness``.
+        ``paired_tests``, ``pairs_by_agreement``, ``pairwise_agreement`` and ``robustness``.
     epsilon : float, default 0.1
         How much less often than an annotator a machine may be the better one in the alternative
         annotator test, from 0 to 1.

@@ -14,7 +14,7 @@ from tests.metrics.figures.test_figures import alternative
 from tests.metrics.studies import preferences
 from tests.tiebreak.report.test_leaderboard import rows as categories
 from tests.tiebreak.report.test_machine_probabilities import judged, section_of
-from tests.tiebreak.report.test_sections import of, three_systems
+from tests.tiebreak.report.test_sections import of, three_systems, with_judge
 from tiebreak.report.on_request import ON_REQUEST
 from tiebreak.stats import Robustness
 from tiebreak.stats.calibration import NO_LABELS
@@ -60,8 +60,8 @@ def replaceable():
 
 @pytest.fixture(scope="module")
 def categorised():
-    """Return ratings of three systems in several categories."""
-    return of(categories(), sections=["leaderboard"])
+    """Return ratings of three systems in several categories, and those of a judge."""
+    return of(with_judge(categories()), sections=["leaderboard", "pairs_by_agreement"])
 
 
 @pytest.fixture
@@ -71,6 +71,7 @@ def figures_of(section, scores, probable, replaceable, categorised):
         "machine_probabilities": probable,
         "machine_replacement": replaceable,
         "leaderboard": categorised,
+        "pairs_by_agreement": categorised,
     }
     return lambda more: more.figures(getattr(special.get(more.name, section), more.name))
 
