@@ -32,6 +32,7 @@ NO_FINDINGS = {
     " The chart shows the {} with the lowest value.",
     " The chart shows the {} with the highest win rates.",
     *("The chart shows the first {}; the table has all.", "now {} with {}"),
+    "{} instances with {} ratings",
     "{} categories with fewer items are left out.",
     "The chart ends before the last groups; the table has all.",
     "Pairs with fewer items, which are left out: {}.",
