@@ -8,6 +8,7 @@ from annotation.filters import NO_FAILED_CHECK, Filter
 from metrics.figures.comparison_budget import comparison_budget_figures
 from metrics.figures.composite import composite_figures
 from metrics.figures.controlled import controlled_figures, davidson_figures
+from metrics.figures.crossed import crossed_figures
 from metrics.figures.discernment import discernment_figures
 from metrics.figures.figure import Figure
 from metrics.figures.leaderboard import leaderboard_figures
@@ -64,6 +65,11 @@ def _has_scores(about: CriterionSection) -> bool:
 
 def _has_machines(about: CriterionSection) -> bool:
     return bool(about.all_units.machines)
+
+
+def _has_machines_and_pairs(about: CriterionSection) -> bool:
+    pairs = [stratum for stratum in about.strata if stratum.stratifier == "systems"]
+    return _has_machines(about) and len(pairs) > 1
 
 
 def _has_two_machines(about: CriterionSection) -> bool:
@@ -170,6 +176,14 @@ MORE = (
         "On which items may a machine rater replace an annotator, and on which not?",
         machine_replacement_figures,
         _has_machines,
+    ),
+    More(
+        "pairs_by_agreement",
+        "machines",
+        "Pairs of systems by agreement among annotators",
+        "Does a machine rater fail on the items of one pair on which annotators are clear?",
+        crossed_figures,
+        _has_machines_and_pairs,
     ),
     More(
         "mean_correlations",

@@ -16,6 +16,7 @@ from metrics.contested import MAX_LISTED, PER_PAGE, contested_units, search_cont
 from metrics.figures.agreement import agreement_figure, machine_figures
 from metrics.figures.bias import bias_figure
 from metrics.figures.consistency import consistency_figure, set_shares_figure, strength_figure
+from metrics.figures.crossed import share_figures
 from metrics.figures.fatigue import fatigue_slopes_figure
 from metrics.figures.figure import Figure
 from metrics.figures.leaderboard import win_matrix_figure
@@ -140,6 +141,7 @@ def _machines(shown: Shown) -> list[Figure]:
     return [
         *_machine_win_rates(shown.about),
         *machine_figures(shown.about),
+        *share_figures(shown.about),
         *perception_figures(shown.about),
     ]
 

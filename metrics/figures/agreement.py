@@ -40,7 +40,7 @@ Marks = Callable[[StratumSection], tuple[Mark, ...]]
 def agreement_figure(section: CriterionSection) -> Figure:
     """Return α among annotators by stratum, so that the α of all units never stands alone."""
     finding, sentence = agreement_finding(section)
-    rows = _rows(
+    rows = stratum_rows(
         section, lambda s: (Mark("human", s.human_human.krippendorff_alpha, "annotators"),)
     )
     chart = interval_chart(rows, finding=finding, label="Krippendorff's α", reference=0)
@@ -79,7 +79,7 @@ def _machine_figure(section: CriterionSection, machine: str, name: str) -> Figur
         )
 
     title = f"Agreement of {machine} with annotators, by kind of item"
-    rows = _rows(section, marks)
+    rows = stratum_rows(section, marks)
     chart = interval_chart(rows, finding=title, label="Krippendorff's α", reference=0)
     if not chart:
         return empty_figure(name, title, _reason(section.all_units.machines[machine]))
@@ -90,7 +90,7 @@ def _machine_figure(section: CriterionSection, machine: str, name: str) -> Figur
 
 def _delta_figure(section: CriterionSection, machine: str, name: str) -> Figure:
     title = f"Δ of {machine}: agreement among annotators minus agreement with the machine"
-    rows = _rows(
+    rows = stratum_rows(
         section, lambda s: (Mark("machine", s.machines[machine].delta.krippendorff_alpha, "Δ"),)
     )
     chart = interval_chart(rows, finding=title, label="Δ of Krippendorff's α", reference=0)
@@ -103,7 +103,7 @@ def _reason(groups: MachineAgreement) -> str:
     return groups.human_machine.krippendorff_alpha.reason or ""
 
 
-def _rows(section: CriterionSection, marks: Marks) -> list[IntervalRow]:
+def stratum_rows(section: CriterionSection, marks: Marks) -> list[IntervalRow]:
     """Return the strata under the headings of their stratifiers."""
     return [row for stratifier in STRATIFIERS for row in _group(section, stratifier, marks)]
 

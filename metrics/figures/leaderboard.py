@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import ceil
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.charts.matrices import matrix_chart
@@ -235,7 +236,14 @@ def _parted(pair: NextPair) -> str:
     if needed <= pair.instances:
         return f"{both} are parted by these ratings."
     now = f"now {pair.instances:,} with {pair.ratings:,}"
-    return f"{both} would be parted at about {needed:,} instances with {ratings:,} ratings ({now})."
+    sizes = f"{_rounded(needed):,} instances with {_rounded(ratings):,} ratings"
+    return f"{both} would be parted at about {sizes} ({now})."
+
+
+def _rounded(number: int) -> int:
+    """Return a number with two digits that count, since more would claim too much; up, not down."""
+    unit = 10 ** max(0, len(str(number)) - 2)
+    return ceil(number / unit) * unit
 
 
 def _next_cells(pair: NextPair) -> tuple[Cell, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from metrics.figures.agreement import agreement_figure, machine_figures
 from metrics.figures.bias import bias_figure
 from metrics.figures.consistency import consistency_figure, set_shares_figure, strength_figure
+from metrics.figures.crossed import share_figures
 from metrics.figures.fatigue import fatigue_slopes_figure
 from metrics.figures.figure import Figure
 from metrics.figures.leaderboard import win_matrix_figure
@@ -35,6 +36,7 @@ def figures_of(section: CriterionSection) -> Iterator[Figure]:
         order_figure(section),
         agreement_figure(section),
         *machine_figures(section),
+        *share_figures(section),
         consistency_figure(section),
         set_shares_figure(section),
         strength_figure(section),

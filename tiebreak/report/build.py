@@ -96,7 +96,7 @@ def build_report(
         ``composite``, ``controlled_win_rate``, ``davidson``, ``discernment``,
         ``drop_one_influence``, ``leaderboard``, ``machine_differences``, ``machine_probabilities``,
         ``machine_replacement``, ``mean_correlations``, ``paired_tests``,
-        ``pairwise_agreement``, ``rank_stability`` and ``robustness``.
+        ``pairs_by_agreement``, ``pairwise_agreement``, ``rank_stability`` and ``robustness``.
     epsilon : float, default 0.1
         How much less often than an annotator a machine may be the better one in the alternative
         annotator test, from 0 to 1.

@@ -26,7 +26,8 @@ from tiebreak.stats.rating_sets import RatingSetSummary, SeparabilityRange
 
 REPORT_VERSION = 1
 BY_KEY = ("category", "separability", "systems")
-STRATIFIERS = ("all", "agreement", "unique_labels", *BY_KEY)
+CROSSED = "systems_agreement"  # only in the section `pairs_by_agreement`
+STRATIFIERS = ("all", "agreement", "unique_labels", *BY_KEY, CROSSED)
 
 # Annotations carry what the JSON schema requires in addition to the type.
 Version = Annotated[int, {"const": REPORT_VERSION}]
@@ -764,6 +765,26 @@ class PairedTests:
     permutation_test: Estimate
     curve: tuple[PValuePoint, ...]
     reason: str | None = None
+
+
+@dataclass(frozen=True)
+class CrossedSection:
+    """Agreement in the units of one pair of systems on which annotators agree to some degree.
+
+    Attributes
+    ----------
+    strata : tuple of StratumSection
+        One for each pair and each class of agreement that has units. They describe: the classes are
+        made from the same ratings, so that intervals speak of these annotators.
+    pairs : dict of str to str
+        The pair of each stratum, by the name of the stratum.
+    pairs_left_out : int
+        Number of further pairs, which have fewer units.
+    """
+
+    strata: tuple[StratumSection, ...]
+    pairs: dict[str, str]
+    pairs_left_out: int
 
 
 @dataclass(frozen=True)
@@ -1617,6 +1638,8 @@ class CriterionSection:
         Each machine's ranking from fewer comparisons, for preferences, if it was asked for.
     machine_replacement : tuple of ReplacementStratum, optional
         Where each machine may replace an annotator, if it was asked for.
+    pairs_by_agreement : CrossedSection, optional
+        Agreement by pair of systems crossed with agreement, if it was asked for.
     pairwise_agreement : PairwiseAgreementSection, optional
         Agreement of annotators two by two, if it was asked for.
     drop_one_influence : dict of str to Influence, optional
@@ -1673,6 +1696,7 @@ class CriterionSection:
     rank_stability: dict[str, RankStabilitySection] | None = None
     comparison_budget: dict[str, ComparisonBudget] | None = None
     machine_replacement: tuple[ReplacementStratum, ...] | None = None
+    pairs_by_agreement: CrossedSection | None = None
     pairwise_agreement: PairwiseAgreementSection | None = None
     drop_one_influence: dict[str, Influence] | None = None
     paired_tests: dict[str, PairedTests] | None = None

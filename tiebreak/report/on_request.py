@@ -8,6 +8,7 @@ from tiebreak.report.comparison_budget import comparison_budget_section
 from tiebreak.report.composite import composite_section
 from tiebreak.report.controlled import controlled_win_rate_section, davidson_section
 from tiebreak.report.criterion import Criterion
+from tiebreak.report.crossed import crossed_section
 from tiebreak.report.discernment import Weights, discernment_section, over_criteria
 from tiebreak.report.generators import Seeds
 from tiebreak.report.leaderboard import leaderboard_section
@@ -33,6 +34,7 @@ ON_REQUEST: dict[str, Callable[[Criterion, Seeds, int], Any]] = {
     "machine_replacement": machine_replacement_section,
     "mean_correlations": mean_correlations_section,
     "paired_tests": paired_tests_section,
+    "pairs_by_agreement": crossed_section,
     "pairwise_agreement": pairwise_agreement_section,
     "rank_stability": rank_stability_section,
     "robustness": robustness_section,

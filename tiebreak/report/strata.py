@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import BY_KEY, STRATIFIERS, Estimates, MachineAgreement, StratumSection
+from tiebreak.report.model import (
+    BY_KEY,
+    CROSSED,
+    STRATIFIERS,
+    Estimates,
+    MachineAgreement,
+    StratumSection,
+)
 from tiebreak.stats import (
     Agreement,
     Classification,
@@ -58,15 +65,15 @@ Table = tuple[dict[tuple[str, str], AnyStatistic], Patterns]
 
 
 def strata_section(
-    criterion: Criterion, seeds: Seeds, replicates: int
+    criterion: Criterion, seeds: Seeds, replicates: int, strata: Sequence[Stratum] | None = None
 ) -> tuple[StratumSection, ...]:
-    """Return one entry per stratum of every applicable stratifier.
+    """Return one entry per stratum, by default of every applicable stratifier.
 
     The statistics among humans and those with each machine use separate replicates, so that the
     results do not depend on which other machines there are.
     """
     raters = (None, *criterion.machines)
-    groups = _groups(criterion, tuple(strata_of(criterion)))
+    groups = _groups(criterion, tuple(strata_of(criterion)) if strata is None else strata)
     design = DesignWeights.of(criterion)
 
     def estimates(group: Group, rater: str | None) -> list[Groups]:
@@ -194,7 +201,8 @@ def _groups(criterion: Criterion, strata: Sequence[Stratum]) -> list[Group]:
     # A key with a single value does not split any units.
     by_key = [group for group in by_key if len(group) > 1]
     separate = {stratum.stratifier for group in by_key for stratum in group}
-    groups = [[s for s in strata if s.stratifier not in separate], *by_key]
+    groups = [rest] if (rest := [s for s in strata if s.stratifier not in separate]) else []
+    groups += by_key
     if criterion.resampling == "instance":
         groups = [list(strata)]
     return [(group, _split(group, criterion.n_units)) for group in groups]
@@ -213,7 +221,7 @@ def strata_of(criterion: Criterion) -> Iterator[Stratum]:
 
 def _split(strata: Sequence[Stratum], units: int) -> Codes:
     """Return a code for each unit, which is equal for units in the same strata by key."""
-    keyed = [stratum.members for stratum in strata if stratum.stratifier in BY_KEY]
+    keyed = [one.members for one in strata if one.stratifier in (*BY_KEY, CROSSED)]
     columns = np.column_stack([np.zeros((units, 0), dtype=np.int64), *keyed])
     return distinct_rows(columns.astype(np.int64))[1]
 

@@ -119,6 +119,14 @@ def test_the_next_pair_has_its_numbers(board):
     assert (row["value"], row["low"]) == (pair.difference.value, pair.difference.low)
 
 
+def test_sizes_in_words_are_rounded_up_to_two_digits(board):
+    pair = replace(board.next_pairs[0], needed_instances=706, needed_ratings=8_465)
+    figure = leaderboard_figures(replace(board, next_pairs=(pair,)))[2]
+    assert "at about 710 instances with 8,500 ratings (now 40 with 480)" in figure.sentence
+    (row,) = by_key(figure, "needed_instances", "needed_ratings")
+    assert row == (706, 8_465)
+
+
 def test_the_worth_of_each_powered_rate_is_in_the_table_of_rankings():
     people = preferences([[1, 1], [1, -1], [1, 1]] * 10)
     judged = [{**row, "rater": "judge", "kind": "machine"} for row in people[::2]]

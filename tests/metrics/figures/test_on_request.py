@@ -20,7 +20,7 @@ from tests.tiebreak.report.test_leaderboard import rows as categories
 from tests.tiebreak.report.test_machine_probabilities import judged, section_of
 from tests.tiebreak.report.test_prompt_questions import STRENGTHS
 from tests.tiebreak.report.test_prompt_questions import judged as judged_pairs
-from tests.tiebreak.report.test_sections import of, three_systems
+from tests.tiebreak.report.test_sections import of, three_systems, with_judge
 from tiebreak.report.on_request import ON_REQUEST
 from tiebreak.stats import Robustness
 from tiebreak.stats.calibration import NO_LABELS
@@ -74,8 +74,8 @@ def discerning():
 
 @pytest.fixture(scope="module")
 def categorised():
-    """Return ratings of three systems in several categories."""
-    return of(categories(), sections=["leaderboard"])
+    """Return ratings of three systems in several categories, and those of a judge."""
+    return of(with_judge(categories()), sections=["leaderboard", "pairs_by_agreement"])
 
 
 @pytest.fixture
@@ -87,6 +87,7 @@ def special(scores, probable, replaceable, categorised):
         "machine_replacement": replaceable,
         "comparison_budget": of(pairs, sections=["comparison_budget"]),
         "leaderboard": categorised,
+        "pairs_by_agreement": categorised,
     }
 
 
