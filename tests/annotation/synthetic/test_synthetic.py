@@ -379,7 +379,7 @@ def test_the_report_has_a_section_of_its_own_that_says_synthetic(study, model):
     assert "not the study's" in caution.text
     assert "4 questions" in about.text
     assert "(synthetic)" in table.caption
-    assert [row[0] for row in table.rows][0] == "all items"
+    assert table.rows[0][0] == "all items"
     assert len(table.rows) == 4
 
 
