@@ -20,7 +20,7 @@ from annotation.models import (
     SyntheticText,
     SyntheticVerdict,
 )
-from annotation.synthetic.accuracy import accuracies
+from annotation.synthetic.accuracy import CAUTION, accuracies
 from annotation.synthetic.round_trip import ranks_of
 from annotation.synthetic.services import (
     add_synthetic_set,
@@ -292,7 +292,7 @@ def test_the_page_makes_and_tests_by_clicks(client, study, model):
     page = client.post(check, follow=True)
     (row,) = page.context["rows"]
     assert [one.overall.value for one in row["summary"].judges] == [pytest.approx(8 / 12)]
-    assert "synthetic items, not the study" in page.content.decode()
+    assert page.context["caution"] == CAUTION
     start = reverse("annotation:start-synthetic", args=[study.pk, made.public_id])
     assert client.post(start).status_code == 302
     other = make_open_study(instances=1)
@@ -376,7 +376,7 @@ def test_the_report_has_a_section_of_its_own_that_says_synthetic(study, model):
     check_judge(judge=judge_of(study, "faithfulness"), made=made)
     (section,) = synthetic_sections(study)
     caution, about, table = section.blocks
-    assert "not the study's" in caution.text
+    assert CAUTION in caution.text
     assert "4 questions" in about.text
     assert "(synthetic)" in table.caption
     assert table.rows[0][0] == "all items"

@@ -13,6 +13,7 @@ from tiebreak.report import build_report
 from tiebreak.report.criterion import read_criteria
 from tiebreak.report.generators import Seeds
 from tiebreak.report.success_rates import (
+    DRAWN,
     kendall_with,
     score_interval,
     success_label,
@@ -20,6 +21,7 @@ from tiebreak.report.success_rates import (
 )
 from tiebreak.scales import Scale
 from tiebreak.stats import Estimate, undefined
+from tiebreak.stats.prediction_powered import NO_UNLABELLED
 
 SCALES = {"faithfulness": "nominal:yes,no"}
 
@@ -65,7 +67,7 @@ def test_a_machine_that_rated_nothing_else_corrects_nothing():
     rows = [row(n, "x", rater, "yes") for n in range(12) for rater in ("ann", "judge")]
     machine = section_of(rows).systems["x"].machines["judge"]
     assert not machine.powered.is_defined
-    assert "without a human label" in machine.powered.reason
+    assert machine.powered.reason == NO_UNLABELLED
     assert machine.alone.value == 1
 
 
@@ -84,7 +86,7 @@ def test_after_a_draw_machine_ratings_of_other_items_correct_nothing():
     ]
     machine = section_of(rows).systems["x"].machines["judge"]
     assert not machine.powered.is_defined
-    assert "drawn" in machine.powered.reason
+    assert machine.powered.reason == DRAWN
 
 
 @pytest.mark.parametrize(
