@@ -17,7 +17,7 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import BudgetPoint, ComparisonBudget
 from tiebreak.report.outcomes import NO_SYSTEMS
-from tiebreak.stats.schedules import Schedule, schedule
+from tiebreak.stats.schedules import Schedule, schedule, win_loss_ratio
 
 Numbers = NDArray[np.float64]
 DRAWS = 100
@@ -132,14 +132,10 @@ def _drawn(
 ) -> float:
     """Return Spearman's ρ of the scores of one draw; 0 if the draw tells no systems apart."""
     systems = len(full)
-    wins, compared = np.zeros(systems), np.zeros(systems)
-    for results in table:
-        pairs = schedule(systems, comparisons, kind=kind, rng=rng)
-        first, second = pairs.T
-        won = results[first, second]
-        wins += np.bincount(first, won, systems) + np.bincount(second, 1 - won, systems)
-        compared += np.bincount(pairs.ravel(), minlength=systems)
+    pairs = [schedule(systems, comparisons, kind=kind, rng=rng) for _ in table]
+    outcomes = [results[tuple(drawn.T)] for results, drawn in zip(table, pairs, strict=True)]
+    shares = win_loss_ratio(np.concatenate(pairs), np.concatenate(outcomes), candidates=systems)
     # A system that was never compared has no score: it stands where nothing is known, at one half.
-    scores = np.divide(wins, compared, out=np.full(systems, 0.5), where=compared > 0)
+    scores = np.array([0.5 if share.n == 0 else share.value for share in shares])
     a, b = (rankdata(np.round(one, 12)) for one in (scores, full))
     return float(np.corrcoef(a, b)[0, 1]) if a.std() else 0.0
