@@ -203,3 +203,13 @@ def test_nothing_is_sampled_among_copies(model):
     start_sampling(study=study, options={"server": "here", "samples": 3})
     assert Generation.objects.filter(text="A new text.").count() == 3
     assert list(copies.values_list("pk", flat=True)) == before
+
+
+def test_a_perturbation_of_which_there_is_no_copy_leaves_no_system():
+    study = scoring_study()
+    Generation.objects.update(
+        text="委员会星期一开会并同意了新桥的计划居民们对这个决定表示欢迎市长说工程将在明年开始"
+    )
+    made = add_perturbed_copies(study=study, names=[TYPOS, "words/deletion/minor"])
+    assert (made.copies, made.refused) == (6, {"no_spaces": 6})
+    assert set(System.objects.values_list("perturbation", flat=True)) == {"", TYPOS}
