@@ -97,7 +97,7 @@ class Drawn(NamedTuple):
 def draw(design: Design, skill: np.ndarray, instances: int, rng: np.random.Generator) -> Drawn:
     instance = np.repeat(np.arange(instances), design.units)
     n = len(instance)
-    ease, own_ease = rng.uniform(-1, 1, (2, instances))[:, instance]
+    ease, judge_ease = rng.uniform(-1, 1, (2, instances))[:, instance]
     better = rng.choice([-1, 1], n)
     # Whether the better text is longer differs between instances, too.
     tendency = np.clip(design.better_longer + rng.uniform(-0.3, 0.3, instances), 0, 1)[instance]
@@ -108,11 +108,11 @@ def draw(design: Design, skill: np.ndarray, instances: int, rng: np.random.Gener
     first = np.array([-1, 1]) * np.ones((n, 1), dtype=int)
     if design.orders == 1:
         first = rng.choice([-1, 1], (n, 1))
-    by_content = (design.accuracy - 0.5 + SPREAD * own_ease) * better + design.length / 2 * longer
+    by_content = (design.accuracy - 0.5 + SPREAD * judge_ease) * better + design.length / 2 * longer
     prefers_b = 0.5 + by_content[:, None] + design.position * first
     luck = np.where(rng.random((n, 1)) < design.alike, rng.random((n, 1)), rng.random(first.shape))
     verdicts = np.where(luck < prefers_b, 1, -1)
-    is_tie = rng.random((n, 1)) < design.ties * (1 - own_ease[:, None])
+    is_tie = rng.random((n, 1)) < design.ties * (1 - judge_ease[:, None])
     return Drawn(instance, longer, humans, raters, np.where(is_tie, 0, verdicts), first)
 
 
@@ -184,13 +184,13 @@ def holds(design: Design, number: int) -> dict[str, bool | None]:
     """Return for each interval of one study whether it has the truth; None without an interval."""
     rng = np.random.default_rng([number, design.instances, design.units])
     skill = skills(design, rng)
-    found = reported(draw(design, skill, design.instances, rng))
+    estimates = reported(draw(design, skill, design.instances, rng))
     of_majority, of_single = shared(population(design, skill, number))
     position, length = true_biases(design)
     truths = {"majority": of_majority, "single": of_single, "position": position, "length": length}
     return {
         name: one.low <= truths[name] <= one.high if one.has_interval else None
-        for name, one in found.items()
+        for name, one in estimates.items()
     }
 
 
