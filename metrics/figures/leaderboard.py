@@ -242,7 +242,7 @@ def _parted(pair: NextPair) -> str:
 
 def _rounded(number: int) -> int:
     """Return a number with two digits that count, since more would claim too much; up, not down."""
-    unit = 10 ** max(0, len(str(number)) - 2)
+    unit: int = 10 ** max(0, len(str(number)) - 2)
     return ceil(number / unit) * unit
 
 
