@@ -1,0 +1,258 @@
+"""Sections of a report about machine raters."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tiebreak.report.model.fields import CountOrNaN, Proportion, ProportionOrNaN, Stratifier
+from tiebreak.stats import AlternativeAnnotatorTest, Estimate, PositionDebiasing, ReliabilityBin
+
+
+@dataclass(frozen=True)
+class AnnotatorTestSection(AlternativeAnnotatorTest):
+    """Result of the alternative annotator test for one machine; it speaks of these annotators only."""
+
+    epsilon: Proportion
+    winning_rate: ProportionOrNaN
+    advantage_probability: ProportionOrNaN
+
+
+@dataclass(frozen=True)
+class MachineReplacement:
+    """What speaks for replacing an annotator by one machine in one class of units.
+
+    Attributes
+    ----------
+    labels : int
+        Number of human labels of units that the machine answered.
+    instances : int
+        Number of instances with such labels.
+    agreement : float
+        How often the machine's label is that of an annotator, averaged over instances; NaN without
+        labels.
+    tests : tuple of AnnotatorTestSection
+        The alternative annotator test for each ε; empty for classes by agreement among annotators.
+    """
+
+    labels: int
+    instances: int
+    agreement: ProportionOrNaN
+    tests: tuple[AnnotatorTestSection, ...]
+
+
+@dataclass(frozen=True)
+class ReplacementStratum:
+    """Where each machine may replace an annotator, in one class of units.
+
+    Attributes
+    ----------
+    stratifier : str
+        Name of the classification.
+    stratum : str
+        Name of the class.
+    n_units : int
+        Number of units in the class.
+    machines : dict of str to MachineReplacement
+        What speaks for each machine.
+    """
+
+    stratifier: Stratifier
+    stratum: str
+    n_units: int
+    machines: dict[str, MachineReplacement]
+
+
+@dataclass(frozen=True)
+class ReliabilitySection(ReliabilityBin):
+    """A range of probabilities, with the share of human labels; it speaks of these annotators."""
+
+    low: Proportion
+    high: Proportion
+    probability: ProportionOrNaN
+
+
+@dataclass(frozen=True)
+class DebiasingSection(PositionDebiasing):
+    """What debiasing of the position changes; agreement speaks of these annotators."""
+
+    prefers_first: ProportionOrNaN
+    threshold: ProportionOrNaN
+    alpha: CountOrNaN
+    prior_shift: CountOrNaN
+
+
+ProbabilitySource = Literal["probabilities", "shares"]
+
+
+@dataclass(frozen=True)
+class MachineProbabilities:
+    """What a machine's probabilities of labels say.
+
+    Attributes
+    ----------
+    source : {"probabilities", "shares"}
+        Probabilities that came with the ratings, or shares of several answers to the same question.
+    answer : {"A", "most probable"}
+        Whose probability is calibrated: that system A is preferred or, on other scales, the unit's
+        most probable label.
+    n_units : int
+        Number of units with probabilities.
+    n_answers : int
+        Number of units and presentation orders with probabilities.
+    bins : tuple of ReliabilitySection
+        The reliability diagram.
+    expected_calibration_error : Estimate
+        Mean distance between probability and share of human labels, biased upwards for few units.
+    brier_score : Estimate
+        Mean squared distance between the probability and each human label.
+    debiasing : DebiasingSection, optional
+        Debiasing of the position, for preferences whose presentation order is known.
+    both_orders : Estimate, optional
+        Share of human preferences that the judge shares if the probabilities of both orders are
+        averaged, where there are units with both.
+    """
+
+    source: ProbabilitySource
+    answer: Literal["A", "most probable"]
+    n_units: int
+    n_answers: int
+    bins: tuple[ReliabilitySection, ...]
+    expected_calibration_error: Estimate
+    brier_score: Estimate
+    debiasing: DebiasingSection | None = None
+    both_orders: Estimate | None = None
+
+
+@dataclass(frozen=True)
+class AgreementByCategory:
+    """Leave-one-out agreement of one rater with humans, or among humans.
+
+    Attributes
+    ----------
+    all_units : Estimate
+        Agreement on all units together.
+    categories : dict of str to Estimate
+        Agreement on the units of each category; units without one are in the category "undefined".
+    """
+
+    all_units: Estimate
+    categories: dict[str, Estimate]
+
+
+@dataclass(frozen=True)
+class CompositeSection:
+    """The composite of machines, which uses the best one of each category.
+
+    Each unit's machine was chosen on units of other folds. All parts are of the same units: those
+    with two human ratings and an answer of every machine in `machines`.
+
+    Attributes
+    ----------
+    folds : int
+        Number of folds; 0 if there is no composite.
+    n_units : int
+        Number of units.
+    machines : dict of str to AgreementByCategory
+        Agreement of each machine with humans.
+    chosen : dict of str to dict of str to int
+        For each category, in how many folds each machine was chosen, if it was chosen in any.
+    left_out : dict of str to int
+        Machines that were left out because they answered too few units with two human ratings, and
+        how many they answered.
+    humans : AgreementByCategory, optional
+        Agreement among humans.
+    composite : AgreementByCategory, optional
+        Agreement of the composite with humans.
+    reason : str, optional
+        Why there is no composite.
+    """
+
+    folds: int
+    n_units: int
+    machines: dict[str, AgreementByCategory]
+    chosen: dict[str, dict[str, int]]
+    left_out: dict[str, int]
+    humans: AgreementByCategory | None = None
+    composite: AgreementByCategory | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class MachineDifference:
+    """Agreement of two machines with annotators, on the units that both answered.
+
+    Attributes
+    ----------
+    first_machine, second_machine : str
+        The machines.
+    first, second : Estimate
+        Agreement of each with one annotator at random; an unparsed answer is a disagreement.
+    difference : Estimate
+        The first minus the second, on the same replicates.
+    """
+
+    first_machine: str
+    second_machine: str
+    first: Estimate
+    second: Estimate
+    difference: Estimate
+
+
+@dataclass(frozen=True)
+class MachineDifferencesSection:
+    """All pairs of machines.
+
+    Attributes
+    ----------
+    pairs : dict of str to MachineDifference
+        The pairs that have two instances in common.
+    confidence_level : float
+        Level of each interval, so that all hold together with 95% (Bonferroni).
+    reason : str, optional
+        Why there is no pair.
+    """
+
+    pairs: dict[str, MachineDifference]
+    confidence_level: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class BudgetPoint:
+    """How well a schedule of comparisons gives the full ranking.
+
+    Attributes
+    ----------
+    schedule : str
+        "random", "no-repeat" or "symmetric".
+    comparisons : int
+        Number of comparisons on each instance.
+    median, low, high : float
+        Median, 2.5% and 97.5% quantiles over draws of Spearman's ρ with the scores of all
+        comparisons.
+    """
+
+    schedule: str
+    comparisons: int
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ComparisonBudget:
+    """A machine's ranking of systems from fewer comparisons.
+
+    Attributes
+    ----------
+    systems, instances : int
+        Number of systems, and of instances on which all pairs were compared in both orders.
+    curve : tuple of BudgetPoint
+        Points by schedule and number of comparisons.
+    reason : str, optional
+        Why there is no curve.
+    """
+
+    systems: int
+    instances: int
+    curve: tuple[BudgetPoint, ...]
+    reason: str | None = None

@@ -1,0 +1,221 @@
+"""Sections of a report about rankings of systems, and how firm they are."""
+
+from dataclasses import dataclass
+
+from tiebreak.report.model.fields import Estimates, ProportionOrNaN
+from tiebreak.stats import Estimate, Robustness, Triads
+
+
+@dataclass(frozen=True)
+class BradleyTerryFit:
+    """How far the win rates of pairs are from those of Bradley and Terry's model.
+
+    Attributes
+    ----------
+    p : Estimate
+        p-value of the hypothesis that one strength for each system explains all win rates.
+    difference : float
+        Root mean square of the differences between observed and fitted win rates of pairs.
+    pair : tuple of str
+        The pair whose win rate differs most from the fitted one; empty without a fit.
+    observed : float
+        Win rate of the first system of this pair.
+    fitted : float
+        Its win rate by the model.
+    """
+
+    p: Estimate
+    difference: ProportionOrNaN
+    pair: tuple[str, ...]
+    observed: ProportionOrNaN
+    fitted: ProportionOrNaN
+
+
+@dataclass(frozen=True)
+class TransitivitySection:
+    """Whether the systems can be put in one order.
+
+    Attributes
+    ----------
+    triads : Triads
+        Cyclic triads: three systems of which each beats the next.
+    fit : BradleyTerryFit
+        Fit of Bradley and Terry's model.
+    """
+
+    triads: Triads
+    fit: BradleyTerryFit
+
+
+@dataclass(frozen=True)
+class DavidsonSection:
+    """Strengths of systems in Davidson's model, in which a tie is an outcome of its own.
+
+    Attributes
+    ----------
+    systems : dict of str to Estimate
+        Log-strengths.
+    tie : Estimate
+        Probability that a comparison of two equally strong systems is a tie.
+    """
+
+    systems: Estimates
+    tie: Estimate
+
+
+@dataclass(frozen=True)
+class RobustnessSection:
+    """How few ratings decide the ranking.
+
+    Attributes
+    ----------
+    top : Robustness
+        Ratings whose removal makes another system first by Bradley–Terry strength.
+    top_by_win_rate : Robustness
+        Ratings whose removal makes another system first by win rate.
+    pairs : dict of str to Robustness
+        Ratings whose removal turns the order of two systems in their direct comparisons.
+    findings : dict of str to Robustness
+        Ratings whose removal makes the interval of a pair's win rate include ½, for pairs where it
+        excludes ½.
+    """
+
+    top: Robustness
+    top_by_win_rate: Robustness
+    pairs: dict[str, Robustness]
+    findings: dict[str, Robustness]
+
+
+@dataclass(frozen=True)
+class NextPair:
+    """Two systems that follow each other by win rate, and how large a study would part them.
+
+    Numbers of instances and ratings are those of either system, in all its comparisons. Each is for a
+    study with as many more raters, each of whom rates as much as now.
+
+    Attributes
+    ----------
+    ahead, behind : str
+        The system with the higher win rate, and the next one.
+    difference : Estimate
+        Difference of the win rates, with an interval that holds at once with those of all pairs.
+    instances, ratings : int
+        Present numbers.
+    needed_instances, needed_ratings : int or None
+        Numbers from which on the interval excludes 0 if the difference and the variance stay as they
+        are. At most the present ones if it already does. None with a reason in `reason`.
+    likely_instances : int or None
+        Instances at which four of five studies part the systems if the difference is the true one;
+        at `needed_instances`, about half do.
+    least_instances : int or None
+        `needed_instances` if the true difference is at the far end of its interval.
+    reason : str, optional
+        Why the numbers cannot be told.
+    """
+
+    ahead: str
+    behind: str
+    difference: Estimate
+    instances: int
+    ratings: int
+    needed_instances: int | None
+    needed_ratings: int | None
+    likely_instances: int | None
+    least_instances: int | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class LeaderboardSection:
+    """Win rates of the systems by different accounts, and what would part those that are close.
+
+    Attributes
+    ----------
+    win_rate : dict of str to Estimate
+        Win rate of each system over all its comparisons, where a tie counts half.
+    held_equal : tuple of str
+        What is held equal in `controlled`.
+    categories : dict of str to dict
+        Win rate of each system in each category of the units; empty without several categories. They
+        describe: no interval allows for the number of categories.
+    categories_left_out : int
+        Number of further categories, which have fewer units.
+    next_pairs : tuple of NextPair
+        Each two systems that follow each other, best first.
+    controlled : dict of str to Estimate, optional
+        The win rates with length, Markdown and position held equal, as far as they are known.
+    controlled_reason : str, optional
+        Why there are no controlled win rates.
+    """
+
+    win_rate: Estimates
+    held_equal: tuple[str, ...]
+    categories: dict[str, Estimates]
+    categories_left_out: int
+    next_pairs: tuple[NextPair, ...]
+    controlled: Estimates | None = None
+    controlled_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class BaselineChange:
+    """Win rates against one baseline.
+
+    Attributes
+    ----------
+    win_rates : dict of str to float
+        Expected win rate of each system against the baseline; its own is ½. A system that was never
+        compared with it is left out.
+    correlation : float, optional
+        Spearman's ρ of these win rates and those against all systems.
+    reason : str, optional
+        Why there is no correlation.
+    """
+
+    win_rates: dict[str, float]
+    correlation: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class SplitHalves:
+    """Rank correlation of systems' win rates between an open and a hidden half of the instances.
+
+    Attributes
+    ----------
+    instances, splits : int
+        Number of instances, and of random splits with a correlation.
+    median, low, high : float, optional
+        Median, 2.5% and 97.5% quantiles of Spearman's ρ over splits.
+    same_first : float, optional
+        Share of splits in which both halves have the same first system, or the same ones.
+    reason : str, optional
+        Why there is no correlation.
+    """
+
+    instances: int
+    splits: int
+    median: float | None = None
+    low: float | None = None
+    high: float | None = None
+    same_first: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class RankStabilitySection:
+    """How a ranking changes with the baseline, and between halves of the instances.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        The systems.
+    baselines : dict of str to BaselineChange
+        Win rates with each system as the baseline.
+    halves : SplitHalves
+        What the ranking of one half says of the other.
+    """
+
+    systems: tuple[str, ...]
+    baselines: dict[str, BaselineChange]
+    halves: SplitHalves

@@ -1,0 +1,275 @@
+"""Sections of a report about raters, and how well they agree."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tiebreak.report.model.fields import (
+    Distribution,
+    Estimates,
+    Matrix,
+    Proportion,
+    ProportionOrNaN,
+    Votes,
+)
+from tiebreak.stats import Estimate
+from tiebreak.stats.rating_sets import RatingSetSummary, SeparabilityRange
+
+
+@dataclass(frozen=True)
+class RaterSection:
+    """Ratings of one rater.
+
+    Attributes
+    ----------
+    kind : {"human", "machine"}
+        Kind of rater.
+    n_ratings : int
+        Number of ratings that could be parsed.
+    n_unparsed : int
+        Number of answers that could not be parsed.
+    votes : dict of str to int
+        Number of times that the rater gave each label.
+    leave_one_out : Estimate, optional
+        Agreement of a human with the most frequent label among the other humans.
+    confusion : tuple of tuple of float, optional
+        Number of units by the most frequent label among the other humans (rows) and the label that
+        this rater gave (columns), both in the order of `labels`. A unit with several most frequent
+        labels is divided equally. Left out for scales with many labels.
+    """
+
+    kind: Literal["human", "machine"]
+    n_ratings: int
+    n_unparsed: int
+    votes: Votes
+    leave_one_out: Estimate | None = None
+    confusion: Matrix | None = None
+
+
+@dataclass(frozen=True)
+class SelfConsistencySection:
+    """Planned repeats: units that a rater saw a second time, with the sides swapped.
+
+    Attributes
+    ----------
+    humans : Estimate
+        Share of the planned repeats that humans answered as they had answered the first time.
+    raters : dict of str to Estimate
+        The same share for each rater with planned repeats.
+    """
+
+    humans: Estimate
+    raters: Estimates
+
+
+@dataclass(frozen=True)
+class DawidSkeneRater:
+    """A human rater in the model of Dawid and Skene.
+
+    Attributes
+    ----------
+    accuracy : float
+        Probability that the rater gives the true label.
+    confusion : tuple of tuple of float
+        Probability of each label that the rater gives (columns) for each true label (rows), both in
+        the order of `labels`.
+    """
+
+    accuracy: ProportionOrNaN
+    confusion: Matrix
+
+
+@dataclass(frozen=True)
+class DawidSkeneSection:
+    """Estimates of the model of Dawid and Skene (1979), in which each unit has one true label.
+
+    Attributes
+    ----------
+    n_units : int
+        Number of units that entered.
+    converged : bool
+        Whether the estimation came to an end. Do not use estimates that did not.
+    prior : dict of str to float
+        Share of units with each true label; NaN without estimates.
+    raters : dict of str to DawidSkeneRater
+        Estimates of each human rater.
+    reason : str, optional
+        Why there are no estimates.
+    """
+
+    n_units: int
+    converged: bool
+    prior: Distribution
+    raters: dict[str, DawidSkeneRater]
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class ChanceCorrectedSection:
+    """Further coefficients of agreement among humans, of all units together; they speak of these raters.
+
+    The coefficients of labels are listed by weights: `identity`, and for labels with an order also
+    `linear` and `quadratic`.
+
+    Attributes
+    ----------
+    gwet_ac : dict of str to Estimate
+        Gwet's AC1 (identity) and AC2.
+    brennan_prediger : dict of str to Estimate
+        Coefficient of Brennan and Prediger.
+    fleiss_kappa : dict of str to Estimate
+        Fleiss' κ, in which units with one rating enter the shares of labels.
+    conger_kappa : dict of str to Estimate
+        Conger's κ, which is Cohen's κ for more than two raters.
+    cohen_kappa : dict of str to Estimate
+        Cohen's κ, if there are exactly two raters.
+    intraclass_correlation : dict of str to Estimate
+        Intraclass correlations of single ratings: `1`, `A` (absolute agreement), `C` (consistency).
+    """
+
+    gwet_ac: Estimates
+    brennan_prediger: Estimates
+    fleiss_kappa: Estimates
+    conger_kappa: Estimates
+    cohen_kappa: Estimates
+    intraclass_correlation: Estimates
+
+
+@dataclass(frozen=True)
+class RaterSets(RatingSetSummary):
+    """Means over complete rating sets, overall and by separability.
+
+    Attributes
+    ----------
+    by_separability : tuple of SeparabilityRange
+        Means in ranges of separability.
+    spearman_separability : Estimate
+        Spearman's ρ of separability and mean consistency.
+    """
+
+    by_separability: tuple[SeparabilityRange, ...]
+    spearman_separability: Estimate
+
+
+@dataclass(frozen=True)
+class RatingSetsSection(RaterSets):
+    """Rating sets of humans, and of each machine.
+
+    Attributes
+    ----------
+    machines : dict of str to RaterSets
+        The same for each machine, where each run and presentation order is a rater.
+    """
+
+    machines: dict[str, RaterSets]
+
+
+@dataclass(frozen=True)
+class RaterPair:
+    """Agreement of two annotators on the units that both rated.
+
+    Attributes
+    ----------
+    raters : tuple of str
+        The two annotators.
+    shared : int
+        Number of units that both rated.
+    agreement : float
+        Share of these units with equal labels.
+    kappa : Estimate
+        Cohen's κ.
+    """
+
+    raters: tuple[str, str]
+    shared: int
+    agreement: Proportion
+    kappa: Estimate
+
+
+@dataclass(frozen=True)
+class PairwiseAgreementSection:
+    """Agreement of annotators two by two.
+
+    Attributes
+    ----------
+    pairs : int
+        Number of pairs of annotators with at least 10 common units.
+    few_shared : int
+        Number of pairs with fewer common units, which are left out.
+    median : float
+        Median over pairs of the share of equal labels; NaN without pairs.
+    lowest : tuple of RaterPair
+        The pairs with the lowest share of equal labels.
+    reason : str, optional
+        Why there are no pairs.
+    """
+
+    pairs: int
+    few_shared: int
+    median: ProportionOrNaN
+    lowest: tuple[RaterPair, ...]
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class MeanCorrelations:
+    """Correlation of units' mean ratings by humans and by a machine.
+
+    Attributes
+    ----------
+    spearman : Estimate
+        Spearman's ρ.
+    kendall : Estimate
+        Kendall's τ-b.
+    """
+
+    spearman: Estimate
+    kendall: Estimate
+
+
+@dataclass(frozen=True)
+class FatigueSection:
+    """How human answers change over the sequence of a rater's items.
+
+    Attributes
+    ----------
+    n_ratings : int
+        Number of ratings whose position is known.
+    agreement : Estimate
+        Change of the share of answers that equal the most frequent label among the other humans, for
+        10 items more.
+    duration : Estimate
+        Relative change of the time per answer, for 10 items more: −0.1 is a tenth faster.
+    """
+
+    n_ratings: int
+    agreement: Estimate
+    duration: Estimate
+
+
+@dataclass(frozen=True)
+class Bias:
+    """Position and length bias of human raters together, or of one machine.
+
+    Attributes
+    ----------
+    position : Estimate
+        P(the text shown first is preferred) − ½.
+    length : Estimate
+        P(the longer text is preferred) − P(the shorter text is preferred).
+    """
+
+    position: Estimate
+    length: Estimate
+
+
+@dataclass(frozen=True)
+class BiasSection(Bias):
+    """Position and length bias of humans, and of each machine.
+
+    Attributes
+    ----------
+    machines : dict of str to Bias
+        The same for each machine.
+    """
+
+    machines: dict[str, Bias]

@@ -1,0 +1,328 @@
+"""The report: its source, its criteria, and its analysis plan."""
+
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Literal, Self
+
+from tiebreak.report.model.discernment import DiscernmentSection
+from tiebreak.report.model.fields import Problems, Seed, Sha256, Version, Votes
+from tiebreak.report.model.machines import (
+    AnnotatorTestSection,
+    ComparisonBudget,
+    CompositeSection,
+    MachineDifferencesSection,
+    MachineProbabilities,
+    ReplacementStratum,
+)
+from tiebreak.report.model.rankings import (
+    DavidsonSection,
+    LeaderboardSection,
+    RankStabilitySection,
+    RobustnessSection,
+    TransitivitySection,
+)
+from tiebreak.report.model.raters import (
+    BiasSection,
+    ChanceCorrectedSection,
+    DawidSkeneSection,
+    FatigueSection,
+    MeanCorrelations,
+    PairwiseAgreementSection,
+    RaterSection,
+    RatingSetsSection,
+    SelfConsistencySection,
+)
+from tiebreak.report.model.selection import PairComponents, PairSelection
+from tiebreak.report.model.stopping import StoppingSection
+from tiebreak.report.model.strata import CrossedSection, PerceptionBin, StratumSection
+from tiebreak.report.model.success import SuccessRates
+from tiebreak.report.model.systems import ControlledWinRateSection, PairedTests, SystemsSection
+from tiebreak.report.serialization import from_json, to_json
+from tiebreak.scales import Label, Level
+from tiebreak.stats import Influence
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where ratings come from.
+
+    Attributes
+    ----------
+    kind : {"file", "bundle", "study"}
+        What was read.
+    sha256 : str
+        Digest of the ratings file, or of a study's rows.
+    part : dict of str to str, optional
+        Values of the filter by which the ratings were chosen. Missing for all ratings.
+    """
+
+    kind: Literal["file", "bundle", "study"]
+    sha256: Sha256
+    part: dict[str, str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceSection(Origin):
+    """The ratings of a report.
+
+    Attributes
+    ----------
+    rows_sha256 : str
+        Digest of the rows, which does not depend on their order or on the file's format.
+    n_rows : int
+        Number of ratings.
+    n_used : int
+        Number of ratings that count. Ratings with flags and repeats do not.
+    """
+
+    rows_sha256: Sha256
+    n_rows: int
+    n_used: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriterionSection:
+    """Statistics of one criterion. A part that could not be computed is empty or left out.
+
+    Attributes
+    ----------
+    scale : str
+        Specification of the scale.
+    scale_inferred : bool
+        Whether the scale was inferred from the labels because none was declared.
+    level : {"nominal", "ordinal", "interval", "ratio"}
+        Level of measurement.
+    labels : tuple of int, float or str
+        Labels that are counted.
+    n_units : int
+        Number of units.
+    n_ratings : int
+        Number of human ratings.
+    n_machine_ratings : int
+        Number of machine ratings that could be parsed.
+    n_unparsed : int
+        Number of answers that could not be parsed.
+    resampling : {"unit", "instance"}
+        What intervals resample.
+    votes : dict of str to int
+        Number of times that humans gave each label.
+    strata : tuple of StratumSection
+        Agreement per stratum; the first stratum has all units.
+    perception : tuple of PerceptionBin
+        Labels by majority label.
+    perception_by_systems : dict of str to tuple of PerceptionBin
+        Labels by majority label for each pair of systems, if there are several pairs.
+    raters : dict of str to RaterSection
+        Ratings of each rater.
+    self_consistency : SelfConsistencySection, optional
+        Planned repeats that were answered alike.
+    chance_corrected : ChanceCorrectedSection, optional
+        Further coefficients of agreement among humans, of all units together.
+    alternative_annotator_test : dict of str to AnnotatorTestSection, optional
+        For each machine, whether it may replace one of these annotators.
+    dawid_skene : DawidSkeneSection, optional
+        Estimates of each human's probability of each label, given the true label.
+    rating_sets : RatingSetsSection, optional
+        Rating sets, for preferences.
+    systems : SystemsSection, optional
+        Rankings of the systems, for preferences.
+    selection : dict of str to PairSelection, optional
+        Win rates of each pair of systems on drawn instances, for preferences.
+    bias : BiasSection, optional
+        Position and length bias, for preferences.
+    planning : dict of str to PairComponents, optional
+        Variance components of each pair of systems, for preferences.
+    stopping : StoppingSection, optional
+        What may be concluded while the study runs, for studies of a server.
+    transitivity : TransitivitySection, optional
+        Whether the systems can be put in one order, for preferences.
+    fatigue : FatigueSection, optional
+        How human answers change over the sequence of a rater's items.
+    mean_correlations : dict of str to MeanCorrelations, optional
+        Correlation of units' mean ratings with each machine, for ordered labels.
+    composite : CompositeSection, optional
+        The best machine of each category, chosen on other units, if it was asked for.
+    machine_differences : MachineDifferencesSection, optional
+        Differences between machines' agreement with annotators, if they were asked for.
+    rank_stability : dict of str to RankStabilitySection, optional
+        How the ranking changes with baseline and instances, by annotators and each machine, for
+        preferences, if it was asked for.
+    comparison_budget : dict of str to ComparisonBudget, optional
+        Each machine's ranking from fewer comparisons, for preferences, if it was asked for.
+    machine_replacement : tuple of ReplacementStratum, optional
+        Where each machine may replace an annotator, if it was asked for.
+    pairs_by_agreement : CrossedSection, optional
+        Agreement by pair of systems crossed with agreement, if it was asked for.
+    pairwise_agreement : PairwiseAgreementSection, optional
+        Agreement of annotators two by two, if it was asked for.
+    drop_one_influence : dict of str to Influence, optional
+        Krippendorff's α without each annotator, if it was asked for.
+    paired_tests : dict of str to PairedTests, optional
+        Paired tests of each pair of systems, for preferences, if they were asked for.
+    robustness : RobustnessSection, optional
+        How few ratings decide the ranking, for preferences, if it was asked for.
+    success_rates : SuccessRates, optional
+        Success rates of systems whose texts are rated one by one, for scales with two labels.
+    controlled_win_rate : ControlledWinRateSection, optional
+        Win rates with length and style held equal, for preferences, if they were asked for.
+    davidson : DavidsonSection, optional
+        Strengths with ties as an outcome of their own, for preferences, if they were asked for.
+    discernment : DiscernmentSection, optional
+        Whether raters notice perturbed copies, if it was asked for.
+    leaderboard : LeaderboardSection, optional
+        Win rates held equal and by category, and what parts the next two, if it was asked for.
+    machine_probabilities : dict of str to MachineProbabilities, optional
+        Calibration and debiasing of each machine with probabilities, if it was asked for.
+    problems : dict of str to str
+        Parts that could not be computed, by name, with the reasons.
+    """
+
+    scale: str
+    scale_inferred: bool
+    level: Level
+    labels: tuple[Label, ...]
+    n_units: int
+    n_ratings: int
+    n_machine_ratings: int
+    n_unparsed: int
+    resampling: Literal["unit", "instance"]
+    votes: Votes
+    strata: Annotated[tuple[StratumSection, ...], {"minItems": 1}]
+    perception: tuple[PerceptionBin, ...]
+    perception_by_systems: dict[str, tuple[PerceptionBin, ...]]
+    raters: dict[str, RaterSection]
+    self_consistency: SelfConsistencySection | None = None
+    chance_corrected: ChanceCorrectedSection | None = None
+    alternative_annotator_test: dict[str, AnnotatorTestSection] | None = None
+    dawid_skene: DawidSkeneSection | None = None
+    rating_sets: RatingSetsSection | None = None
+    systems: SystemsSection | None = None
+    selection: dict[str, PairSelection] | None = None
+    bias: BiasSection | None = None
+    planning: dict[str, PairComponents] | None = None
+    stopping: StoppingSection | None = None
+    transitivity: TransitivitySection | None = None
+    fatigue: FatigueSection | None = None
+    mean_correlations: dict[str, MeanCorrelations] | None = None
+    composite: CompositeSection | None = None
+    machine_differences: MachineDifferencesSection | None = None
+    rank_stability: dict[str, RankStabilitySection] | None = None
+    comparison_budget: dict[str, ComparisonBudget] | None = None
+    machine_replacement: tuple[ReplacementStratum, ...] | None = None
+    pairs_by_agreement: CrossedSection | None = None
+    pairwise_agreement: PairwiseAgreementSection | None = None
+    drop_one_influence: dict[str, Influence] | None = None
+    paired_tests: dict[str, PairedTests] | None = None
+    robustness: RobustnessSection | None = None
+    success_rates: SuccessRates | None = None
+    controlled_win_rate: ControlledWinRateSection | None = None
+    davidson: DavidsonSection | None = None
+    leaderboard: LeaderboardSection | None = None
+    machine_probabilities: dict[str, MachineProbabilities] | None = None
+    discernment: DiscernmentSection | None = None
+    problems: Problems
+
+    @property
+    def all_units(self) -> StratumSection:
+        """The stratum of all units."""
+        return self.strata[0]
+
+
+# The sections that a criterion has only if it allows them, or if they were asked for.
+OPTIONAL_SECTIONS = tuple(part.name for part in fields(CriterionSection) if part.default is None)
+
+
+@dataclass(frozen=True)
+class AnalysisPlan:
+    """What researchers fixed before the study opened.
+
+    Attributes
+    ----------
+    main_criteria : tuple of str
+        The criteria on which the study decides; empty for all.
+    estimands : str
+        What is estimated, in words.
+    exclusions : str
+        The rule by which people or ratings are left out, in words.
+    stopping_rule : str
+        When collecting ends.
+    target_width : float, optional
+        Target width of the interval.
+    known_order : tuple of str
+        An order of the systems that is known from elsewhere, best first; empty if there is none.
+    """
+
+    main_criteria: tuple[str, ...]
+    estimands: str
+    exclusions: str
+    stopping_rule: str
+    target_width: float | None = None
+    known_order: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """Report of a study's ratings.
+
+    Attributes
+    ----------
+    report_version : int
+        Version of the report's format.
+    seed : int
+        Seed of all intervals.
+    replicates : int
+        Number of bootstrap replicates, or 0 for no intervals.
+    source : SourceSection
+        Origin and number of the ratings.
+    simulated : bool
+        Whether any of the ratings was given by a program that simulates annotators.
+    criteria_order : tuple of str
+        The criteria in the order of the study or file.
+    criteria : dict of str to CriterionSection
+        Statistics of each criterion.
+    problems : dict of str to str
+        Criteria that could not be analyzed, by name, with the reasons.
+    plan : AnalysisPlan, optional
+        What was fixed before the study opened. Main criteria come first in `criteria_order`.
+
+    See Also
+    --------
+    build_report : Build the report of a table of ratings.
+    """
+
+    report_version: Version
+    seed: Seed
+    replicates: int
+    source: SourceSection
+    simulated: bool
+    criteria_order: Annotated[tuple[str, ...], {"uniqueItems": True}]
+    criteria: dict[str, CriterionSection]
+    problems: Problems
+    plan: AnalysisPlan | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as a dictionary that can be written as JSON.
+
+        Returns
+        -------
+        dict of str to object
+            Report as described by report.schema.json. NaN becomes None.
+        """
+        return dict(to_json(self))
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """Return a report that was stored as JSON.
+
+        Parameters
+        ----------
+        data : dict of str to object
+            What `as_json` returned. Its keys may have another order.
+
+        Returns
+        -------
+        Report
+            The report, with its criteria in their order.
+        """
+        criteria = {name: data["criteria"][name] for name in data["criteria_order"]}
+        report: Self = from_json(cls, data | {"criteria": criteria})
+        return report

@@ -1,0 +1,87 @@
+"""Sections of a report about drawn instances, and about planning."""
+
+from dataclasses import dataclass
+
+from tiebreak.report.model.fields import Proportion, ProportionOrNaN
+from tiebreak.stats import Estimate
+
+
+@dataclass(frozen=True)
+class PairSelection:
+    """Win rates of one pair of systems on drawn instances.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        The two systems. Win rates are those of the first.
+    instances : int
+        Number of rated instances with a preference or tie.
+    control : int
+        Number of these instances that are in the control sample.
+    without_preference : int
+        Number of instances that are left out, because no rating says which system is better.
+    win_rate : Estimate
+        Win rate in which instances are weighted by their inverse inclusion probability.
+    win_rate_control : Estimate
+        Win rate in the control sample.
+    instances_saved : Estimate
+        Number of instances saved in comparison with a uniform draw.
+    ratings_saved : Estimate
+        Number of ratings saved in comparison with a uniform draw.
+    """
+
+    systems: tuple[str, str]
+    instances: int
+    control: int
+    without_preference: int
+    win_rate: Estimate
+    win_rate_control: Estimate
+    instances_saved: Estimate
+    ratings_saved: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairComponents:
+    """Variance components of the ratings of one pair of systems, from which a study can be planned.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        The two systems, in alphabetical order.
+    ratings : int
+        Number of human ratings with a preference or tie.
+    mean : float
+        Mean share of the ratings that the first system wins, where a tie counts half.
+    instance, unit, rater, rating : float
+        Variance between instances, between units of an instance, between raters, and of a single
+        rating; NaN if they cannot be estimated.
+    notes : tuple of str
+        Which components could not be separated.
+    reason : str, optional
+        Why there are no components.
+    mixed : Estimate, optional
+        Gain in ratings if 15% of units get two ratings and the others one, instead of two for all.
+    stack : Estimate, optional
+        Gain in instances if machines rate the whole dataset; None without machine ratings.
+    explained : float
+        Share of the variance between units and instances that the machines explain; 0 if the lower
+        bound of `stack` does not exceed 1.
+    active : Estimate, optional
+        Further gain in instances, beside that of `stack`, if instances that machines doubt are drawn
+        more often, with at least 0.9 times the probability of a uniform draw and a control sample of
+        a fifth; None without machine ratings.
+    """
+
+    systems: tuple[str, str]
+    ratings: int
+    mean: ProportionOrNaN
+    instance: ProportionOrNaN
+    unit: ProportionOrNaN
+    rater: ProportionOrNaN
+    rating: ProportionOrNaN
+    notes: tuple[str, ...] = ()
+    reason: str | None = None
+    mixed: Estimate | None = None
+    stack: Estimate | None = None
+    explained: Proportion = 0.0
+    active: Estimate | None = None

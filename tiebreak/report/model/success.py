@@ -1,0 +1,89 @@
+"""Success rates of systems that are rated text by text."""
+
+from dataclasses import dataclass
+
+from tiebreak.report.model.fields import Estimates
+from tiebreak.stats import Estimate
+
+
+@dataclass(frozen=True)
+class MachineSuccess:
+    """A system's success rate by one machine, alone and corrected by human ratings.
+
+    Attributes
+    ----------
+    alone : Estimate
+        Share of the machine's ratings that are successes, without any correction.
+    powered : Estimate
+        Prediction-powered rate, in which the weight λ of the machine's ratings is tuned.
+    powered_lambda_1 : Estimate
+        Prediction-powered rate in which they have full weight.
+    n_labelled, n_unlabelled : int
+        Number of units with a machine rating that have a human rating, and that have none.
+    """
+
+    alone: Estimate
+    powered: Estimate
+    powered_lambda_1: Estimate
+    n_labelled: int
+    n_unlabelled: int
+
+
+@dataclass(frozen=True)
+class SystemSuccess:
+    """How often the texts of a system are a success, where texts are rated one by one.
+
+    Attributes
+    ----------
+    human : Estimate
+        Share of the human ratings that are successes.
+    machines : dict of str to MachineSuccess
+        The rate by each machine.
+    """
+
+    human: Estimate
+    machines: dict[str, MachineSuccess]
+
+
+@dataclass(frozen=True)
+class KnownOrder:
+    """Kendall's τ-b of success rates with an order of the systems that is known from elsewhere.
+
+    Attributes
+    ----------
+    order : tuple of str
+        The systems in the known order, best first.
+    missing : tuple of str
+        Those of them without ratings, which are left out.
+    human : Estimate
+        τ of the rates by human ratings.
+    machines, powered, powered_lambda_1 : dict of str to Estimate
+        τ of the rates by each machine: alone, and corrected by human ratings with tuned and full
+        weight.
+    """
+
+    order: tuple[str, ...]
+    missing: tuple[str, ...]
+    human: Estimate
+    machines: Estimates
+    powered: Estimates
+    powered_lambda_1: Estimates
+
+
+@dataclass(frozen=True)
+class SuccessRates:
+    """Success rates of systems whose texts are rated one by one with two labels.
+
+    Attributes
+    ----------
+    success : str
+        The label that counts as a success.
+    systems : dict of str to SystemSuccess
+        The rates of each system.
+    known_order : KnownOrder, optional
+        Agreement with a known order of the systems, if there is one.
+    """
+
+    success: str
+    systems: dict[str, SystemSuccess]
+    known_order: KnownOrder | None = None

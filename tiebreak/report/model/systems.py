@@ -1,0 +1,247 @@
+"""Sections of a report about the systems that were compared."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from tiebreak.report.model.fields import CountOrNaN, Estimates, Proportion, ProportionOrNaN
+from tiebreak.stats import Estimate, RankSet
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """Human ratings of one pair of systems, by what they prefer.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        The two systems, in alphabetical order.
+    units : int
+        Number of rated units that compare them.
+    instances : int
+        Number of instances that these units belong to.
+    raters : int
+        Number of people who rated them.
+    ratings : int
+        Number of ratings.
+    first : int
+        Number of ratings that prefer the first system, however strongly.
+    ties : int
+        Number of ratings without a preference.
+    second : int
+        Number of ratings that prefer the second system, however strongly.
+    bad : int
+        Number of ratings by which both texts are bad.
+    """
+
+    systems: tuple[str, ...]
+    units: int
+    instances: int
+    raters: int
+    ratings: int
+    first: int
+    ties: int
+    second: int
+    bad: int
+
+
+@dataclass(frozen=True)
+class SimultaneousSection:
+    """Win rates with intervals that hold all at once, which findings about systems rest on.
+
+    If many systems are equally good, the 95% interval of one of them often excludes ½ by chance. Here,
+    in at most 5% of studies any interval misses the true value.
+
+    Attributes
+    ----------
+    win_rate : dict of str to Estimate
+        Win rate of each system.
+    pairs : dict of str to Estimate
+        Win rate of the first system of each pair.
+    n_win_rates : int
+        Number of intervals that hold at once in `win_rate`, over all criteria with preferences.
+    n_pairs : int
+        The same number for `pairs`.
+    """
+
+    win_rate: Estimates
+    pairs: Estimates
+    n_win_rates: int
+    n_pairs: int
+
+
+@dataclass(frozen=True)
+class PoweredSystem:
+    """A system's win rate without machine raters, with the best one, and with all of them stacked.
+
+    All three are of the same ratings. Units have equal weight, or after a draw the weight of their
+    instance.
+
+    Attributes
+    ----------
+    human : Estimate
+        Win rate by human ratings alone.
+    best : Estimate
+        Prediction-powered win rate with the machine whose interval is shortest.
+    best_machine : str
+        The name of this machine; empty if no machine's estimate has an interval.
+    stack : Estimate
+        Prediction-powered win rate with all machines, whose weights come from other instances.
+    weights : dict of str to float
+        Weight of each machine in the stack, averaged over the human ratings.
+    ratings : int
+        Number of human ratings.
+    effective_best, effective_stack : float
+        Number of human ratings that would give the interval of `best` or `stack` without machines;
+        NaN without an interval.
+    effective_by_machine : dict of str to float, optional
+        The same number for the prediction-powered win rate with each machine alone.
+    """
+
+    human: Estimate
+    best: Estimate
+    best_machine: str
+    stack: Estimate
+    weights: dict[str, ProportionOrNaN]
+    ratings: int
+    effective_best: CountOrNaN
+    effective_stack: CountOrNaN
+    effective_by_machine: dict[str, CountOrNaN] | None = None
+
+
+@dataclass(frozen=True)
+class SystemsSection:
+    """Rankings of the systems by human ratings; without systems, there are only empty win rates.
+
+    Attributes
+    ----------
+    win_rate : dict of str to Estimate
+        Win rate of each system over all its comparisons, where a tie counts half.
+    pairs : dict of str to Estimate
+        Win rate of the first system of each pair.
+    bradley_terry : dict of str to Estimate, optional
+        Bradley–Terry strengths.
+    bradley_terry_rank : dict of str to Estimate, optional
+        Ranks by Bradley–Terry strength.
+    elo : dict of str to Estimate, optional
+        Elo ratings.
+    sep_elo : dict of str to Estimate, optional
+        Elo ratings weighted by separability.
+    prediction_powered : dict of str to dict, optional
+        Prediction-powered win rates for each machine that also rated units without human ratings.
+    counts : dict of str to PairCounts, optional
+        How often each system of a pair was preferred, by the names of `pairs`.
+    simultaneous : SimultaneousSection, optional
+        The same win rates with intervals that hold for all systems, or all pairs, at once.
+    win_or_tie : dict of str to Estimate, optional
+        Share of its comparisons that each system does not lose, so that a tie counts as much as a
+        win.
+    shared_ranks : dict of str to int, optional
+        1 plus the number of systems whose whole interval of the win rate lies above that of the
+        system, as in table 5 of Lyu et al. (2024). Systems without an interval have none. Only a
+        reproduction: intervals that overlap do not show that systems are equally good.
+    prediction_powered_lambda_1 : dict of str to dict, optional
+        Prediction-powered win rates in which the machine's ratings have their full weight.
+    rank_sets : dict of str to RankSet, optional
+        Ranks by win rate that each system may have. With a probability of 95%, all sets in all criteria
+        with preferences contain the true ranks at once. None if no win rate has an interval.
+    powered : dict of str to PoweredSystem, optional
+        What machines add to the win rate of each system, one by one and stacked.
+    machine_win_rates : dict of str to dict, optional
+        Win rate of each system by each machine's own ratings, of all units that it rated; each
+        order and run counts. They say what the machine prefers, and nothing about humans.
+    """
+
+    win_rate: Estimates
+    pairs: Estimates
+    bradley_terry: Estimates | None = None
+    bradley_terry_rank: Estimates | None = None
+    elo: Estimates | None = None
+    sep_elo: Estimates | None = None
+    prediction_powered: dict[str, Estimates] | None = None
+    counts: dict[str, PairCounts] | None = None
+    simultaneous: SimultaneousSection | None = None
+    win_or_tie: Estimates | None = None
+    shared_ranks: dict[str, int] | None = None
+    prediction_powered_lambda_1: dict[str, Estimates] | None = None
+    rank_sets: dict[str, RankSet] | None = None
+    powered: dict[str, PoweredSystem] | None = None
+    machine_win_rates: dict[str, Estimates] | None = None
+
+
+@dataclass(frozen=True)
+class ControlledWinRateSection:
+    """Win rates with the length, Markdown and position of texts held equal.
+
+    Attributes
+    ----------
+    win_rate : dict of str to Estimate
+        Win rate of each system over all its comparisons, where a tie counts half.
+    controlled : dict of str to Estimate
+        Expected win rate over the same comparisons if both texts were equal in every covariate.
+    strengths : dict of str to Estimate
+        Bradley–Terry strengths with the covariates in the model.
+    effects : dict of str to Estimate
+        Change of the log odds of winning by covariate; undefined for those that were left out.
+    """
+
+    win_rate: Estimates
+    controlled: Estimates
+    strengths: Estimates
+    effects: Estimates
+
+
+@dataclass(frozen=True)
+class PValuePoint:
+    """p-values of a paired t-test in random subsets of one size.
+
+    Attributes
+    ----------
+    instances : int
+        Number of instances in each subset.
+    median : float
+        Median of the p-values.
+    low : float
+        5th percentile of the p-values.
+    high : float
+        95th percentile of the p-values.
+    significant : float
+        Share of p-values below 0.05.
+    """
+
+    instances: int
+    median: Proportion
+    low: Proportion
+    high: Proportion
+    significant: Proportion
+
+
+@dataclass(frozen=True)
+class PairedTests:
+    """Tests of whether instances prefer one of two systems.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        The two systems.
+    instances : int
+        Number of instances with a preference or tie.
+    difference : float
+        Mean over instances of the share of ratings that prefer the first system minus the share that
+        prefers the second; NaN without instances.
+    t_test : Estimate
+        p-value of the paired t-test over instances.
+    permutation_test : Estimate
+        p-value of the test that flips the sign of each instance's difference at random.
+    curve : tuple of PValuePoint
+        p-values of the paired t-test by number of instances.
+    reason : str, optional
+        Why there is no curve.
+    """
+
+    systems: tuple[str, str]
+    instances: int
+    difference: Annotated[float, {"type": ["number", "null"], "minimum": -1, "maximum": 1}]
+    t_test: Estimate
+    permutation_test: Estimate
+    curve: tuple[PValuePoint, ...]
+    reason: str | None = None
