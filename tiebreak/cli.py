@@ -1,4 +1,4 @@
-"""The command line `tiebreak`, with the commands `analyze` and `convert`.
+"""The command line `tiebreak`, with the commands `analyze`, `convert`, `compare` and `plan`.
 
 The server's management commands `analyze` and `convert` use the same options and functions.
 """
@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from tiebreak import __version__
 from tiebreak.errors import DomainError, InvalidInput
@@ -30,6 +32,7 @@ from tiebreak.report.model import OPTIONAL_SECTIONS
 from tiebreak.report.on_request import ON_REQUEST
 from tiebreak.report.plan import names_in
 from tiebreak.report.reading import Source
+from tiebreak.report.simulated_sizes import SIMULATED, in_words, simulated_sizes
 from tiebreak.stats.alternative_annotators import EPSILON
 
 MAX_LISTED = 100
@@ -277,6 +280,42 @@ def compare(options: Namespace) -> Outcome:
     return Outcome(counts, "\n".join(lines))
 
 
+def add_plan_options(parser: ArgumentParser) -> None:
+    """Add the options of `plan`."""
+    parser.add_argument("pilot", metavar="PILOT", help="ratings file or bundle of a pilot")
+    target = parser.add_mutually_exclusive_group(required=True)
+    target.add_argument("--width", type=float, help="width of the win rate's interval, such as 0.1")
+    target.add_argument("--power", type=float, help="probability that the interval excludes ½")
+    parser.add_argument("--criterion", default="", help="by default the first preference")
+    parser.add_argument("--units", type=int, default=1, help="units per instance")
+    parser.add_argument("--ratings", type=int, default=3, help="ratings per unit")
+    parser.add_argument("--units-per-rater", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=0)
+    _add_json_option(parser)
+
+
+def plan(options: Namespace) -> Outcome:
+    """Simulate how many instances the next study needs, for each pair of systems of a pilot."""
+    try:
+        source = read_source(Path(options.pilot))
+        report = build_report(source.table, scales=source.scales, replicates=0)
+        sizes = simulated_sizes(
+            report,
+            criterion=options.criterion,
+            target_width=options.width,
+            power=options.power,
+            units=options.units,
+            ratings=options.ratings,
+            units_per_rater=options.units_per_rater,
+            rng=np.random.default_rng(options.seed),
+        )
+    except InvalidInput as error:
+        raise DomainError(error.code, error.message, status=400) from error
+    counts = {"pairs": {pair: asdict(size) for pair, size in sizes.items()}}
+    lines = [f"{pair}: {in_words(size)}" for pair, size in sizes.items()]
+    return Outcome(counts, "\n".join([*lines, SIMULATED]))
+
+
 COMMANDS = {
     "analyze": Command(
         "Write the report of a ratings file or a bundle (folder or .zip).",
@@ -292,6 +331,11 @@ COMMANDS = {
         "Say which ratings differ between two ratings files or bundles, such as two exports.",
         add_compare_options,
         compare,
+    ),
+    "plan": Command(
+        "Simulate how many instances a study needs, from a pilot's ratings.",
+        add_plan_options,
+        plan,
     ),
 }
 

@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoint
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -18,6 +19,11 @@ from tests.tiebreak.formats.bundles import make_bundle
 from tiebreak import __version__
 from tiebreak.cli import main
 from tiebreak.errors import InvalidInput
+from tiebreak.formats import read_ratings
+from tiebreak.report import build_report
+from tiebreak.report.simulated_sizes import SIMULATED
+from tiebreak.stats import sample_size
+from tiebreak.stats.sample_size import NO_REPEATS, VarianceComponents
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 BATCH = """\
@@ -158,3 +164,53 @@ def test_the_version_is_said_in_one_place(capsys):
     assert "version" in PROJECT["dynamic"]
     assert f"version: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"## {__version__} " in (ROOT / "CHANGELOG.md").read_text()
+
+
+class TestPlan:
+    @pytest.fixture
+    def pilot(self, tmp_path):
+        """Write a pilot of 40 units of two systems, of which three annotators prefer the first in 70%."""
+        rng, path = np.random.default_rng(0), tmp_path / "pilot.jsonl"
+        units = rng.random(40) < 0.7
+        facts = {"system_a": "x", "system_b": "y"}
+        rows = [
+            facts | {"unit": f"u{i}", "instance": f"i{i}", "rater": f"r{k}", "label": label}
+            for i, wins in enumerate(units)
+            for k in range(3)
+            for label in [-1 if wins == (rng.random() < 0.8) else 1]
+        ]
+        path.write_text("\n".join(map(json.dumps, rows)))
+        return path
+
+    def test_it_is_what_the_library_finds(self, pilot, capsys):
+        assert run("plan", pilot, "--width", "0.2", "--seed", "1", "--json") == 0
+        size = json.loads(capsys.readouterr().out)["pairs"]["x vs y"]
+        parts = build_report(read_ratings(pilot), replicates=0).criteria["preference"].planning
+        known = {name: getattr(parts["x vs y"], name) for name in ("mean", "instance", "unit")}
+        known |= {name: getattr(parts["x vs y"], name) for name in ("rater", "rating")}
+        expected = sample_size(
+            VarianceComponents(**known), rng=np.random.default_rng(1), target_width=0.2
+        )
+        assert size["instances"] == expected.instances > 10
+        assert size["ratings"] == 3 * size["instances"]
+
+    def test_its_sentence_has_the_same_numbers(self, pilot, capsys):
+        assert run("plan", pilot, "--power", "0.8", "--seed", "1", "--json") == 0
+        size = json.loads(capsys.readouterr().out)["pairs"]["x vs y"]
+        assert run("plan", pilot, "--power", "0.8", "--seed", "1") == 0
+        shown = capsys.readouterr().out
+        assert f"{size['instances']:,} instances with {size['ratings']:,} ratings" in shown
+        assert SIMULATED in shown
+
+    def test_a_pair_without_repeats_is_left_without_a_number(self, pilot, capsys):
+        pilot.write_text("\n".join(pilot.read_text().splitlines()[::3]))
+        assert run("plan", pilot, "--width", "0.2", "--json") == 0
+        size = json.loads(capsys.readouterr().out)["pairs"]["x vs y"]
+        assert (size["instances"], size["reason"]) == (None, NO_REPEATS)
+
+    @pytest.mark.parametrize(
+        "options", [("--width", "2"), ("--width", "0.1", "--criterion", "other")]
+    )
+    def test_what_cannot_be_planned_is_refused(self, pilot, options, capsys):
+        assert run("plan", pilot, *options) == 1
+        assert capsys.readouterr().err

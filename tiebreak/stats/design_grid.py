@@ -11,13 +11,13 @@ from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.sample_size import (
     EVEN,
     MAX_INSTANCES,
+    MIN_INSTANCES,
     TOO_MANY,
     VarianceComponents,
     check_one_target,
 )
 from tiebreak.stats.validation import check_at_least, check_resampling, check_share
 
-MIN_INSTANCES = 10
 NO_DIFFERENCE = "The expected win rate is ½, which no number of instances can exclude."
 
 

@@ -33,7 +33,8 @@ NO_RATERS = (
     " variance of a single rating."
 )
 TOO_MANY = "Even the maximum of {number} instances is not enough to reach the target."
-MIN_INSTANCES = 8
+# With fewer, reports have no interval.
+MIN_INSTANCES = 10
 NO_INSTANCES = (
     "The variance between instances cannot be estimated because the pilot has only one instance."
     " Use a pilot with at least two instances."
@@ -294,7 +295,7 @@ def sample_size(
     check_at_least(units, 1, name="units")
     check_at_least(ratings, 1, name="ratings")
     check_at_least(units_per_rater, 1, name="units_per_rater")
-    check_at_least(max_instances, 2, name="max_instances")
+    check_at_least(max_instances, MIN_INSTANCES, name="max_instances")
     check_one_target(target_width=target_width, power=power)
     seed = int(rng.integers(2**63))
     tried: dict[int, PlannedStudy] = {}
