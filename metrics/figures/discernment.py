@@ -32,7 +32,7 @@ READING = (
     " that it would notice the smaller differences between real systems. A D below 1 does not show"
     " that a rater is blind: there may be too few texts."
 )
-COMBINED = (
+COMBINED_READING = (
     " p is the harmonic mean over the {}, which have equal weights, so one criterion that shows the"
     " damage clearly suffices."
 )
@@ -91,7 +91,7 @@ def _tests(section: DiscernmentSection) -> Figure:
     ]
     chart = interval_chart(rows, finding=TITLE, label="discernment D", reference=1)
     of = f"{len(section.criteria)} criteria ({', '.join(section.criteria)})"
-    reading = READING + (COMBINED.format(of) if together else "")
+    reading = READING + (COMBINED_READING.format(of) if together else "")
     return Figure(
         "discernment",
         TITLE,

@@ -199,7 +199,8 @@ def test_ratings_submitted_during_an_export_are_in_none_of_its_files(study, tmp_
         return n
 
     monkeypatch.setattr(exporting, "write_batches", and_somebody_rates)
-    counts = exporting.export_study(study=study, out=tmp_path / "out", formats=["jsonl", "csv"])
+    formats = ["jsonl", "csv"]
+    counts = exporting.export_study(study=study, out=tmp_path / "out", formats=formats).counts
     assert counts.counted == COUNTED
     for name in ("ratings.jsonl", "ratings.csv"):
         assert len(read_ratings(tmp_path / "out" / name)) == counts.rows

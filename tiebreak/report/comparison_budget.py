@@ -43,7 +43,7 @@ class _Judged:
         """Return the results of the instances of which all ordered pairs are known."""
         off = ~np.eye(len(self.systems), dtype=bool)
         kept = [one for one in self.results.values() if not np.isnan(one[off]).any()]
-        return np.array(kept).reshape(-1, len(self.systems), len(self.systems))
+        return np.array(kept).reshape(len(kept), len(self.systems), len(self.systems))
 
 
 def comparison_budget_section(

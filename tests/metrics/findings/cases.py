@@ -11,10 +11,11 @@ from tests.metrics.findings.selection_cases import SELECTION
 from tests.metrics.findings.set_cases import SETS
 from tests.metrics.findings.stopping_cases import STOPPING
 from tests.metrics.findings.summary_cases import SUMMARY
+from tests.metrics.findings.text_cases import TEXTS
 from tests.metrics.findings.watching_cases import WATCHING
 from tests.metrics.findings.win_rate_cases import WINS
 
 CASES = (
     *(WINS + WATCHING + AGREEMENT + SETS + SELECTION + PERCEPTION + BIASES + FATIGUE + ORDER),
-    *(ON_REQUEST + RATERS + LEADING + MACHINES + SUMMARY + STOPPING),
+    *(ON_REQUEST + RATERS + LEADING + MACHINES + SUMMARY + STOPPING + TEXTS),
 )

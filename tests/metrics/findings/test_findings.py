@@ -48,6 +48,8 @@ NO_FINDINGS = {
     "No machine rater has compared the systems.",
     "Squares are win rates by {}.{}",
     "Left out, because they rated too few items: {}.",
+    *("equal weights", "expert weights", "level {}", "originals of {}", "median and quartiles"),
+    *("{} criteria ({})", "annotators and {}, λ = 1", "A success is the answer “{}”. {}"),
     *("We compared {} ({}).", "{} Statistics were computed with Tiebreak {}."),
 }
 ALL = sentences()

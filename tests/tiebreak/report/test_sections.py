@@ -14,11 +14,14 @@ from tiebreak.report import build_report
 from tiebreak.report.build import build_section
 from tiebreak.report.controlled import UNKNOWN
 from tiebreak.report.criterion import read_criteria
+from tiebreak.report.discernment import NO_ORDER
 from tiebreak.report.fatigue import agreement_with_others, item_numbers
 from tiebreak.report.model import CriterionSection
 from tiebreak.report.on_request import ON_REQUEST
 from tiebreak.stats import controlled_win_rates
 
+# What preferences do not have.
+OF_SCORES = {"discernment"}
 PAIRS = (("a", "b"), ("b", "c"), ("a", "c"))
 
 
@@ -65,12 +68,13 @@ def test_sections_that_take_long_are_there_only_if_they_are_asked_for(section):
     plain = of(with_judge(three_systems(np.random.default_rng(0))))
     for name in ON_REQUEST:
         assert getattr(plain, name) is None
-        assert getattr(section, name) is not None
+        assert (getattr(section, name) is None) == (name in OF_SCORES)
+    assert section.problems == dict.fromkeys(OF_SCORES, NO_ORDER)
     for name in ("transitivity", "fatigue"):
         assert getattr(plain, name) == getattr(section, name) is not None
 
 
-@pytest.mark.parametrize("name", ON_REQUEST)
+@pytest.mark.parametrize("name", sorted({*ON_REQUEST} - OF_SCORES))
 def test_a_section_alone_is_that_of_the_report(section, name):
     table = RatingTable.from_rows(with_judge(three_systems(np.random.default_rng(0))))
     alone = build_section(table, name, replicates=100)
@@ -381,7 +385,7 @@ def test_a_section_that_does_not_apply_has_a_reason(name, reason):
         ((), set()),
         (("--section", "robustness"), {"robustness"}),
         (("--section", "robustness", "--section", "transitivity"), {"robustness"}),
-        (("--section", "all"), {*ON_REQUEST}),
+        (("--section", "all"), {*ON_REQUEST} - OF_SCORES),
     ],
 )
 def test_the_command_asks_for_sections(tmp_path, options, names):

@@ -35,7 +35,8 @@ def test_alpacaevals_preferences_are_turned_to_the_order_of_the_systems():
         ("3", "judge-x", None, None, False),
         ("1", "judge-x", 1, None, True),
     ]
-    assert converted.ratings[0]["probabilities"] == '{"-1": 0.9, "1": 0.09999999999999998}'
+    shares = json.loads(converted.ratings[0]["probabilities"])
+    assert shares == pytest.approx({"-1": 0.9, "1": 0.1})
     assert "probabilities" not in converted.ratings[1] | converted.ratings[3]
     assert converted.ratings[2]["raw"] == "I cannot say."
     assert {row["kind"] for row in converted.ratings} == {"machine"}
