@@ -12,10 +12,10 @@ from metrics.charts.svg import (
     grid_line,
     mark,
     name_text,
-    shortened,
     svg,
     text,
     whisker,
+    width_of,
     x_grid,
 )
 from metrics.words import in_digits
@@ -74,7 +74,7 @@ def interval_chart(
     marks = [mark for row in rows for mark in row.drawn]
     if not marks:
         return NOTHING
-    left = 24 + 6.4 * max(len(shortened(row.name)) for row in rows if row.marks)
+    left = 24 + max(width_of(row.name) for row in rows if row.marks)
     bottom = TOP + sum(row.height for row in rows)
     axis = Axis(*_range(marks, reference, bounds), left, left + PLOT)
     body = [x_grid(axis, TOP, bottom), text(left + PLOT / 2, bottom + 38, label)]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.utils.safestring import SafeString
 
-from metrics.charts.svg import COLOURS, NOTHING, Kind, name_text, shortened, svg, tag, text
+from metrics.charts.svg import COLOURS, NOTHING, Kind, name_text, svg, tag, text, width_of
 
 CELL_WIDTH, CELL_HEIGHT, TOP, MARGIN = 72, 40, 72, 20
 # Text on the darkest cell is still easy to read.
@@ -28,8 +28,8 @@ def matrix_chart(
     known = [share for row in shares for share in row if share is not None]
     if not known:
         return NOTHING
-    left = 16 + 6.4 * max(len(shortened(name)) for name in names)
-    cell = max(CELL_WIDTH, *(16 + 6.4 * len(shortened(name)) for name in columns))
+    left = 16 + max(map(width_of, names))
+    cell = max(CELL_WIDTH, *(16 + width_of(name) for name in columns))
     body = [
         text(2, 16, f"rows: {labels[0]}", "start"),
         text(2, 34, f"columns: {labels[1]}", "start"),
@@ -45,7 +45,7 @@ def matrix_chart(
     words = "; ".join(
         _row_in_words(columns, name, row) for name, row in zip(names, shares, strict=True)
     )
-    width = max(left + cell * len(columns), 6.4 * max(map(len, labels)) + 60) + MARGIN
+    width = max(left + cell * len(columns), max(map(width_of, labels)) + 60) + MARGIN
     return svg(width, height, f"{finding}. {labels[0]}, {labels[1]}: {words}", body)
 
 

@@ -5,6 +5,7 @@ Every chart has a text alternative, and annotators and machines differ in shape 
 
 from collections.abc import Iterable
 from typing import Any, Literal
+from unicodedata import east_asian_width
 from xml.sax.saxutils import escape, quoteattr
 
 from django.utils.safestring import SafeString, mark_safe
@@ -18,6 +19,7 @@ COLOURS = {"human": "#1f5f5b", "machine": "#b8721f"}
 LINE, SOFT, PAPER = "#dfdbd2", "#67635b", "#ffffff"
 FONT = "system-ui, sans-serif"
 MAX_NAME = 42
+WIDE, NARROW = frozenset("mwMW@%—−…"), frozenset("fijlrtI.,:;'|!()[]/-· ")
 NOTHING = mark_safe("")
 
 
@@ -58,6 +60,19 @@ def shortened(name: str) -> str:
     if len(name) <= MAX_NAME:
         return name
     return f"{name[: MAX_NAME - 13]}…{name[-12:]}"
+
+
+def width_of(name: str) -> float:
+    """Return how wide a name is in a chart, in the widest of the fonts that systems use."""
+    return sum(map(_width, shortened(name)))
+
+
+def _width(character: str) -> float:
+    if character in WIDE or east_asian_width(character) in "WF":
+        return 12.0
+    if character in NARROW:
+        return 5.0
+    return 9.2 if character.isupper() else 7.7
 
 
 def line(start: Point, end: Point, css_class: str, colour: str, *, width: float = 1) -> str:

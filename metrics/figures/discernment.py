@@ -78,17 +78,7 @@ def _tests(section: DiscernmentSection) -> Figure:
         section.all_criteria if together else section.raters
     )
     names = dict.fromkeys(name for rater in raters.values() for name in rater.tests)
-    rows = [
-        IntervalRow(
-            name,
-            tuple(
-                Mark(_kind(rater), one.tests[name].score, rater)
-                for rater, one in raters.items()
-                if name in one.tests
-            ),
-        )
-        for name in names
-    ]
+    rows = [row for name in names for row in _rows_of(name, raters)]
     chart = interval_chart(rows, finding=TITLE, label="discernment D", reference=1)
     of = f"{len(section.criteria)} criteria ({', '.join(section.criteria)})"
     reading = READING + (COMBINED_READING.format(of) if together else "")
@@ -102,6 +92,17 @@ def _tests(section: DiscernmentSection) -> Figure:
         reading,
         legend_of(rows),
     )
+
+
+def _rows_of(
+    name: str, raters: Mapping[str, RaterDiscernment | DiscernmentOverCriteria]
+) -> Iterator[IntervalRow]:
+    """Yield the name of a perturbation, and a row for each rater below it."""
+    yield IntervalRow(name)
+    for rater, one in raters.items():
+        if name in one.tests:
+            series = rater if rater == ANNOTATORS else "machine raters"
+            yield IntervalRow(rater, (Mark(_kind(rater), one.tests[name].score, series),))
 
 
 def _about(section: DiscernmentSection) -> str:

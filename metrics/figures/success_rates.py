@@ -24,13 +24,9 @@ TUNED, FULL = "annotators and {machine}", "annotators and {machine}, λ = 1"
 
 def success_rates_figure(section: SuccessRates) -> Figure:
     """Return the rates by annotators, by each machine rater, and by both together."""
-    rows = [
-        IntervalRow(name, tuple(_drawn_marks(section.systems[name]))) for name in _ordered(section)
-    ]
-    data = [
-        IntervalRow(row.name, (*row.marks, *_full_weight(section.systems[row.name])))
-        for row in rows
-    ]
+    ordered = [(name, section.systems[name]) for name in _ordered(section)]
+    rows = [row for name, system in ordered for row in _drawn_rows(name, system)]
+    data = [IntervalRow(name, (*_marks(system), *_full_weight(system))) for name, system in ordered]
     chart = interval_chart(rows, finding=TITLE, label="success rate", bounds=(0, 1))
     sentence = f"A success is the answer “{section.success}”. {known_order_sentence(section)}"
     thick = about_thick_lines(mark.estimate for row in rows for mark in row.marks)
@@ -71,7 +67,19 @@ def _in_words(tau: Estimate) -> str:
     return in_digits(tau.value) if tau.is_defined else (tau.reason or "").rstrip(".").lower()
 
 
-def _drawn_marks(system: SystemSuccess) -> Iterator[Mark]:
+def _drawn_rows(name: str, system: SystemSuccess) -> Iterator[IntervalRow]:
+    """Yield the row of a system; of several machine raters, each has its own below the system's name."""
+    if len(system.machines) < 2:
+        yield IntervalRow(name, tuple(_marks(system)))
+        return
+    yield IntervalRow(name)
+    yield IntervalRow("annotators", (Mark("human", system.human, "annotators"),))
+    for machine, one in system.machines.items():
+        alone = Mark("machine-open", one.alone, "machine rater alone")
+        yield IntervalRow(machine, (alone, Mark("machine", one.powered, "both together")))
+
+
+def _marks(system: SystemSuccess) -> Iterator[Mark]:
     yield Mark("human", system.human, "annotators")
     for machine, one in system.machines.items():
         yield Mark("machine-open", one.alone, f"{machine} alone")

@@ -6,6 +6,7 @@ from django.urls import reverse
 from annotation.exported_machines import machine_rater_rows
 from annotation.judging.services import start_judging, try_judge
 from annotation.judging.steps import ensure_steps
+from annotation.messages import JUDGE_WITHOUT_STEPS
 from annotation.models import Judge, Rating
 from tests.annotation.judging.scripted import model
 from tests.annotation.judging.test_judging import judge_for
@@ -71,7 +72,7 @@ def test_without_steps_nothing_is_asked(study, model, reply):
     job = start_judging(judge=judge)
     job.refresh_from_db()
     assert job.status == "failed"
-    assert "evaluation steps" in job.problem
+    assert job.problem.startswith(JUDGE_WITHOUT_STEPS.split("{}")[0])
     assert {request.id for request in models.asked} == {"steps"}
     assert Rating.objects.count() == 0
     with refused("no_steps"):
