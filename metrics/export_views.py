@@ -19,7 +19,7 @@ from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import trigger_client_event
 
 from annotation.export_jobs import ExportJob, export_file, finished_export, start_export
-from annotation.exporting import StudyExport
+from annotation.exporting import BENCHMARKS, StudyExport
 from jobs.models import Job
 from jobs.rows import JobRow, job_rows, newest_and_unfinished
 from metrics.messages import EXPORT_STARTED, TOO_MANY_FOR_DIRECT
@@ -290,12 +290,15 @@ def _reports(study: Study) -> QuerySet[Job]:
 
 def _page(study: Study, form: ExportForm) -> dict[str, Any]:
     chosen = form["formats"].value() or []
-    kinds = [(kind, kind.name in chosen) for kind in KINDS]
+    kinds = [(kind, kind.name in chosen) for kind in KINDS if kind.name not in BENCHMARKS]
+    benchmarks = [(kind, kind.name in chosen) for kind in KINDS if kind.name in BENCHMARKS]
     state = _state_of(study, _reports(study).first())
     return {
         "here": "data-and-report",
         "form": form,
         "kinds": kinds,
+        "benchmark_kinds": benchmarks,
+        "benchmark_is_chosen": any(is_chosen for _, is_chosen in benchmarks),
         **state,
         **_exports(study),
     }

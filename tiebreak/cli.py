@@ -287,9 +287,9 @@ def add_plan_options(parser: ArgumentParser) -> None:
     target.add_argument("--width", type=float, help="width of the win rate's interval, such as 0.1")
     target.add_argument("--power", type=float, help="probability that the interval excludes ½")
     parser.add_argument("--criterion", default="", help="by default the first preference")
-    parser.add_argument("--units", type=int, default=1, help="units per instance")
-    parser.add_argument("--ratings", type=int, default=3, help="ratings per unit")
-    parser.add_argument("--units-per-rater", type=int, default=50)
+    parser.add_argument("--items", type=int, default=1, help="items per instance")
+    parser.add_argument("--ratings", type=int, default=3, help="ratings per item")
+    parser.add_argument("--items-per-rater", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     _add_json_option(parser)
 
@@ -304,9 +304,9 @@ def plan(options: Namespace) -> Outcome:
             criterion=options.criterion,
             target_width=options.width,
             power=options.power,
-            units=options.units,
+            units=options.items,
             ratings=options.ratings,
-            units_per_rater=options.units_per_rater,
+            units_per_rater=options.items_per_rater,
             rng=np.random.default_rng(options.seed),
         )
     except InvalidInput as error:
