@@ -237,6 +237,14 @@ JUDGE_HAS_RATINGS = (
     "This judge has rated items or is at work, and ratings are never deleted. Please leave it as it"
     " is, and create another judge for other settings."
 )
+SYNTHETIC_NO_MODEL = (
+    "This model server does not say which language model it runs. Enter the name of the model that is"
+    " to write."
+)
+JUDGE_NO_MODEL = (
+    "This model server does not say which language model it runs. Enter the name of the model that the"
+    " judge is to ask."
+)
 JUDGE_WITHOUT_STEPS = (
     "The model wrote no evaluation steps, so nothing was asked. {} Try again, or create a judge without"
     " steps."

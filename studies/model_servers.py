@@ -77,6 +77,13 @@ def server_settings(name: str, model: str, *, advice: str, dummy: str = "") -> M
     return ModelSettings(**server)
 
 
+def check_model(server: str, model: str, *, advice: str) -> None:
+    """Raise `DomainError` if a model has no name and its server, which runs elsewhere, needs one."""
+    runs_here = settings.TIEBREAK_MODEL_SERVERS.get(server, {}).get("model")
+    if not model and not runs_here and server != FAKE:
+        raise DomainError("no_model", advice, status=400)
+
+
 @dataclass
 class RequestTally:
     """Successes and failures of a chunk's requests so far."""

@@ -18,6 +18,8 @@ JUDGE_SETTINGS = (
     *("temperature", "max_tokens", "seed"),
     *("prompt_price", "answer_price"),
 )
+# What each judge needs; the page has all other settings in a fold.
+FIRST_SETTINGS = ("name", "criterion", "server", "language_model", "instructions", "answered_by")
 if TYPE_CHECKING:
     JudgeModelForm = forms.ModelForm[Judge]
     ExampleSetModelForm = forms.ModelForm[ExampleSet]
@@ -46,6 +48,16 @@ class JudgeForm(JudgeModelForm):
         self.fields["server"] = forms.ChoiceField(
             label="Model server", choices=[(name, name) for name in servers]
         )
+
+    def first_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in FIRST_SETTINGS]
+
+    def further_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fields if name not in FIRST_SETTINGS]
+
+    def is_further_open(self) -> bool:
+        """Whether the fold must show a refused value."""
+        return any(field.errors for field in self.further_fields())
 
 
 class JudgesForm(JudgeForm):

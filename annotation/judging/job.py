@@ -23,7 +23,7 @@ from annotation.judging.prompts import prompt_of, prompt_sha256
 from annotation.judging.replies import Response, reply_of
 from annotation.judging.steps import ensure_steps
 from annotation.judging.storing import MAX_CHARACTERS, Answered, note_failures, store_answers
-from annotation.messages import NO_PROBABILITIES, NO_SUCH_JUDGE
+from annotation.messages import JUDGE_NO_MODEL, NO_PROBABILITIES, NO_SUCH_JUDGE
 from annotation.models import Judge
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
@@ -45,7 +45,6 @@ from tiebreak.scales import Label, Scale
 REQUESTS = 1_000
 # A dry run asks about so many items.
 TRIED = 5
-NO_MODEL = "The judge names no language model, and its server does not say which one it runs."
 # Errors of servers that do not give log-probabilities.
 WITHOUT_PROBABILITIES = frozenset({"refused", "unsupported"})
 Request = SampleRequest | LabelLogprobsRequest
@@ -177,7 +176,7 @@ def judge_of(job: Job) -> Judge:
 @contextmanager
 def open_judge(judge: Judge) -> Iterator[Models]:
     """Open the judge's model, which writes its evaluation steps first if it has to."""
-    with open_server(judge.server, judge.language_model, advice=NO_MODEL) as models:
+    with open_server(judge.server, judge.language_model, advice=JUDGE_NO_MODEL) as models:
         ensure_steps(judge, models)
         yield models
 

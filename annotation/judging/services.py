@@ -18,6 +18,7 @@ from annotation.messages import (
     JUDGE_HAS_RATINGS,
     JUDGE_IN_DRAFT,
     JUDGE_NO_ITEMS,
+    JUDGE_NO_MODEL,
     JUDGE_OF_NUMBERS,
     JUDGE_REPEATS_ITSELF,
     JUDGE_WITHOUT_LABELS,
@@ -28,6 +29,7 @@ from annotation.models import Judge
 from annotation.services.machine_raters import create_machine_rater, unused_raters
 from jobs.models import UNFINISHED, Job
 from jobs.services import start_job
+from studies.model_servers import check_model
 from studies.models import Criterion, Study, StudyEvent
 from studies.services import record_event
 from tiebreak.errors import DomainError
@@ -83,6 +85,7 @@ def create_judges(
 
 
 def _check_settings(judge: Judge) -> None:
+    check_model(judge.server, judge.language_model, advice=JUDGE_NO_MODEL)
     if judge.is_by_probability and not has_signs(judge.criterion.parsed_scale):
         message = JUDGE_WITHOUT_LABELS.format(most=MAX_SIGNS)
         raise DomainError("too_many_labels", message, status=400)

@@ -66,7 +66,7 @@ class Judge(models.Model):
     language_model = models.CharField(
         max_length=200,
         blank=True,
-        help_text="The model's name on the model server. Leave empty if the server has one model.",
+        help_text="The model's name on the model server. Leave empty only if the model runs in a worker.",
     )
     instructions = models.TextField(
         help_text="{guidelines}, {question} and {answers} are replaced by what people read: the"

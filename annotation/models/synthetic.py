@@ -28,7 +28,7 @@ class SyntheticSet(models.Model):
     language_model = models.CharField(
         max_length=200,
         blank=True,
-        help_text="The model that writes. Leave empty if the server has one model. A judge that is the"
+        help_text="The model that writes. Leave empty only if it runs in a worker. A judge that is the"
         " same model may find its own texts easier than those of others.",
     )
     passages = models.PositiveIntegerField(

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from annotation.judging.answers import COMPLETE
 from annotation.judging.prompts import prompt_sha256
-from annotation.messages import NO_SUCH_SYNTHETIC_SET
+from annotation.messages import NO_SUCH_SYNTHETIC_SET, SYNTHETIC_NO_MODEL
 from annotation.models import SyntheticSet, SyntheticText
 from annotation.synthetic.items import put_together
 from annotation.synthetic.passages import Passage, chosen_passages, examples_for, passages_of
@@ -25,9 +25,6 @@ from tiebreak.gateway import GatewayError, Models, Sampled, SampleRequest
 REPLIES = (SyntheticText.Kind.ANSWER, SyntheticText.Kind.CONTRADICTION, SyntheticText.Kind.EVASION)
 # So much of a text is kept; a longer one counts as cut off.
 MAX_CHARACTERS = 20_000
-NO_MODEL = (
-    "The synthetic set names no language model, and its server does not say which one it runs."
-)
 
 
 class SyntheticJob(JobKind):
@@ -57,7 +54,7 @@ class SyntheticJob(JobKind):
         among = passages_of(made.study)
         passages = chosen_passages(made, among)
         work = _Work(made, RequestTally(done=made.texts.count()), passages, among)
-        with open_server(made.server, made.language_model, advice=NO_MODEL) as models:
+        with open_server(made.server, made.language_model, advice=SYNTHETIC_NO_MODEL) as models:
             yield from work.ask(models, SyntheticText.Kind.QUESTION)
             drop_not_retrieved(made, passages)
             for kind in REPLIES:

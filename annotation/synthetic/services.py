@@ -12,6 +12,7 @@ from annotation.messages import (
     NO_SUCH_SYNTHETIC_SET,
     NO_SYNTHETIC_CRITERIA,
     SYNTHETIC_NAME_TAKEN,
+    SYNTHETIC_NO_MODEL,
 )
 from annotation.models import Judge, SyntheticSet, SyntheticText
 from annotation.synthetic.checking_job import SyntheticCheckJob
@@ -20,6 +21,7 @@ from annotation.synthetic.making_job import SyntheticJob
 from annotation.synthetic.passages import passages_of
 from jobs.models import Job
 from jobs.services import start_job
+from studies.model_servers import check_model
 from studies.models import Study, StudyEvent
 from studies.services import record_event
 from tiebreak.errors import DomainError
@@ -54,6 +56,7 @@ def add_synthetic_set(*, study: Study, by: User | None = None, **settings: Any) 
     if len(passages_of(study)) < 2:
         raise DomainError("few_passages", FEW_PASSAGES)
     made = SyntheticSet(study=study, **settings)
+    check_model(made.server, made.language_model, advice=SYNTHETIC_NO_MODEL)
     if study.synthetic_sets.filter(name=made.name).exists():
         raise DomainError("name_taken", SYNTHETIC_NAME_TAKEN.format(name=made.name))
     with transaction.atomic():

@@ -30,7 +30,7 @@ TAG = "judges"
 STARTED = {201: JobSerializer}
 REFUSED_SETTINGS = [
     *("budget_of_all", "equal_answers", "example_without_label", "examples_twice", "no_labels"),
-    *("nothing_to_constrain", "odd_budget", "too_many_labels"),
+    *("no_model", "nothing_to_constrain", "odd_budget", "too_many_labels"),
 ]
 NO_SUCH_JUDGE = {404: ["no_such_judge"]}
 

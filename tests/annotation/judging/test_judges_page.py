@@ -81,6 +81,31 @@ def test_a_refused_form_keeps_what_was_typed(client, study, address, model):
     assert Judge.objects.count() == 1
 
 
+def test_the_fold_of_further_settings_opens_for_what_it_refuses(client, study, address, model):
+    model(lambda request: "A")
+    fold = "<details open><summary>More settings"
+    assert fold not in client.get(address).content.decode()
+    refused = client.post(address, entered(study, temperature=9))
+    assert refused.status_code == 400
+    assert fold in refused.content.decode()
+    refused = client.post(address, entered(study, name=""))
+    assert fold not in refused.content.decode()
+
+
+def test_a_server_that_runs_elsewhere_needs_the_models_name(client, study, address, settings):
+    settings.TIEBREAK_MODEL_SERVERS = {
+        "far": {"provider": "http", "url": "http://127.0.0.1:9/v1"},
+        "here": {"provider": "vllm", "model": "/weights/tiny"},
+    }
+    response = client.post(address, entered(study, server="far", language_model=""))
+    assert response.status_code == 400
+    assert [error.code for error in response.context["form"].errors.as_data()["__all__"]] == [
+        "no_model"
+    ]
+    client.post(address, entered(study, server="here", language_model=""))
+    assert Judge.objects.get().server == "here"
+
+
 def test_a_criterion_of_another_study_is_no_choice(client, study, address, model):
     model(lambda request: "A")
     other = make_open_study(instances=1)
