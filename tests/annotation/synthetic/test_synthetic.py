@@ -267,6 +267,8 @@ def test_refusals(study, model):
         add_synthetic_set(study=study, **SETTINGS)
     with refused("no_synthetic_criteria"):
         add_synthetic_set(study=make_open_study(), **SETTINGS)
+    with refused("no_model"):
+        add_synthetic_set(study=study, **SETTINGS | {"name": "other", "language_model": ""})
     alone = SyntheticSet.objects.create(study=study, **SETTINGS | {"name": "empty"})
     with refused("no_synthetic_items"):
         check_judge(judge=judge_of(study, "faithfulness"), made=alone)
