@@ -7,6 +7,7 @@ from kombu import Connection
 
 
 def connect(folder: Path) -> Connection:
+    """Return a connection. A process binds a queue once, in one folder, so each test has its own queue."""
     names = ("data_folder_in", "data_folder_out", "control_folder")
     return Connection("filesystem://", transport_options=dict.fromkeys(names, str(folder)))
 
@@ -30,7 +31,7 @@ def test_a_message_has_its_name_only_when_it_is_complete(tmp_path, monkeypatch):
 
 
 def test_a_message_that_is_being_written_is_not_read(tmp_path):
-    with connect(tmp_path) as connection, connection.SimpleQueue("works") as queue:
-        (tmp_path / "1_a.works.msg.partial").write_bytes(b"")
+    with connect(tmp_path) as connection, connection.SimpleQueue("others") as queue:
+        (tmp_path / "1_a.others.msg.partial").write_bytes(b"")
         with pytest.raises(queue.Empty):
             queue.get(block=False)
