@@ -141,7 +141,8 @@ def test_the_same_by_the_interface(client, study, model):
     address = reverse("api:example-sets", args=[study.pk])
     wanted = {"name": "one", "items": ["item-2", "item-1"]}
     added = client.post(address, wanted, content_type="application/json").json()
-    judge = {"name": "gpt", "criterion": "preference", "server": "here", "example_set": "one"}
+    judge = {"name": "gpt", "criterion": "preference", "server": "here", "language_model": "tiny"}
+    judge |= {"example_set": "one"}
     judges = reverse("api:judges", args=[study.pk])
     created = client.post(judges, judge, content_type="application/json")
     assert (created.status_code, created.json()["example_set"]) == (201, "one")
