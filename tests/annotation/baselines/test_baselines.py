@@ -223,6 +223,7 @@ def test_a_judge_does_not_take_the_name_of_a_simple_rater_without_ratings():
             name="longer",
             criterion=study.criteria.get(),
             server="here",
+            language_model="tiny",
             instructions="?",
         )
 
