@@ -53,7 +53,12 @@ def test_no_request_gives_an_error_or_an_undescribed_answer(
     monkeypatch.setattr("jobs.services.enqueue", lambda *_, **__: None)
     study = make_open_study(instances=1, member=ruth)
     judge = create_judge(
-        study=study, name="judge", criterion=study.criteria.get(), server="here", instructions="?"
+        study=study,
+        name="judge",
+        criterion=study.criteria.get(),
+        server="here",
+        language_model="tiny",
+        instructions="?",
     )
     baseline = add_baseline(
         study=study, name="length", criterion=study.criteria.get(), method="longer"
