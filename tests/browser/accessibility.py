@@ -32,6 +32,7 @@ def check_contrast(page: Page) -> None:
 
 
 def _check_rules(page: Page, options: dict[str, Any]) -> None:
+    page.wait_for_load_state("load")
     # To describe what passed, which nobody reads, takes axe longer than all of its checks.
     options = {"resultTypes": ["violations"], **options}
     violations = Axe().run(page, options=options).response["violations"]

@@ -121,6 +121,7 @@ def test_the_selection_preview_is_shown_in_place(live_server, chromium_page: Pag
     page = chromium_page
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(log_in(page, live_server.url, study))
+    expect(page.locator("#pair-1")).to_be_visible()  # what is above the button was loaded
     page.get_by_label("Prompt").fill("Sum up {source}")
     page.get_by_label("Instances per pair of systems").fill("4")
     button = page.get_by_role("button", name="Preview selection")

@@ -53,7 +53,9 @@ class Researcher:
         self.click(self.page.get_by_role("button", name=name, exact=True))
 
     def follow(self, name: str) -> None:
-        self.click(self.page.get_by_role("link", name=name, exact=True))
+        # On a busy machine, a click can return before the page that it asks for has come.
+        with self.page.expect_navigation():
+            self.click(self.page.get_by_role("link", name=name, exact=True))
 
     def type(self, label: str, text: str, part: Locator | None = None) -> None:
         """Type into a field, which is clicked first."""
