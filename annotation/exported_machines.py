@@ -5,7 +5,6 @@ Raters whose ratings were uploaded are not listed: this server does not know how
 
 from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 from django.db.models import Count, F, Max, Min, Q, Sum
@@ -13,19 +12,11 @@ from django.db.models import Count, F, Max, Min, Q, Sum
 from annotation.judging.forms import JUDGE_SETTINGS
 from annotation.models import ExampleSet, Judge, Verdict
 from studies.models import Study
-from tiebreak.formats import write_rows
 from tiebreak.formats.rows import Row
 
 COLUMNS = ("rater", "kind", "criterion", "created_at", "settings", "answers")
 # The name of a model server says something about the installation, and nothing about the judge.
 PRIVATE = {"name", "criterion", "server"}
-
-
-def write_machine_raters(study: Study, folder: Path) -> None:
-    """Write a line for each of the study's machine raters; no file if it has none."""
-    rows = list(machine_rater_rows(study))
-    if rows:
-        write_rows(folder / "machine_raters.jsonl", rows, COLUMNS)
 
 
 def machine_rater_rows(study: Study) -> Iterator[Row]:

@@ -6,12 +6,10 @@ items of the study.
 
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 
 from annotation.models import SyntheticItem, SyntheticText, SyntheticVerdict
 from annotation.synthetic.forms import SET_SETTINGS
 from studies.models import Study
-from tiebreak.formats import write_rows
 from tiebreak.formats.rows import Row
 
 _MADE = ("text", "dropped", "rank", "language_model", "prompt_sha256", "seed", "tokens")
@@ -23,13 +21,6 @@ ITEM_COLUMNS = (
 )
 # The name of a model server says something about the installation, and nothing about the texts.
 PRIVATE = {"name", "server"}
-
-
-def write_synthetic(study: Study, folder: Path) -> None:
-    """Write the texts and the items; no files if the study has none."""
-    if study.synthetic_sets.exists():
-        write_rows(folder / "synthetic_texts.jsonl", text_rows(study), TEXT_COLUMNS)
-        write_rows(folder / "synthetic_items.jsonl", item_rows(study), ITEM_COLUMNS)
 
 
 def text_rows(study: Study) -> Iterator[Row]:

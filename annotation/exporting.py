@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from itertools import chain
 from pathlib import Path
 
 from annotation.codebook import codebook
 from annotation.counts import rating_counts
 from annotation.exported_dataset import write_dataset
-from annotation.exported_machines import write_machine_raters
+from annotation.exported_files import write_files
 from annotation.exported_ratings import rating_batches
-from annotation.exported_synthetic import write_synthetic
 from annotation.exported_tables import (
     comparisons,
     control_systems,
@@ -22,13 +20,12 @@ from annotation.exported_tables import (
 from annotation.exported_verdicts import judged_items, write_about
 from annotation.models import Rating
 from annotation.models.rating import RatingQuerySet
-from annotation.pilot_doubts import pilot_machine_rows
 from studies.importing import NO_LIMIT
 from studies.models import Study
 from studies.models.settings import SETTINGS
 from tiebreak.errors import DomainError
 from tiebreak.formats import StudySpec, atomic_folder, write_rows
-from tiebreak.formats.bundle import PILOT_RATINGS, CriterionSpec, write_design
+from tiebreak.formats.bundle import CriterionSpec, write_design
 from tiebreak.formats.export_columns import PREFERENCE, RATINGS, RATINGS_WITH_TEXTS
 from tiebreak.formats.preferences import TIES, Ties, preference_rows
 from tiebreak.formats.writers import WRITERS, WrittenFormat, write_format
@@ -131,19 +128,12 @@ class StudyExport:
             )
             text = codebook(self.study, self.ratings, self.columns)
             (folder / "codebook.md").write_text(text, encoding="utf-8")
-            write_machine_raters(self.study, folder)
-            self._write_pilot_ratings(folder)
-            write_synthetic(self.study, folder)
+            write_files(self.study, folder)
             for name in dict.fromkeys(self.formats):
                 before = written
                 for rows in self._parts(name, folder):
                     written = before + rows
                     yield written
-
-    def _write_pilot_ratings(self, folder: Path) -> None:
-        rows = pilot_machine_rows(self.study)
-        if first := next(rows, None):
-            write_rows(folder / PILOT_RATINGS, chain([first], rows), tuple(RATINGS))
 
     def _parts(self, name: str, folder: Path) -> Iterator[int]:
         """Write the files of one format, and yield the number of its ratings so far."""

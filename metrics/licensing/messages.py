@@ -8,6 +8,11 @@ ABOUT = (
     " machine rater is right, and not that it could stand for other annotators or on other items. Where"
     " instances were drawn, the evidence is of the selected ones, and is not weighted to the dataset."
 )
+SPEAKS_OF = (
+    "A licence records the decision to let a machine rater stand for an annotator. ω is the share of the"
+    " annotators whom it may replace if it may be better ε less often than they are; it speaks of these"
+    " annotators, and not of others, and does not show that the machine rater is right."
+)
 WHICH_EPSILON = (
     "ε is how much less often than an annotator the machine rater may be the better one. Annotators"
     " who cost more may be replaced sooner: 0.2 for experts, 0.15 for trained annotators, 0.1 for crowd workers"

@@ -14,6 +14,7 @@ from metrics.report_document.content import (
     ReportDocument,
     Verbatim,
 )
+from metrics.report_document.licences import licence_sections
 from metrics.report_document.planned import departures, plan_blocks
 from metrics.report_document.references import SEPARABILITY, Reference, references_of
 from metrics.report_document.results import result_sections
@@ -73,6 +74,7 @@ def build_document(
             DocumentSection("Analysis plan", plan_blocks(study, report)),
             DocumentSection("Participants and ratings", _participants(study, counts)),
             *result_sections(report),
+            *licence_sections(study),
             *synthetic_sections(study),
             DocumentSection("Methods", (Paragraph(GENERAL), *_sources(references))),
             DocumentSection("Limitations", tuple(map(Paragraph, limitations(study, counts)))),

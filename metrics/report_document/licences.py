@@ -1,0 +1,38 @@
+"""The licences of machine raters as a section of a document, also those that have ended."""
+
+from metrics.licensing.messages import SPEAKS_OF
+from metrics.licensing.services import licences_of
+from metrics.models import Licence
+from metrics.report_document.content import DataTable, DocumentSection, Paragraph
+from metrics.words import in_digits
+from studies.models import Study
+
+TITLE = "Licences of machine raters"
+COLUMNS = (
+    *("machine rater", "criterion and items", "granted", "valid until", "state"),
+    *("ω", "ε", "annotators", "labels"),
+)
+
+
+def licence_sections(study: Study) -> list[DocumentSection]:
+    """Return the section, or nothing if no licence was ever granted."""
+    rows = tuple(map(_row, licences_of(study).order_by("pk")))
+    if not rows:
+        return []
+    return [DocumentSection(TITLE, (Paragraph(SPEAKS_OF), DataTable(TITLE, COLUMNS, rows)))]
+
+
+def _row(licence: Licence) -> tuple[str, ...]:
+    evidence = licence.evidence
+    ended = f" on {licence.ended_at:%Y-%m-%d}" if licence.ended_at else ""
+    return (
+        licence.rater.pseudonym,
+        f"{licence.criterion.name}, {licence.items}",
+        f"{licence.granted_at:%Y-%m-%d}",
+        licence.valid_until.isoformat(),
+        f"{licence.state}{ended}",
+        in_digits(evidence["winning_rate"]),
+        f"{evidence['epsilon']:g}",
+        str(evidence["annotators"]),
+        str(evidence["labels"]),
+    )
