@@ -40,6 +40,19 @@ INSTANCES_ARE_WEIGHTED = (
     " items and Elo ratings, are unweighted and describe only the selected instances."
 )
 
+# How figures of drawn instances count them, by the instances that they speak of.
+HOW_COUNTED = {
+    "these": "",
+    "dataset": (
+        " The instances were drawn; each counts by the inverse of the probability with which it was drawn,"
+        " so that the figure describes the whole dataset."
+    ),
+    "selected": (
+        " The instances were drawn, and they do not represent the dataset: the figure describes only the"
+        " selected ones."
+    ),
+}
+
 # While the planned number of responses is not reached.
 NO_FINDING_YET = (
     "No finding is stated: this interval holds for one look at the planned number of responses, not"

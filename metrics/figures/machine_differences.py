@@ -2,6 +2,7 @@
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.figure import Figure, empty_figure, table_of
+from metrics.messages import HOW_COUNTED
 from recruitment.launch.check import counted
 from tiebreak.report.model import MachineDifferencesSection
 
@@ -13,7 +14,7 @@ READING = (
     " together with 95%. If two judges differ in one thing only, such as the guidelines in their prompt,"
     " the difference is what it is worth with these annotators and a language model of this kind; if they"
     " differ in several, it is not told which one matters. An interval around 0 does not show that two"
-    " prompts are equally good. Instances count equally, however they were drawn."
+    " prompts are equally good."
 )
 
 
@@ -43,6 +44,18 @@ def machine_difference_figures(section: MachineDifferencesSection) -> list[Figur
     sentence = f"{counted(len(section.pairs), 'pair')} of machine raters."
     return [
         Figure(
-            "machine-differences", TITLE, sentence, chart, *table_of(agreements, "pair"), READING
+            "machine-differences",
+            TITLE,
+            sentence,
+            chart,
+            *table_of(agreements, "pair"),
+            READING + _how_counted(section),
         )
+    ]
+
+
+def _how_counted(section: MachineDifferencesSection) -> str:
+    instances = {one.difference.scope.instances for one in section.pairs.values()}
+    return HOW_COUNTED[
+        next((name for name in ("selected", "dataset") if name in instances), "these")
     ]

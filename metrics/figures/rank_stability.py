@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.charts.matrices import matrix_chart
 from metrics.figures.figure import Cell, Figure, empty_figure
+from metrics.messages import HOW_COUNTED
 from tiebreak.report.model import RankStabilitySection, SplitHalves
 from tiebreak.report.rank_stability import ANNOTATORS
 from tiebreak.stats import Estimate, undefined
@@ -16,7 +17,7 @@ BASELINES_READING = (
     " of each row with the win rates against all systems. A benchmark has one baseline: where rows rank"
     " the systems otherwise, its ranking depends on that choice, and should be reported with it. Rates"
     " have no intervals here, so do not read differences between cells as findings; those of pairs are"
-    " above. Instances count equally, however they were drawn."
+    " above."
 )
 HALVES_TITLE = "Ranking of hidden instances, foretold by the open half"
 HALVES_READING = (
@@ -48,10 +49,12 @@ def _baselines(section: dict[str, RankStabilitySection]) -> Figure:
         columns=one.systems,
         kind="human" if name == ANNOTATORS else "machine",
     )
-    columns = ("rater", "baseline", "system", "win_rate", "correlation_with_overall", "reason")
-    return Figure(
-        "baselines", BASELINES_TITLE, "", chart, columns, tuple(_cells(section)), BASELINES_READING
+    columns = (
+        *("rater", "baseline", "system", "win_rate", "correlation_with_overall"),
+        *("speaks_of", "reason"),
     )
+    reading = BASELINES_READING + HOW_COUNTED[one.speaks_of]
+    return Figure("baselines", BASELINES_TITLE, "", chart, columns, tuple(_cells(section)), reading)
 
 
 def _cells(section: dict[str, RankStabilitySection]) -> Iterator[tuple[Cell, ...]]:
@@ -59,7 +62,10 @@ def _cells(section: dict[str, RankStabilitySection]) -> Iterator[tuple[Cell, ...
         for baseline, change in one.baselines.items():
             for system in one.systems:
                 rate = change.win_rates.get(system)
-                yield rater, baseline, system, rate, change.correlation, change.reason or ""
+                yield (
+                    *(rater, baseline, system, rate, change.correlation),
+                    *(one.speaks_of, change.reason or ""),
+                )
 
 
 def _halves(section: dict[str, RankStabilitySection]) -> Figure:
@@ -80,7 +86,9 @@ def _halves(section: dict[str, RankStabilitySection]) -> Figure:
         (name, h.instances, h.splits, h.median, h.low, h.high, h.same_first, h.reason or "")
         for name, h in halves.items()
     )
-    return Figure("halves", HALVES_TITLE, " ".join(reasons), chart, columns, cells, HALVES_READING)
+    drawn = next((one for one in section.values() if one.speaks_of != "these"), None)
+    reading = HALVES_READING + (HOW_COUNTED[drawn.speaks_of] if drawn else "")
+    return Figure("halves", HALVES_TITLE, " ".join(reasons), chart, columns, cells, reading)
 
 
 def _estimate(halves: SplitHalves) -> Estimate:

@@ -4,8 +4,7 @@ Source: Liusie et al. 2024, section 3 and figure 2. The candidates are the syste
 a score is wins divided by comparisons.
 """
 
-from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
@@ -14,9 +13,11 @@ from scipy.stats import rankdata
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
+from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import BudgetPoint, ComparisonBudget
 from tiebreak.report.outcomes import NO_SYSTEMS
+from tiebreak.stats.results import Instances
 from tiebreak.stats.schedules import Schedule, schedule, win_loss_ratio
 
 Numbers = NDArray[np.float64]
@@ -31,19 +32,25 @@ NOT_COMPLETE = (
 SAME_SCORES = "All systems won equally often, so there is no ranking to find."
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class _Judged:
-    """What a machine answered: the mean result for the text shown first, by instance and ordered pair."""
+    """What a machine answered on the instances of which all ordered pairs are known.
 
-    systems: list[str]
-    results: dict[int, Numbers] = field(default_factory=dict)
+    `results` has the mean result for the text shown first and `weights` what each comparison counts,
+    0 on the diagonal; both have the shape (instances, systems, systems).
+    """
+
+    systems: int
+    speaks_of: Instances
+    results: Numbers
+    weights: Numbers
 
     @property
-    def complete(self) -> Numbers:
-        """Return the results of the instances of which all ordered pairs are known."""
-        off = ~np.eye(len(self.systems), dtype=bool)
-        kept = [one for one in self.results.values() if not np.isnan(one[off]).any()]
-        return np.array(kept).reshape(len(kept), len(self.systems), len(self.systems))
+    def scores(self) -> Numbers:
+        """Return wins divided by comparisons, from all of them."""
+        wins, losses = self.weights * self.results, self.weights * (1 - self.results)
+        points = wins.sum(axis=(0, 2)) + losses.sum(axis=(0, 1))
+        return np.asarray(points / (self.weights.sum(axis=(0, 2)) + self.weights.sum(axis=(0, 1))))
 
 
 def comparison_budget_section(
@@ -63,42 +70,42 @@ def _judged(criterion: Criterion, name: str) -> _Judged:
     a, b = (
         criterion.of_units(side).astype(str)[criterion.unit] for side in ("system_a", "system_b")
     )
-    order = criterion.rows.coded("order").values
+    order = criterion.rows.coded("order").values.astype(str)
     strength = np.sign(criterion.strength)
     is_ours = ~criterion.is_human & criterion.rows.coded("rater").equals(name)
     used = is_ours & ~np.isnan(strength) & (a != "") & (b != "") & (a != b)
-    used &= np.isin(order.astype(str), ["ab", "ba"])
-    rows = np.flatnonzero(used)
-    systems = sorted({*a[rows].tolist(), *b[rows].tolist()})
-    number = {system: i for i, system in enumerate(systems)}
-    results: dict[tuple[int, int, int], list[float]] = defaultdict(list)
-    for row in rows.tolist():
-        of_a, pair = (1 - strength[row]) / 2, (number[a[row]], number[b[row]])
-        instance = int(criterion.clusters[criterion.unit[row]])
-        if order[row] == "ab":
-            results[instance, *pair].append(of_a)
-        else:
-            results[instance, *pair[::-1]].append(1 - of_a)
-    judged = _Judged(systems)
-    for (instance, first, second), values in results.items():
-        empty = np.full((len(systems), len(systems)), np.nan)
-        judged.results.setdefault(instance, empty)[first, second] = np.mean(values)
-    return judged
+    used &= np.isin(order, ["ab", "ba"])
+    units = criterion.unit[used]
+    entered = np.isin(np.arange(criterion.n_units), units)
+    of_units, speaks_of = DesignWeights.of_entering(criterion, entered)
+    is_swapped = order[used] == "ba"
+    sides = np.where(is_swapped, [b[used], a[used]], [a[used], b[used]])
+    results = (1 - np.where(is_swapped, -1, 1) * strength[used]) / 2
+    names, codes = np.unique(sides, return_inverse=True)
+    _, instance = np.unique(criterion.clusters[units], return_inverse=True)
+    place = (instance, *codes.reshape(sides.shape))
+    answers, points, weights = np.zeros((3, len({*instance.tolist()}), len(names), len(names)))
+    np.add.at(answers, place, 1)
+    np.add.at(points, place, results)
+    weights[place] = of_units[units]
+    known = answers[:, ~np.eye(len(names), dtype=bool)].all(axis=1)
+    means = points[known] / np.maximum(answers[known], 1)
+    return _Judged(len(names), speaks_of, means, weights[known])
 
 
 def _curves(judged: _Judged, rng: np.random.Generator) -> ComparisonBudget:
-    table, systems = judged.complete, len(judged.systems)
-    if systems < MIN_CANDIDATES or not len(table):
-        return ComparisonBudget(systems, len(table), (), reason=NOT_COMPLETE)
-    full = _full_scores(table)
+    empty = ComparisonBudget(judged.systems, len(judged.results), (), judged.speaks_of)
+    if judged.systems < MIN_CANDIDATES or not len(judged.results):
+        return replace(empty, reason=NOT_COMPLETE)
+    full = judged.scores
     if np.ptp(full) < 1e-12:
-        return ComparisonBudget(systems, len(table), (), reason=SAME_SCORES)
+        return replace(empty, reason=SAME_SCORES)
     curve = tuple(
-        _point(table, full, kind, comparisons, rng)
+        _point(judged, full, kind, comparisons, rng)
         for kind in KINDS
-        for comparisons in _budgets(systems, kind)
+        for comparisons in _budgets(judged.systems, kind)
     )
-    return ComparisonBudget(systems, len(table), curve)
+    return replace(empty, curve=curve)
 
 
 def _budgets(systems: int, kind: Schedule) -> list[int]:
@@ -108,33 +115,26 @@ def _budgets(systems: int, kind: Schedule) -> list[int]:
     return sorted({max(step, round(share * most / step) * step) for share in SHARES})
 
 
-def _full_scores(table: Numbers) -> Numbers:
-    """Return wins divided by comparisons, from all of them."""
-    wins = np.nan_to_num(table).sum(axis=(0, 2)) + np.nan_to_num(_lost(table)).sum(axis=(0, 1))
-    return np.asarray(wins / (2 * len(table) * (table.shape[1] - 1)))
-
-
-def _lost(table: Numbers) -> Numbers:
-    return 1 - table
-
-
 def _point(
-    table: Numbers, full: Numbers, kind: Schedule, comparisons: int, rng: np.random.Generator
+    judged: _Judged, full: Numbers, kind: Schedule, comparisons: int, rng: np.random.Generator
 ) -> BudgetPoint:
     """Return the correlation with the full result over draws of a schedule for each instance."""
-    values = [_drawn(table, full, kind, comparisons, rng) for _ in range(DRAWS)]
+    values = [_drawn(judged, full, kind, comparisons, rng) for _ in range(DRAWS)]
     low, median, high = np.nanquantile(values, [0.025, 0.5, 0.975]).tolist()
     return BudgetPoint(kind, comparisons, median, low, high)
 
 
 def _drawn(
-    table: Numbers, full: Numbers, kind: Schedule, comparisons: int, rng: np.random.Generator
+    judged: _Judged, full: Numbers, kind: Schedule, comparisons: int, rng: np.random.Generator
 ) -> float:
     """Return Spearman's ρ of the scores of one draw; 0 if the draw tells no systems apart."""
-    systems = len(full)
-    pairs = [schedule(systems, comparisons, kind=kind, rng=rng) for _ in table]
-    outcomes = [results[tuple(drawn.T)] for results, drawn in zip(table, pairs, strict=True)]
-    shares = win_loss_ratio(np.concatenate(pairs), np.concatenate(outcomes), candidates=systems)
+    systems = judged.systems
+    pairs = [schedule(systems, comparisons, kind=kind, rng=rng) for _ in judged.results]
+    outcomes, weights = (
+        np.concatenate([table[tuple(drawn.T)] for table, drawn in zip(tables, pairs, strict=True)])
+        for tables in (judged.results, judged.weights)
+    )
+    shares = win_loss_ratio(np.concatenate(pairs), outcomes, candidates=systems, weights=weights)
     # A system that was never compared has no score: it stands where nothing is known, at one half.
     scores = np.array([0.5 if share.n == 0 else share.value for share in shares])
     a, b = (rankdata(np.round(one, 12)) for one in (scores, full))

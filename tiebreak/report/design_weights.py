@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Criterion
 from tiebreak.stats import Estimate, hajek_estimate
 from tiebreak.stats.independence import MIN_CLUSTERS, drop_unreliable_interval, effective_size
-from tiebreak.stats.results import Scope
+from tiebreak.stats.results import Instances, Scope
 from tiebreak.stats.selection import CONTROL
 
 Name = TypeVar("Name")
@@ -63,9 +63,14 @@ class DesignWeights:
     covers: Mask
 
     @classmethod
-    def of(cls, criterion: Criterion) -> "DesignWeights | None":
-        """Return the weights, or None if nothing was drawn or a rated unit has no probability."""
-        drawn, rated = drawn_units(criterion), criterion.humans.sum(axis=1) > 0
+    def of(cls, criterion: Criterion, rated: Mask | None = None) -> "DesignWeights | None":
+        """Return the weights, or None if nothing was drawn or a rated unit has no probability.
+
+        ``rated`` are the units that enter a statistic, by default those that humans rated.
+        """
+        drawn = drawn_units(criterion)
+        if rated is None:
+            rated = criterion.humans.sum(axis=1) > 0
         inclusion = criterion.of_units("inclusion_probability").astype(float)
         pairs, in_control = criterion.pairs, control_units(criterion)
         weights, covers = np.ones(len(drawn)), np.ones(len(drawn), dtype=bool)
@@ -79,6 +84,15 @@ class DesignWeights:
                 weights[used] = 1 / inclusion[used]
             covers[of_pair] = covers_dataset(inclusion[used], in_control[used])
         return cls(weights, covers) if drawn.any() else None
+
+    @classmethod
+    def of_entering(cls, criterion: Criterion, entered: Mask) -> tuple[Numbers, Instances]:
+        """Return the weights of units, 1 without a draw, and the instances that they speak of."""
+        design = cls.of(criterion, entered)
+        if design is not None:
+            return design.of_units, "dataset" if design.covers[entered].all() else "selected"
+        instances: Instances = "selected" if drawn_units(criterion).any() else "these"
+        return np.ones(criterion.n_units), instances
 
     def mean(self, values: Numbers, units: NDArray[np.int64], criterion: Criterion) -> Estimate:
         """Return the weighted mean over ratings, given their values and units.

@@ -9,11 +9,13 @@ import numpy as np
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
+from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import MachineDifference, MachineDifferencesSection
 from tiebreak.stats import Patterns
 from tiebreak.stats.bootstrap import Resampling, Statistic, difference, estimate_each, ratio
 from tiebreak.stats.groups import n_distinct
+from tiebreak.stats.unit_weights import UnitWeights, weighted
 from tiebreak.stats.validation import FloatArray, IntArray
 
 ERROR_LEVEL = 0.05
@@ -66,7 +68,9 @@ def _pair(
 ) -> MachineDifference:
     machines = [criterion.machines[name] for name in pair]
     columns = [part for one in machines for part in (one.counts, one.unparsed[:, None])]
-    rows = np.column_stack([criterion.humans, *columns])[units]
+    design = DesignWeights.of(criterion)
+    weights = UnitWeights.of(np.ones(criterion.n_units) if design is None else design.of_units)
+    rows = np.column_stack([criterion.humans, *columns, weights.codes])[units]
     patterns = Patterns.of(rows, clusters=criterion.clusters[units])
     labels = criterion.humans.shape[1]
     first, second = (_agreement(labels, labels + i * (labels + 1)) for i in range(2))
@@ -75,7 +79,10 @@ def _pair(
         "second": second,
         "difference": difference(first, second, sides=pair),
     }
-    of = estimate_each(statistics, patterns, **how)
+    of = estimate_each(weighted(statistics, weights), patterns, **how)
+    if design is not None:
+        entered = np.isin(np.arange(criterion.n_units), units)
+        of = design.scoped(of, entered, criterion)
     return MachineDifference(*pair, of["first"], of["second"], of["difference"])
 
 

@@ -9,10 +9,12 @@ from scipy.stats import rankdata
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
+from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import BaselineChange, RankStabilitySection, SplitHalves
 from tiebreak.report.outcomes import NO_SYSTEMS
 from tiebreak.stats import outcome_counts
+from tiebreak.stats.results import Instances
 
 Numbers = NDArray[np.float64]
 ANNOTATORS = "annotators"
@@ -44,6 +46,7 @@ def rank_stability_section(
             systems=tuple(table.systems),
             baselines=dict(table.baselines()),
             halves=table.halves(seeds.generator("halves", name)),
+            speaks_of=table.speaks_of,
         )
         for name, table in tables.items()
     }
@@ -53,12 +56,14 @@ def rank_stability_section(
 class _Wins:
     """Points and comparisons of each system against each other one, by instance.
 
-    Both have the shape (instances, systems, systems). A unit counts once, however often it was rated.
+    Both have the shape (instances, systems, systems). A unit counts once, however often it was rated,
+    or after a draw as many times as the inverse of its inclusion probability.
     """
 
     systems: list[str]
     points: Numbers
     units: Numbers
+    speaks_of: Instances
 
     @classmethod
     def of(cls, criterion: Criterion, counts: NDArray[np.int64]) -> "_Wins | None":
@@ -67,18 +72,19 @@ class _Wins:
         used = (a != "") & (b != "") & (a != b) & outcomes.any(axis=1)
         if not used.any():
             return None
-        a, b, outcomes = a[used], b[used], outcomes[used]
+        of_units, speaks_of = DesignWeights.of_entering(criterion, used)
+        a, b, outcomes, weights = a[used], b[used], outcomes[used], of_units[used]
         of_a = (outcomes[:, 0] + outcomes[:, 1] / 2) / outcomes.sum(axis=1)
         names, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
         first, second = codes[: len(a)], codes[len(a) :]
         _, instance = np.unique(criterion.clusters[used], return_inverse=True)
         shape = (int(instance.max()) + 1, len(names), len(names))
         points, units = np.zeros(shape), np.zeros(shape)
-        np.add.at(points, (instance, first, second), of_a)
-        np.add.at(points, (instance, second, first), 1 - of_a)
-        np.add.at(units, (instance, first, second), 1)
-        np.add.at(units, (instance, second, first), 1)
-        return cls(names.tolist(), points, units)
+        np.add.at(points, (instance, first, second), weights * of_a)
+        np.add.at(points, (instance, second, first), weights * (1 - of_a))
+        np.add.at(units, (instance, first, second), weights)
+        np.add.at(units, (instance, second, first), weights)
+        return cls(names.tolist(), points, units, speaks_of)
 
     def baselines(self) -> Iterator[tuple[str, BaselineChange]]:
         """Yield the win rates against each baseline, and how their ranks fit the overall ones."""

@@ -16,6 +16,7 @@ from tiebreak.stats.validation import (
     IntArray,
     as_codes,
     as_shares,
+    as_unit_weights,
     check_at_least,
     check_choice,
     check_same_length,
@@ -95,7 +96,11 @@ def schedule(
 
 
 def win_loss_ratio(
-    pairs: npt.ArrayLike, outcomes: npt.ArrayLike, *, candidates: int
+    pairs: npt.ArrayLike,
+    outcomes: npt.ArrayLike,
+    *,
+    candidates: int,
+    weights: npt.ArrayLike | None = None,
 ) -> list[Estimate]:
     """Compute the share of comparisons that each candidate won.
 
@@ -109,17 +114,20 @@ def win_loss_ratio(
         comparison.
     candidates : int
         Number of candidates.
+    weights : array_like of float, shape (n_comparisons,), optional
+        How much each comparison counts, 0 or more, such as the inverse of the probability with which its
+        instance was drawn; 1 by default.
 
     Returns
     -------
     list of Estimate
         Score of each candidate, from 0 to 1, without an interval; undefined for a candidate that
-        was never compared.
+        was never compared, or only with weight 0.
 
     Raises
     ------
     InvalidInput
-        If a candidate is compared with itself, or if a code or an outcome is out of range.
+        If a candidate is compared with itself, or if a code, an outcome or a weight is out of range.
 
     See Also
     --------
@@ -147,6 +155,7 @@ def win_loss_ratio(
     first, second = (as_codes(side, below=candidates, name="pairs") for side in array.T)
     won = as_shares(outcomes, name="outcomes", missing=True)
     check_same_length(pairs=array, outcomes=won)
+    weight = as_unit_weights(weights, length=len(won))
     if (first == second).any():
         raise InvalidInput(
             "same_candidate",
@@ -156,9 +165,11 @@ def win_loss_ratio(
     parsed = ~np.isnan(won)
     sides = np.concatenate([first[parsed], second[parsed]])
     scores = np.concatenate([won[parsed], 1 - won[parsed]])
-    wins = np.bincount(sides, scores, minlength=candidates)
+    of_sides = np.tile(weight[parsed], 2)
+    wins = np.bincount(sides, of_sides * scores, minlength=candidates)
+    totals = np.bincount(sides, of_sides, minlength=candidates)
     n_comparisons = np.bincount(sides, minlength=candidates)
     return [
-        Estimate(float(w / n), n=int(n)) if n else undefined(NEVER_COMPARED)
-        for w, n in zip(wins, n_comparisons, strict=True)
+        Estimate(float(win / total), n=int(n)) if total else undefined(NEVER_COMPARED)
+        for win, total, n in zip(wins, totals, n_comparisons, strict=True)
     ]

@@ -10,6 +10,7 @@ from metrics.figures.fatigue import fatigue_slopes_figure
 from metrics.figures.machine_probabilities import machine_probability_figures
 from metrics.figures.on_request import ROBUSTNESS_TITLE
 from metrics.figures.order import ORDER_TITLE, order_figure, win_or_tie_figure
+from metrics.messages import HOW_COUNTED
 from metrics.more import MORE
 from tests.metrics.figures.test_figures import alternative
 from tests.metrics.studies import preferences
@@ -18,7 +19,7 @@ from tests.tiebreak.report.test_discernment import scores as copies_scored
 from tests.tiebreak.report.test_discernment import section_of as section_of_copies
 from tests.tiebreak.report.test_leaderboard import rows as categories
 from tests.tiebreak.report.test_machine_probabilities import judged, section_of
-from tests.tiebreak.report.test_prompt_questions import STRENGTHS
+from tests.tiebreak.report.test_prompt_questions import STRENGTHS, drawn, is_rare, league
 from tests.tiebreak.report.test_prompt_questions import judged as judged_pairs
 from tests.tiebreak.report.test_sections import of, three_systems, with_judge
 from tiebreak.report.on_request import ON_REQUEST
@@ -224,3 +225,33 @@ def test_a_rater_without_scores_of_copies_has_no_average_and_is_named():
     judge = dict(zip(tests.columns, tests.rows[1], strict=True))
     assert (judge["D"], judge["p"], judge["without_a_pair"]) == (None, None, 5)
     assert judge["reason"]
+
+
+def league_with_judges(rng):
+    """Return comparisons of three systems by annotators and by two judges in both orders."""
+    people = league({"a": 1, "b": 0, "c": -1}, 40, rng)
+    judges = [
+        row | {"rater": name}
+        for name in ("x", "y")
+        for row in judged_pairs({"a": 1, "b": 0, "c": -1}, 40, rng)
+    ]
+    return [*people, *judges]
+
+
+@pytest.mark.parametrize(
+    ("arrange", "sentence"),
+    [
+        (lambda rows: rows, HOW_COUNTED["these"]),
+        (lambda rows: drawn(rows, is_rare), HOW_COUNTED["dataset"]),
+        (lambda rows: drawn(rows, is_rare, control=False), HOW_COUNTED["selected"]),
+    ],
+)
+def test_figures_after_a_draw_say_which_instances_they_describe(arrange, sentence):
+    rows = arrange(league_with_judges(np.random.default_rng(3)))
+    names = ("machine_differences", "rank_stability", "comparison_budget")
+    section = of(rows, sections=names)
+    for name in names:
+        (more,) = (one for one in MORE if one.name == name)
+        for figure in more.figures(getattr(section, name)):
+            assert figure.reading.endswith(sentence)
+            assert ("were drawn" in figure.reading) == bool(sentence)

@@ -258,8 +258,8 @@ def test_scores_are_wins_by_comparisons():
         )
         for name in STRENGTHS
     }
-    table = comparison_budget._judged(_criterion_of(rows), "judge").complete
-    assert comparison_budget._full_scores(table) == pytest.approx([*by_hand.values()])
+    judged_rows = comparison_budget._judged(_criterion_of(rows), "judge")
+    assert judged_rows.scores == pytest.approx([*by_hand.values()])
 
 
 def _criterion_of(rows):
@@ -280,3 +280,118 @@ def test_instances_with_missing_pairs_are_left_out():
 def test_systems_that_win_equally_have_no_ranking():
     rows = [row | {"label": 0} for row in judged(STRENGTHS, 6, np.random.default_rng(0))]
     assert budget(rows).reason == comparison_budget.SAME_SCORES
+
+
+def drawn(rows, is_rare, *, control=True):
+    """Return the rows after a draw in which some instances came in rarely, and the others often."""
+    return [
+        row
+        | {
+            "phase": "control" if control and int(row["instance"][1:]) % 8 < 2 else "selected",
+            "inclusion_probability": 0.2 if is_rare(row["instance"]) else 0.8,
+        }
+        for row in rows
+    ]
+
+
+def weight_of(row):
+    return 1 / row["inclusion_probability"]
+
+
+def is_rare(instance: str) -> bool:
+    return int(instance[1:]) % 2 == 0
+
+
+def test_after_a_draw_differences_weigh_items_and_speak_of_the_dataset():
+    people = [[1], [1], [-1], [-1]] * 20
+    machines = {"x": [1, -1, -1, 1] * 20, "y": [1, 1, 1, 1] * 20}
+    rows = drawn(items(people, machines), is_rare)
+    pair = of(rows, sections=["machine_differences"]).machine_differences.pairs["x vs y"]
+    # The rare instances weigh 5 and the others 1.25; x is right on the rare ones only, y on the first two.
+    assert pair.first.value == pytest.approx(5 / 6.25)
+    assert pair.second.value == pytest.approx(0.5)
+    assert pair.difference.value == pytest.approx(0.3)
+    assert {one.scope.instances for one in (pair.first, pair.difference)} == {"dataset"}
+    uncontrolled = drawn(items(people, machines), is_rare, control=False)
+    section = of(uncontrolled, sections=["machine_differences"]).machine_differences
+    assert section.pairs["x vs y"].difference.scope.instances == "selected"
+
+
+def test_weighted_differences_cover_that_of_the_dataset():
+    """Of 100 draws, 95 intervals cover the dataset's difference; unweighted ones rarely do."""
+    covered = {True: 0, False: 0}
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        rare = np.arange(600) % 2 == 0
+        taken = rng.random(600) < np.where(rare, 0.2, 0.8)
+        x, y = (rng.random(600) < np.where(rare, *shares) for shares in ((0.9, 0.5), (0.5, 0.6)))
+        truth = x.mean() - y.mean()
+        labels = {"x": np.where(x, 1, -1)[taken].tolist(), "y": np.where(y, 1, -1)[taken].tolist()}
+        plain = items([[1]] * int(taken.sum()), labels)
+        rarity = dict(zip((f"u{n}" for n in range(600)), rare[taken].tolist(), strict=False))
+        for is_weighted, rows in ((True, drawn(plain, rarity.get)), (False, plain)):
+            section = machine_differences.machine_differences_section(
+                _criterion_of(rows), Seeds(seed), 400
+            )
+            one = section.pairs["x vs y"].difference
+            covered[is_weighted] += one.low <= truth <= one.high
+    assert covered[True] >= 88
+    assert covered[False] <= 20
+
+
+def test_after_a_draw_ranks_weigh_instances_also_those_that_no_annotator_has_rated():
+    strength = {"a": 1, "b": 0, "c": -1}
+    rng = np.random.default_rng(4)
+    rows = league(strength, 40, rng, raters=("judge",), kind="machine")
+    rows = drawn([*rows, *league(strength, 20, rng)], is_rare)
+    section = stability(rows)
+    for name, kind in (("annotators", None), ("judge", "machine")):
+        pairs = [
+            (-row["label"], weight_of(row))
+            for row in rows
+            if (row["system_a"], row["system_b"]) == ("a", "b") and row.get("kind") == kind
+        ]
+        won, weight = np.array(pairs).T
+        rate = section[name].baselines["b"].win_rates["a"]
+        assert rate == pytest.approx((won > 0) @ weight / weight.sum())
+        assert section[name].speaks_of == "dataset"
+    unweighted = stability(league(strength, 40, rng))["annotators"]
+    assert unweighted.speaks_of == "these"
+
+
+def test_without_all_probabilities_ranks_speak_of_the_selected_instances():
+    table = RatingTable.from_rows(
+        drawn(league({"a": 1, "b": 0, "c": -1}, 20, np.random.default_rng(4)), is_rare)
+    )
+    table["inclusion_probability"][table["instance"] == "i7"] = np.nan
+    section = rank_stability.rank_stability_section(
+        read_criteria(table, {}, None)[0][0], Seeds(0), 0
+    )
+    assert section["annotators"].speaks_of == "selected"
+
+
+def test_after_a_draw_scores_from_few_comparisons_weigh_instances():
+    rng = np.random.default_rng(2)
+    reverse = {name: -2 * strength for name, strength in STRENGTHS.items()}
+    of_rare, of_others = judged(STRENGTHS, 40, rng), judged(reverse, 40, rng)
+    rows = drawn(
+        [
+            one if is_rare(one["instance"]) else other
+            for one, other in zip(of_rare, of_others, strict=True)
+        ],
+        is_rare,
+    )
+    by_hand = {
+        name: np.average(
+            [(row["label"] == -1) == (row["system_a"] == name) for row in those],
+            weights=[weight_of(row) for row in those],
+        )
+        for name in STRENGTHS
+        if (those := [row for row in rows if name in (row["system_a"], row["system_b"])])
+    }
+    seen = comparison_budget._judged(_criterion_of(rows), "judge")
+    assert seen.scores == pytest.approx([*by_hand.values()])
+    curve = budget(rows)
+    assert curve.speaks_of == "dataset"
+    most = max(point.comparisons for point in curve.curve)
+    assert {point.low for point in curve.curve if point.comparisons == most} == {1}

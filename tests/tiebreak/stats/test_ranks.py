@@ -142,6 +142,14 @@ class TestWinLossRatio:
         scores = win_loss_ratio([[0, 1], [0, 1]], [1, np.nan], candidates=2)
         assert [(score.value, score.n) for score in scores] == [(1, 1), (0, 1)]
 
+    def test_a_comparison_counts_as_much_as_its_weight(self):
+        pairs, outcomes = [[0, 1], [1, 0], [0, 2]], [1, 1, 0]
+        scores = win_loss_ratio(pairs, outcomes, candidates=3, weights=[3, 1, 0])
+        assert [(score.value, score.n) for score in scores[:2]] == [(0.75, 3), (0.25, 2)]
+        assert scores[2].reason == NEVER_COMPARED
+        with refused("out_of_range", naming="weights"):
+            win_loss_ratio(pairs, outcomes, candidates=3, weights=[3, -1, 0])
+
     def test_position_bias_cancels_in_a_symmetric_schedule_and_not_in_others(self):
         """The judge always prefers the text shown first."""
         for kind, alike in (("symmetric", True), ("no-repeat", False)):

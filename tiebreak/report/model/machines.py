@@ -5,6 +5,7 @@ from typing import Literal
 
 from tiebreak.report.model.fields import CountOrNaN, Proportion, ProportionOrNaN, Stratifier
 from tiebreak.stats import AlternativeAnnotatorTest, Estimate, PositionDebiasing, ReliabilityBin
+from tiebreak.stats.results import Instances
 
 
 @dataclass(frozen=True)
@@ -248,6 +249,9 @@ class ComparisonBudget:
         Number of systems, and of instances on which all pairs were compared in both orders.
     curve : tuple of BudgetPoint
         Points by schedule and number of comparisons.
+    speaks_of : str
+        Instances that the scores describe: ``"these"``; after a draw, with weights, ``"dataset"``, or
+        ``"selected"`` if the drawn instances do not represent it.
     reason : str, optional
         Why there is no curve.
     """
@@ -255,4 +259,5 @@ class ComparisonBudget:
     systems: int
     instances: int
     curve: tuple[BudgetPoint, ...]
+    speaks_of: Instances = "these"
     reason: str | None = None

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tiebreak.report.model.fields import Estimates, ProportionOrNaN
 from tiebreak.stats import Estimate, Robustness, Triads
+from tiebreak.stats.results import Instances
 
 
 @dataclass(frozen=True)
@@ -214,8 +215,12 @@ class RankStabilitySection:
         Win rates with each system as the baseline.
     halves : SplitHalves
         What the ranking of one half says of the other.
+    speaks_of : str
+        Instances that the win rates describe: ``"these"``; after a draw, with weights, ``"dataset"``,
+        or ``"selected"`` if the drawn instances do not represent it.
     """
 
     systems: tuple[str, ...]
     baselines: dict[str, BaselineChange]
     halves: SplitHalves
+    speaks_of: Instances = "these"
