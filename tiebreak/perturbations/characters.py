@@ -1,5 +1,10 @@
 """Perturbations of characters: letters are missing, or typed wrongly."""
 
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
+
 from tiebreak.perturbations.edits import LETTER, Draws, Edit, share_of
 
 # The keys beside each letter's key on a keyboard with the layout QWERTY.
@@ -10,10 +15,27 @@ _LEAST = {"minor": 2, "major": 6}
 
 
 def deleted_letters(text: str, degree: str, draws: Draws) -> list[Edit]:
-    """Delete letters at random: two in a hundred, or fifteen."""
+    """Delete letters at random: two in a hundred, or fifteen.
+
+    Every word keeps at least one letter, since a missing word is damage of another kind.
+    """
     letters = list(LETTER.finditer(text))
     n = share_of(len(letters), _DELETED[degree], least=_LEAST[degree])
-    return [Edit(letter.start(), letter[0], "") for letter in draws.some(letters, n)]
+    words = _words_of(letters)
+    left = Counter(words)
+    deleted: set[int] = set()
+    for place in draws.shuffled(range(len(letters))):
+        if len(deleted) < n and left[words[place]] > 1:
+            left[words[place]] -= 1
+            deleted.add(place)
+    return [Edit(letters[place].start(), letters[place][0], "") for place in sorted(deleted)]
+
+
+def _words_of(letters: Sequence[re.Match[str]]) -> list[int]:
+    """Return the number of each letter's word; a word is letters without anything between them."""
+    ends = [0, *(letter.end() for letter in letters)]
+    begins = (letter.start() != end for letter, end in zip(letters, ends, strict=False))
+    return list(accumulate(begins))
 
 
 def typos(text: str, degree: str, draws: Draws) -> list[Edit]:

@@ -23,7 +23,7 @@ OTHER = (
 LIST = "Steps:\n1. Mix the flour with water.\n2. Wait for an hour.\n3. Bake the bread until it is brown.\n"
 CHINESE = "委员会星期一开会,并同意了新桥的计划。居民们对这个决定表示欢迎!市长说工程将在明年开始。"
 # A digest of all copies of TEXT, so that a change of any of them is noticed.
-DIGEST = "6aa702d237cd060a"
+DIGEST = "2d3243bb42c63c4d"
 
 
 def copy_of(name: str, text: str = TEXT, seed: int = 3) -> str:
@@ -93,6 +93,13 @@ def test_deleted_letters_are_missing_and_nothing_else():
     assert len(copy.edits) == round(0.15 * letters)
     assert len(TEXT) - len(copy.text) == len(copy.edits)
     assert all(edit.before.isalpha() and edit.after == "" for edit in copy.edits)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_word_keeps_a_letter(seed):
+    text = "I am on my way to a bar in Ob, and so is he. We go by car or on foot, as it is far."
+    copy = perturbed(text, "characters/deletion/major", seed=seed)
+    assert len(copy.text.split()) == len(text.split())
 
 
 def test_typos_change_letters_only_and_keep_capitals_first():
