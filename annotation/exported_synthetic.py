@@ -17,7 +17,7 @@ _NAMED = ("is_synthetic", "text_id", "question_id", "set", "kind", "instance")
 TEXT_COLUMNS = (*_NAMED, *_MADE, "finish_reason", "created_at", "settings")
 ITEM_COLUMNS = (
     *("is_synthetic", "item_id", "set", "kind", "question_id", "passage", "answer_id"),
-    *("labels", "verdicts"),
+    *("other_answer_id", "labels", "verdicts"),
 )
 # The name of a model server says something about the installation, and nothing about the texts.
 PRIVATE = {"name", "server"}
@@ -54,6 +54,7 @@ def item_rows(study: Study) -> Iterator[Row]:
             "question_id": item.question_id,
             "passage": item.passage.key,
             "answer_id": item.answer_id,
+            "other_answer_id": item.other_answer_id,
             "labels": item.labels,
             "verdicts": verdicts[item.pk],
         }
@@ -67,6 +68,7 @@ def _verdicts(study: Study) -> dict[int, list[Row]]:
             {
                 "judge": row.judge.rater.pseudonym,
                 "criterion": row.judge.criterion.name,
+                "order": row.order,
                 "label": row.label,
                 "raw": row.raw,
                 "language_model": row.language_model,

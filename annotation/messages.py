@@ -254,9 +254,10 @@ NO_SUCH_JUDGE = "This study has no such judge. Reload the page to see those it h
 # Synthetic items.
 NO_SUCH_SYNTHETIC_SET = "This study has no such synthetic set. Reload the page to see those it has."
 NO_SYNTHETIC_CRITERIA = (
-    "Synthetic items have labels for the criteria {names}, each answered by yes or no (scale"
-    " nominal:yes,no), and this study has none of them. Start from the RAG template, or name its"
-    " criteria so."
+    "Synthetic items have labels for the criteria {names}, and this study has none that they fit."
+    " Single texts are answered by yes or no (scale nominal:yes,no), comparisons by a preference, and"
+    " context relevance has no comparisons, because both answers share their passage. Start from a"
+    " RAG template, or name your criteria so."
 )
 FEW_PASSAGES = (
     "Synthetic items are made from passages, and this study has fewer than two different ones. Put"

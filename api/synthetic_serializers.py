@@ -50,13 +50,19 @@ class JudgeAccuracySerializer(serializers.Serializer[JudgeAccuracy]):
     judge = serializers.CharField(source="judge.name")
     criterion = serializers.CharField(source="judge.criterion.name")
     unreadable = serializers.IntegerField(help_text="Answers that name no label, which are wrong.")
+    first_shown = ShareSerializer(
+        allow_null=True,
+        help_text="How often the answer shown first is preferred, ties as half; null without comparisons.",
+    )
     shares = ShareSerializer(many=True, source="*", help_text=f"{ABOUT} {CAUTION}")
 
     def to_representation(self, instance: JudgeAccuracy) -> dict[str, Any]:
+        first = instance.first_shown
         return {
             "judge": instance.judge.name,
             "criterion": instance.judge.criterion.name,
             "unreadable": instance.unreadable,
+            "first_shown": first and _share("", first),
             "shares": list(_shares(instance)),
         }
 
@@ -81,7 +87,11 @@ class SetSummarySerializer(serializers.Serializer[SetSummary]):
 
 def _shares(tested: JudgeAccuracy) -> Iterator[dict[str, Any]]:
     for kind, share in (("", tested.overall), *tested.by_kind):
-        yield {"kind": kind, "items": share.n, **_interval(share)}
+        yield _share(kind, share)
+
+
+def _share(kind: str, share: Estimate) -> dict[str, Any]:
+    return {"kind": kind, "items": share.n, **_interval(share)}
 
 
 def _interval(share: Estimate) -> dict[str, Any]:

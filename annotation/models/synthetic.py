@@ -120,7 +120,10 @@ class SyntheticText(models.Model):
 
 
 class SyntheticItem(models.Model):
-    """A question, a passage and an answer, and the labels that follow from how they were put together."""
+    """A question, a passage and an answer, and the labels that follow from how they were put together.
+
+    A comparison has two answers: A, which is the correct one, and another.
+    """
 
     class Kind(models.TextChoices):
         POSITIVE = "positive", "positive: its own passage, and an answer from it"
@@ -128,6 +131,15 @@ class SyntheticItem(models.Model):
         OTHER_ANSWER = "other-answer", "weak negative: another question's answer"
         CONTRADICTION = "contradiction", "strong negative: an answer that contradicts the passage"
         EVASION = "evasion", "strong negative: an answer to something else"
+        BESIDE_OTHER = "beside-other", "weak comparison: the other answer is another question's"
+        BESIDE_CONTRADICTION = (
+            "beside-contradiction",
+            "strong comparison: the other answer contradicts the passage",
+        )
+        BESIDE_EVASION = (
+            "beside-evasion",
+            "strong comparison: the other answer is to something else",
+        )
 
     synthetic_set = models.ForeignKey(SyntheticSet, on_delete=models.CASCADE, related_name="items")
     kind = models.CharField(max_length=20, choices=Kind.choices)
@@ -135,6 +147,10 @@ class SyntheticItem(models.Model):
     # The instance whose passage is shown.
     passage = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="+")
     answer = models.ForeignKey(SyntheticText, on_delete=models.CASCADE, related_name="+")
+    # The second text of a comparison; null for items with one answer.
+    other_answer = models.ForeignKey(
+        SyntheticText, null=True, on_delete=models.CASCADE, related_name="+"
+    )
     # The label that follows, by the criterion's name; criteria of which nothing follows have none.
     labels = models.JSONField(default=dict)
 
@@ -153,6 +169,8 @@ class SyntheticVerdict(models.Model):
 
     judge = models.ForeignKey(Judge, on_delete=models.CASCADE, related_name="synthetic_verdicts")
     item = models.ForeignKey(SyntheticItem, on_delete=models.CASCADE, related_name="verdicts")
+    # Which answer of a comparison was shown first, "ab" or "ba"; "" for items with one answer.
+    order = models.CharField(max_length=2, blank=True)
     # Null if the answer names no label.
     label = models.CharField(max_length=200, null=True)  # noqa: DJ001  null means unparsed
     raw = models.TextField(blank=True)
@@ -165,7 +183,9 @@ class SyntheticVerdict(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["judge", "item"], name="synthetic_verdict_once")
+            models.UniqueConstraint(
+                fields=["judge", "item", "order"], name="synthetic_verdict_once"
+            )
         ]
 
     def __str__(self) -> str:

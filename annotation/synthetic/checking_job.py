@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotation.judging.example_sets import examples_of
 from annotation.judging.job import Request, asked_of, judge_of, open_judge, responses
 from annotation.judging.passes import Pass
-from annotation.judging.prompts import prompt_sha256
+from annotation.judging.prompts import A_FIRST, B_FIRST, prompt_sha256
 from annotation.judging.replies import Response, reply_of
 from annotation.judging.storing import MAX_CHARACTERS
 from annotation.models import Judge, SyntheticItem, SyntheticVerdict
@@ -43,13 +43,17 @@ class SyntheticCheckJob(JobKind):
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
         judge = judge_of(job)
         items = _items(job, judge)
-        stored = set(judge.synthetic_verdicts.values_list("item", flat=True))
-        missing = [item for item in items if item.pk not in stored]
+        stored = set(judge.synthetic_verdicts.values_list("item", "order"))
+        missing = [one for one in items if (one[0].pk, one[1]) not in stored]
         tally = RequestTally(done=len(items) - len(missing))
         yield tally.progress()
         if missing:
             yield from _ask(judge, missing, tally)
         yield tally.progress()
+
+
+# Items with the orders in which a judge reads their answers.
+_Questions = list[tuple[SyntheticItem, str]]
 
 
 @dataclass(frozen=True)
@@ -62,16 +66,22 @@ class _Asked:
     prompt: tuple[Message, ...]
 
 
-def _items(job: Job, judge: Judge) -> list[SyntheticItem]:
+def _items(job: Job, judge: Judge) -> _Questions:
+    """Return the items for a judge; a comparison is asked about in both orders of its answers."""
     items = SyntheticItem.objects.filter(
         synthetic_set__public_id=job.options["synthetic_set"],
         synthetic_set__study=judge.study,
         labels__has_key=judge.criterion.name,
     )
-    return list(items.select_related("question", "answer").order_by("pk"))
+    items = items.select_related("question", "answer", "other_answer").order_by("pk")
+    return [
+        (item, order)
+        for item in items
+        for order in ((A_FIRST, B_FIRST) if item.other_answer_id else ("",))
+    ]
 
 
-def _ask(judge: Judge, missing: list[SyntheticItem], tally: RequestTally) -> Iterator[Progress]:
+def _ask(judge: Judge, missing: _Questions, tally: RequestTally) -> Iterator[Progress]:
     pending: dict[str, _Asked] = {}
 
     def store(answers: list[tuple[_Asked, Response]]) -> int:
@@ -85,13 +95,13 @@ def _ask(judge: Judge, missing: list[SyntheticItem], tally: RequestTally) -> Ite
 
 
 def _requests(
-    judge: Judge, missing: list[SyntheticItem], pending: dict[str, _Asked], tally: RequestTally
+    judge: Judge, missing: _Questions, pending: dict[str, _Asked], tally: RequestTally
 ) -> Iterator[Request]:
     examples = examples_of(judge)
     passages = {passage.instance: passage.text for passage in passages_of(judge.study)}
-    for item in missing:
+    for item, order in missing:
         unit = as_unit(item, passages[item.passage_id])
-        asked = Pass(item.pk, "", "1")
+        asked = Pass(item.pk, order, "1")
         try:
             made = asked_of(judge, unit, asked, examples)
         except GatewayError as error:
@@ -102,10 +112,13 @@ def _requests(
 
 
 def as_unit(item: SyntheticItem, passage: str) -> Unit:
-    """Return an item as a judge reads it: a unit of one text, which is never stored."""
+    """Return an item as a judge reads it: a unit of one text or two, which is never stored."""
     instance = Instance(messages=turns(item.question.text, passage))
-    generation = Generation(text=item.answer.text, sample_index=0)
-    return Unit(key=f"synthetic-{item.pk}", instance=instance, generation_a=generation)
+    unit = Unit(key=f"synthetic-{item.pk}", instance=instance)
+    unit.generation_a = Generation(text=item.answer.text, sample_index=0)
+    if item.other_answer is not None:
+        unit.generation_b = Generation(text=item.other_answer.text, sample_index=0)
+    return unit
 
 
 def _verdict(judge: Judge, asked: _Asked, response: Response) -> SyntheticVerdict:
@@ -113,6 +126,7 @@ def _verdict(judge: Judge, asked: _Asked, response: Response) -> SyntheticVerdic
     return SyntheticVerdict(
         judge=judge,
         item=asked.item,
+        order=asked.asked.order,
         label=None if reply.label is None else str(reply.label),
         raw=reply.text.replace("\0", "")[:MAX_CHARACTERS],
         language_model=response.model[:200],

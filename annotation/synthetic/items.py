@@ -10,6 +10,8 @@ from tiebreak.scales import Scale
 CONTEXT, FAITHFULNESS, RELEVANCE = "context relevance", "faithfulness", "answer relevance"
 CRITERIA = (CONTEXT, FAITHFULNESS, RELEVANCE)
 YES, NO = "yes", "no"
+# The label of a comparison: its text A, which is the correct answer, is preferred.
+A = "A"
 # What follows for each criterion. Where nothing does, the item is not used for it.
 LABELS: Mapping[SyntheticItem.Kind, Mapping[str, str]] = {
     SyntheticItem.Kind.POSITIVE: {CONTEXT: YES, FAITHFULNESS: YES, RELEVANCE: YES},
@@ -17,7 +19,20 @@ LABELS: Mapping[SyntheticItem.Kind, Mapping[str, str]] = {
     SyntheticItem.Kind.OTHER_ANSWER: {FAITHFULNESS: NO, RELEVANCE: NO},
     SyntheticItem.Kind.CONTRADICTION: {FAITHFULNESS: NO},
     SyntheticItem.Kind.EVASION: {RELEVANCE: NO},
+    SyntheticItem.Kind.BESIDE_OTHER: {FAITHFULNESS: A, RELEVANCE: A},
+    SyntheticItem.Kind.BESIDE_CONTRADICTION: {FAITHFULNESS: A},
+    SyntheticItem.Kind.BESIDE_EVASION: {RELEVANCE: A},
 }
+# The comparison of the correct answer with the answer of each kind of negative.
+COMPARED = {
+    SyntheticItem.Kind.OTHER_ANSWER: SyntheticItem.Kind.BESIDE_OTHER,
+    SyntheticItem.Kind.CONTRADICTION: SyntheticItem.Kind.BESIDE_CONTRADICTION,
+    SyntheticItem.Kind.EVASION: SyntheticItem.Kind.BESIDE_EVASION,
+}
+
+
+# The passage that is shown, by its instance's key, and one answer or two.
+_Parts = tuple[int, SyntheticText, SyntheticText | None]
 
 
 @dataclass(frozen=True)
@@ -29,30 +44,46 @@ class _Question:
 
 
 def tested_criteria(study: Study) -> list[str]:
-    """Return the criteria that synthetic items have labels for: ARES's three, answered yes or no."""
-    return [
-        criterion.name
-        for criterion in study.criteria.all()
-        if criterion.name in CRITERIA and _is_yes_or_no(criterion.parsed_scale)
-    ]
+    """Return the criteria that synthetic items have labels for.
+
+    These are ARES's three, answered yes or no for single texts, or by a preference for pairs. Pairs
+    share their passage, so nothing follows for context relevance.
+    """
+    return list(_labels_by_criterion(study))
 
 
-def _is_yes_or_no(scale: Scale) -> bool:
-    return scale.kind == "nominal" and set(scale.labels or ()) == {YES, NO}
+def _labels_by_criterion(study: Study) -> dict[str, set[str]]:
+    known = {c.name: _labels_on(study, c.parsed_scale) for c in study.criteria.all()}
+    return {
+        name: labels
+        for name, labels in known.items()
+        if any(of_kind.get(name) in labels for of_kind in LABELS.values())
+    }
+
+
+def _labels_on(study: Study, scale: Scale) -> set[str]:
+    """Return the labels of synthetic items that a scale has."""
+    if study.unit_kind == Study.UnitKind.COMPARISON:
+        return {A} if scale.kind == "preference" else set()
+    is_yes_or_no = scale.kind == "nominal" and set(scale.labels or ()) == {YES, NO}
+    return {YES, NO} if is_yes_or_no else set()
 
 
 def put_together(made: SyntheticSet) -> None:
     """Create the items of a set that its texts allow and that do not exist yet."""
-    criteria = tested_criteria(made.study)
+    criteria = _labels_by_criterion(made.study)
     questions = list(_questions(made))
     items = []
     for number, question in enumerate(questions):
         # The last question takes from the first one, so that all texts are used equally often.
         other = questions[(number + 1) % len(questions)]
         items += _items(made, question, other if other is not question else None)
-    labels = ({c: item.labels[c] for c in criteria if c in item.labels} for item in items)
-    for item, of_item in zip(items, labels, strict=True):
-        item.labels = of_item
+    for item in items:
+        item.labels = {
+            name: item.labels[name]
+            for name, labels in criteria.items()
+            if item.labels.get(name) in labels
+        }
     SyntheticItem.objects.bulk_create(
         [item for item in items if item.labels], ignore_conflicts=True
     )
@@ -69,19 +100,12 @@ def _questions(made: SyntheticSet) -> Iterator[_Question]:
 
 def _items(made: SyntheticSet, asked: _Question, other: _Question | None) -> list[SyntheticItem]:
     answer, passage = asked.by_kind[SyntheticText.Kind.ANSWER], asked.text.instance_id
-    parts = {SyntheticItem.Kind.POSITIVE: (passage, answer)}
+    parts: dict[SyntheticItem.Kind, _Parts] = {SyntheticItem.Kind.POSITIVE: (passage, answer, None)}
     if other is not None:
-        parts[SyntheticItem.Kind.OTHER_PASSAGE] = (other.text.instance_id, answer)
-        others = other.by_kind[SyntheticText.Kind.ANSWER]
-        # "Yes." may be right for both.
-        if others.text != answer.text:
-            parts[SyntheticItem.Kind.OTHER_ANSWER] = (passage, others)
-    for kind, text in (
-        (SyntheticItem.Kind.CONTRADICTION, SyntheticText.Kind.CONTRADICTION),
-        (SyntheticItem.Kind.EVASION, SyntheticText.Kind.EVASION),
-    ):
-        if text in asked.by_kind:
-            parts[kind] = (passage, asked.by_kind[text])
+        parts[SyntheticItem.Kind.OTHER_PASSAGE] = (other.text.instance_id, answer, None)
+    for kind, wrong in _wrong_answers(asked, other):
+        parts[kind] = (passage, wrong, None)
+        parts[COMPARED[kind]] = (passage, answer, wrong)
     return [
         SyntheticItem(
             synthetic_set=made,
@@ -89,7 +113,24 @@ def _items(made: SyntheticSet, asked: _Question, other: _Question | None) -> lis
             question=asked.text,
             passage_id=shown,
             answer=reply,
+            other_answer=other_reply,
             labels=dict(LABELS[kind]),
         )
-        for kind, (shown, reply) in parts.items()
+        for kind, (shown, reply, other_reply) in parts.items()
     ]
+
+
+def _wrong_answers(
+    asked: _Question, other: _Question | None
+) -> Iterator[tuple[SyntheticItem.Kind, SyntheticText]]:
+    if other is not None:
+        of_other = other.by_kind[SyntheticText.Kind.ANSWER]
+        # "Yes." may be right for both.
+        if of_other.text != asked.by_kind[SyntheticText.Kind.ANSWER].text:
+            yield SyntheticItem.Kind.OTHER_ANSWER, of_other
+    for kind, text in (
+        (SyntheticItem.Kind.CONTRADICTION, SyntheticText.Kind.CONTRADICTION),
+        (SyntheticItem.Kind.EVASION, SyntheticText.Kind.EVASION),
+    ):
+        if text in asked.by_kind:
+            yield kind, asked.by_kind[text]

@@ -79,6 +79,8 @@ def shown_items(study: Study) -> Mapping[int, list[SyntheticItem]]:
         synthetic_set__study=study, pk__in=first.values("pk")[:SHOWN_ITEMS]
     )
     shown = defaultdict(list)
-    for item in items.select_related("question", "answer", "passage").order_by("pk"):
+    for item in items.select_related("question", "answer", "other_answer", "passage").order_by(
+        "pk"
+    ):
         shown[item.synthetic_set_id].append(item)
     return shown

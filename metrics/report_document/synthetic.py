@@ -31,7 +31,12 @@ def _blocks(one: SetSummary) -> list[Block]:
     tables = [
         estimate_table(
             f"Share of right answers on {made.name} (synthetic): {tested.judge.name}, {tested.judge.criterion}",
-            {"all items": tested.overall, **dict(tested.by_kind)},
+            {"all items": tested.overall, **dict(tested.by_kind)}
+            | (
+                {"the answer shown first is preferred": tested.first_shown}
+                if tested.first_shown
+                else {}
+            ),
         )
         for tested in one.judges
     ]

@@ -41,6 +41,7 @@ def test_the_protocols_of_the_field_are_there():
         "href",
         "mt-bench",
         "rag",
+        "rag-pairs",
         "separability",
         "summeval",
     ]

@@ -24,11 +24,11 @@ def deleted_letters(text: str, degree: str, draws: Draws) -> list[Edit]:
     words = _words_of(letters)
     left = Counter(words)
     deleted: set[int] = set()
-    for place in draws.shuffled(range(len(letters))):
-        if len(deleted) < n and left[words[place]] > 1:
-            left[words[place]] -= 1
-            deleted.add(place)
-    return [Edit(letters[place].start(), letters[place][0], "") for place in sorted(deleted)]
+    for index in draws.shuffled(range(len(letters))):
+        if len(deleted) < n and left[words[index]] > 1:
+            left[words[index]] -= 1
+            deleted.add(index)
+    return [Edit(letters[index].start(), letters[index][0], "") for index in sorted(deleted)]
 
 
 def _words_of(letters: Sequence[re.Match[str]]) -> list[int]:

@@ -83,11 +83,11 @@ def _judged(criterion: Criterion, name: str) -> _Judged:
     results = (1 - np.where(is_swapped, -1, 1) * strength[used]) / 2
     names, codes = np.unique(sides, return_inverse=True)
     _, instance = np.unique(criterion.clusters[units], return_inverse=True)
-    place = (instance, *codes.reshape(sides.shape))
+    cell = (instance, *codes.reshape(sides.shape))
     answers, points, weights = np.zeros((3, len({*instance.tolist()}), len(names), len(names)))
-    np.add.at(answers, place, 1)
-    np.add.at(points, place, results)
-    weights[place] = of_units[units]
+    np.add.at(answers, cell, 1)
+    np.add.at(points, cell, results)
+    weights[cell] = of_units[units]
     known = answers[:, ~np.eye(len(names), dtype=bool)].all(axis=1)
     means = points[known] / np.maximum(answers[known], 1)
     return _Judged(len(names), speaks_of, means, weights[known])

@@ -17,10 +17,12 @@ PASSAGES = (
 )
 
 
-def make_rag_study(*, passages: tuple[str, ...] = PASSAGES, owner: User | None = None) -> Study:
+def make_rag_study(
+    *, passages: tuple[str, ...] = PASSAGES, owner: User | None = None, protocol: str = "rag"
+) -> Study:
     """Create an open study of two systems' answers to one question for each passage."""
     owner = owner or User.objects.create_user("rag-owner", is_staff=True)
-    study = create_from_protocol(protocol=protocol_named("rag"), owner=owner)
+    study = create_from_protocol(protocol=protocol_named(protocol), owner=owner)
     study.dataset = Dataset.objects.create(name="Passages")
     study.save()
     systems = [System.objects.create(dataset=study.dataset, name=f"rag-{i}") for i in range(2)]

@@ -245,6 +245,117 @@ def test_a_judge_of_known_faults_is_found_out(study, model):
     assert models.asked == []
 
 
+@pytest.fixture
+def pairs(study):
+    return make_rag_study(owner=User.objects.get(username="ada"), protocol="rag-pairs")
+
+
+def make_pairs(pairs, model) -> SyntheticSet:
+    model(writes)
+    add_synthetic_set(study=pairs, **SETTINGS)
+    return synthetic_sets_of(pairs).get()
+
+
+def test_a_study_of_pairs_has_comparisons_with_the_correct_answer(pairs, model):
+    made = make_pairs(pairs, model)
+    kinds = {item.kind: item.labels for item in made.items.all()}
+    assert kinds == {
+        "beside-other": {"faithfulness": "A", "answer relevance": "A"},
+        "beside-contradiction": {"faithfulness": "A"},
+        "beside-evasion": {"answer relevance": "A"},
+    }
+    assert made.n_items == 12
+    for item in made.items.select_related("question", "answer", "other_answer"):
+        assert item.passage_id == item.question.instance_id == item.answer.instance_id
+        assert item.answer.kind == "answer"
+        assert (
+            item.other_answer.kind
+            == {
+                "beside-other": "answer",
+                "beside-contradiction": "contradiction",
+                "beside-evasion": "evasion",
+            }[item.kind]
+        )
+        is_of_other = item.kind == "beside-other"
+        assert (item.other_answer.instance_id != item.passage_id) == is_of_other
+
+
+def test_of_comparisons_both_orders_are_asked_and_the_correct_answer_is_right(pairs, model):
+    """The judge finds the answer in the passage, but believes contradictions that come first."""
+    made, judge = make_pairs(pairs, model), judge_of(pairs, "faithfulness")
+
+    def answers(request):
+        texts = shown(request)
+        if texts["A"].startswith("It is false"):
+            return "A is better"
+        return "A is better" if texts["A"] in texts["source"] else "B is better"
+
+    models = model(answers)
+    check_judge(judge=judge, made=made)
+    assert len(models.asked) == 16
+    assert set(SyntheticVerdict.objects.values_list("order", flat=True)) == {"ab", "ba"}
+    (tested,) = accuracies(pairs)
+    values = {kind.split(":")[0]: share.value for kind, share in tested.by_kind}
+    assert values == {"weak comparison": 1, "strong comparison": 0.5}
+    assert tested.overall.value == 0.75
+    # Of the 16 answers, 4 and 8 are for the text shown first.
+    assert tested.first_shown.value == pytest.approx((4 + 8) / 16)
+    models.asked.clear()
+    check_judge(judge=judge, made=made)
+    assert models.asked == []
+
+
+def test_a_tie_between_two_answers_is_wrong_and_shows_no_preference_for_a_position(pairs, model):
+    made, judge = make_pairs(pairs, model), judge_of(pairs, "answer relevance")
+    model(lambda request: "No preference")
+    check_judge(judge=judge, made=made)
+    (tested,) = accuracies(pairs)
+    assert (tested.overall.value, tested.unreadable) == (0, 0)
+    assert tested.first_shown.value == 0.5
+
+
+def test_that_both_answers_are_bad_is_wrong_and_says_nothing_of_the_position(pairs, model):
+    pairs.criteria.update(scale="preference:tie+bad")
+    made, judge = make_pairs(pairs, model), judge_of(pairs, "faithfulness")
+    model(lambda request: "Both are bad")
+    check_judge(judge=judge, made=made)
+    (tested,) = accuracies(pairs)
+    assert (tested.overall.value, tested.unreadable, tested.first_shown) == (0, 0, None)
+
+
+def test_two_answers_about_one_comparison_are_not_two_questions(model):
+    """A judge that always prefers the first text is right once of two times, for every question."""
+    passages = tuple(f"word{n} thing{n} place{n} colour{n} sound{n} shape{n}." for n in range(12))
+    study = make_rag_study(passages=passages, protocol="rag-pairs")
+    made, judge = make_pairs(study, model), judge_of(study, "faithfulness")
+    model(lambda request: "A")
+    check_judge(judge=judge, made=made)
+    (tested,) = accuracies(study)
+    for _, share in tested.by_kind:
+        assert (share.value, share.n) == (0.5, 24)
+        assert not share.method.startswith("Wilson")
+
+
+def test_a_comparison_says_nothing_of_context_relevance(pairs, model):
+    pairs.criteria.exclude(name="faithfulness").delete()
+    pairs.criteria.update(name="context relevance")
+    with refused("no_synthetic_criteria"):
+        add_synthetic_set(study=pairs, **SETTINGS)
+
+
+def test_the_page_and_the_interface_show_both_answers(client, pairs, model):
+    made, judge = make_pairs(pairs, model), judge_of(pairs, "faithfulness")
+    model(lambda request: "A is better")
+    check_judge(judge=judge, made=made)
+    page = client.get(reverse("annotation:synthetic", args=[pairs.pk]))
+    (row,) = page.context["rows"]
+    assert {item.other_answer is None for item in row["examples"]} == {False}
+    (row,) = client.get(reverse("api:synthetic-sets", args=[pairs.pk])).json()
+    (of_judge,) = row["judges"]
+    assert of_judge["first_shown"]["value"] == 1
+    assert of_judge["shares"][0]["value"] == 0.5
+
+
 def test_with_many_questions_there_are_intervals(model):
     passages = tuple(f"word{n} thing{n} place{n} colour{n} sound{n} shape{n}." for n in range(12))
     study = make_rag_study(passages=passages)
