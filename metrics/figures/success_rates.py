@@ -28,7 +28,8 @@ def success_rates_figure(section: SuccessRates) -> Figure:
     rows = [row for name, system in ordered for row in _drawn_rows(name, system)]
     data = [IntervalRow(name, (*_marks(system), *_full_weight(system))) for name, system in ordered]
     chart = interval_chart(rows, finding=TITLE, label="success rate", bounds=(0, 1))
-    sentence = f"A success is the answer “{section.success}”. {known_order_sentence(section)}"
+    about_order = known_order_sentence(section.known_order)
+    sentence = f"A success is the answer “{section.success}”. {about_order}"
     thick = about_thick_lines(mark.estimate for row in rows for mark in row.marks)
     return Figure(
         "success-rates",
@@ -41,9 +42,8 @@ def success_rates_figure(section: SuccessRates) -> Figure:
     )
 
 
-def known_order_sentence(section: SuccessRates) -> str:
+def known_order_sentence(known: KnownOrder | None) -> str:
     """Return how far the rates agree with the known order, if there is one."""
-    known = section.known_order
     if known is None:
         return ""
     taus = "; ".join(f"{name}: {_in_words(tau)}" for name, tau in taus_of(known))
@@ -59,8 +59,10 @@ def taus_of(known: KnownOrder) -> Iterator[tuple[str, Estimate]]:
     yield "annotators", known.human
     for machine in known.machines:
         yield f"{machine} alone", known.machines[machine]
-        yield TUNED.format(machine=machine), known.powered[machine]
-        yield FULL.format(machine=machine), known.powered_lambda_1[machine]
+        # A win rate needs items that the machine rater alone has rated.
+        if machine in known.powered:
+            yield TUNED.format(machine=machine), known.powered[machine]
+            yield FULL.format(machine=machine), known.powered_lambda_1[machine]
 
 
 def _in_words(tau: Estimate) -> str:

@@ -10,6 +10,7 @@ from metrics.figures.figure import (
     legend_of,
     table_of,
 )
+from metrics.figures.success_rates import known_order_sentence
 from metrics.findings import win_rate_finding
 from metrics.watching import unreached
 from metrics.words import counts_lines
@@ -73,6 +74,7 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         powered = systems.prediction_powered or {}
         rows = _rows(_best_first(systems.win_rate), powered)
         reading = WIN_RATES_READING + (POWERED_READING if powered else "")
+        sentence = f"{sentence} {known_order_sentence(systems.known_order)}".rstrip()
     counts = counts_lines(section)
     description = ". ".join([finding, *counts[:MAX_DESCRIBED]])
     chart = interval_chart(

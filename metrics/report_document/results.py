@@ -19,6 +19,7 @@ from studies.scale_cards import scale_in_words
 from tiebreak.report import Report
 from tiebreak.report.model import (
     CriterionSection,
+    KnownOrder,
     PairCounts,
     RaterSets,
     SuccessRates,
@@ -146,6 +147,13 @@ def _system_tables(systems: SystemsSection) -> Iterator[DataTable]:
     for caption, estimates in others.items():
         if estimates:
             yield estimate_table(caption, estimates)
+    yield from _known_order_table(systems.known_order)
+
+
+def _known_order_table(known: KnownOrder | None) -> Iterator[DataTable]:
+    if known is not None:
+        caption = f"Kendall's τ with the known order {', '.join(known.order)}"
+        yield estimate_table(caption, dict(taus_of(known)))
 
 
 def _success_tables(rates: SuccessRates) -> Iterator[DataTable]:
@@ -164,9 +172,7 @@ def _success_tables(rates: SuccessRates) -> Iterator[DataTable]:
         }
         for kind, estimates in kinds.items():
             yield estimate_table(f"{title}, {kind}", estimates)
-    if rates.known_order is not None:
-        caption = f"Kendall's τ with the known order {', '.join(rates.known_order.order)}"
-        yield estimate_table(caption, dict(taus_of(rates.known_order)))
+    yield from _known_order_table(rates.known_order)
 
 
 def _sets_table(caption: str, sets: RaterSets) -> DataTable:

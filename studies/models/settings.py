@@ -242,7 +242,7 @@ class FrozenSettings(models.Model):
         max_length=2000,
         blank=True,
         help_text="Names of systems, best first, separated by semicolons, if their order is known from"
-        " elsewhere, as where they were made to differ. Results say how far success rates agree with it.",
+        " elsewhere, as where they were made to differ. Results say how far win rates or success rates agree with it.",
     )
     source_format = models.CharField(
         "source texts are shown as",

@@ -308,7 +308,11 @@ def _makers(criterion: Criterion, seeds: Seeds, options: _Options) -> dict[str, 
         makers |= {
             "rating_sets": lambda: sets_section(criterion, below("rating_sets"), replicates),
             "systems": lambda: systems_section(
-                criterion, below("win_rate"), replicates, criteria=options.preferences
+                criterion,
+                below("win_rate"),
+                replicates,
+                criteria=options.preferences,
+                known_order=options.known_order,
             ),
             "selection": lambda: selection_section(criterion),
             "bias": lambda: bias_section(criterion),

@@ -6,12 +6,13 @@ from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import kendalltau, t
+from scipy.stats import t
 
 from tiebreak.report.comparisons import SystemScores
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import drawn_units
 from tiebreak.report.generators import Seeds
+from tiebreak.report.known_order import known_order_of
 from tiebreak.report.model import (
     Estimates,
     KnownOrder,
@@ -31,9 +32,6 @@ DRAWN = (
     "Instances were drawn, so the items without a human rating are not like those with one, and machine"
     " ratings of the first cannot be corrected by the second."
 )
-FEW_SYSTEMS = "Fewer than two systems of the known order have a rate."
-ALL_EQUAL = "All systems of the known order have the same rate."
-NO_INTERVAL = "It speaks of these systems and rates as they came out, so that it has no interval."
 
 Numbers = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -45,11 +43,10 @@ def success_rates_section(
     """Return each system's success rate by humans, by each machine, and by both together."""
     rated = _Rated.of(criterion)
     systems = {name: _system(rated, name, seeds.below(name), replicates) for name in rated.systems}
-    order = tuple(known_order)
     return SuccessRates(
         success=str(rated.success),
         systems=systems,
-        known_order=_known_order(order, systems, criterion) if order else None,
+        known_order=_known_order(tuple(known_order), systems, criterion),
     )
 
 
@@ -184,32 +181,17 @@ def score_interval(rate: Estimate, labelled: int) -> Estimate:
 
 def _known_order(
     order: tuple[str, ...], systems: dict[str, SystemSuccess], criterion: Criterion
-) -> KnownOrder:
-    machines = sorted(criterion.machines)
+) -> KnownOrder | None:
+    def by_machine(kind: str) -> dict[str, Estimates]:
+        return {
+            machine: {name: getattr(one.machines[machine], kind) for name, one in systems.items()}
+            for machine in sorted(criterion.machines)
+        }
 
-    def of(kind: str, machine: str) -> Estimates:
-        return {name: getattr(one.machines[machine], kind) for name, one in systems.items()}
-
-    return KnownOrder(
-        order=order,
-        missing=tuple(name for name in order if name not in systems),
-        human=kendall_with(order, {name: one.human for name, one in systems.items()}),
-        machines={name: kendall_with(order, of("alone", name)) for name in machines},
-        powered={name: kendall_with(order, of("powered", name)) for name in machines},
-        powered_lambda_1={
-            name: kendall_with(order, of("powered_lambda_1", name)) for name in machines
-        },
+    return known_order_of(
+        order,
+        {name: one.human for name, one in systems.items()},
+        by_machine("alone"),
+        by_machine("powered"),
+        by_machine("powered_lambda_1"),
     )
-
-
-def kendall_with(order: Sequence[str], rates: Estimates) -> Estimate:
-    """Return Kendall's τ-b of rates with a known order of the systems, best first."""
-    known = [name for name in order if name in rates and rates[name].is_defined]
-    if len(known) < 2:
-        return undefined(FEW_SYSTEMS, len(known))
-    values = [rates[name].value for name in known]
-    if len({*values}) == 1:
-        return undefined(ALL_EQUAL, len(known))
-    tau = kendalltau(-np.arange(len(known)), values, variant="b").statistic
-    # Sums of pairs may differ from whole numbers in the last digit.
-    return Estimate(round(float(tau), 12), n=len(known), reason=NO_INTERVAL)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from tiebreak.report.comparisons import Comparisons
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
+from tiebreak.report.known_order import known_order_of
 from tiebreak.report.model import Estimates, SystemsSection
 from tiebreak.report.other_rates import (
     machine_win_rates,
@@ -43,7 +44,12 @@ TOO_MANY = (
 
 
 def systems_section(
-    criterion: Criterion, seeds: Seeds, replicates: int, *, criteria: int = 1
+    criterion: Criterion,
+    seeds: Seeds,
+    replicates: int,
+    *,
+    criteria: int = 1,
+    known_order: tuple[str, ...] = (),
 ) -> SystemsSection:
     """Return the rankings; ``criteria`` is the number of criteria with preferences in the study."""
     compared = Comparisons.of(criterion)
@@ -55,6 +61,8 @@ def systems_section(
         compared, seeds.generator("bradley_terry"), ranking_replicates
     )
     powered = prediction_powered_rates(compared)
+    powered_lambda_1 = prediction_powered_rates(compared, lam=1)
+    by_machines = machine_win_rates(compared, seeds.below("machines"), replicates)
     return SystemsSection(
         win_rate=of_systems,
         pairs={PAIR.format(*names): rate for names, rate in of_pairs.items()},
@@ -68,9 +76,10 @@ def systems_section(
         win_or_tie=win_or_tie_rates(criterion, seeds.below("win_or_tie"), replicates),
         shared_ranks=ranks_by_overlap(of_systems),
         rank_sets=rank_sets_of(compared, of_systems, criteria),
-        prediction_powered_lambda_1=prediction_powered_rates(compared, lam=1),
+        prediction_powered_lambda_1=powered_lambda_1,
         powered=powered_systems(compared, of_systems, powered),
-        machine_win_rates=machine_win_rates(compared, seeds.below("machines"), replicates),
+        machine_win_rates=by_machines,
+        known_order=known_order_of(known_order, of_systems, by_machines, powered, powered_lambda_1),
     )
 
 

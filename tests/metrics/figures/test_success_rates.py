@@ -73,7 +73,7 @@ def test_the_figure_has_every_kind_of_rate_and_no_finding():
 def test_the_sentence_on_a_known_order_names_every_kind_and_who_is_missing():
     rows = mock_ratings(2, instances=90, labelled=30)
     section = section_of(rows, known_order=(*BEST_FIRST, "other"))
-    sentence = known_order_sentence(section)
+    sentence = known_order_sentence(section.known_order)
     for part in ("annotators: ", "judge alone: ", "annotators and judge, λ = 1: "):
         assert part in sentence
     assert "s90, s85, s80, s75, s70, other" in sentence

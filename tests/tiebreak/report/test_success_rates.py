@@ -14,7 +14,6 @@ from tiebreak.report.criterion import read_criteria
 from tiebreak.report.generators import Seeds
 from tiebreak.report.success_rates import (
     DRAWN,
-    kendall_with,
     score_interval,
     success_label,
     success_rates_section,
@@ -113,23 +112,6 @@ def test_other_scales_have_no_success_rates(spec):
 def test_pairs_of_texts_have_no_success_rates():
     rows = [row(n, "x", "ann", "yes", system_b="y") for n in range(4)]
     assert section_of(rows) is None
-
-
-def test_kendall_with_a_known_order():
-    rates = {
-        name: Estimate(value) for name, value in zip("abcd", (0.9, 0.7, 0.8, 0.1), strict=True)
-    }
-    assert kendall_with("abcd", rates).value == pytest.approx((5 - 1) / 6)
-    assert kendall_with("dcba", rates).value == pytest.approx(-(5 - 1) / 6)
-    tied = rates | {"b": Estimate(0.8)}
-    assert kendall_with("abcd", tied).value == pytest.approx(5 / math.sqrt(5 * 6))
-    assert kendall_with("axb", rates).value == 1
-    assert kendall_with("axb", rates).n == 2
-    lacking = rates | {"a": undefined("Not rated.")}
-    for order, known in (("ab", lacking), ("bc", tied), ("x", rates)):
-        tau = kendall_with(order, known)
-        assert not tau.is_defined
-        assert tau.reason
 
 
 def test_a_known_order_is_compared_with_every_kind_of_rate():

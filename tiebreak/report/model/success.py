@@ -47,14 +47,14 @@ class SystemSuccess:
 
 @dataclass(frozen=True)
 class KnownOrder:
-    """Kendall's τ-b of success rates with an order of the systems that is known from elsewhere.
+    """Kendall's τ-b of success or win rates with an order of the systems that is known from elsewhere.
 
     Attributes
     ----------
     order : tuple of str
         The systems in the known order, best first.
     missing : tuple of str
-        Those of them without ratings, which are left out.
+        Those of them without a rate by humans, which are left out.
     human : Estimate
         τ of the rates by human ratings.
     machines, powered, powered_lambda_1 : dict of str to Estimate

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tiebreak.report.model.fields import CountOrNaN, Estimates, Proportion, ProportionOrNaN
+from tiebreak.report.model.success import KnownOrder
 from tiebreak.stats import Estimate, RankSet
 
 
@@ -149,6 +150,8 @@ class SystemsSection:
     machine_win_rates : dict of str to dict, optional
         Win rate of each system by each machine's own ratings, of all units that it rated; each
         order and run counts. They say what the machine prefers, and nothing about humans.
+    known_order : KnownOrder, optional
+        Agreement of the win rates of each kind with a known order of the systems, if there is one.
     """
 
     win_rate: Estimates
@@ -166,6 +169,7 @@ class SystemsSection:
     rank_sets: dict[str, RankSet] | None = None
     powered: dict[str, PoweredSystem] | None = None
     machine_win_rates: dict[str, Estimates] | None = None
+    known_order: KnownOrder | None = None
 
 
 @dataclass(frozen=True)
