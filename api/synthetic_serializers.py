@@ -39,7 +39,9 @@ class DroppedSerializer(serializers.Serializer[DroppedTexts]):
 
 class ShareSerializer(serializers.Serializer[Any]):
     kind = serializers.CharField(help_text="How the items were made; empty for all items.")
-    items = serializers.IntegerField()
+    items = serializers.IntegerField(
+        help_text="How many answers: one about each item, of comparisons one in each order."
+    )
     value = serializers.FloatField()
     low = serializers.FloatField(allow_null=True, help_text="Null without an interval.")
     high = serializers.FloatField(allow_null=True)
