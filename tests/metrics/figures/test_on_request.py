@@ -10,6 +10,7 @@ from metrics.figures.fatigue import fatigue_slopes_figure
 from metrics.figures.machine_probabilities import machine_probability_figures
 from metrics.figures.on_request import ROBUSTNESS_TITLE
 from metrics.figures.order import ORDER_TITLE, order_figure, win_or_tie_figure
+from metrics.figures.rank_stability import LEFT_OUT, PARTS_TITLE, rank_stability_figures
 from metrics.more import MORE
 from tests.metrics.figures.test_figures import alternative
 from tests.metrics.studies import preferences
@@ -21,6 +22,7 @@ from tests.tiebreak.report.test_machine_probabilities import judged, section_of
 from tests.tiebreak.report.test_prompt_questions import STRENGTHS
 from tests.tiebreak.report.test_prompt_questions import judged as judged_pairs
 from tests.tiebreak.report.test_sections import of, three_systems, with_judge
+from tiebreak.report.named_parts import NO_PARTS
 from tiebreak.report.on_request import ON_REQUEST
 from tiebreak.stats import Robustness
 from tiebreak.stats.calibration import NO_LABELS
@@ -75,7 +77,9 @@ def discerning():
 @pytest.fixture(scope="module")
 def categorised():
     """Return ratings of three systems in several categories, and those of a judge."""
-    return of(with_judge(categories()), sections=["leaderboard", "pairs_by_agreement"])
+    return of(
+        with_judge(categories()), sections=["leaderboard", "pairs_by_agreement", "rank_stability"]
+    )
 
 
 @pytest.fixture
@@ -88,6 +92,7 @@ def special(scores, probable, replaceable, categorised):
         "comparison_budget": of(pairs, sections=["comparison_budget"]),
         "leaderboard": categorised,
         "pairs_by_agreement": categorised,
+        "rank_stability": categorised,
     }
 
 
@@ -224,3 +229,28 @@ def test_a_rater_without_scores_of_copies_has_no_average_and_is_named():
     judge = dict(zip(tests.columns, tests.rows[1], strict=True))
     assert (judge["D"], judge["p"], judge["without_a_pair"]) == (None, None, 5)
     assert judge["reason"]
+
+
+def test_named_parts_have_no_lines_and_their_p_values_in_the_table(categorised):
+    *_, figure = rank_stability_figures(categorised.rank_stability)
+    of_people = categorised.rank_stability["annotators"].parts.parts
+    assert [row[:3] for row in figure.rows[:2]] == [
+        ("annotators", "even", "all others"),
+        ("annotators", "odd", "all others"),
+    ]
+    even = dict(zip(figure.columns, figure.rows[0], strict=True))
+    assert (even["p"], even["p_of_rates"]) == (of_people["even"].p, of_people["even"].p_rates)
+    assert "interval" not in alternative(figure)
+    assert (figure.finding, figure.title) == (PARTS_TITLE, "")
+
+
+def test_without_categories_the_figure_of_parts_says_why(section):
+    *_, figure = rank_stability_figures(section.rank_stability)
+    assert (figure.chart, figure.rows, figure.sentence) == ("", (), NO_PARTS)
+
+
+def test_parts_that_are_not_shown_are_counted(categorised):
+    one = categorised.rank_stability["annotators"]
+    more = {"annotators": replace(one, parts=replace(one.parts, left_out=3))}
+    *_, figure = rank_stability_figures(more)
+    assert figure.sentence.endswith(LEFT_OUT.format(n=3))
