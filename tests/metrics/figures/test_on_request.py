@@ -11,9 +11,10 @@ from metrics.figures.machine_probabilities import machine_probability_figures
 from metrics.figures.on_request import ROBUSTNESS_TITLE
 from metrics.figures.order import ORDER_TITLE, order_figure, win_or_tie_figure
 from metrics.figures.rank_stability import LEFT_OUT, PARTS_TITLE, rank_stability_figures
+from metrics.figures.scoring import TIES, scoring_figures
 from metrics.more import MORE
 from tests.metrics.figures.test_figures import alternative
-from tests.metrics.studies import preferences
+from tests.metrics.studies import preferences, report_of
 from tests.tiebreak.report.test_discernment import COPIES, ORIGINALS, TYPOS, two_criteria
 from tests.tiebreak.report.test_discernment import scores as copies_scored
 from tests.tiebreak.report.test_discernment import section_of as section_of_copies
@@ -21,9 +22,11 @@ from tests.tiebreak.report.test_leaderboard import rows as categories
 from tests.tiebreak.report.test_machine_probabilities import judged, section_of
 from tests.tiebreak.report.test_prompt_questions import STRENGTHS
 from tests.tiebreak.report.test_prompt_questions import judged as judged_pairs
+from tests.tiebreak.report.test_scoring import score
 from tests.tiebreak.report.test_sections import of, three_systems, with_judge
 from tiebreak.report.named_parts import NO_PARTS
 from tiebreak.report.on_request import ON_REQUEST
+from tiebreak.report.scoring import NOBODY
 from tiebreak.stats import Robustness
 from tiebreak.stats.calibration import NO_LABELS
 from tiebreak.stats.debiasing import NO_PREFERENCES
@@ -82,8 +85,23 @@ def categorised():
     )
 
 
+@pytest.fixture(scope="module")
+def scored():
+    """Return three systems whose texts a judge scored one by one, and compared as annotators did."""
+    pairs = with_judge(three_systems(np.random.default_rng(0), instances=10))
+    scores = [score(f"i{n}", name, 1 + n % 4) for n in range(10) for name in "abc"]
+    report = report_of(
+        [row | {"criterion": "preference"} for row in pairs]
+        + scores[:-1]
+        + [scores[-1] | {"label": 5}],
+        sections=["scoring_against_pairwise"],
+        scales={"quality": "ordinal:1..5"},
+    )
+    return report.criteria["preference"]
+
+
 @pytest.fixture
-def special(scores, probable, replaceable, categorised):
+def special(scores, probable, replaceable, categorised, scored):
     """Return ratings that have a section, for those that others do not have."""
     pairs = judged_pairs(STRENGTHS, 4, np.random.default_rng(0))
     return dict.fromkeys(OF_MACHINES, scores) | {
@@ -93,6 +111,7 @@ def special(scores, probable, replaceable, categorised):
         "leaderboard": categorised,
         "pairs_by_agreement": categorised,
         "rank_stability": categorised,
+        "scoring_against_pairwise": scored,
     }
 
 
@@ -254,3 +273,21 @@ def test_parts_that_are_not_shown_are_counted(categorised):
     more = {"annotators": replace(one, parts=replace(one.parts, left_out=3))}
     *_, figure = rank_stability_figures(more)
     assert figure.sentence.endswith(LEFT_OUT.format(n=3))
+
+
+def test_scoring_says_what_it_took_and_which_rule_ties_have(scored):
+    agreement, differences, ranks = scoring_figures(scored.scoring_against_pairwise)
+    assert agreement.sentence.startswith(
+        "judge (quality) vs judge: 30 pairs of texts of 10 instances. The scores took 30 answers and"
+        " tie 93% of the pairs; the comparisons took 30, of which 0% are ties."
+    )
+    for figure in (agreement, differences):
+        names = dict.fromkeys(row[0] for row in figure.rows)
+        assert [*names] == [f"judge (quality) vs judge: {rule}" for rule in TIES.values()]
+    row = dict(zip(ranks.columns, ranks.rows[0], strict=True))
+    assert (row["pairs"], row["score_answers"], row["systems"]) == (30, 30, 3)
+
+
+def test_without_scores_the_figure_says_what_to_do(section):
+    (figure,) = scoring_figures(section.scoring_against_pairwise)
+    assert (figure.chart, figure.sentence) == ("", NOBODY)
