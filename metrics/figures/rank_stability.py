@@ -37,7 +37,7 @@ PARTS_READING = (
     " as much from the rest (p of rates), which also notices changes that turn no ranks. Adjusted, they"
     " are multiplied by the number of parts of the same rater. A low correlation is usual where there"
     " are few instances or the systems are close: only a small p shows that the part is no random one."
-    " It does not show why: the part may favour other systems, or be easier or harder. A large p does"
+    " It does not show why: the part may favour other systems, have other pairs, or be easier or harder. A large p does"
     " not show that both parts rank alike; if the part and the rest are as large and rank in opposite"
     " orders, random parts have low correlations too, and only the p of rates is small. Instances count"
     " equally, however they were drawn."
