@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.charts.matrices import matrix_chart
-from metrics.charts.svg import Kind
+from metrics.charts.svg import Kind, shortened
 from metrics.figures.figure import Cell, Figure, empty_figure, legend_of
 from tiebreak.report.model import NamedPart, RankStabilitySection, SplitHalves
 from tiebreak.report.rank_stability import ANNOTATORS
@@ -42,7 +42,7 @@ PARTS_READING = (
     " orders, random parts have low correlations too, and only the p of rates is small. Instances count"
     " equally, however they were drawn."
 )
-PART, RANDOM = "the part and the rest", "random parts of the same size (median)"
+PART, RANDOM = "the part and the rest", "random parts (median)"
 ALL_OTHERS = "all others"
 LEFT_OUT = "Categories with fewer instances are not shown: {n}."
 NO_RATER = "Neither annotators nor a machine rater have compared three systems."
@@ -130,7 +130,7 @@ def _parts(section: dict[str, RankStabilitySection]) -> Figure:
         )
         for rater, name, one in named
     )
-    rows = [_part_row(*one) for one in named]
+    rows = [*_part_rows(section)]
     chart = interval_chart(
         rows, finding=PARTS_TITLE, label="rank correlation", reference=0, bounds=(-1, 1)
     )
@@ -140,15 +140,26 @@ def _parts(section: dict[str, RankStabilitySection]) -> Figure:
     )
 
 
-def _part_row(rater: str, name: str, part: NamedPart) -> IntervalRow:
-    kinds: tuple[Kind, Kind] = (
-        ("human", "human-open") if rater == ANNOTATORS else ("machine", "machine-open")
-    )
+def _part_rows(section: dict[str, RankStabilitySection]) -> Iterator[IntervalRow]:
+    """Yield a heading for each rater, and below it a row for each part."""
+    for rater, one in section.items():
+        parts = one.parts.parts.items() if one.parts else ()
+        ranked = [(name, part) for name, part in parts if part.correlation is not None]
+        if ranked:
+            yield IntervalRow(shortened(rater))
+        for name, part in ranked:
+            yield _part_row(f"{name} against {part.rest or ALL_OTHERS}", rater, part)
+
+
+def _part_row(name: str, rater: str, part: NamedPart) -> IntervalRow:
+    is_human = rater == ANNOTATORS
+    kinds: tuple[Kind, Kind] = ("human", "human-open") if is_human else ("machine", "machine-open")
+    whose = ANNOTATORS if is_human else "machine raters"
     numbers = zip(kinds, (part.correlation, part.median), (PART, RANDOM), strict=True)
     return IntervalRow(
-        f"{rater}: {name} against {part.rest or ALL_OTHERS}",
+        name,
         tuple(
-            Mark(of, Estimate(value, n=part.instances), series)
+            Mark(of, Estimate(value, n=part.instances), f"{whose}, {series}")
             for of, value, series in numbers
             if value is not None
         ),

@@ -1,9 +1,9 @@
 """Figures of scoring against pairwise comparison."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
-from metrics.charts.svg import Kind
+from metrics.charts.svg import Kind, shortened
 from metrics.figures.figure import Cell, Figure, empty_figure, legend_of, table_of
 from recruitment.launch.check import counted
 from tiebreak.report.model import (
@@ -18,6 +18,7 @@ TITLE = "Agreement with annotators: scores of single texts, and comparisons of t
 DIFFERENCE_TITLE = "Scoring minus comparing: difference of agreement with annotators"
 RANKS_TITLE = "Ranking of systems by scores and by comparisons"
 MAX_SENTENCES = 4
+Marks = Callable[[ScoringAgreement], tuple[Mark, ...]]
 TIES = {"as an answer": "a tie is an answer", "as half": "a tie is a coin toss"}
 READING = (
     "A machine rater's scores of two texts imply a preference: the higher score wins, and equal scores"
@@ -59,40 +60,59 @@ def scoring_figures(section: ScoringSection) -> list[Figure]:
 
 
 def _agreement(section: ScoringSection) -> Figure:
-    rows = [
-        IntervalRow(
-            name,
-            (
-                Mark("machine", one.scores, "scores"),
-                Mark("machine-open", one.comparisons, "comparisons"),
-            ),
+    def marks(one: ScoringAgreement) -> tuple[Mark, ...]:
+        return (
+            Mark("machine", one.scores, "scores"),
+            Mark("machine-open", one.comparisons, "comparisons"),
         )
-        for name, one in _by_rule(section)
-    ]
-    chart = interval_chart(rows, finding=TITLE, label="agreement with an annotator", bounds=(0, 1))
+
+    chart = interval_chart(
+        _grouped(section, marks),
+        finding=TITLE,
+        label="agreement with an annotator",
+        bounds=(0, 1),
+    )
     few = [*section.comparisons.items()][:MAX_SENTENCES]
     sentence = " ".join(_sentence(name, one) for name, one in few)
+    rows = _by_rule(section, marks)
     table = table_of(rows, "scores vs comparisons")
     return Figure("scoring", TITLE, sentence, chart, *table, READING, legend_of(rows))
 
 
 def _differences(section: ScoringSection) -> Figure:
-    rows = [
-        IntervalRow(name, (Mark("machine", one.difference),)) for name, one in _by_rule(section)
-    ]
-    title = DIFFERENCE_TITLE
+    def marks(one: ScoringAgreement) -> tuple[Mark, ...]:
+        return (Mark("machine", one.difference),)
+
     chart = interval_chart(
-        rows, finding=title, label="difference of agreement", reference=0, bounds=(-1, 1)
+        _grouped(section, marks),
+        finding=DIFFERENCE_TITLE,
+        label="difference of agreement",
+        reference=0,
+        bounds=(-1, 1),
     )
-    table = table_of(rows, "scores vs comparisons")
-    return Figure("scoring-differences", title, "", chart, *table, DIFFERENCE_READING)
+    table = table_of(_by_rule(section, marks), "scores vs comparisons")
+    return Figure("scoring-differences", DIFFERENCE_TITLE, "", chart, *table, DIFFERENCE_READING)
 
 
-def _by_rule(section: ScoringSection) -> Iterator[tuple[str, ScoringAgreement]]:
-    """Yield the agreement by each rule for ties, which a name states where there are two."""
-    for name, one in section.comparisons.items():
-        for rule, agreement in one.agreement.items():
-            yield f"{name}: {TIES[rule]}", agreement
+def _grouped(section: ScoringSection, marks: Marks) -> list[IntervalRow]:
+    """Return a heading for each two machine raters, and below it a row for each rule for ties."""
+    return [
+        row
+        for name, one in section.comparisons.items()
+        for row in (
+            IntervalRow(shortened(name)),
+            *(IntervalRow(TIES[rule], marks(of)) for rule, of in one.agreement.items()),
+        )
+    ]
+
+
+def _by_rule(section: ScoringSection, marks: Marks) -> list[IntervalRow]:
+    """Return the same rows for a table, in which each name is that of the raters and of the rule."""
+    return [
+        IntervalRow(f"{name}: {TIES[rule]}", marks(of))
+        for name, one in section.comparisons.items()
+        for rule, of in one.agreement.items()
+    ]
 
 
 def _sentence(name: str, one: ScoringComparison) -> str:
@@ -107,7 +127,8 @@ def _sentence(name: str, one: ScoringComparison) -> str:
 
 def _ranks(section: ScoringSection) -> Figure:
     of = {name: one.systems for name, one in section.comparisons.items()}
-    rows = [IntervalRow(name, tuple(_marks(one))) for name, one in of.items()]
+    ranked = {name: marks for name, one in of.items() if (marks := tuple(_marks(one)))}
+    rows = [IntervalRow(name, marks) for name, marks in ranked.items()]
     chart = interval_chart(
         rows, finding=RANKS_TITLE, label="rank correlation", reference=0, bounds=(-1, 1)
     )

@@ -62,28 +62,28 @@ def named_parts(points: Numbers, units: Numbers, names: Names | None, seeds: See
     """
     if names is None:
         return NamedParts({}, 0, reason=MIXED)
-    found, sizes = np.unique(names, return_counts=True)
-    if len(found) < 2:
+    categories, sizes = np.unique(names, return_counts=True)
+    if len(categories) < 2:
         return NamedParts({}, 0, reason=NO_PARTS)
     if points.shape[1] < MIN_SYSTEMS:
         return NamedParts({}, 0, reason=TOO_FEW_SYSTEMS)
-    largest = found[np.argsort(-sizes, kind="stable")]
+    largest = categories[np.argsort(-sizes, kind="stable")]
     shown = [name for name in largest.tolist() if name != NO_NAME]
-    if len(found) == 2 and len(shown) == 2:
+    if len(categories) == 2 and len(shown) == 2:
         shown = sorted(shown)[1:]  # the other one is the rest
     left_out = max(0, len(shown) - MAX_PARTS)
     rates = _Rates(points, units)
     parts = {name: rates.part(names == name, seeds, name) for name in sorted(shown[:MAX_PARTS])}
-    rest = {name: _rest(found, name) for name in parts}
+    rest = {name: _rest(categories, name) for name in parts}
     return NamedParts(
         {name: replace(_adjusted(part, parts), rest=rest[name]) for name, part in parts.items()},
         left_out,
     )
 
 
-def _rest(found: Names, name: str) -> str | None:
+def _rest(categories: Names, name: str) -> str | None:
     """Return the name of the rest, if it has one."""
-    others = [other for other in found.tolist() if other != name]
+    others = [other for other in categories.tolist() if other != name]
     return others[0] if len(others) == 1 and others[0] != NO_NAME else None
 
 

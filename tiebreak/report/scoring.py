@@ -59,21 +59,20 @@ def scoring_section(
     if criterion.scale.kind != "preference":
         raise InvalidInput("no_systems", NO_SYSTEMS)
     compared = _Compared.of(criterion)
-    found = dict(_joint(compared, scored))
-    if not found:
+    joint = dict(_joint(compared, scored))
+    if not joint:
         return ScoringSection({}, 1 - ERROR_LEVEL, reason=NOBODY)
-    if len(found) > MAX_COMPARISONS:
+    if len(joint) > MAX_COMPARISONS:
         raise InvalidInput(
             "too_many_machines",
             f"At most {MAX_COMPARISONS} pairs of a machine rater that scored and one that compared are"
             f" shown, because among more no difference could be told from chance; there are"
-            f" {len(found)}. Choose fewer machine raters with the filter of raters.",
+            f" {len(joint)}. Choose fewer machine raters with the filter of raters.",
         )
-    level = 1 - ERROR_LEVEL / (len(found) * len(compared.rules))  # Bonferroni
+    level = 1 - ERROR_LEVEL / (len(joint) * len(compared.rules))  # Bonferroni
     how: Resampling = {"replicates": replicates, "confidence_level": level}
     comparisons = {
-        name: joint.comparison(how | {"rng": seeds.generator(name)})
-        for name, joint in found.items()
+        name: one.comparison(how | {"rng": seeds.generator(name)}) for name, one in joint.items()
     }
     return ScoringSection(comparisons, level)
 
@@ -261,27 +260,27 @@ def _statistics(rules: Sequence[TieRule]) -> Iterator[tuple[tuple[str, str], Sta
 def _agreement(credit: Numbers, columns: slice) -> Statistic:
     """Return the mean credit with one annotator at random; an unreadable answer has none."""
 
-    def each(rows: IntArray) -> FloatArray:
+    def credit_of(rows: IntArray) -> FloatArray:
         humans, machine = rows[:, HUMANS], rows[:, columns]
         worth = np.einsum("uh,hm,um->u", humans, credit, machine[:, :3])
         return ratio(worth, (humans.sum(axis=1) * machine.sum(axis=1)).astype(float))
 
-    return _mean(each)
+    return _mean(credit_of)
 
 
 def _tied(columns: slice) -> Statistic:
     """Return the share of ties among a machine's answers, averaged over pairs."""
 
-    def each(rows: IntArray) -> FloatArray:
+    def share_of(rows: IntArray) -> FloatArray:
         machine = rows[:, columns].astype(float)
         return ratio(machine[:, 1], machine.sum(axis=1))
 
-    return _mean(each)
+    return _mean(share_of)
 
 
-def _mean(each: Callable[[IntArray], FloatArray]) -> Statistic:
+def _mean(value_of: Callable[[IntArray], FloatArray]) -> Statistic:
     def features(rows: IntArray) -> FloatArray:
-        return np.column_stack([np.ones(len(rows)), each(rows)])
+        return np.column_stack([np.ones(len(rows)), value_of(rows)])
 
     def value(sums: FloatArray) -> FloatArray:
         return ratio(sums[..., 1], sums[..., 0])
