@@ -287,3 +287,15 @@ def test_a_known_difference_lies_in_its_interval_as_often_as_it_says():
         excluded += estimate.low > 0
     assert 180 <= covered <= 199  # of 200: 95% less or more three standard errors
     assert excluded > 100
+
+
+def test_texts_of_unknown_instances_are_not_taken_for_the_same():
+    rows = rows_of([(5, 1)] * 4, [[-1]] * 4, [[-1]] * 4)
+    assert section_of([row | {"instance": ""} for row in rows]).reason == scoring.NOBODY
+
+
+def test_a_text_beside_itself_is_no_pair():
+    rows = rows_of([(5, 1)] * 4, [[-1]] * 4, [[-1]] * 4)
+    for row in [row for row in rows if row["criterion"] == "preference"]:
+        rows.append(row | {"unit": f"{row['unit']} again", "system_b": "a"})
+    assert section_of(rows).comparisons["judge (quality) vs judge"].pairs == 4
