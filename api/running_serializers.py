@@ -208,6 +208,21 @@ class SurveyChoice(serializers.Serializer[Any]):
     )
 
 
+class ScoresChoice(serializers.Serializer[Any]):
+    scores = serializers.CharField(
+        max_length=22,
+        allow_null=True,
+        help_text="The id of the study of scores, or null for scores in the study itself.",
+    )
+
+
+class UsedScores(serializers.Serializer[Any]):
+    scores = serializers.CharField(allow_null=True)
+    machine_raters = serializers.ListField(
+        child=serializers.CharField(), help_text="The machine raters of that study."
+    )
+
+
 class ExpertWeights(serializers.Serializer[Any]):
     survey = serializers.CharField(allow_null=True)
     weights = serializers.DictField(

@@ -17,6 +17,7 @@ from api.views import (
     ratings,
     recruitment,
     schema,
+    scores,
     synthetic,
     tables,
 )
@@ -130,6 +131,7 @@ endpoints = [
     path(
         f"{STUDY}expert-weights/", expert_weights.ExpertWeightsView.as_view(), name="expert-weights"
     ),
+    path(f"{STUDY}scores-study/", scores.ScoresView.as_view(), name="scores-study"),
     path(f"{STUDY}licences/", licences.Licences.as_view(), name="licences"),
     path(f"{STUDY}licences/evidence/", licences.LicenceEvidence.as_view(), name="licence-evidence"),
     path(

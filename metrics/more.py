@@ -23,6 +23,7 @@ from metrics.figures.on_request import (
     robustness_figures,
 )
 from metrics.figures.rank_stability import rank_stability_figures
+from metrics.figures.scoring import scoring_figures
 from metrics.models import ReportSnapshot, SectionSnapshot
 from metrics.sections import stored_section
 from studies.access import Right
@@ -70,6 +71,10 @@ def _has_machines(about: CriterionSection) -> bool:
 def _has_machines_and_pairs(about: CriterionSection) -> bool:
     pairs = [stratum for stratum in about.strata if stratum.stratifier == "systems"]
     return _has_machines(about) and len(pairs) > 1
+
+
+def _has_systems_and_machines(about: CriterionSection) -> bool:
+    return _has_systems(about) and _has_machines(about)
 
 
 def _has_two_machines(about: CriterionSection) -> bool:
@@ -159,6 +164,14 @@ MORE = (
         "How many comparisons does a machine rater need, and in which schedule, to rank systems?",
         comparison_budget_figures,
         _has_machine_and_three_systems,
+    ),
+    More(
+        "scoring_against_pairwise",
+        "machines",
+        "Scoring single texts against comparing two",
+        "Is it enough to let a machine rater score each text, or must it compare two at a time?",
+        scoring_figures,
+        _has_systems_and_machines,
     ),
     More(
         "machine_probabilities",

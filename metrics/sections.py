@@ -8,11 +8,13 @@ from annotation.filters import EVERYTHING, Filter
 from jobs.clock import database_now
 from metrics.expert_weights import weights_of
 from metrics.models import ReportSnapshot, SectionSnapshot
+from metrics.scores_study import scores_of
 from metrics.selectors import source_of
 from metrics.services import request_once, watermark
 from studies.models import Study
 from tiebreak.report.build import RequestedSection, build_section
 from tiebreak.report.model import CriterionSection
+from tiebreak.report.on_request import SCORING
 from tiebreak.report.serialization import from_json, to_json
 
 NOT_COMPUTED = "This criterion has no such section yet."
@@ -31,7 +33,10 @@ def refresh_section(*, study: Study, name: str, chosen: Filter = EVERYTHING) -> 
     """Compute and store a section of the study's ratings, or of a part of them."""
     state, source = watermark(study), source_of(study, chosen)
     weights = weights_of(study) if name == "discernment" else None
-    section = build_section(source.table, name, scales=source.scales, weights=weights)
+    scores = scores_of(study) if name == SCORING else None
+    section = build_section(
+        source.table, name, scales=source.scales, weights=weights, scores=scores
+    )
     report = ReportSnapshot.objects.get(study=study, digest=chosen.digest)
     snapshot, _ = SectionSnapshot.objects.update_or_create(
         report=report,

@@ -4,6 +4,7 @@ import studies.converters  # noqa: F401  registers public_id and name
 from metrics import export_views, generate_select, home, job_views, planner, section_views, views
 from metrics.expert_weights import expert_weights_page
 from metrics.licensing import views as licence_views
+from metrics.scores_study import scores_page
 
 app_name = "metrics"
 
@@ -105,6 +106,7 @@ urlpatterns = [
     path(
         "studies/<public_id:public_id>/expert-weights/", expert_weights_page, name="expert-weights"
     ),
+    path("studies/<public_id:public_id>/scores-study/", scores_page, name="scores"),
     path("studies/<public_id:public_id>/licences/", licence_views.licences, name="licences"),
     path(
         "studies/<public_id:public_id>/licences/<public_id:licence_id>/revoke/",

@@ -136,6 +136,12 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
         help="ratings of the survey in which experts said what each perturbation damages, as weights"
         " of the section discernment",
     )
+    parser.add_argument(
+        "--scores",
+        metavar=source,
+        help="ratings in which machine raters scored single texts of the same instances, for the"
+        " section scoring_against_pairwise; by default those of the source",
+    )
     _add_json_option(parser)
 
 
@@ -150,7 +156,8 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
         used = source.scales | scales
         survey = options.expert_weights
         weights = expert_weights(read(Path(survey)).table) if survey else None
-        report = _report(source, used, options, weights)
+        scores = read(Path(options.scores)) if options.scores else None
+        report = _report(source, used, options, weights, scores)
         _check_declared(scales, report)
         with atomic_path(options.out) as temporary:
             temporary.write_text(json.dumps(report.as_json(), indent=1, allow_nan=False) + "\n")
@@ -180,7 +187,11 @@ def _check_numbers(options: Namespace) -> None:
 
 
 def _report(
-    source: Source, scales: dict[str, str], options: Namespace, weights: Weights | None
+    source: Source,
+    scales: dict[str, str],
+    options: Namespace,
+    weights: Weights | None,
+    scores: Source | None,
 ) -> Report:
     return build_report(
         source.table,
@@ -195,6 +206,7 @@ def _report(
         epsilon=options.epsilon,
         known_order=names_in(options.known_order),
         weights=weights,
+        scores=scores,
         core=options.core,
     )
 

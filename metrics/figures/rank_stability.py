@@ -1,12 +1,13 @@
-"""Figures of the ranking by baseline, and between halves of the instances."""
+"""Figures of the ranking by baseline, and between parts of the instances."""
 
 from collections.abc import Iterator
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.charts.matrices import matrix_chart
-from metrics.figures.figure import Cell, Figure, empty_figure
+from metrics.charts.svg import Kind, shortened
+from metrics.figures.figure import Cell, Figure, empty_figure, legend_of
 from metrics.messages import HOW_COUNTED
-from tiebreak.report.model import RankStabilitySection, SplitHalves
+from tiebreak.report.model import NamedPart, RankStabilitySection, SplitHalves
 from tiebreak.report.rank_stability import ANNOTATORS
 from tiebreak.stats import Estimate, undefined
 
@@ -28,13 +29,29 @@ HALVES_READING = (
     " are more than half, so their ranking is steadier than this. A high correlation does not show that"
     " instances of another kind would give the same ranking, nor that systems next to each other differ."
 )
+PARTS_TITLE = "Ranking in each named part of the data, and in the rest"
+PARTS_READING = (
+    "A point is Spearman's correlation of the systems' win rates between the instances of one category"
+    " and all others. If categories are the open and the hidden part of a benchmark, that is one row."
+    " The table has two p-values, from 1,000 random parts of the same size with the part itself among"
+    " them: the share whose correlation with the rest is as low (p), and the share whose win rates differ"
+    " as much from the rest (p of rates), which also notices changes that turn no ranks. Adjusted, they"
+    " are multiplied by the number of parts of the same rater. A low correlation is usual where there"
+    " are few instances or the systems are close: only a small p shows that the part is no random one."
+    " It does not show why: the part may favour other systems, have other pairs, or be easier or harder. A large p does"
+    " not show that both parts rank alike; if the part and the rest are as large and rank in opposite"
+    " orders, random parts have low correlations too, and only the p of rates is small."
+)
+PART, RANDOM = "the part and the rest", "random parts (median)"
+ALL_OTHERS = "all others"
+LEFT_OUT = "Categories with fewer instances are not shown: {n}."
 NO_RATER = "Neither annotators nor a machine rater have compared three systems."
 
 
 def rank_stability_figures(section: dict[str, RankStabilitySection]) -> list[Figure]:
     if not section:
         return [empty_figure("baselines", BASELINES_TITLE, NO_RATER)]
-    return [_baselines(section), _halves(section)]
+    return [_baselines(section), _halves(section), _parts(section)]
 
 
 def _baselines(section: dict[str, RankStabilitySection]) -> Figure:
@@ -86,12 +103,75 @@ def _halves(section: dict[str, RankStabilitySection]) -> Figure:
         (name, h.instances, h.splits, h.median, h.low, h.high, h.same_first, h.reason or "")
         for name, h in halves.items()
     )
-    drawn = next((one for one in section.values() if one.speaks_of != "these"), None)
-    reading = HALVES_READING + (HOW_COUNTED[drawn.speaks_of] if drawn else "")
+    reading = HALVES_READING + _how_counted(section)
     return Figure("halves", HALVES_TITLE, " ".join(reasons), chart, columns, cells, reading)
+
+
+def _how_counted(section: dict[str, RankStabilitySection]) -> str:
+    drawn = (one.speaks_of for one in section.values() if one.speaks_of != "these")
+    return HOW_COUNTED[next(drawn, "these")]
 
 
 def _estimate(halves: SplitHalves) -> Estimate:
     if halves.median is None or halves.low is None or halves.high is None:
         return undefined(halves.reason or "")
     return Estimate(halves.median, halves.low, halves.high, n=halves.instances)
+
+
+def _parts(section: dict[str, RankStabilitySection]) -> Figure:
+    """Return the correlations of named parts; points without lines, because they have no interval."""
+    parts = {rater: one.parts for rater, one in section.items() if one.parts}
+    named = [
+        (rater, name, part) for rater, one in parts.items() for name, part in one.parts.items()
+    ]
+    reasons = [one.reason for one in parts.values() if one.reason]
+    reasons += [part.reason for _, _, part in named if part.reason]
+    left_out = max((one.left_out for one in parts.values()), default=0)
+    sentences = [*dict.fromkeys(reasons), *([LEFT_OUT.format(n=left_out)] if left_out else [])]
+    columns = (
+        *("rater", "part", "rest", "instances", "other_instances", "correlation"),
+        *("random_median", "random_percentile_2.5", "p", "p_of_rates"),
+        *("p_adjusted", "p_of_rates_adjusted", "reason"),
+    )
+    cells = tuple(
+        (
+            *(rater, name, one.rest or ALL_OTHERS, one.instances, one.other_instances),
+            *(one.correlation, one.median, one.low, one.p, one.p_rates),
+            *(one.p_adjusted, one.p_rates_adjusted, one.reason or ""),
+        )
+        for rater, name, one in named
+    )
+    rows, reading = [*_part_rows(section)], PARTS_READING + _how_counted(section)
+    chart = interval_chart(
+        rows, finding=PARTS_TITLE, label="rank correlation", reference=0, bounds=(-1, 1)
+    )
+    return Figure(
+        *("parts", PARTS_TITLE, " ".join(sentences), chart, columns, cells, reading),
+        legend=legend_of(rows),
+    )
+
+
+def _part_rows(section: dict[str, RankStabilitySection]) -> Iterator[IntervalRow]:
+    """Yield a heading for each rater, and below it a row for each part."""
+    for rater, one in section.items():
+        parts = one.parts.parts.items() if one.parts else ()
+        ranked = [(name, part) for name, part in parts if part.correlation is not None]
+        if ranked:
+            yield IntervalRow(shortened(rater))
+        for name, part in ranked:
+            yield _part_row(f"{name} against {part.rest or ALL_OTHERS}", rater, part)
+
+
+def _part_row(name: str, rater: str, part: NamedPart) -> IntervalRow:
+    is_human = rater == ANNOTATORS
+    kinds: tuple[Kind, Kind] = ("human", "human-open") if is_human else ("machine", "machine-open")
+    whose = ANNOTATORS if is_human else "machine raters"
+    numbers = zip(kinds, (part.correlation, part.median), (PART, RANDOM), strict=True)
+    return IntervalRow(
+        name,
+        tuple(
+            Mark(of, Estimate(value, n=part.instances), f"{whose}, {series}")
+            for of, value, series in numbers
+            if value is not None
+        ),
+    )

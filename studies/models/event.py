@@ -43,6 +43,7 @@ class StudyEvent(models.Model):
         GRANT_LICENCE = "grant-licence", "licensed a machine rater"
         REVOKE_LICENCE = "revoke-licence", "revoked a licence"
         EXPERT_WEIGHTS = "expert-weights", "chose experts' weights"
+        USE_SCORES = "use-scores", "chose the study of scores"
         LICENCE_DRIFT = "licence-drift", "revoked a licence because agreement dropped"
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="events")

@@ -59,6 +59,7 @@ from metrics.demo import start_demo
 from metrics.expert_weights import use_expert_weights
 from metrics.licensing.services import grant_licence, revoke_licence
 from metrics.report_files import start_report_files
+from metrics.scores_study import use_scores
 from metrics.selectors import stored_report
 from metrics.views import figure_response
 from recruitment import study_actions
@@ -186,6 +187,7 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     "studies:perturbed-copies": counterpart("post perturbed-copies", add_perturbed_copies)
     + counterpart("manage.py add_perturbed_copies"),
     "metrics:expert-weights": counterpart("put expert-weights", use_expert_weights),
+    "metrics:scores": counterpart("put scores-study", use_scores),
     "metrics:licences": counterpart("post licences", grant_licence),
     "metrics:revoke-licence": counterpart("post revoke-licence", revoke_licence),
     # Running.

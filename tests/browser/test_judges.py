@@ -18,7 +18,8 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
 ]
 __all__ = ["model"]
-PLACES = ("judges", "example-sets", "juries", "synthetic", "perturbed-copies", "expert-weights")
+PLACES = ("judges", "example-sets", "juries", "synthetic", "perturbed-copies")
+PLACES += ("expert-weights", "scores-study")
 
 
 @pytest.fixture

@@ -229,6 +229,10 @@ def test_a_page_offers_the_sections_that_apply_to_a_criterion():
         "discernment",
         "composite",
     ]
-    assert offered["preference", "machines"] == ["machine_probabilities", "machine_replacement"]
+    assert offered["preference", "machines"] == [
+        "scoring_against_pairwise",
+        "machine_probabilities",
+        "machine_replacement",
+    ]
     assert offered["fluency", "raters"] == ["pairwise_agreement", "drop_one_influence"]
     assert offered["fluency", "bias"] == []

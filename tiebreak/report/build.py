@@ -36,6 +36,7 @@ from tiebreak.report.perception import perception_by_systems, perception_section
 from tiebreak.report.plan import in_planned_order, unrated
 from tiebreak.report.planning import planning_section
 from tiebreak.report.raters import raters_section
+from tiebreak.report.reading import Source
 from tiebreak.report.repeats import self_consistency_section
 from tiebreak.report.scopes import limit_to_selected
 from tiebreak.report.selection import selection_section
@@ -69,6 +70,7 @@ def build_report(
     known_order: Sequence[str] = (),
     core: bool = False,
     weights: Weights | None = None,
+    scores: Source | None = None,
 ) -> Report:
     """Build the report of a table of ratings.
 
@@ -96,7 +98,8 @@ def build_report(
         ``composite``, ``controlled_win_rate``, ``davidson``, ``discernment``,
         ``drop_one_influence``, ``leaderboard``, ``machine_differences``, ``machine_probabilities``,
         ``machine_replacement``, ``mean_correlations``, ``paired_tests``,
-        ``pairs_by_agreement``, ``pairwise_agreement``, ``rank_stability`` and ``robustness``.
+        ``pairs_by_agreement``, ``pairwise_agreement``, ``rank_stability``, ``robustness`` and
+        ``scoring_against_pairwise``.
     epsilon : float, default 0.1
         How much less often than an annotator a machine may be the better one in the alternative
         annotator test, from 0 to 1.
@@ -109,6 +112,9 @@ def build_report(
         the whole report; rank correlations with separability are left out. ``sections`` may name more.
     weights : mapping of str to mapping of str to float, optional
         Experts' weights of the criteria for each perturbation, for the section ``discernment``.
+    scores : Source, optional
+        Ratings of single texts of the same instances, whose scores by machines the section
+        ``scoring_against_pairwise`` uses; by default those of the table.
 
     Returns
     -------
@@ -143,7 +149,8 @@ def build_report(
     criteria, unknown = read_criteria(table, scales or {}, unparsed, order)
     preferences = sum(criterion.scale.kind == "preference" for criterion in criteria)
     known = tuple(known_order) or (plan.known_order if plan else ())
-    options = _Options(seed, replicates, sections, epsilon, preferences, core, known)
+    scored = criteria if scores is None else _scored(scores)
+    options = _Options(seed, replicates, sections, epsilon, preferences, core, known, scored)
     origin = source or Origin("file", digest)
     return Report(
         report_version=REPORT_VERSION,
@@ -187,19 +194,27 @@ def build_section(
     replicates: int = REPLICATES,
     scales: Mapping[str, str] | None = None,
     weights: Weights | None = None,
+    scores: Source | None = None,
 ) -> RequestedSection:
     """Compute one section on request alone, as `build_report` would."""
     check_sections([name])
     section = RequestedSection({}, {})
-    for criterion in read_criteria(table, scales or {}, None)[0]:
+    criteria, _ = read_criteria(table, scales or {}, None)
+    scored = criteria if scores is None else _scored(scores)
+    for criterion in criteria:
         seeds = Seeds(seed, (criterion.name,))
-        makers = makers_on_request(criterion, seeds, replicates, [name])
+        makers = makers_on_request(criterion, seeds, replicates, [name], scored)
         parts, problems = _made(makers, criterion)
         if name in parts:
             section.criteria[criterion.name] = parts[name]
         else:
             section.problems[criterion.name] = problems[name]
     return RequestedSection(dict(together(name, section.criteria, weights)), section.problems)
+
+
+def _scored(scores: Source) -> list[Criterion]:
+    """Return the criteria of ratings of single texts."""
+    return read_criteria(scores.table, scores.scales, None)[0]
 
 
 @dataclass(frozen=True)
@@ -213,13 +228,16 @@ class _Options:
     preferences: int
     core: bool
     known_order: tuple[str, ...]
+    scored: Sequence[Criterion]
 
 
 def _section(criterion: Criterion, options: _Options) -> CriterionSection:
     scale, seeds = criterion.scale, Seeds(options.seed, (criterion.name,))
     choose = _core_makers if options.core else _makers
     makers = choose(criterion, seeds, options)
-    makers |= makers_on_request(criterion, seeds, options.replicates, options.sections)
+    makers |= makers_on_request(
+        criterion, seeds, options.replicates, options.sections, options.scored
+    )
     parts, problems = _parts(criterion, makers)
     is_human, is_parsed = criterion.is_human, ~criterion.is_unparsed
     return CriterionSection(

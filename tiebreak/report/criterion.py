@@ -109,6 +109,20 @@ class Criterion:
         """Strongest preference on the scale."""
         return max(abs(int(label)) for label in self.labels if label != BAD)
 
+    def mean_scores(self, rows: NDArray[np.bool_], groups: Codes) -> NDArray[np.float64]:
+        """Return the mean label of these rows in each group; NaN for a group without one.
+
+        ``groups`` has the group of each unit, from 0, or −1 for none. Labels must have numbers.
+        """
+        assert self.numbers is not None
+        scored = rows & (self.label >= 0) & (groups[self.unit] >= 0)
+        group, size = groups[self.unit[scored]], int(groups.max(initial=-1)) + 1
+        n = np.bincount(group, minlength=size)
+        total = np.bincount(group, self.numbers[self.label[scored]], minlength=size)
+        means = np.full(size, np.nan)
+        np.divide(total, n, out=means, where=n > 0)
+        return means
+
     def of_units(self, column: str) -> NDArray[Any]:
         """Return the first known value of each unit in a column that describes units."""
         return _per_unit(self.rows, column, self.unit, self.first_row)

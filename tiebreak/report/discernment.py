@@ -111,21 +111,9 @@ def _rank(name: str) -> int:
 
 
 def _rater(criterion: Criterion, pairs: _Pairs, rows: NDArray[Any]) -> RaterDiscernment:
-    means = _means(criterion, rows)
+    means = criterion.mean_scores(rows, np.arange(criterion.n_units))
     tests = {name: _test(name, *pairs.scores(name, means)) for name in pairs.names}
     return RaterDiscernment(tests, *_summary(tests))
-
-
-def _means(criterion: Criterion, rows: NDArray[Any]) -> Scores:
-    """Return the mean score of each unit by these rows; NaN for a unit without one."""
-    numbers = criterion.numbers
-    assert numbers is not None
-    scored = rows & (criterion.label >= 0)
-    unit = criterion.unit[scored]
-    n = np.bincount(unit, minlength=criterion.n_units)
-    total = np.bincount(unit, numbers[criterion.label[scored]], minlength=criterion.n_units)
-    means: Scores = np.divide(total, n, out=np.full(criterion.n_units, NAN), where=n > 0)
-    return means
 
 
 def _test(name: str, originals: Scores, copies: Scores) -> PerturbationTest:

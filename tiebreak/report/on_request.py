@@ -1,6 +1,7 @@
 """The sections of a report that take long to compute, so that only a report that needs them has them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from tiebreak.errors import InvalidInput
@@ -20,7 +21,9 @@ from tiebreak.report.paired_tests import paired_tests_section
 from tiebreak.report.rank_stability import rank_stability_section
 from tiebreak.report.rater_pairs import drop_one_section, pairwise_agreement_section
 from tiebreak.report.robustness import robustness_section
+from tiebreak.report.scoring import scoring_section
 
+SCORING = "scoring_against_pairwise"
 ON_REQUEST: dict[str, Callable[[Criterion, Seeds, int], Any]] = {
     "comparison_budget": comparison_budget_section,
     "composite": composite_section,
@@ -38,6 +41,7 @@ ON_REQUEST: dict[str, Callable[[Criterion, Seeds, int], Any]] = {
     "pairwise_agreement": pairwise_agreement_section,
     "rank_stability": rank_stability_section,
     "robustness": robustness_section,
+    SCORING: scoring_section,
 }
 
 
@@ -52,12 +56,20 @@ def check_sections(names: Iterable[str]) -> None:
 
 
 def makers_on_request(
-    criterion: Criterion, seeds: Seeds, replicates: int, names: Iterable[str]
+    criterion: Criterion,
+    seeds: Seeds,
+    replicates: int,
+    names: Iterable[str],
+    scored: Sequence[Criterion] = (),
 ) -> dict[str, Callable[[], Any]]:
-    """Return the functions that compute the sections, by name."""
+    """Return the functions that compute the sections, by name.
+
+    ``scored`` are the criteria whose scores are compared with this one's preferences.
+    """
+    sections = ON_REQUEST | {SCORING: partial(scoring_section, scored=scored)}
 
     def maker(name: str) -> Callable[[], Any]:
-        return lambda: ON_REQUEST[name](criterion, seeds.below(name), replicates)
+        return lambda: sections[name](criterion, seeds.below(name), replicates)
 
     return {name: maker(name) for name in sorted({*names})}
 

@@ -1,4 +1,4 @@
-"""How the ranking of systems changes with the baseline, and between two halves of the instances."""
+"""How the ranking of systems changes with the baseline, and between parts of the instances."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,17 +12,16 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import BaselineChange, RankStabilitySection, SplitHalves
+from tiebreak.report.named_parts import Names, named_parts, names_of_instances
 from tiebreak.report.outcomes import NO_SYSTEMS
+from tiebreak.report.rank_correlations import MIN_SYSTEMS, TOO_FEW_SYSTEMS
 from tiebreak.stats import outcome_counts
 from tiebreak.stats.results import Instances
 
 Numbers = NDArray[np.float64]
 ANNOTATORS = "annotators"
 SPLITS = 1000
-MIN_SYSTEMS, MIN_INSTANCES = 3, 10
-TOO_FEW_SYSTEMS = (
-    "A rank correlation needs three systems or more; two are in one order or the other."
-)
+MIN_INSTANCES = 10
 TOO_FEW_INSTANCES = "Halves need ten instances or more."
 NOT_ALL_COMPARED = (
     "Some systems were never compared with this baseline, so it gives them no win rate."
@@ -47,6 +46,9 @@ def rank_stability_section(
             baselines=dict(table.baselines()),
             halves=table.halves(seeds.generator("halves", name)),
             speaks_of=table.speaks_of,
+            parts=named_parts(
+                table.points.sum(axis=2), table.units.sum(axis=2), table.parts, seeds.below(name)
+            ),
         )
         for name, table in tables.items()
     }
@@ -58,12 +60,14 @@ class _Wins:
 
     Both have the shape (instances, systems, systems). A unit counts once, however often it was rated,
     or after a draw as many times as the inverse of its inclusion probability.
+    `parts` has the name of each instance's part of the data.
     """
 
     systems: list[str]
     points: Numbers
     units: Numbers
     speaks_of: Instances
+    parts: Names | None
 
     @classmethod
     def of(cls, criterion: Criterion, counts: NDArray[np.int64]) -> "_Wins | None":
@@ -84,7 +88,8 @@ class _Wins:
         np.add.at(points, (instance, second, first), weights * (1 - of_a))
         np.add.at(units, (instance, first, second), weights)
         np.add.at(units, (instance, second, first), weights)
-        return cls(names.tolist(), points, units, speaks_of)
+        parts = names_of_instances(criterion.of_units("category").astype(str)[used], instance)
+        return cls(names.tolist(), points, units, speaks_of, parts)
 
     def baselines(self) -> Iterator[tuple[str, BaselineChange]]:
         """Yield the win rates against each baseline, and how their ranks fit the overall ones."""

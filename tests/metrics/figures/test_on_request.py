@@ -1,5 +1,6 @@
 """Figures of sections on request, of one order, of win-or-tie rates and of fatigue."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +11,12 @@ from metrics.figures.fatigue import fatigue_slopes_figure
 from metrics.figures.machine_probabilities import machine_probability_figures
 from metrics.figures.on_request import ROBUSTNESS_TITLE
 from metrics.figures.order import ORDER_TITLE, order_figure, win_or_tie_figure
+from metrics.figures.rank_stability import LEFT_OUT, PARTS_TITLE, rank_stability_figures
+from metrics.figures.scoring import TIES, scoring_figures
 from metrics.messages import HOW_COUNTED
 from metrics.more import MORE
 from tests.metrics.figures.test_figures import alternative
-from tests.metrics.studies import preferences
+from tests.metrics.studies import preferences, report_of
 from tests.tiebreak.report.test_discernment import COPIES, ORIGINALS, TYPOS, two_criteria
 from tests.tiebreak.report.test_discernment import scores as copies_scored
 from tests.tiebreak.report.test_discernment import section_of as section_of_copies
@@ -21,8 +24,11 @@ from tests.tiebreak.report.test_leaderboard import rows as categories
 from tests.tiebreak.report.test_machine_probabilities import judged, section_of
 from tests.tiebreak.report.test_prompt_questions import STRENGTHS, drawn, is_rare, league
 from tests.tiebreak.report.test_prompt_questions import judged as judged_pairs
+from tests.tiebreak.report.test_scoring import score
 from tests.tiebreak.report.test_sections import of, three_systems, with_judge
+from tiebreak.report.named_parts import NO_PARTS
 from tiebreak.report.on_request import ON_REQUEST
+from tiebreak.report.scoring import NOBODY
 from tiebreak.stats import Robustness
 from tiebreak.stats.calibration import NO_LABELS
 from tiebreak.stats.debiasing import NO_PREFERENCES
@@ -76,11 +82,28 @@ def discerning():
 @pytest.fixture(scope="module")
 def categorised():
     """Return ratings of three systems in several categories, and those of a judge."""
-    return of(with_judge(categories()), sections=["leaderboard", "pairs_by_agreement"])
+    return of(
+        with_judge(categories()), sections=["leaderboard", "pairs_by_agreement", "rank_stability"]
+    )
+
+
+@pytest.fixture(scope="module")
+def scored():
+    """Return three systems whose texts a judge scored one by one, and compared as annotators did."""
+    pairs = with_judge(three_systems(np.random.default_rng(0), instances=10))
+    scores = [score(f"i{n}", name, 1 + n % 4) for n in range(10) for name in "abc"]
+    report = report_of(
+        [row | {"criterion": "preference"} for row in pairs]
+        + scores[:-1]
+        + [scores[-1] | {"label": 5}],
+        sections=["scoring_against_pairwise"],
+        scales={"quality": "ordinal:1..5"},
+    )
+    return report.criteria["preference"]
 
 
 @pytest.fixture
-def special(scores, probable, replaceable, categorised):
+def special(scores, probable, replaceable, categorised, scored):
     """Return ratings that have a section, for those that others do not have."""
     pairs = judged_pairs(STRENGTHS, 4, np.random.default_rng(0))
     return dict.fromkeys(OF_MACHINES, scores) | {
@@ -89,6 +112,8 @@ def special(scores, probable, replaceable, categorised):
         "comparison_budget": of(pairs, sections=["comparison_budget"]),
         "leaderboard": categorised,
         "pairs_by_agreement": categorised,
+        "rank_stability": categorised,
+        "scoring_against_pairwise": scored,
     }
 
 
@@ -255,3 +280,44 @@ def test_figures_after_a_draw_say_which_instances_they_describe(arrange, sentenc
         for figure in more.figures(getattr(section, name)):
             assert figure.reading.endswith(sentence)
             assert ("were drawn" in figure.reading) == bool(sentence)
+
+
+def test_named_parts_have_no_lines_and_their_p_values_in_the_table(categorised):
+    *_, figure = rank_stability_figures(categorised.rank_stability)
+    of_people = categorised.rank_stability["annotators"].parts.parts
+    assert [row[:3] for row in figure.rows[:2]] == [
+        ("annotators", "even", "all others"),
+        ("annotators", "odd", "all others"),
+    ]
+    even = dict(zip(figure.columns, figure.rows[0], strict=True))
+    assert (even["p"], even["p_of_rates"]) == (of_people["even"].p, of_people["even"].p_rates)
+    assert "interval" not in alternative(figure)
+    assert (figure.finding, figure.title) == (PARTS_TITLE, "")
+
+
+def test_without_categories_the_figure_of_parts_says_why(section):
+    *_, figure = rank_stability_figures(section.rank_stability)
+    assert (figure.chart, figure.rows, figure.sentence) == ("", (), NO_PARTS)
+
+
+def test_parts_that_are_not_shown_are_counted(categorised):
+    one = categorised.rank_stability["annotators"]
+    more = {"annotators": replace(one, parts=replace(one.parts, left_out=3))}
+    *_, figure = rank_stability_figures(more)
+    assert figure.sentence.endswith(LEFT_OUT.format(n=3))
+
+
+def test_scoring_says_what_it_took_and_which_rule_ties_have(scored):
+    agreement, differences, ranks = scoring_figures(scored.scoring_against_pairwise)
+    # Pairs, instances, answers to score, ties among pairs, answers to compare, ties among these.
+    assert re.findall(r"\d+", agreement.sentence) == ["30", "10", "30", "93", "30", "0"]
+    for figure in (agreement, differences):
+        names = dict.fromkeys(row[0] for row in figure.rows)
+        assert [*names] == [f"judge (quality) vs judge: {rule}" for rule in TIES.values()]
+    row = dict(zip(ranks.columns, ranks.rows[0], strict=True))
+    assert (row["pairs"], row["score_answers"], row["systems"]) == (30, 30, 3)
+
+
+def test_without_scores_the_figure_says_what_to_do(section):
+    (figure,) = scoring_figures(section.scoring_against_pairwise)
+    assert (figure.chart, figure.sentence) == ("", NOBODY)

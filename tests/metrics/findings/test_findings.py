@@ -49,6 +49,10 @@ NO_FINDINGS = {
     "Squares are win rates by {}.{}",
     "Left out, because they rated too few items: {}.",
     *("equal weights", "expert weights", "level {}", "originals of {}", "median and quartiles"),
+    *("the part and the rest", "random parts (median)", "all others", "scores vs comparisons"),
+    "Categories with fewer instances are not shown: {}.",
+    "{}: {} of texts of {}. The scores took {} and tie {} of the pairs; the comparisons took {}, of which"
+    " {} are ties.",
     *("{} criteria ({})", "annotators and {}, λ = 1", "A success is the answer “{}”. {}"),
     *("We compared {} ({}).", "{} Statistics were computed with Tiebreak {}."),
 }

@@ -261,3 +261,99 @@ class ComparisonBudget:
     curve: tuple[BudgetPoint, ...]
     speaks_of: Instances = "these"
     reason: str | None = None
+
+
+TieRule = Literal["as an answer", "as half"]
+
+
+@dataclass(frozen=True)
+class ScoringAgreement:
+    """Agreement with one annotator at random under one rule for ties.
+
+    Attributes
+    ----------
+    scores, comparisons : Estimate
+        Agreement of the preferences that scores imply, and of those from comparisons.
+    difference : Estimate
+        The first minus the second, on the same replicates.
+    """
+
+    scores: Estimate
+    comparisons: Estimate
+    difference: Estimate
+
+
+@dataclass(frozen=True)
+class SystemCorrelations:
+    """Spearman's ρ of systems' mean scores and win rates on the same pairs.
+
+    Attributes
+    ----------
+    systems : int
+        Number of systems.
+    scores_with_annotators, comparisons_with_annotators, scores_with_comparisons : float, optional
+        Mean scores or win rates by comparisons with annotators' win rates, and with each other.
+    reason : str, optional
+        Why a correlation is missing.
+    """
+
+    systems: int
+    scores_with_annotators: float | None = None
+    comparisons_with_annotators: float | None = None
+    scores_with_comparisons: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class ScoringComparison:
+    """One machine's scores of single texts beside a machine's comparisons of the same pairs.
+
+    Attributes
+    ----------
+    score_criterion : str
+        The criterion of the scores.
+    scorer, comparer : str
+        The machine that scored and the one that compared; they may be the same.
+    pairs, instances : int
+        Number of pairs of texts that an annotator and both machines rated, and of their instances.
+    score_answers, comparison_answers : int
+        Number of answers that the scores and the comparisons of these pairs took.
+    scores_tied, comparisons_tied : Estimate
+        Share of these pairs with equal scores, and with a comparison that is a tie.
+    agreement : dict of str to ScoringAgreement
+        Agreement with annotators by rule for ties: "as an answer", where only an annotator's tie
+        agrees with a tie (only on scales with one), and "as half", where a coin decides each tie.
+    systems : SystemCorrelations
+        How the systems' mean scores and win rates correlate.
+    """
+
+    score_criterion: str
+    scorer: str
+    comparer: str
+    pairs: int
+    instances: int
+    score_answers: int
+    comparison_answers: int
+    scores_tied: Estimate
+    comparisons_tied: Estimate
+    agreement: dict[str, ScoringAgreement]
+    systems: SystemCorrelations
+
+
+@dataclass(frozen=True)
+class ScoringSection:
+    """Scoring against pairwise comparison, for all machines that did the one or the other.
+
+    Attributes
+    ----------
+    comparisons : dict of str to ScoringComparison
+        The scores of each criterion and machine beside the comparisons of each machine.
+    confidence_level : float
+        Level of each interval, so that those of all differences hold together with 95% (Bonferroni).
+    reason : str, optional
+        Why there is nothing to compare.
+    """
+
+    comparisons: dict[str, ScoringComparison]
+    confidence_level: float
+    reason: str | None = None

@@ -204,8 +204,69 @@ class SplitHalves:
 
 
 @dataclass(frozen=True)
+class NamedPart:
+    """Rank correlation of systems' win rates between a named part of the instances and the rest.
+
+    Attributes
+    ----------
+    instances, other_instances : int
+        Number of instances of the part, and of the rest.
+    correlation : float, optional
+        Spearman's ρ of the win rates in the part and in the rest.
+    splits : int
+        Number of random parts of the same size with a correlation, of 1,000.
+    median, low : float, optional
+        Median and 2.5% quantile of Spearman's ρ over these random parts.
+    p : float, optional
+        p-value of the hypothesis that the part is a random one: share of the random parts, and of the
+        part itself, whose correlation with the rest is as low or lower.
+    p_rates : float, optional
+        The same with the sum of squared differences between win rates in the part and in the rest,
+        which is as large or larger. It also notices what turns no ranks.
+    p_adjusted, p_rates_adjusted : float, optional
+        The p-values times the number of tested parts (Bonferroni), at most 1.
+    rest : str, optional
+        Name of the rest, if it has one name.
+    reason : str, optional
+        Why there is no correlation.
+    """
+
+    instances: int
+    other_instances: int
+    correlation: float | None = None
+    splits: int = 0
+    median: float | None = None
+    low: float | None = None
+    p: float | None = None
+    p_rates: float | None = None
+    p_adjusted: float | None = None
+    p_rates_adjusted: float | None = None
+    rest: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class NamedParts:
+    """All parts of the instances that the category names.
+
+    Attributes
+    ----------
+    parts : dict of str to NamedPart
+        Each part beside the rest. Of two parts that are all instances, one; the other is its rest.
+    left_out : int
+        Number of further parts, which have fewer instances.
+    reason : str, optional
+        Why there is no part.
+    """
+
+    parts: dict[str, NamedPart]
+    left_out: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
 class RankStabilitySection:
-    """How a ranking changes with the baseline, and between halves of the instances.
+    """How a ranking changes with the baseline, and between parts of the instances.
 
     Attributes
     ----------
@@ -218,9 +279,12 @@ class RankStabilitySection:
     speaks_of : str
         Instances that the win rates describe: ``"these"``; after a draw, with weights, ``"dataset"``,
         or ``"selected"`` if the drawn instances do not represent it.
+    parts : NamedParts, optional
+        What the ranking of each part that the category names says of the rest.
     """
 
     systems: tuple[str, ...]
     baselines: dict[str, BaselineChange]
     halves: SplitHalves
     speaks_of: Instances = "these"
+    parts: NamedParts | None = None

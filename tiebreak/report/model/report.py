@@ -12,6 +12,7 @@ from tiebreak.report.model.machines import (
     MachineDifferencesSection,
     MachineProbabilities,
     ReplacementStratum,
+    ScoringSection,
 )
 from tiebreak.report.model.rankings import (
     DavidsonSection,
@@ -148,6 +149,8 @@ class CriterionSection:
         preferences, if it was asked for.
     comparison_budget : dict of str to ComparisonBudget, optional
         Each machine's ranking from fewer comparisons, for preferences, if it was asked for.
+    scoring_against_pairwise : ScoringSection, optional
+        Machines' scores of single texts beside comparisons, for preferences, if it was asked for.
     machine_replacement : tuple of ReplacementStratum, optional
         Where each machine may replace an annotator, if it was asked for.
     pairs_by_agreement : CrossedSection, optional
@@ -207,6 +210,7 @@ class CriterionSection:
     machine_differences: MachineDifferencesSection | None = None
     rank_stability: dict[str, RankStabilitySection] | None = None
     comparison_budget: dict[str, ComparisonBudget] | None = None
+    scoring_against_pairwise: ScoringSection | None = None
     machine_replacement: tuple[ReplacementStratum, ...] | None = None
     pairs_by_agreement: CrossedSection | None = None
     pairwise_agreement: PairwiseAgreementSection | None = None

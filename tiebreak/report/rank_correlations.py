@@ -1,0 +1,29 @@
+"""Spearman's rank correlation of systems' scores, for many splits of the instances at once."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+Numbers = NDArray[np.float64]
+MIN_SYSTEMS = 3
+TOO_FEW_SYSTEMS = (
+    "A rank correlation needs three systems or more; two are in one order or the other."
+)
+
+
+def row_correlations(x: Numbers, y: Numbers) -> Numbers:
+    """Return Spearman's ρ of each row of ``x`` with that of ``y``, both of shape (rows, systems).
+
+    It is NaN where a score is missing, or where all scores of a row are equal.
+    """
+    # Sums of the same numbers in another order must not count as different scores.
+    a, b = (_centred(rankdata(np.round(one, 12), axis=1)) for one in (x, y))
+    length = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+    defined = (length > 0) & ~np.isnan(length)
+    rho = np.full(len(x), np.nan)
+    np.divide((a * b).sum(axis=1), length, out=rho, where=defined)
+    return rho
+
+
+def _centred(ranks: Numbers) -> Numbers:
+    return np.asarray(ranks - ranks.mean(axis=1, keepdims=True))
