@@ -112,13 +112,19 @@ class LabelledSample:
         return np.bincount(groups, weights=values).astype(np.float64)
 
     def tuned_weights(self) -> FloatArray:
-        """Return the weights of the machines that minimise the variance, within their bounds."""
+        """Return the weights of the machines that minimise the variance, within their bounds.
+
+        They are 0 if all units without a human label are of one instance: nothing then tells how
+        far its mean is from that of others.
+        """
         n, others = len(self.labels), len(self.unlabelled)
         human, machine = centred(self.labels), centred(self.predictions)
         if not self.is_clustered:
             pooled = centred(np.concatenate([self.predictions, self.unlabelled]))
             variance = (1 + n / others) * (pooled.T @ pooled / (n + others - 1))
             return bounded_weights(variance, human @ machine / n, n)
+        if n_distinct(self.unlabelled_groups) < 2:
+            return np.zeros(machine.shape[1])
         other = centred(self.unlabelled)
         first = self.instance_sums(human / n, np.zeros(others))
         columns = zip(machine.T / n, -other.T / others, strict=True)

@@ -116,7 +116,7 @@ def prediction_powered_mean(
     λ = cov(y, f) / ((1 + n/N) var(f)), clipped to the range from 0 to 1 (Angelopoulos et al. 2023,
     PPI++, Example 1). The covariance is divided by n, the variance is pooled over both sets and
     divided by n + N − 1, and λ is 0 if f is constant. If units share instances, λ is the value that
-    minimises the variance. ARES (Saad-Falcon et al. 2024) uses ``lam=1``, and its `unlabelled` may
+    minimises the variance, and 0 if all unlabelled units are of one instance. ARES (Saad-Falcon et al. 2024) uses ``lam=1``, and its `unlabelled` may
     repeat the labelled units as if they were independent. The interval is normal; with clusters,
     its standard error comes from sums over instances.
 

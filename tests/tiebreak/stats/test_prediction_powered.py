@@ -230,6 +230,16 @@ class TestSharedInstances:
             assert "instance" in second.method
             assert "instance" not in first.method
 
+    def test_unlabelled_units_of_one_instance_have_no_weight(self):
+        """Among 60 labels of which half are right, one unlabelled unit must not decide the mean."""
+        labels, clusters = np.repeat([1.0, 0.0], 30), np.repeat(np.arange(30), 2)
+        for others in ([0.0], [0.0, 0.0]):
+            of_one = np.full(len(others), 99)
+            result = prediction_powered_mean(
+                labels, labels, others, clusters=clusters, unlabelled_clusters=of_one
+            )
+            assert (result.lam, result.estimate.value) == (0, result.classical.value)
+
     def test_a_cluster_for_every_unit_is_none(self):
         labels, predictions, others = sample(3)
         names = np.array([f"i{k:04}" for k in np.random.default_rng(1).permutation(360)])
