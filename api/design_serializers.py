@@ -5,10 +5,12 @@ from typing import Any
 from rest_framework import serializers
 
 from annotation.services.reference_units import OBVIOUS, ROLES
+from studies.model_copies import COPY_TOKENS, TEMPERATURE
 from studies.models import ComprehensionQuestion, Criterion, Dataset, Instance, Screening, Study
 from studies.models.bounds import MAX_BIG_SEED
+from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS
 from studies.models.settings import SETTINGS
-from tiebreak.perturbations import PERTURBATIONS
+from tiebreak.perturbations import MODEL_PERTURBATIONS, PERTURBATIONS
 
 MAX_ROWS = 100
 PERTURBATION_CHOICES = [(p.name, p.change) for p in PERTURBATIONS.values()]
@@ -196,6 +198,34 @@ class PerturbedCopies(serializers.Serializer[Any]):
         max_value=MAX_BIG_SEED,
         help_text="The same texts and seed give the same copies on every machine.",
     )
+
+
+class ModelCopies(serializers.Serializer[Any]):
+    names = serializers.ListField(
+        child=serializers.ChoiceField([(p.name, p.change) for p in MODEL_PERTURBATIONS.values()]),
+        allow_empty=False,
+        max_length=len(MODEL_PERTURBATIONS),
+    )
+    server = serializers.CharField(max_length=50)
+    language_model = serializers.CharField(max_length=200, allow_blank=True, default="")
+    temperature = serializers.FloatField(
+        default=TEMPERATURE, min_value=0, max_value=MAX_TEMPERATURE
+    )
+    max_tokens = serializers.IntegerField(default=COPY_TOKENS, min_value=1, max_value=MAX_TOKENS)
+    seed = serializers.IntegerField(
+        default=0,
+        min_value=0,
+        max_value=MAX_BIG_SEED,
+        help_text="Texts whose answer was refused are asked about again only with another seed.",
+    )
+
+
+class RefusedCopies(serializers.Serializer[Any]):
+    perturbation = serializers.CharField()
+    code = serializers.CharField()
+    reason = serializers.CharField()
+    number = serializers.IntegerField(help_text="How many answers of the model are no copies.")
+    example = serializers.CharField(help_text="The last of them; empty if nothing was asked.")
 
 
 class CopiesMade(serializers.Serializer[Any]):

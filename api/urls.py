@@ -46,6 +46,7 @@ endpoints = [
     path(f"{STUDY}items/", data.Items.as_view(), name="items"),
     path(f"{STUDY}dummy-texts/", data.DummyTexts.as_view(), name="dummy-texts"),
     path(f"{STUDY}perturbed-copies/", data.PerturbedCopiesView.as_view(), name="perturbed-copies"),
+    path(f"{STUDY}perturbed-copies/by-model/", data.ModelCopiesView.as_view(), name="model-copies"),
     path(f"{STUDY}reference-units/", data.ReferenceUnits.as_view(), name="reference-units"),
     path(
         f"{STUDY}reference-units/file/",

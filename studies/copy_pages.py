@@ -6,24 +6,34 @@ from textwrap import shorten
 from typing import Any, cast
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db.models import Count, Min
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
 from studies.access import researchers_only, right_for, study_for
+from studies.model_copies import (
+    COPY_TOKENS,
+    TEMPERATURE,
+    last_job_of,
+    refusals_of,
+    start_model_copies,
+)
 from studies.models import Generation, Study
 from studies.models.bounds import MAX_BIG_SEED
+from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS
 from studies.perturbed_copies import CopiesMade, add_perturbed_copies, reasons_in_words
 from studies.refusals import form_errors
 from studies.services import is_frozen
 from tiebreak.errors import DomainError
-from tiebreak.perturbations import PERTURBATIONS
+from tiebreak.perturbations import MODEL_PERTURBATIONS, PERTURBATIONS
 
 MAX_LENGTH = 600
 LEVELS = ("characters", "words", "sentences")
+ASKED = "The language model is asked for the copies. They are added to the study as they come."
 
 
 class CopiesForm(forms.Form):
@@ -54,6 +64,47 @@ class CopiesForm(forms.Form):
 
     def names(self) -> list[str]:
         return [name for level in LEVELS for name in self.cleaned_data[level]]
+
+
+class ModelCopiesForm(forms.Form):
+    """Which perturbations a language model makes of every text, and which model."""
+
+    names = forms.MultipleChoiceField(
+        label="Changes",
+        widget=forms.CheckboxSelectMultiple,
+        choices=[
+            (p.name, f"{p.level}, {p.degree}: {p.change}") for p in MODEL_PERTURBATIONS.values()
+        ],
+    )
+    server = forms.ChoiceField(label="Model server")
+    language_model = forms.CharField(
+        label="Language model",
+        max_length=200,
+        required=False,
+        help_text="The model that writes. Leave empty only if it runs in a worker. Choose another one"
+        " than your judges, which may find their own faults less often, or more often.",
+    )
+    temperature = forms.FloatField(
+        initial=TEMPERATURE, min_value=0, max_value=MAX_TEMPERATURE, label="Temperature"
+    )
+    max_tokens = forms.IntegerField(
+        label="Maximum length of a copy in tokens",
+        initial=COPY_TOKENS,
+        min_value=1,
+        max_value=MAX_TOKENS,
+    )
+    seed = forms.IntegerField(
+        label="Seed",
+        initial=0,
+        min_value=0,
+        max_value=MAX_BIG_SEED,
+        help_text="Texts whose answer was refused are asked about again only with another seed.",
+    )
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, auto_id="model_%s")
+        servers = sorted(settings.TIEBREAK_MODEL_SERVERS)
+        self.fields["server"].choices = [(name, name) for name in servers]  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)
@@ -87,14 +138,43 @@ def perturbed_copies(request: HttpRequest, study_id: str) -> HttpResponse:
         else:
             messages.success(request, made_in_words(made))
             return redirect("studies:perturbed-copies", study.pk)
+    return _page(request, study, form, ModelCopiesForm())
+
+
+@require_POST
+@researchers_only
+def model_copies(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Have a language model write copies; a refused form is shown again with its values."""
+    study = study_for(request.user, study_id, right_for(request))
+    form = ModelCopiesForm(request.POST)
+    if form.is_valid():
+        try:
+            start_model_copies(study=study, by=cast(User, request.user), **form.cleaned_data)
+        except DomainError as refusal:
+            form.add_error(None, form_errors(refusal))
+        else:
+            messages.success(request, ASKED)
+            return redirect("studies:perturbed-copies", study.pk)
+    return _page(request, study, CopiesForm(), form)
+
+
+def _page(
+    request: HttpRequest, study: Study, form: CopiesForm, by_model: ModelCopiesForm
+) -> HttpResponse:
+    is_refused = form.is_bound or by_model.is_bound
     context = {
         "study": study,
         "form": form,
+        "by_model": by_model,
+        "has_servers": bool(settings.TIEBREAK_MODEL_SERVERS),
+        "job": last_job_of(study),
+        "refusals": refusals_of(study),
         "copies": list(_copies(study)),
         "can_add": not is_frozen(study) and study.unit_kind == Study.UnitKind.GENERATION,
         "is_comparison": study.unit_kind == Study.UnitKind.COMPARISON,
     }
-    return render(request, "studies/perturbed_copies.html", context)
+    status = 400 if is_refused else 200
+    return render(request, "studies/perturbed_copies.html", context, status=status)
 
 
 def made_in_words(made: CopiesMade) -> str:
@@ -139,5 +219,7 @@ def _shortened(text: str) -> str:
 
 
 def _change(name: str) -> str:
-    """Return what a perturbation changes, or its name if a language model made it."""
+    """Return what a perturbation changes, or its name if another program made it."""
+    if name in MODEL_PERTURBATIONS:
+        return f"{MODEL_PERTURBATIONS[name].change}, by a language model"
     return PERTURBATIONS[name].change if name in PERTURBATIONS else name

@@ -3,6 +3,8 @@
 from jobs.kinds import register_kind
 from studies.instance_selection.sampling import SamplingJob
 from studies.instance_selection.scoring import ScoringJob
+from studies.model_copies import ModelCopiesJob
 
 register_kind(SamplingJob)
 register_kind(ScoringJob)
+register_kind(ModelCopiesJob)

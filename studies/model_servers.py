@@ -1,6 +1,8 @@
 """Model servers of this installation: opening them, counting failures, storing answers in lots."""
 
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from time import monotonic
@@ -15,6 +17,7 @@ from tiebreak.gateway import (
     Failed,
     GatewayError,
     LabelLogprobs,
+    Message,
     Models,
     ModelSettings,
     Sampled,
@@ -33,6 +36,8 @@ FAKE = "fake"
 NO_SERVER = (
     "No model server was chosen. Please choose one of this installation's servers, or dummy texts."
 )
+# Reasons for which a text ended that was not cut off.
+COMPLETE = frozenset({"stop", ""})
 Answer = TypeVar("Answer")
 Asked = TypeVar("Asked")
 
@@ -82,6 +87,12 @@ def check_model(server: str, model: str, *, advice: str) -> None:
     runs_here = settings.TIEBREAK_MODEL_SERVERS.get(server, {}).get("model")
     if not model and not runs_here and server != FAKE:
         raise DomainError("no_model", advice, status=400)
+
+
+def prompt_sha256(prompt: Sequence[Message]) -> str:
+    """Return the hash by which a stored answer says what was asked."""
+    turns = [[message.role, message.content] for message in prompt]
+    return hashlib.sha256(json.dumps(turns).encode()).hexdigest()
 
 
 @dataclass

@@ -1,17 +1,18 @@
 """Perturbed copies of generations: worse than the originals in a known way, and marked as copies."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 
 from studies.models import Generation, Study, StudyEvent, StudySystem, System
 from studies.services import is_frozen, record_event, use_dataset_systems
 from tiebreak.errors import DomainError, InvalidInput
-from tiebreak.perturbations import PerturbedText, perturbation_named, perturbed
+from tiebreak.perturbations import Perturbation, PerturbedText, perturbation_named, perturbed
 
 MAX_COPIES = 20_000
 # So many texts of other instances are tried until one has a passage to take.
@@ -45,8 +46,10 @@ def perturbed_copy(text: str, name: str, *, seed: int, others: Sequence[str]) ->
     raise refusal
 
 
-def what_was_changed(copy: PerturbedText, original: Generation) -> dict[str, Any]:
-    """Return the parameters of a copy: of what it is a copy, and every edit."""
+def what_was_changed(
+    copy: PerturbedText, original: Generation, made_by: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the parameters of a copy: of what it is a copy, every edit, and who made it, if a model."""
     return {
         "perturbation": {
             "name": copy.name,
@@ -54,6 +57,7 @@ def what_was_changed(copy: PerturbedText, original: Generation) -> dict[str, Any
             "system": original.system.name,
             "sample_index": original.sample_index,
             "edits": [[edit.position, edit.before, edit.after] for edit in copy.edits],
+            **(made_by or {}),
         }
     }
 
@@ -69,9 +73,9 @@ def add_perturbed_copies(
     draft that scores single texts, or if nothing could be copied. Locks the study.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
-    _check_can_copy(study, names)
+    check_can_copy(study, names, perturbation_named)
     use_dataset_systems(study=study)
-    originals = [s for s in study.ordered_systems() if s.perturbed_from_id is None]
+    originals = originals_of(study)
     refused: Counter[str] = Counter()
     copies: list[Generation] = []
     for original in originals:
@@ -83,13 +87,14 @@ def add_perturbed_copies(
         if len(copies) + len(texts) * len(names) > MAX_COPIES:
             raise DomainError("too_many_copies", TOO_MANY.format(MAX_COPIES))
         for name in names:
-            system = _system_of_copies(original, name)
+            system = system_of_copies(original, name, f"perturbed: {name}")
             copies += _new_copies(system, texts, seed, refused)
     if not copies and refused:
         raise DomainError("no_copies", NO_COPIES.format(reasons_in_words(refused)))
     Generation.objects.bulk_create(copies, batch_size=BATCH)
-    System.objects.filter(perturbed_from__in=originals, generations=None).delete()
-    systems = _add_to_study(study, originals, names)
+    of_rules = System.objects.filter(perturbed_from__in=originals, perturbation__in=names)
+    of_rules.filter(generations=None).delete()
+    systems = add_to_study(study, of_rules)
     made = CopiesMade(len(copies), tuple(systems), dict(refused))
     details = {"perturbations": list(names), "copies": made.copies, "seed": seed}
     record_event(study=study, verb=StudyEvent.Verb.PERTURB, by=by, details=details)
@@ -113,7 +118,15 @@ def reasons_in_words(refused: Mapping[str, int]) -> str:
     return "; ".join(f"{REASONS[code]} ({n:,})" for code, n in sorted(refused.items()))
 
 
-def _check_can_copy(study: Study, names: Sequence[str]) -> None:
+def originals_of(study: Study) -> list[System]:
+    """Return the study's systems that are no copies, in their order."""
+    return [s for s in study.ordered_systems() if s.perturbed_from_id is None]
+
+
+def check_can_copy(
+    study: Study, names: Sequence[str], named: Callable[[str], Perturbation]
+) -> None:
+    """Raise `DomainError` unless a study can get copies, and ``named`` knows all perturbations."""
     if is_frozen(study):
         raise DomainError(
             "not_a_draft",
@@ -131,14 +144,14 @@ def _check_can_copy(study: Study, names: Sequence[str]) -> None:
         raise DomainError("no_perturbation", "Choose at least one perturbation.", status=400)
     for name in names:
         try:
-            perturbation_named(name)
+            named(name)
         except InvalidInput as error:
             raise DomainError(error.code, error.message, status=400) from error
 
 
-def _system_of_copies(original: System, name: str) -> System:
-    """Return the system of an original's copies, whose name says that they are copies."""
-    title = f"{original.name} [perturbed: {name}]"
+def system_of_copies(original: System, name: str, made: str) -> System:
+    """Return the system of an original's copies; ``made`` is what its name says of them."""
+    title = f"{original.name} [{made}]"
     if len(title) > MAX_NAME:
         raise DomainError(
             "name_too_long",
@@ -182,7 +195,11 @@ def _new_copies(
 
 
 def generation_of_copy(
-    copy: PerturbedText, original: Generation, system: System, sample_index: int
+    copy: PerturbedText,
+    original: Generation,
+    system: System,
+    sample_index: int,
+    made_by: Mapping[str, Any] | None = None,
 ) -> Generation:
     """Return a copy as an unsaved generation that says of what it is a copy, and what was changed."""
     return Generation(
@@ -190,19 +207,17 @@ def generation_of_copy(
         system=system,
         sample_index=sample_index,
         text=copy.text,
-        params=what_was_changed(copy, original),
+        params=what_was_changed(copy, original, made_by),
         is_dummy=original.is_dummy,
     )
 
 
-def _add_to_study(study: Study, originals: Sequence[System], names: Sequence[str]) -> Iterator[str]:
-    """Add the systems that have copies to the study's, after the others; yield their names."""
+def add_to_study(study: Study, systems: QuerySet[System]) -> Iterator[str]:
+    """Add those of the systems that have copies to the study's, after the others; yield their names."""
     last = study.study_systems.order_by("position").last()
     position = 0 if last is None else last.position + 1
-    systems = System.objects.filter(
-        perturbed_from__in=originals, perturbation__in=names, generations__isnull=False
-    )
-    for system in systems.exclude(studies=study).distinct().order_by("pk"):
+    with_copies = systems.filter(generations__isnull=False)
+    for system in with_copies.exclude(studies=study).distinct().order_by("pk"):
         StudySystem.objects.create(study=study, system=system, position=position)
         position += 1
         yield system.name

@@ -17,6 +17,7 @@ urlpatterns = [
     path(f"{STUDY}design/data/", step_pages.data, name="data"),
     path(f"{STUDY}design/task/", step_pages.task, name="task"),
     path(f"{STUDY}perturbed-copies/", copy_pages.perturbed_copies, name="perturbed-copies"),
+    path(f"{STUDY}perturbed-copies/by-model/", copy_pages.model_copies, name="model-copies"),
     path(f"{STUDY}members/", step_pages.members, name="members"),
     path(f"{STUDY}log/", log_pages.log, name="log"),
 ]

@@ -4,14 +4,13 @@ import re
 from collections.abc import Sequence
 from string import ascii_uppercase
 
+from studies.model_servers import COMPLETE
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import BAD, Label, Scale
 
 # What a judge may write before its answer, and around it.
 _LEAD = re.compile(r"(?:final\s+)?(?:answer|verdict)\s*[:：]\s*", re.IGNORECASE)
 _AROUND = " \t*_`\"'“”.[]()"
-# Reasons of providers that say that a text ends where the model ended it.
-COMPLETE = frozenset({"stop", ""})
 # Servers tell the probabilities of so many tokens at most.
 MAX_SIGNS = 20
 

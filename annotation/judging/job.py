@@ -19,7 +19,7 @@ from annotation.judging.passes import (
     passes,
     seed_of,
 )
-from annotation.judging.prompts import prompt_of, prompt_sha256
+from annotation.judging.prompts import prompt_of
 from annotation.judging.replies import Response, reply_of
 from annotation.judging.steps import ensure_steps
 from annotation.judging.storing import MAX_CHARACTERS, Answered, note_failures, store_answers
@@ -27,7 +27,7 @@ from annotation.messages import JUDGE_NO_MODEL, NO_PROBABILITIES, NO_SUCH_JUDGE
 from annotation.models import Judge
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
-from studies.model_servers import RequestTally, ask_and_store, open_server
+from studies.model_servers import RequestTally, ask_and_store, open_server, prompt_sha256
 from studies.models import Unit
 from tiebreak.errors import DomainError
 from tiebreak.gateway import (

@@ -8,11 +8,11 @@ from typing import Any
 from django.db.models import Case, Count, F, Max, Min, Q, Sum, Value, When, Window
 from django.db.models.functions import RowNumber, Substr
 
-from annotation.judging.answers import COMPLETE
 from annotation.judging.costs import Cost, cost_of
 from annotation.judging.services import judges_of
 from annotation.messages import ALWAYS_FIRST, ALWAYS_SAME, CHOICES_IGNORED, SEVERAL_MODELS
 from annotation.models import Judge, JudgeFailure, Verdict
+from studies.model_servers import COMPLETE
 from studies.models import Study
 from tiebreak.scales import BAD
 

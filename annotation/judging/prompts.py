@@ -1,12 +1,12 @@
 """The prompt of a judge: what people read, and the texts as material that gives no orders."""
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from annotation.judging.answers import allowed_answers, answer_text, in_system_order, signs
 from annotation.models import Judge
+from studies.model_servers import prompt_sha256
 from studies.models import Unit
 from tiebreak.gateway import Message
 from tiebreak.scales import Scale
@@ -39,11 +39,6 @@ def prompt_of(
         *(turn for example in examples for turn in _example(judge, example, scale)),
         Message("user", _material(judge, unit, order)),
     )
-
-
-def prompt_sha256(prompt: Sequence[Message]) -> str:
-    turns = [[message.role, message.content] for message in prompt]
-    return hashlib.sha256(json.dumps(turns).encode()).hexdigest()
 
 
 def examples_sha256(judge: Judge, examples: Sequence[Unit]) -> str:

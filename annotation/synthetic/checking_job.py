@@ -9,14 +9,14 @@ from django.urls import reverse
 from annotation.judging.example_sets import examples_of
 from annotation.judging.job import Request, asked_of, judge_of, open_judge, responses
 from annotation.judging.passes import Pass
-from annotation.judging.prompts import A_FIRST, B_FIRST, prompt_sha256
+from annotation.judging.prompts import A_FIRST, B_FIRST
 from annotation.judging.replies import Response, reply_of
 from annotation.judging.storing import MAX_CHARACTERS
 from annotation.models import Judge, SyntheticItem, SyntheticVerdict
 from annotation.synthetic.passages import passages_of, turns
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
-from studies.model_servers import RequestTally, ask_and_store
+from studies.model_servers import RequestTally, ask_and_store, prompt_sha256
 from studies.models import Generation, Instance, Unit
 from tiebreak.gateway import GatewayError, Message, SampleRequest
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from django.urls import reverse
 
-from annotation.judging.answers import COMPLETE
-from annotation.judging.prompts import prompt_sha256
 from annotation.messages import NO_SUCH_SYNTHETIC_SET, SYNTHETIC_NO_MODEL
 from annotation.models import SyntheticSet, SyntheticText
 from annotation.synthetic.items import put_together
@@ -17,7 +15,13 @@ from annotation.synthetic.prompts import prompt_of
 from annotation.synthetic.round_trip import drop_not_retrieved
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
-from studies.model_servers import RequestTally, ask_and_store, open_server
+from studies.model_servers import (
+    COMPLETE,
+    RequestTally,
+    ask_and_store,
+    open_server,
+    prompt_sha256,
+)
 from tiebreak.errors import DomainError
 from tiebreak.gateway import GatewayError, Models, Sampled, SampleRequest
 

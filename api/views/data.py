@@ -28,14 +28,19 @@ from api.design_serializers import (
     ItemPage,
     ItemQuery,
     ItemsQuery,
+    ModelCopies,
     PerturbedCopies,
     ReferenceRows,
     ReferenceUnitSerializer,
+    RefusedCopies,
     UnitQuery,
 )
 from api.schema import NOTHING, described
+from api.serializers import JobSerializer
 from api.validation import checked
+from api.views.jobs import started
 from studies.access import Right
+from studies.model_copies import refusals_of, start_model_copies
 from studies.models import Unit
 from studies.perturbed_copies import add_perturbed_copies
 from studies.services import delete_dataset
@@ -195,6 +200,39 @@ class PerturbedCopiesView(APIView):
             by=researcher(request),
         )
         return Response(CopiesMade(made).data, status=201)
+
+
+class ModelCopiesView(APIView):
+    @described(
+        "List answers of a language model that are no perturbed copies",
+        tag=TAG,
+        description="By perturbation and reason, with the number and an example.",
+        responses={200: RefusedCopies(many=True)},
+    )
+    def get(self, request: Request, study_id: str) -> Response:
+        return Response(
+            RefusedCopies(refusals_of(visible_study(request, study_id)), many=True).data
+        )
+
+    @described(
+        "Have a language model write perturbed copies",
+        tag=TAG,
+        description="Every text of the study's systems is shown to the model with each change. What is"
+        " stored is not asked for again, so that a further request asks for what is missing.",
+        request=ModelCopies,
+        responses={201: JobSerializer},
+        refusals={
+            400: ["no_model", "no_server"],
+            409: [
+                *("not_a_draft", "no_dataset", "not_a_scoring_study", "too_many_copies"),
+                *("name_too_long", "name_taken", "no_such_server", "other_model", "job_unfinished"),
+            ],
+        },
+    )
+    def post(self, request: Request, study_id: str) -> Response:
+        study = visible_study(request, study_id)
+        values = checked(ModelCopies, request.data)
+        return started(start_model_copies(study=study, by=researcher(request), **values))
 
 
 class ReferenceUnitsFile(APIView):

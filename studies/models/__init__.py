@@ -1,7 +1,7 @@
 """Models of the study design: datasets, studies, criteria, units, selection and separability."""
 
 from studies.models.changes import ReportChanges
-from studies.models.dataset import Dataset, Generation, Instance, System
+from studies.models.dataset import Dataset, Generation, Instance, RefusedCopy, System
 from studies.models.event import StudyEvent
 from studies.models.screening import ComprehensionQuestion, Screening
 from studies.models.selection import InstanceSelection, SelectedInstance
@@ -17,6 +17,7 @@ __all__ = [
     "Instance",
     "InstanceSelection",
     "Membership",
+    "RefusedCopy",
     "ReportChanges",
     "Screening",
     "SelectedInstance",

@@ -151,6 +151,36 @@ class System(models.Model):
         return self.name
 
 
+class RefusedCopy(models.Model):
+    """An answer of a language model that is no perturbed copy, with the reason, kept to be looked at.
+
+    The same text is not asked about again with the same seed.
+    """
+
+    # The system that the copy would have belonged to.
+    system = models.ForeignKey(System, on_delete=models.CASCADE, related_name="refused_copies")
+    original = models.ForeignKey(
+        "studies.Generation", on_delete=models.CASCADE, related_name="refused_copies"
+    )
+    code = models.CharField(max_length=40)
+    raw = models.TextField(blank=True)
+    language_model = models.CharField(max_length=200)
+    prompt_sha256 = models.CharField(max_length=64)
+    seed = models.BigIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["system", "original", "seed"], name="refused_copy_once_per_seed"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.code}: no copy of {self.original_id}"
+
+
 class Instance(models.Model):
     """One input on which systems are compared. The source text is optional."""
 

@@ -19,6 +19,7 @@ class StudyEvent(models.Model):
     class Verb(models.TextChoices):
         TEMPLATE = "template", "filled in a template"
         PERTURB = "perturb", "added perturbed copies"
+        PERTURB_BY_MODEL = "perturb-by-model", "asked a language model for perturbed copies"
         OPEN = "open", "opened"
         PAUSE = "pause", "paused"
         CLOSE = "close", "closed"

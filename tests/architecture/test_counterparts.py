@@ -90,6 +90,7 @@ from recruitment.views import channels, participant_actions
 from studies.dataset_jobs import start_dataset_job
 from studies.instance_selection.sampling import start_sampling
 from studies.members import has_owner
+from studies.model_copies import start_model_copies
 from studies.perturbed_copies import add_perturbed_copies
 from studies.protocols import create_from_protocol, fill_in
 from studies.services import (
@@ -184,6 +185,7 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     "annotation:start-jury": counterpart("post start-jury", start_jury),
     "annotation:add-baseline": counterpart("post baselines", add_baseline),
     "annotation:start-baseline": counterpart("post start-baseline", start_baseline),
+    "studies:model-copies": counterpart("post model-copies", start_model_copies),
     "studies:perturbed-copies": counterpart("post perturbed-copies", add_perturbed_copies)
     + counterpart("manage.py add_perturbed_copies"),
     "metrics:expert-weights": counterpart("put expert-weights", use_expert_weights),

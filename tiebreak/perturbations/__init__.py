@@ -1,5 +1,12 @@
 """Perturbed copies of texts, which are worse than the originals in a known way."""
 
+from tiebreak.perturbations.by_models import (
+    MODEL_PERTURBATIONS,
+    check_model_can_perturb,
+    copy_by_model,
+    instruction_of,
+    model_perturbation_named,
+)
 from tiebreak.perturbations.edits import Edit, edited
 from tiebreak.perturbations.kinds import (
     PERTURBATIONS,
@@ -10,11 +17,16 @@ from tiebreak.perturbations.kinds import (
 )
 
 __all__ = [
+    "MODEL_PERTURBATIONS",
     "PERTURBATIONS",
     "Edit",
     "Perturbation",
     "PerturbedText",
+    "check_model_can_perturb",
+    "copy_by_model",
     "edited",
+    "instruction_of",
+    "model_perturbation_named",
     "perturbation_named",
     "perturbed",
 ]
