@@ -42,6 +42,7 @@ SET_BY_THE_SERVER = {
     "annotation.Verdict": {"seed", "prompt_tokens", "tokens", "characters"},
     "annotation.SyntheticText": {"rank", "seed", "tokens"},
     "annotation.SyntheticVerdict": {"seed", "tokens"},
+    "studies.RefusedCopy": {"seed"},
     "annotation.ScreeningAttempt": {"number", "correct", "of"},
 }
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.services.planning import plan_hits
 from jobs.models import Job
-from studies.model_copies import last_job_of, refusals_of, start_model_copies
+from studies.model_copies import FROZEN, last_job_of, refusals_of, start_model_copies
 from studies.models import Generation, RefusedCopy, StudyEvent, System
 from studies.perturbed_copies import add_perturbed_copies
 from tests.annotation.judging.scripted import model
@@ -197,7 +197,7 @@ def test_copies_that_come_after_the_opening_are_not_added(model):
     job = start(study)
     job.refresh_from_db()
     assert (job.status, copies()) == ("failed", [])
-    assert "no further copies" in job.problem
+    assert job.problem == FROZEN
 
 
 @pytest.fixture
