@@ -217,6 +217,10 @@ def test_only_editors_make_a_survey_and_only_its_members_see_it(client, django_u
     assert page.context["has_hidden_survey"]
     assert survey.pk not in page.content.decode()
     assert "primary" not in page.content.decode().partition("made-heading")[2]
+    Study.objects.filter(pk=survey.pk).update(survey_for=None)
+    without = client.get(reverse("metrics:expert-weights", args=[study.pk])).content.decode()
+    assert make not in without
+    Study.objects.filter(pk=survey.pk).update(survey_for=study)
     client.force_login(ruth)
     data = client.get(reverse("studies:data", args=[survey.pk]))
     assert data.context["scoring_study"] is None
