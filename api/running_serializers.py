@@ -223,9 +223,23 @@ class UsedScores(serializers.Serializer[Any]):
     )
 
 
-class ExpertWeights(serializers.Serializer[Any]):
-    survey = serializers.CharField(allow_null=True)
+class SharesOfVotes(serializers.Serializer[Any]):
     weights = serializers.DictField(
         child=serializers.DictField(child=serializers.FloatField()),
         help_text="For each perturbation, the share of votes for each quality.",
+    )
+
+
+class MadeSurvey(SharesOfVotes):
+    id = serializers.CharField()
+    experts = serializers.IntegerField(help_text="How many people have voted.")
+    votes = serializers.IntegerField()
+
+
+class ExpertWeights(SharesOfVotes):
+    survey = serializers.CharField(allow_null=True)
+    made_survey = MadeSurvey(
+        allow_null=True,
+        help_text="The survey that was made from this study, with the weights that its votes would"
+        " give; null if there is none that you may read.",
     )

@@ -133,6 +133,7 @@ endpoints = [
         f"{STUDY}expert-weights/", expert_weights.ExpertWeightsView.as_view(), name="expert-weights"
     ),
     path(f"{STUDY}scores-study/", scores.ScoresView.as_view(), name="scores-study"),
+    path(f"{STUDY}expert-survey/", expert_weights.ExpertSurveyView.as_view(), name="expert-survey"),
     path(f"{STUDY}licences/", licences.Licences.as_view(), name="licences"),
     path(f"{STUDY}licences/evidence/", licences.LicenceEvidence.as_view(), name="licence-evidence"),
     path(

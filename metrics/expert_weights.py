@@ -1,6 +1,7 @@
 """Whose votes weigh the criteria of discernment scores: a study's survey of experts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from django import forms
@@ -10,28 +11,57 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
 from metrics.selectors import rating_table
-from studies.access import Right, researchers_only, right_for, studies_of, study_for
+from studies.access import (
+    Right,
+    held_right,
+    researchers_only,
+    right_for,
+    studies_of,
+    study_for,
+)
+from studies.expert_surveys import make_expert_survey, survey_of
 from studies.freshness import note_change
 from studies.models import Study, StudyEvent
 from studies.refusals import form_errors
 from studies.services import record_event
 from tiebreak.errors import DomainError, InvalidInput
-from tiebreak.report.expert_weights import expert_weights
+from tiebreak.report.expert_weights import expert_weights, votes_of
 
 Weights = Mapping[str, Mapping[str, float]]
 
 
 def weights_of(study: Study) -> Weights:
     """Return experts' weights by perturbation and criterion; empty without a survey or its votes."""
-    if study.weights_from is None:
-        return {}
+    # Without votes, all were excluded since; the page of the weights says so.
+    return votes_in(study.weights_from).weights if study.weights_from else {}
+
+
+@dataclass(frozen=True)
+class Votes:
+    """How many experts voted in a survey, how often, and the weights by perturbation."""
+
+    experts: int
+    votes: int
+    weights: Weights
+
+
+def votes_in(survey: Study) -> Votes:
+    """Return the votes that a survey has now; no weights if it has none."""
+    table = rating_table(survey)
     try:
-        return expert_weights(rating_table(study.weights_from))
-    except InvalidInput:  # all votes were excluded since; the page of the weights says so
-        return {}
+        weights = expert_weights(table)
+    except InvalidInput:
+        return Votes(0, 0, {})
+    votes = votes_of(table)
+    return Votes(len(set(votes["rater"].tolist())), len(votes), weights)
+
+
+def made_survey(user: User, study: Study) -> Study | None:
+    """Return the survey that was made from a study, if the user may read it."""
+    return studies_of(user, Right.READ).filter(survey_for=study).first()
 
 
 def _votes(survey: Study) -> Weights:
@@ -100,19 +130,76 @@ def expert_weights_page(request: HttpRequest, public_id: str) -> HttpResponse:
         else:
             messages.success(request, "Discernment is computed with these weights from now on.")
             return redirect("metrics:expert-weights", study.pk)
-    context = {"study": study, "form": form, **_shown(study)}
-    return render(request, "metrics/expert_weights.html", context)
+    context = {"study": study, "form": form, "may_change": held_right(user, study) >= Right.CHANGE}
+    return render(request, "metrics/expert_weights.html", context | _shown(study, user))
 
 
-def _shown(study: Study) -> dict[str, Any]:
-    """Return the weights as a table; what the study has no criterion for stands in the last column."""
+@require_POST
+@researchers_only
+def expert_survey_page(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Make the survey of experts of a scoring study, and lead to it, or to the one that it has."""
+    study = study_for(request.user, public_id)
+    try:
+        made = make_expert_survey(study=study, owner=cast(User, request.user))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+        return redirect("metrics:expert-weights", study.pk)
+    if made.is_new:
+        messages.success(request, MADE)
+    else:
+        messages.info(request, EXISTS)
+    return redirect("studies:data", made.survey.pk)
+
+
+MADE = (
+    "This draft asks experts which quality each perturbation damages most. Read its task and its size,"
+    " then launch it and invite people who know the task well."
+)
+EXISTS = "A survey was made from the scoring study before, and this is it."
+
+
+@dataclass(frozen=True)
+class WeightsTable:
+    """Weights as rows; what the study has no criterion for stands in the last column."""
+
+    criteria: Sequence[str]
+    rows: Sequence[tuple[str, list[float], float]]
+
+    @classmethod
+    def of(cls, weights: Weights, criteria: Sequence[str]) -> "WeightsTable":
+        rows = []
+        for name, shares in weights.items():
+            of_criteria = [shares.get(criterion, 0.0) for criterion in criteria]
+            rows.append((name, of_criteria, 1 - sum(of_criteria)))
+        return cls(criteria, rows)
+
+
+def _shown(study: Study, user: User) -> dict[str, Any]:
+    """Return the weights in use, and the survey that was made from the study with its votes."""
     criteria = list(study.criteria.values_list("name", flat=True))
-    rows = [
-        (
-            name,
-            [shares.get(c, 0.0) for c in criteria],
-            1 - sum(shares.get(c, 0.0) for c in criteria),
-        )
-        for name, shares in weights_of(study).items()
-    ]
-    return {"criteria": criteria, "rows": rows}
+    survey = made_survey(user, study)
+    votes = votes_in(survey) if survey else None
+    is_used = survey is not None and study.weights_from_id == survey.pk
+    used = votes.weights if votes and is_used else weights_of(study)
+    return {
+        "used": WeightsTable.of(used, criteria),
+        "chosen": survey if is_used else study.weights_from,
+        "survey": survey,
+        "has_hidden_survey": survey is None and survey_of(study) is not None,
+        "votes": votes,
+        "survey_table": WeightsTable.of(votes.weights, criteria) if votes else None,
+        "is_used": is_used,
+        "changed": _changed_since(study, survey, criteria) if survey else [],
+    }
+
+
+def _changed_since(study: Study, survey: Study, criteria: Sequence[str]) -> list[str]:
+    """Return the criteria and perturbations that the survey, as it is now, does not ask about."""
+    choices = {
+        label
+        for criterion in survey.criteria.all()
+        for label in criterion.parsed_scale.labels or ()
+    }
+    copied = study.systems.exclude(perturbation="").values_list("perturbation", flat=True)
+    asked = set(survey.systems.values_list("name", flat=True))
+    return [*(c for c in criteria if c not in choices), *sorted(set(copied) - asked)]

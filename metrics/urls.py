@@ -2,7 +2,7 @@ from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id and name
 from metrics import export_views, generate_select, home, job_views, planner, section_views, views
-from metrics.expert_weights import expert_weights_page
+from metrics.expert_weights import expert_survey_page, expert_weights_page
 from metrics.licensing import views as licence_views
 from metrics.scores_study import scores_page
 
@@ -107,6 +107,7 @@ urlpatterns = [
         "studies/<public_id:public_id>/expert-weights/", expert_weights_page, name="expert-weights"
     ),
     path("studies/<public_id:public_id>/scores-study/", scores_page, name="scores"),
+    path("studies/<public_id:public_id>/expert-survey/", expert_survey_page, name="expert-survey"),
     path("studies/<public_id:public_id>/licences/", licence_views.licences, name="licences"),
     path(
         "studies/<public_id:public_id>/licences/<public_id:licence_id>/revoke/",

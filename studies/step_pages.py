@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from django.db.models import F, OuterRef
 from django.http import HttpRequest
 
-from studies.access import Right
+from studies.access import Right, studies_of
 from studies.admin import CriterionInline, MembershipInline, SystemInline
 from studies.models import Generation, Membership, Study
 from studies.scale_cards import ScaleCards
@@ -28,7 +28,7 @@ class DataStep(StepAdmin):
     fieldsets = (("What is rated", {"fields": ("dataset", "unit_kind")}),)
     inlines = (SystemRows,)
 
-    def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:  # noqa: ARG002
+    def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:
         if study.dataset is None:
             return {}
         texts = Generation.objects.filter(system=OuterRef("pk"))
@@ -37,7 +37,18 @@ class DataStep(StepAdmin):
             "texts": count_of(texts, "system") - F("dummies"),
         }
         systems = study.dataset.systems.for_studies().order_by("name").annotate(**counts)
-        return {"instances": study.dataset.instances.count(), "systems": list(systems)}
+        return {
+            "instances": study.dataset.instances.count(),
+            "systems": list(systems),
+            "scoring_study": _scoring_study(request, study),
+        }
+
+
+def _scoring_study(request: HttpRequest, survey: Study) -> Study | None:
+    """Return the study from which a survey of experts was made, if the researcher may read it."""
+    if survey.survey_for_id is None:
+        return None
+    return studies_of(request.user, Right.READ).filter(pk=survey.survey_for_id).first()
 
 
 class CriterionRows(AddableRows, CriterionInline):

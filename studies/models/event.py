@@ -43,6 +43,7 @@ class StudyEvent(models.Model):
         ADD_SYNTHETIC = "add-synthetic", "had synthetic items made"
         GRANT_LICENCE = "grant-licence", "licensed a machine rater"
         REVOKE_LICENCE = "revoke-licence", "revoked a licence"
+        EXPERT_SURVEY = "expert-survey", "made a survey for experts"
         EXPERT_WEIGHTS = "expert-weights", "chose experts' weights"
         USE_SCORES = "use-scores", "chose the study of scores"
         LICENCE_DRIFT = "licence-drift", "revoked a licence because agreement dropped"

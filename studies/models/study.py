@@ -60,6 +60,10 @@ class Study(VersionedSettings, FrozenSettings, FreeSettings):
     scores_from = models.ForeignKey(
         "self", null=True, on_delete=models.SET_NULL, related_name="scores", editable=False
     )
+    # The scoring study from which this survey of experts was made.
+    survey_for = models.OneToOneField(
+        "self", null=True, on_delete=models.SET_NULL, related_name="expert_survey", editable=False
+    )
     # The seed is secret, because it determines which system is shown on which side.
     seed = models.CharField(max_length=64, default=new_seed, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -88,6 +88,7 @@ from recruitment.services.payments import settle, settle_payment
 from recruitment.services.platform_actions import act_on_channel
 from recruitment.views import channels, participant_actions
 from studies.dataset_jobs import start_dataset_job
+from studies.expert_surveys import make_expert_survey
 from studies.instance_selection.sampling import start_sampling
 from studies.members import has_owner
 from studies.model_copies import start_model_copies
@@ -190,6 +191,7 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     + counterpart("manage.py add_perturbed_copies"),
     "metrics:expert-weights": counterpart("put expert-weights", use_expert_weights),
     "metrics:scores": counterpart("put scores-study", use_scores),
+    "metrics:expert-survey": counterpart("post expert-survey", make_expert_survey),
     "metrics:licences": counterpart("post licences", grant_licence),
     "metrics:revoke-licence": counterpart("post revoke-licence", revoke_licence),
     # Running.

@@ -9,7 +9,8 @@ from annotation.services.planning import plan_hits
 from metrics.expert_weights import surveys_for, use_expert_weights, weights_of
 from metrics.sections import refresh_section
 from metrics.services import refresh_report
-from studies.models import Criterion, Study, StudyEvent, System
+from studies.expert_surveys import make_expert_survey
+from studies.models import Criterion, Membership, Study, StudyEvent, System
 from studies.perturbed_copies import add_perturbed_copies
 from tests.annotation.annotators import annotator
 from tests.api.clients import at, problem_of, program
@@ -21,6 +22,8 @@ from tiebreak.formats import RatingTable
 from tiebreak.report.expert_weights import expert_weights
 
 pytestmark = pytest.mark.django_db
+# Reading the ratings of a survey takes seven of them, whatever their number.
+STATEMENTS = 19
 
 
 def vote(label, *, name=TYPOS, rater="r", **row):
@@ -125,6 +128,124 @@ def test_only_surveys_whose_votes_one_may_read_are_offered(admin_user, django_us
         at("expert-weights", study.pk), {"survey": "x"}, content_type="application/json"
     )
     assert problem_of(unknown) == (404, "no_such_survey")
+
+
+def with_survey(owner) -> tuple[Study, Study]:
+    """Return a scoring study of two criteria, and its survey with the votes of two experts."""
+    study = with_copies(ratings_per_hit=1, comparisons_per_hit=12)
+    Criterion.objects.create(
+        study=study, name="relevance", question="?", scale="ordinal:1..5", position=1
+    )
+    survey = make_expert_survey(study=study, owner=owner).survey
+    plan_hits(study=survey)
+    open_knowingly(survey)
+    for answer in range(2):
+        annotator(survey).choose(answer)
+    return study, survey
+
+
+def test_a_survey_made_by_one_click_gives_weights_by_another(admin_client, client):
+    study = with_copies(ratings_per_hit=1, comparisons_per_hit=12)
+    Criterion.objects.create(study=study, name="relevance", question="?", scale="ordinal:1..5")
+    address = reverse("metrics:expert-weights", args=[study.pk])
+    assert "Make a survey for experts" in admin_client.get(address).content.decode()
+    make = reverse("metrics:expert-survey", args=[study.pk])
+    survey_page = admin_client.post(make, follow=True)
+    survey = Study.objects.get(survey_for=study)
+    assert survey_page.redirect_chain[-1][0] == reverse("studies:data", args=[survey.pk])
+    assert address in survey_page.content.decode()
+    assert admin_client.post(make).url == reverse("studies:data", args=[survey.pk])
+    assert reverse("studies:data", args=[survey.pk]) in admin_client.get(address).content.decode()
+
+    plan_hits(study=survey)
+    open_knowingly(survey)
+    for answer in (0, 0, 0, 1):
+        annotator(survey).choose(answer)
+    page = admin_client.get(address)
+    votes = page.context["votes"]
+    assert (votes.experts, votes.votes) == (4, 4)
+    assert votes.weights == {TYPOS: {"fluency": 0.75, "relevance": 0.25}}
+    assert not page.context["is_used"]
+    admin_client.post(address, {"survey": survey.pk})
+    assert admin_client.get(address).context["is_used"]
+
+    plan_hits(study=study)
+    open_knowingly(study)
+    person = annotator(study)
+    for answer in range(12):
+        person.choose(answer % 5)
+    refresh_report(study=study)
+    content = refresh_section(study=Study.objects.get(pk=study.pk), name="discernment").content
+    expert = content["fluency"]["part"]["expert_weighted"]["annotators"]["tests"][TYPOS]
+    assert expert["weights"] == {"fluency": 0.75, "relevance": 0.25}
+
+
+def test_the_page_with_a_survey_takes_few_statements(
+    client, django_user_model, django_assert_max_num_queries
+):
+    ruth = django_user_model.objects.create_user("ruth", is_staff=True)
+    study, survey = with_survey(ruth)
+    Membership.objects.create(study=study, user=ruth)
+    client.force_login(ruth)
+    address = reverse("metrics:expert-weights", args=[study.pk])
+    with django_assert_max_num_queries(STATEMENTS):
+        client.get(address)
+    use_expert_weights(study=study, survey=survey)
+    with django_assert_max_num_queries(STATEMENTS):
+        client.get(address)
+
+
+def test_what_a_survey_does_not_ask_about_is_named(admin_client, admin_user):
+    study, _ = with_survey(admin_user)
+    address = reverse("metrics:expert-weights", args=[study.pk])
+    assert admin_client.get(address).context["changed"] == []
+    Criterion.objects.filter(study=study, name="relevance").update(name="tone")
+    System.objects.filter(studies=study, perturbation=TYPOS).update(perturbation="other")
+    assert admin_client.get(address).context["changed"] == ["tone", "other"]
+
+
+def test_only_editors_make_a_survey_and_only_its_members_see_it(client, django_user_model):
+    ruth, other = (
+        django_user_model.objects.create_user(name, is_staff=True) for name in ("ruth", "other")
+    )
+    study, survey = with_survey(ruth)
+    Membership.objects.create(study=study, user=other, role="analyst")
+    client.force_login(other)
+    make = reverse("metrics:expert-survey", args=[study.pk])
+    assert client.post(make).status_code == 403
+    page = client.get(reverse("metrics:expert-weights", args=[study.pk]))
+    assert page.context["has_hidden_survey"]
+    assert survey.pk not in page.content.decode()
+    assert "primary" not in page.content.decode().partition("made-heading")[2]
+    Study.objects.filter(pk=survey.pk).update(survey_for=None)
+    without = client.get(reverse("metrics:expert-weights", args=[study.pk])).content.decode()
+    assert make not in without
+    Study.objects.filter(pk=survey.pk).update(survey_for=study)
+    client.force_login(ruth)
+    data = client.get(reverse("studies:data", args=[survey.pk]))
+    assert data.context["scoring_study"] is None
+    study.memberships.update(role="editor")
+    client.force_login(other)
+    refusal = client.post(make, follow=True)
+    assert [m.extra_tags for m in refusal.context["messages"]] == ["survey_of_others"]
+
+
+def test_programs_make_the_survey_once_and_read_its_votes(admin_user):
+    study = with_copies()
+    client = program(admin_user)
+    assert problem_of(client.post(at("expert-survey", study.pk))) == (409, "too_few_criteria")
+    Criterion.objects.create(study=study, name="relevance", question="?", scale="ordinal:1..5")
+    assert client.get(at("expert-weights", study.pk)).json()["made_survey"] is None
+    made = client.post(at("expert-survey", study.pk))
+    assert made.status_code == 201
+    again = client.post(at("expert-survey", study.pk))
+    assert (again.status_code, again.json()["id"]) == (200, made.json()["id"])
+    survey = client.get(at("expert-weights", study.pk)).json()["made_survey"]
+    assert survey == {"id": made.json()["id"], "experts": 0, "votes": 0, "weights": {}}
+    narrow = program(admin_user, studies=[study])
+    refusal = narrow.post(at("expert-survey", study.pk))
+    assert problem_of(refusal) == (403, "needs_all_studies")
+    assert narrow.get(at("expert-weights", study.pk)).json()["made_survey"] is None
 
 
 def test_the_command_line_takes_the_survey_as_a_file(tmp_path):

@@ -14,13 +14,18 @@ NO_VOTES = (
 )
 
 
+def votes_of(table: RatingTable) -> RatingTable:
+    """Return the ratings of a survey that count as votes: those of people that are not excluded."""
+    return table.select(table.is_counted & table.coded("kind").equals("human"))
+
+
 def expert_weights(table: RatingTable) -> dict[str, dict[str, float]]:
     """Return the share of votes for each quality, by perturbation.
 
     Each vote of a person counts once. Votes for a label that is no criterion, such as none, keep
     their share, which then weighs nothing. Raises `InvalidInput` if there is no vote.
     """
-    counted = table.select(table.is_counted & table.coded("kind").equals("human"))
+    counted = votes_of(table)
     changes, systems = counted["perturbation"], counted["system_a"]
     names = np.where(changes == "", systems, changes)
     votes: dict[str, Counter[str]] = defaultdict(Counter)
