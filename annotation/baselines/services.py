@@ -21,7 +21,7 @@ from annotation.messages import (
     PERPLEXITY_NO_SERVER,
     REWARD_NO_MODEL,
 )
-from annotation.models import Baseline, Rating
+from annotation.models import Baseline, Jury, Rating
 from annotation.services.machine_exclusion import (
     check_idle,
     checked_reason,
@@ -146,6 +146,11 @@ def reinstate_baseline(*, baseline: Baseline, by: User | None = None) -> int:
     verb = StudyEvent.Verb.REINSTATE_BASELINE
     record_event(study=baseline.study, verb=verb, by=by, details=details)
     return n
+
+
+def juries_with(baseline: Baseline) -> QuerySet[Jury]:
+    """Return the juries of which the baseline is a member."""
+    return Jury.objects.filter(members=baseline.rater_id)
 
 
 def _locked(baseline: Baseline) -> Baseline:
