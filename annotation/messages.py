@@ -269,7 +269,7 @@ JUDGE_HAS_NO_SYNTHETIC_ITEMS = (
     " were dropped."
 )
 SYNTHETIC_HAS_ANSWERS = (
-    "Judges have answered items of this synthetic set, and answers are never deleted. Please exclude"
+    "Judges have answered items of this synthetic set, and their answers are kept. Please exclude"
     " the set instead: it is then left out of what judges are asked and of the results."
 )
 SYNTHETIC_EXCLUDED = (

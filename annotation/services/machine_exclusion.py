@@ -44,7 +44,7 @@ def mark(thing: Excludable, *, excluded: bool, reason: str = "") -> None:
 
 
 def exclude_ratings(rater: Rater, reason: str) -> int:
-    """Flag all ratings of a machine rater as excluded, and return how many are new among them."""
+    """Flag all ratings of a machine rater as excluded, and return how many were not flagged before."""
     ratings = Rating.objects.filter(rater=rater, superseded=False, excluded=False)
     return _flag(ratings, excluded=True, excluded_reason=reason)
 

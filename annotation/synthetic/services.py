@@ -104,7 +104,7 @@ def check_judge(*, judge: Judge, made: SyntheticSet, by: User | None = None) -> 
 
 @transaction.atomic
 def delete_synthetic_set(*, made: SyntheticSet, by: User | None = None) -> None:
-    """Delete a set on which no judge was tested, with its texts. Answers are never deleted."""
+    """Delete a set on which no judge was tested, with its texts. Answers are kept."""
     made = _locked(made)
     check_idle(made.public_id)
     if answers_about(made).exists():

@@ -17,6 +17,7 @@ from annotation.baselines.services import (
 from annotation.baselines.storing import store_preferences
 from annotation.exported_ratings import rating_rows
 from annotation.exporting import export_study
+from annotation.importing import import_study
 from annotation.juries.services import add_jury, possible_members, start_jury
 from annotation.models import Abstention, Baseline, Rater, Rating
 from annotation.models.exclusion import MAX_REASON
@@ -200,6 +201,10 @@ def test_exports_have_the_flag_and_the_reason(study, tmp_path):
     rows = {row["rater"]: row for row in map(json.loads, lines)}
     stated = {name: (row["excluded"], row["excluded_reason"]) for name, row in rows.items()}
     assert stated == {"longer": (True, REASON), "shorter": (False, "")}
+    imported = import_study(path=tmp_path / "export").study
+    assert [*machines(imported)] == ["shorter"]
+    again = Rating.objects.filter(unit__study=imported, excluded=True)
+    assert set(again.values_list("excluded_reason", flat=True)) == {REASON}
 
 
 def test_the_report_document_states_the_exclusion_and_its_end(study):
