@@ -14,7 +14,16 @@ from annotation.models import ExampleSet, Judge, Verdict
 from studies.models import Study
 from tiebreak.formats.rows import Row
 
-COLUMNS = ("rater", "kind", "criterion", "created_at", "settings", "answers")
+COLUMNS = (
+    "rater",
+    "kind",
+    "criterion",
+    "created_at",
+    "settings",
+    "answers",
+    "excluded",
+    "excluded_reason",
+)
 # The name of a model server says something about the installation, and nothing about the judge.
 PRIVATE = {"name", "criterion", "server"}
 
@@ -31,7 +40,8 @@ def machine_rater_rows(study: Study) -> Iterator[Row]:
         settings = {"method": baseline.method, "seed": baseline.seed}
         if baseline.language_model:
             settings["language_model"] = baseline.language_model
-        yield _row("simple rater", baseline, settings)
+        exclusion = {name: getattr(baseline, name) for name in ("excluded", "excluded_reason")}
+        yield _row("simple rater", baseline, settings) | exclusion
     for jury in study.juries.select_related("criterion", "rater").prefetch_related("members"):
         members = sorted(member.pseudonym for member in jury.members.all())
         yield _row("jury", jury, {"rule": jury.rule, "members": members})
@@ -50,6 +60,8 @@ def _row(kind: str, machine: Any, settings: dict[str, Any]) -> Row:
         "created_at": machine.created_at.isoformat(),
         "settings": settings,
         "answers": [],
+        "excluded": False,
+        "excluded_reason": "",
     }
 
 

@@ -14,10 +14,12 @@ from tiebreak.formats.rows import Row
 
 _MADE = ("text", "dropped", "rank", "language_model", "prompt_sha256", "seed", "tokens")
 _NAMED = ("is_synthetic", "text_id", "question_id", "set", "kind", "instance")
-TEXT_COLUMNS = (*_NAMED, *_MADE, "finish_reason", "created_at", "settings")
+# Excluded sets are exported, too. Their rows say so.
+_EXCLUSION = ("excluded", "excluded_reason")
+TEXT_COLUMNS = (*_NAMED, *_MADE, "finish_reason", "created_at", "settings", *_EXCLUSION)
 ITEM_COLUMNS = (
     *("is_synthetic", "item_id", "set", "kind", "question_id", "passage", "answer_id"),
-    *("other_answer_id", "labels", "verdicts"),
+    *("other_answer_id", "labels", "verdicts", *_EXCLUSION),
 )
 # The name of a model server says something about the installation, and nothing about the texts.
 PRIVATE = {"name", "server"}
@@ -38,6 +40,7 @@ def text_rows(study: Study) -> Iterator[Row]:
             **{name: getattr(text, name) for name in (*_MADE, "finish_reason")},
             "created_at": text.created_at.isoformat(),
             "settings": {name: getattr(made, name) for name in SET_SETTINGS if name not in PRIVATE},
+            **{name: getattr(made, name) for name in _EXCLUSION},
         }
 
 
@@ -57,6 +60,7 @@ def item_rows(study: Study) -> Iterator[Row]:
             "other_answer_id": item.other_answer_id,
             "labels": item.labels,
             "verdicts": verdicts[item.pk],
+            **{name: getattr(item.synthetic_set, name) for name in _EXCLUSION},
         }
 
 

@@ -268,8 +268,34 @@ JUDGE_HAS_NO_SYNTHETIC_ITEMS = (
     "The synthetic set has no items for {criterion}. Wait until it is made, or look at why its texts"
     " were dropped."
 )
+SYNTHETIC_HAS_ANSWERS = (
+    "Judges have answered items of this synthetic set, and their answers are kept. Please exclude"
+    " the set instead: it is then left out of what judges are asked and of the results."
+)
+SYNTHETIC_EXCLUDED = (
+    "This synthetic set is excluded, so no more texts are made for it and no judge is tested on it."
+    " Please reinstate it first, or have another set made."
+)
+
+# What machines made by mistake.
+MACHINE_AT_WORK = (
+    "A job is still at work on it. Please stop the job under Jobs, or wait until it is finished, and"
+    " try again then."
+)
+EXCLUSION_NO_REASON = (
+    "An exclusion needs a reason, because reports and exports state it. Please say what is wrong."
+)
+REASON_TOO_LONG = "The reason is too long. Please say what is wrong in at most {most} characters."
 
 # Baselines.
+BASELINE_HAS_RATINGS = (
+    "This simple rater has rated items, and ratings are never deleted. Please exclude it instead: its"
+    " ratings are then left out of all results."
+)
+BASELINE_EXCLUDED = (
+    "This simple rater is excluded, so it rates nothing more. Please reinstate it first, or add"
+    " another one."
+)
 BASELINE_IN_DRAFT = "This study is a draft, whose items may still change. Open it first, and add simple raters then."
 BASELINE_NO_PAIRS = (
     "There is nothing to rate: the study has no planned items that compare two texts. Please plan"
@@ -315,5 +341,9 @@ JURY_NEEDS_ALL_ANSWERS = (
     "Dawid and Skene's method compares the members on all items at once, but {missing} of them have"
     " not been answered by all members. Please let them rate the remaining items first, or choose"
     " another rule."
+)
+JURY_MEMBER_EXCLUDED = (
+    "{member} is excluded, so the jury cannot decide anything more. Please reinstate it first, or add a"
+    " jury without it."
 )
 NO_SUCH_JURY = "This study has no such jury. Reload the page to see those it has."

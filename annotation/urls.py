@@ -77,6 +77,21 @@ urlpatterns = [
         name="start-synthetic",
     ),
     path(
+        "studies/<public_id:study_id>/synthetic/<public_id:set_id>/delete/",
+        synthetic.delete,
+        name="delete-synthetic",
+    ),
+    path(
+        "studies/<public_id:study_id>/synthetic/<public_id:set_id>/exclude/",
+        synthetic.exclude,
+        name="exclude-synthetic",
+    ),
+    path(
+        "studies/<public_id:study_id>/synthetic/<public_id:set_id>/reinstate/",
+        synthetic.reinstate,
+        name="reinstate-synthetic",
+    ),
+    path(
         "studies/<public_id:study_id>/synthetic/<public_id:set_id>/<public_id:judge_id>/",
         synthetic.check,
         name="check-synthetic",
@@ -88,5 +103,20 @@ urlpatterns = [
         "studies/<public_id:study_id>/baselines/<public_id:baseline_id>/start/",
         baselines.start,
         name="start-baseline",
+    ),
+    path(
+        "studies/<public_id:study_id>/baselines/<public_id:baseline_id>/delete/",
+        baselines.delete,
+        name="delete-baseline",
+    ),
+    path(
+        "studies/<public_id:study_id>/baselines/<public_id:baseline_id>/exclude/",
+        baselines.exclude,
+        name="exclude-baseline",
+    ),
+    path(
+        "studies/<public_id:study_id>/baselines/<public_id:baseline_id>/reinstate/",
+        baselines.reinstate,
+        name="reinstate-baseline",
     ),
 ]

@@ -23,6 +23,7 @@ class BaselineSerializer(serializers.ModelSerializer[Baseline]):
         fields = (
             *("id", *BASELINE_SETTINGS),
             *("rated", "no_reference", "equal_scores", "created_at"),
+            *("excluded", "excluded_reason"),
         )
 
 

@@ -11,6 +11,7 @@ from annotation.counts import RatingCounts, StudyCounts
 from annotation.evidence import Evidence, Sign
 from annotation.exporting import FORMATS, study_spec
 from annotation.models import Participation
+from annotation.models.exclusion import MAX_REASON
 from annotation.services.machine_ratings import AddedRatings
 from annotation.services.planning import Plan
 from annotation.verdict_uploads import UPLOAD_FORMATS
@@ -526,6 +527,13 @@ class RejectionRequest(serializers.Serializer[Any]):
         max_length=50, default="", allow_blank=True, help_text="One of the platform's categories."
     )
     message = serializers.CharField(max_length=MAX_MESSAGE, help_text="What the person reads.")
+
+
+class MachineExclusionRequest(serializers.Serializer[Any]):
+    reason = serializers.CharField(
+        max_length=MAX_REASON,
+        help_text="What is wrong with how it was made, as the report and exports should state it.",
+    )
 
 
 class ExclusionRequest(serializers.Serializer[Any]):

@@ -78,7 +78,10 @@ class SyntheticSetSerializer(serializers.ModelSerializer[SyntheticSet]):
 
     class Meta:
         model = SyntheticSet
-        fields = ("id", *SET_SETTINGS, "questions", "kept", "items", "created_at")
+        fields = (
+            *("id", *SET_SETTINGS, "questions", "kept", "items", "created_at"),
+            *("excluded", "excluded_reason"),
+        )
 
 
 class SetSummarySerializer(serializers.Serializer[SetSummary]):

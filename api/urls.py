@@ -30,6 +30,7 @@ CHANNEL = f"{STUDY}channels/<slug:provider>/"
 JOB = f"{STUDY}jobs/<public_id:job_id>/"
 JUDGE = f"{STUDY}judges/<public_id:judge_id>/"
 BASELINE = f"{STUDY}baselines/<public_id:baseline_id>/"
+SYNTHETIC = f"{STUDY}synthetic/<public_id:set_id>/"
 PARTICIPANT = f"{STUDY}participants/<public_id:participation_id>/"
 endpoints = [
     path("schema/", schema.Schema.as_view(), name="schema"),
@@ -107,13 +108,24 @@ endpoints = [
     path(f"{JUDGE}injections/", judges.TryInjections.as_view(), name="try-injections"),
     path(f"{JUDGE}start/", judges.StartJudge.as_view(), name="start-judge"),
     path(f"{STUDY}synthetic/", synthetic.SyntheticSets.as_view(), name="synthetic-sets"),
+    path(SYNTHETIC, synthetic.DeleteSyntheticSet.as_view(), name="synthetic-set"),
     path(
-        f"{STUDY}synthetic/<public_id:set_id>/start/",
+        f"{SYNTHETIC}exclude/",
+        synthetic.ExcludeSyntheticSet.as_view(),
+        name="exclude-synthetic-set",
+    ),
+    path(
+        f"{SYNTHETIC}reinstate/",
+        synthetic.ReinstateSyntheticSet.as_view(),
+        name="reinstate-synthetic-set",
+    ),
+    path(
+        f"{SYNTHETIC}start/",
         synthetic.ContinueSyntheticSet.as_view(),
         name="start-synthetic-set",
     ),
     path(
-        f"{STUDY}synthetic/<public_id:set_id>/judges/<public_id:judge_id>/",
+        f"{SYNTHETIC}judges/<public_id:judge_id>/",
         synthetic.CheckJudge.as_view(),
         name="check-judge",
     ),
@@ -128,6 +140,9 @@ endpoints = [
         f"{STUDY}juries/<public_id:jury_id>/start/", juries.StartJury.as_view(), name="start-jury"
     ),
     path(f"{STUDY}baselines/", baselines.Baselines.as_view(), name="baselines"),
+    path(BASELINE, baselines.DeleteBaseline.as_view(), name="baseline"),
+    path(f"{BASELINE}exclude/", baselines.ExcludeBaseline.as_view(), name="exclude-baseline"),
+    path(f"{BASELINE}reinstate/", baselines.ReinstateBaseline.as_view(), name="reinstate-baseline"),
     path(f"{BASELINE}start/", baselines.StartBaseline.as_view(), name="start-baseline"),
     path(
         f"{STUDY}expert-weights/", expert_weights.ExpertWeightsView.as_view(), name="expert-weights"

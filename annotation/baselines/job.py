@@ -6,7 +6,7 @@ from typing import Any
 from django.urls import reverse
 
 from annotation.baselines.rules import PERPLEXITIES, open_measure, scored
-from annotation.baselines.storing import missing_units, store_preferences
+from annotation.baselines.storing import check_in_use, missing_units, store_preferences
 from annotation.messages import NO_SUCH_BASELINE
 from annotation.models import Baseline
 from jobs.kinds import ChunkPlan, JobKind, Progress
@@ -70,4 +70,5 @@ def _baseline_of(job: Job) -> Baseline:
     baseline = baselines.filter(public_id=job.options["baseline"], study=job.owner).first()
     if baseline is None:
         raise DomainError("no_such_baseline", NO_SUCH_BASELINE, status=404)
+    check_in_use(baseline)
     return baseline

@@ -1,4 +1,4 @@
-"""Adding baselines, and letting them rate."""
+"""Adding baselines, letting them rate, and removing those that were a mistake."""
 
 from typing import Any
 
@@ -9,8 +9,9 @@ from django.db.models.functions import Coalesce
 
 from annotation.baselines.job import BaselineJob
 from annotation.baselines.rules import PERPLEXITIES, needs_reference
-from annotation.baselines.storing import Reason, pairs_of
+from annotation.baselines.storing import Reason, check_in_use, pairs_of
 from annotation.messages import (
+    BASELINE_HAS_RATINGS,
     BASELINE_IN_DRAFT,
     BASELINE_NEEDS_PREFERENCE,
     BASELINE_NO_PAIRS,
@@ -20,10 +21,18 @@ from annotation.messages import (
     PERPLEXITY_NO_SERVER,
     REWARD_NO_MODEL,
 )
-from annotation.models import Baseline, Rating
-from annotation.services.machine_raters import create_machine_rater
+from annotation.models import Baseline, Jury, Rating
+from annotation.services.machine_exclusion import (
+    check_idle,
+    checked_reason,
+    exclude_ratings,
+    mark,
+    reinstate_ratings,
+)
+from annotation.services.machine_raters import create_machine_rater, unused_raters
 from jobs.models import Job
 from jobs.services import start_job
+from studies.freshness import changes_noted
 from studies.instance_selection.scoring import what_is_missing
 from studies.model_servers import server_settings
 from studies.models import Criterion, Study, StudyEvent, Unit
@@ -78,6 +87,7 @@ def add_baseline(*, study: Study, by: User | None = None, **settings: Any) -> Ba
 
 def start_baseline(*, baseline: Baseline, by: User | None = None) -> Job:
     """Queue a job in which the baseline rates the items that it has not rated yet."""
+    check_in_use(baseline)
     _check(baseline)
     options = {
         "baseline": baseline.public_id,
@@ -91,6 +101,60 @@ def start_baseline(*, baseline: Baseline, by: User | None = None) -> Job:
         options=options,
         by=by,
     )
+
+
+@transaction.atomic
+def delete_baseline(*, baseline: Baseline, by: User | None = None) -> None:
+    """Delete a baseline that has not rated, with its rater. Ratings are never deleted."""
+    baseline = _locked(baseline)
+    check_idle(baseline.public_id)
+    if baseline.rater.ratings.exists():
+        raise DomainError("baseline_has_ratings", BASELINE_HAS_RATINGS)
+    details = {"baseline": baseline.name}
+    record_event(study=baseline.study, verb=StudyEvent.Verb.DELETE_BASELINE, by=by, details=details)
+    baseline.delete()
+    unused_raters(baseline.study, baseline.name).delete()
+
+
+@changes_noted()
+def exclude_baseline(*, baseline: Baseline, reason: str, by: User | None = None) -> int:
+    """Leave all ratings of a baseline out of the results, and let it rate no more.
+
+    Returns the number of ratings. Repeating the call changes nothing, not even the reason.
+    """
+    reason, baseline = checked_reason(reason), _locked(baseline)
+    check_idle(baseline.public_id)
+    if baseline.excluded:
+        return 0
+    mark(baseline, excluded=True, reason=reason)
+    n = exclude_ratings(baseline.rater, reason)
+    details = {"baseline": baseline.name, "ratings": n, "reason": reason}
+    verb = StudyEvent.Verb.EXCLUDE_BASELINE
+    record_event(study=baseline.study, verb=verb, by=by, details=details)
+    return n
+
+
+@changes_noted()
+def reinstate_baseline(*, baseline: Baseline, by: User | None = None) -> int:
+    """Undo `exclude_baseline`, and return how many ratings count again."""
+    baseline = _locked(baseline)
+    if not baseline.excluded:
+        return 0
+    n = reinstate_ratings(baseline.rater, baseline.excluded_reason)
+    mark(baseline, excluded=False)
+    details = {"baseline": baseline.name, "ratings": n}
+    verb = StudyEvent.Verb.REINSTATE_BASELINE
+    record_event(study=baseline.study, verb=verb, by=by, details=details)
+    return n
+
+
+def juries_with(baseline: Baseline) -> QuerySet[Jury]:
+    """Return the juries of which the baseline is a member."""
+    return Jury.objects.filter(members=baseline.rater_id)
+
+
+def _locked(baseline: Baseline) -> Baseline:
+    return Baseline.objects.select_for_update().get(pk=baseline.pk)
 
 
 def _check(baseline: Baseline) -> None:

@@ -10,10 +10,12 @@ from django.utils import timezone
 from annotation.baselines.scored import Scored
 from annotation.judging.passes import Pass, items_of
 from annotation.judging.prompts import A_FIRST
+from annotation.messages import BASELINE_EXCLUDED
 from annotation.models import Abstention, Assignment, Baseline, Rating
 from annotation.services.machine_raters import machine_assignments
 from annotation.services.tallies import apply_tally_deltas, tally_key
 from studies.models import Study, Unit
+from tiebreak.errors import DomainError
 from tiebreak.scales import Scale
 
 Reason = Abstention.Reason
@@ -33,13 +35,20 @@ def missing_units(baseline: Baseline) -> QuerySet[Unit]:
     return pairs_of(baseline.study).exclude(pk__in=rated.values("unit")).exclude(pk__in=unrated)
 
 
+def check_in_use(baseline: Baseline) -> None:
+    """Raise `DomainError` if the baseline is excluded, so that it rates nothing more."""
+    if baseline.excluded:
+        raise DomainError("baseline_excluded", BASELINE_EXCLUDED)
+
+
 @transaction.atomic
 def store_preferences(baseline: Baseline, results: Sequence[Scored]) -> None:
     """Store ratings, and the reasons for which units have none.
 
-    The baseline is locked, so that two workers cannot store the same unit twice.
+    The baseline is locked, so that two workers cannot store the same unit twice, and none stores
+    for a baseline that was excluded in the meantime.
     """
-    Baseline.objects.select_for_update().get(pk=baseline.pk)
+    check_in_use(Baseline.objects.select_for_update().get(pk=baseline.pk))
     units = {result.unit.pk for result in results}
     missing = set(missing_units(baseline).filter(pk__in=units).values_list("pk", flat=True))
     reasons: dict[Unit, Reason] = {}

@@ -26,8 +26,9 @@ from annotation.messages import (
     NO_SUCH_JUDGE,
 )
 from annotation.models import Judge
+from annotation.services.machine_exclusion import unfinished_jobs
 from annotation.services.machine_raters import create_machine_rater, unused_raters
-from jobs.models import UNFINISHED, Job
+from jobs.models import Job
 from jobs.services import start_job
 from studies.model_servers import check_model
 from studies.models import Criterion, Study, StudyEvent
@@ -141,10 +142,7 @@ def _start(judge: Judge, kind: str, by: User | None) -> Job:
 def delete_judge(*, judge: Judge, by: User | None = None) -> None:
     """Delete a judge that has not rated, with its rater. Ratings are never deleted."""
     judge = Judge.objects.select_for_update().get(pk=judge.pk)
-    is_busy = Job.objects.filter(
-        exclusive_key__endswith=f":{judge.public_id}", status__in=UNFINISHED
-    ).exists()
-    if is_busy or judge.verdicts.exists():
+    if unfinished_jobs(judge.public_id).exists() or judge.verdicts.exists():
         raise DomainError("judge_has_ratings", JUDGE_HAS_RATINGS)
     details = {"judge": judge.name}
     record_event(study=judge.study, verb=StudyEvent.Verb.DELETE_JUDGE, by=by, details=details)

@@ -13,6 +13,7 @@ from annotation.juries.job import JuryJob
 from annotation.juries.verdicts import answered_units, undecided_units
 from annotation.messages import (
     FEW_MEMBERS,
+    JURY_MEMBER_EXCLUDED,
     JURY_NEEDS_ALL_ANSWERS,
     JURY_NEEDS_LABELS,
     JURY_NOTHING_TO_DECIDE,
@@ -55,9 +56,10 @@ def jury_named(study: Study, public_id: str) -> Jury:
 
 
 def possible_members(study: Study) -> QuerySet[Rater]:
-    """Return the study's machine raters that are no juries themselves."""
+    """Return the study's machine raters that are no juries themselves, and are not excluded."""
     machines = Rater.objects.filter(provider=provider_of(study), kind=Rater.Kind.MACHINE)
-    return machines.filter(jury__isnull=True).order_by("pseudonym")
+    machines = machines.filter(jury__isnull=True).exclude(baseline__excluded=True)
+    return machines.order_by("pseudonym")
 
 
 def add_jury(
@@ -99,6 +101,8 @@ def start_jury(*, jury: Jury, by: User | None = None) -> Job:
 
 
 def _check(jury: Jury) -> None:
+    if excluded := jury.members.filter(baseline__excluded=True).first():
+        raise DomainError("member_excluded", JURY_MEMBER_EXCLUDED.format(member=excluded))
     if not undecided_units(jury).exists():
         raise DomainError("nothing_to_decide", JURY_NOTHING_TO_DECIDE)
     if jury.rule != Jury.Rule.DAWID_SKENE:

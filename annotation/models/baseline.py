@@ -1,5 +1,6 @@
 from django.db import models
 
+from annotation.models.exclusion import Excludable
 from annotation.models.judge import MAX_SEED
 from annotation.models.rater import Rater
 from studies.models import Criterion, Study, Unit
@@ -8,7 +9,7 @@ from studies.models.dataset import validate_name
 from tiebreak.identifiers import new_public_id
 
 
-class Baseline(models.Model):
+class Baseline(Excludable):
     """A machine rater that prefers one of two texts by a simple rule, without a language model.
 
     Like a judge, it never changes once it exists.

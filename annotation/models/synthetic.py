@@ -1,5 +1,6 @@
 from django.db import models
 
+from annotation.models.exclusion import Excludable
 from annotation.models.judge import MAX_EXAMPLES, MAX_SEED, Judge
 from studies.models import Instance, Study
 from studies.models.bounds import between
@@ -9,7 +10,7 @@ from tiebreak.identifiers import new_public_id
 MAX_PASSAGES = 500
 
 
-class SyntheticSet(models.Model):
+class SyntheticSet(Excludable):
     """Questions and answers that a language model made from a study's passages, to test judges.
 
     Nothing of it is a unit, so no plan, HIT, page of annotators or result of people can contain it.

@@ -77,10 +77,15 @@ class _Answer:
 
 
 def accuracies(study: Study) -> list[JudgeAccuracy]:
-    """Return the accuracy of each judge on each synthetic set that it has answered items of."""
+    """Return the accuracy of each judge on each synthetic set that it has answered items of.
+
+    Excluded sets are left out.
+    """
     answers: dict[tuple[int, int], list[_Answer]] = defaultdict(list)
     judges = {judge.pk: judge for judge in study.judges.select_related("criterion", "rater")}
-    rows = SyntheticVerdict.objects.filter(judge__study=study).order_by("pk")
+    rows = SyntheticVerdict.objects.filter(
+        judge__study=study, item__synthetic_set__excluded=False
+    ).order_by("pk")
     for of_set, judge, kind, question, labels, label, order in rows.values_list(
         *("item__synthetic_set", "judge", "item__kind", "item__question", "item__labels"),
         *("label", "order"),

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import transaction
 from django.urls import reverse
 
 from annotation.judging.example_sets import examples_of
@@ -12,8 +13,9 @@ from annotation.judging.passes import Pass
 from annotation.judging.prompts import A_FIRST, B_FIRST
 from annotation.judging.replies import Response, reply_of
 from annotation.judging.storing import MAX_CHARACTERS
-from annotation.models import Judge, SyntheticItem, SyntheticVerdict
+from annotation.models import Judge, SyntheticItem, SyntheticSet, SyntheticVerdict
 from annotation.synthetic.passages import passages_of, turns
+from annotation.synthetic.sets import lock_set, set_of
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from studies.model_servers import RequestTally, ask_and_store, prompt_sha256
@@ -38,17 +40,17 @@ class SyntheticCheckJob(JobKind):
         return reverse("annotation:synthetic", args=[job.owner])
 
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
-        yield ChunkPlan(len(_items(job, judge_of(job))))
+        yield ChunkPlan(len(_items(set_of(job), judge_of(job))))
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
-        judge = judge_of(job)
-        items = _items(job, judge)
+        judge, made = judge_of(job), set_of(job)
+        items = _items(made, judge)
         stored = set(judge.synthetic_verdicts.values_list("item", "order"))
         missing = [one for one in items if (one[0].pk, one[1]) not in stored]
         tally = RequestTally(done=len(items) - len(missing))
         yield tally.progress()
         if missing:
-            yield from _ask(judge, missing, tally)
+            yield from _ask(judge, made, missing, tally)
         yield tally.progress()
 
 
@@ -66,13 +68,9 @@ class _Asked:
     prompt: tuple[Message, ...]
 
 
-def _items(job: Job, judge: Judge) -> _Questions:
+def _items(made: SyntheticSet, judge: Judge) -> _Questions:
     """Return the items for a judge; a comparison is asked about in both orders of its answers."""
-    items = SyntheticItem.objects.filter(
-        synthetic_set__public_id=job.options["synthetic_set"],
-        synthetic_set__study=judge.study,
-        labels__has_key=judge.criterion.name,
-    )
+    items = made.items.filter(labels__has_key=judge.criterion.name)
     items = items.select_related("question", "answer", "other_answer").order_by("pk")
     return [
         (item, order)
@@ -81,12 +79,16 @@ def _items(job: Job, judge: Judge) -> _Questions:
     ]
 
 
-def _ask(judge: Judge, missing: _Questions, tally: RequestTally) -> Iterator[Progress]:
+def _ask(
+    judge: Judge, made: SyntheticSet, missing: _Questions, tally: RequestTally
+) -> Iterator[Progress]:
     pending: dict[str, _Asked] = {}
 
     def store(answers: list[tuple[_Asked, Response]]) -> int:
         rows = [_verdict(judge, asked, response) for asked, response in answers]
-        SyntheticVerdict.objects.bulk_create(rows, ignore_conflicts=True)
+        with transaction.atomic():
+            lock_set(made)
+            SyntheticVerdict.objects.bulk_create(rows, ignore_conflicts=True)
         return len(rows)
 
     with open_judge(judge) as models:

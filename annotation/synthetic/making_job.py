@@ -5,14 +5,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.db import transaction
 from django.urls import reverse
 
-from annotation.messages import NO_SUCH_SYNTHETIC_SET, SYNTHETIC_NO_MODEL
+from annotation.messages import SYNTHETIC_NO_MODEL
 from annotation.models import SyntheticSet, SyntheticText
 from annotation.synthetic.items import put_together
 from annotation.synthetic.passages import Passage, chosen_passages, examples_for, passages_of
 from annotation.synthetic.prompts import prompt_of
 from annotation.synthetic.round_trip import drop_not_retrieved
+from annotation.synthetic.sets import lock_set, set_of
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from studies.model_servers import (
@@ -22,7 +24,6 @@ from studies.model_servers import (
     open_server,
     prompt_sha256,
 )
-from tiebreak.errors import DomainError
 from tiebreak.gateway import GatewayError, Models, Sampled, SampleRequest
 
 # The texts that are made for each question that came back from its round trip.
@@ -49,12 +50,12 @@ class SyntheticJob(JobKind):
         return reverse("annotation:synthetic", args=[job.owner])
 
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
-        made = _set_of(job)
+        made = set_of(job)
         passages = chosen_passages(made, passages_of(made.study))
         yield ChunkPlan(len(passages) * (1 + len(REPLIES)))
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
-        made = _set_of(job)
+        made = set_of(job)
         among = passages_of(made.study)
         passages = chosen_passages(made, among)
         work = _Work(made, RequestTally(done=made.texts.count()), passages, among)
@@ -176,18 +177,12 @@ class _Work:
 
     def _store(self, answers: list[tuple[_Asked, Sampled]]) -> int:
         texts = [asked.made(self, response) for asked, response in answers]
-        SyntheticText.objects.bulk_create(texts, ignore_conflicts=True)
+        with transaction.atomic():
+            lock_set(self.made)
+            SyntheticText.objects.bulk_create(texts, ignore_conflicts=True)
         return len(texts)
 
 
 def _seed(made: SyntheticSet, kind: SyntheticText.Kind, passage: Passage) -> int:
     digest = hashlib.sha256(f"{made.seed}:{kind}:{passage.instance}".encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1
-
-
-def _set_of(job: Job) -> SyntheticSet:
-    sets = SyntheticSet.objects.select_related("study")
-    made = sets.filter(public_id=job.options["synthetic_set"], study=job.owner).first()
-    if made is None:
-        raise DomainError("no_such_synthetic_set", NO_SUCH_SYNTHETIC_SET, status=404)
-    return made

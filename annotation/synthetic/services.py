@@ -1,4 +1,4 @@
-"""Having synthetic sets made, and testing judges on them."""
+"""Having synthetic sets made, testing judges on them, and removing sets made by mistake."""
 
 from typing import Any
 
@@ -11,14 +11,17 @@ from annotation.messages import (
     JUDGE_HAS_NO_SYNTHETIC_ITEMS,
     NO_SUCH_SYNTHETIC_SET,
     NO_SYNTHETIC_CRITERIA,
+    SYNTHETIC_HAS_ANSWERS,
     SYNTHETIC_NAME_TAKEN,
     SYNTHETIC_NO_MODEL,
 )
-from annotation.models import Judge, SyntheticSet, SyntheticText
+from annotation.models import Judge, SyntheticSet, SyntheticText, SyntheticVerdict
+from annotation.services.machine_exclusion import check_idle, checked_reason, mark
 from annotation.synthetic.checking_job import SyntheticCheckJob
 from annotation.synthetic.items import CRITERIA, tested_criteria
 from annotation.synthetic.making_job import SyntheticJob
 from annotation.synthetic.passages import passages_of
+from annotation.synthetic.sets import check_in_use
 from jobs.models import Job
 from jobs.services import start_job
 from studies.model_servers import check_model
@@ -70,6 +73,7 @@ def add_synthetic_set(*, study: Study, by: User | None = None, **settings: Any) 
 
 def continue_synthetic_set(*, made: SyntheticSet, by: User | None = None) -> Job:
     """Queue a job that asks for the texts of a set that are not stored yet."""
+    check_in_use(made)
     return start_job(
         kind=SyntheticJob.name,
         owner=made.study_id,
@@ -81,6 +85,7 @@ def continue_synthetic_set(*, made: SyntheticSet, by: User | None = None) -> Job
 
 def check_judge(*, judge: Judge, made: SyntheticSet, by: User | None = None) -> Job:
     """Queue a job that asks a judge about the items of a set that it has not answered yet."""
+    check_in_use(made)
     if not made.items.filter(labels__has_key=judge.criterion.name).exists():
         sentence = JUDGE_HAS_NO_SYNTHETIC_ITEMS.format(criterion=judge.criterion)
         raise DomainError("no_synthetic_items", sentence)
@@ -95,3 +100,53 @@ def check_judge(*, judge: Judge, made: SyntheticSet, by: User | None = None) -> 
         },
         by=by,
     )
+
+
+@transaction.atomic
+def delete_synthetic_set(*, made: SyntheticSet, by: User | None = None) -> None:
+    """Delete a set on which no judge was tested, with its texts. Answers are kept."""
+    made = _locked(made)
+    check_idle(made.public_id)
+    if answers_about(made).exists():
+        raise DomainError("synthetic_set_has_answers", SYNTHETIC_HAS_ANSWERS)
+    _record(made, StudyEvent.Verb.DELETE_SYNTHETIC, by)
+    made.delete()
+
+
+@transaction.atomic
+def exclude_synthetic_set(*, made: SyntheticSet, reason: str, by: User | None = None) -> bool:
+    """Leave a set out of what judges are asked and of the accuracies. Nothing is deleted.
+
+    Returns False if it is excluded already; nothing changes then, not even the reason.
+    """
+    reason, made = checked_reason(reason), _locked(made)
+    check_idle(made.public_id)
+    if made.excluded:
+        return False
+    mark(made, excluded=True, reason=reason)
+    _record(made, StudyEvent.Verb.EXCLUDE_SYNTHETIC, by, reason=reason)
+    return True
+
+
+@transaction.atomic
+def reinstate_synthetic_set(*, made: SyntheticSet, by: User | None = None) -> bool:
+    """Undo `exclude_synthetic_set`. Returns False if the set is not excluded."""
+    made = _locked(made)
+    if not made.excluded:
+        return False
+    mark(made, excluded=False)
+    _record(made, StudyEvent.Verb.REINSTATE_SYNTHETIC, by)
+    return True
+
+
+def answers_about(made: SyntheticSet) -> QuerySet[SyntheticVerdict]:
+    """Return the answers of judges about the set's items."""
+    return SyntheticVerdict.objects.filter(item__synthetic_set=made)
+
+
+def _locked(made: SyntheticSet) -> SyntheticSet:
+    return SyntheticSet.objects.select_for_update().get(pk=made.pk)
+
+
+def _record(made: SyntheticSet, verb: StudyEvent.Verb, by: User | None, **details: str) -> None:
+    record_event(study=made.study, verb=verb, by=by, details={"set": made.name, **details})

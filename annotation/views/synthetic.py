@@ -6,21 +6,29 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.judging.services import judge_named
+from annotation.models import SyntheticSet
 from annotation.synthetic.accuracy import ABOUT, CAUTION
 from annotation.synthetic.checking_job import SyntheticCheckJob
 from annotation.synthetic.forms import SyntheticSetForm
 from annotation.synthetic.making_job import SyntheticJob
 from annotation.synthetic.services import (
     add_synthetic_set,
+    answers_about,
     check_judge,
     continue_synthetic_set,
+    delete_synthetic_set,
+    exclude_synthetic_set,
+    reinstate_synthetic_set,
     synthetic_set_named,
 )
 from annotation.synthetic.summaries import shown_items, summaries
+from annotation.views.exclusion import Exclusion, exclusion_page
 from studies.access import Right, researchers_only, right_for, study_for
+from studies.confirming import Question, ask, is_confirmed
 from studies.dataset_jobs import jobs_of
 from studies.models import Study
 from studies.refusals import form_errors
@@ -81,6 +89,88 @@ def check(request: HttpRequest, study_id: str, set_id: str, judge_id: str) -> Ht
         messages.error(request, refusal.message, extra_tags=refusal.code)
     else:
         messages.success(request, f"{judge} is being tested on {made}.")
+    return redirect("annotation:synthetic", study.pk)
+
+
+@require_POST
+@researchers_only
+def delete(request: HttpRequest, study_id: str, set_id: str) -> HttpResponse:
+    """Delete a set on which no judge was tested, after a confirmation."""
+    study = study_for(request.user, study_id)
+    back = reverse("annotation:synthetic", args=[study.pk])
+    try:
+        made = synthetic_set_named(study, set_id)
+        question = _deletion(made)
+        if not is_confirmed(request, [question]):
+            return ask(request, [question], back=back)
+        delete_synthetic_set(made=made, by=_researcher(request))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    else:
+        messages.success(request, f"{made} was deleted.")
+    return redirect(back)
+
+
+def _deletion(made: SyntheticSet) -> Question:
+    texts = made.texts.count()
+    return Question(
+        title=f"Delete the synthetic set “{made}”?",
+        sentences=(
+            f"The set is deleted with everything that the model wrote for it (texts: {texts}). This"
+            " cannot be undone. No judge was tested on it, so no answer is lost.",
+        ),
+        button="Delete the set",
+        facts=(made.public_id, texts),
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_only
+def exclude(request: HttpRequest, study_id: str, set_id: str) -> HttpResponse:
+    """Ask why a set is to be left out of tests and results, and leave it out."""
+    study = study_for(request.user, study_id, right_for(request))
+    try:
+        made = synthetic_set_named(study, set_id)
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+        return redirect("annotation:synthetic", study.pk)
+    by = _researcher(request)
+    return exclusion_page(
+        request,
+        _exclusion(made),
+        lambda reason: exclude_synthetic_set(made=made, reason=reason, by=by),
+    )
+
+
+def _exclusion(made: SyntheticSet) -> Exclusion:
+    return Exclusion(
+        study=made.study,
+        name=made.name,
+        sentences=(
+            "No judge is tested on its items any more, and how judges did on them"
+            f" (answers: {answers_about(made).count()}) is left out of pages and reports. The set and"
+            " the answers stay in exports, flagged as excluded, with your reason.",
+            "The report lists the exclusion with its time as a deviation.",
+            "You can reinstate the set later.",
+            "Exclude it for how it was made, such as a wrong model or texts of poor quality. To leave"
+            " out a set on which a judge does badly would make the judge look better than it is.",
+        ),
+        done=f"{made} was excluded. Judges are no longer tested on it.",
+        back=reverse("annotation:synthetic", args=[made.study_id]),
+    )
+
+
+@require_POST
+@researchers_only
+def reinstate(request: HttpRequest, study_id: str, set_id: str) -> HttpResponse:
+    study = study_for(request.user, study_id)
+    try:
+        made = synthetic_set_named(study, set_id)
+        reinstate_synthetic_set(made=made, by=_researcher(request))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    else:
+        messages.success(request, f"{made} was reinstated. Judges can be tested on it again.")
     return redirect("annotation:synthetic", study.pk)
 
 

@@ -1,4 +1,4 @@
-"""Baselines, which are simple raters: list, add, and rate what is missing."""
+"""Baselines, which are simple raters: list, add, rate what is missing, delete and exclude."""
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -9,18 +9,23 @@ from annotation.baselines.services import (
     add_baseline,
     baseline_named,
     baselines_of,
+    delete_baseline,
+    exclude_baseline,
+    reinstate_baseline,
     start_baseline,
 )
+from annotation.models import Baseline
 from api.access import researcher, visible_study
 from api.baseline_serializers import BaselineSerializer, NewBaseline
-from api.schema import described
-from api.serializers import JobSerializer
+from api.schema import NOTHING, described
+from api.serializers import JobSerializer, MachineExclusionRequest
 from api.validation import checked, checked_form
 from api.views.jobs import started
 
 TAG = "judges"
 IMPOSSIBLE = ["study_is_draft", "no_items", "no_reference", "encoder_missing", "no_server"]
 IMPOSSIBLE += ["no_model", "no_such_server"]
+NO_SUCH_BASELINE = {404: ["no_such_baseline"]}
 
 
 class Baselines(APIView):
@@ -58,8 +63,58 @@ class StartBaseline(APIView):
         tag=TAG,
         request=None,
         responses={201: JobSerializer},
-        refusals={404: ["no_such_baseline"], 409: [*IMPOSSIBLE, "job_unfinished"]},
+        refusals={**NO_SUCH_BASELINE, 409: [*IMPOSSIBLE, "job_unfinished", "baseline_excluded"]},
     )
     def post(self, request: Request, study_id: str, baseline_id: str) -> Response:
         baseline = baseline_named(visible_study(request, study_id), baseline_id)
         return started(start_baseline(baseline=baseline, by=researcher(request)))
+
+
+class DeleteBaseline(APIView):
+    @described(
+        "Delete a simple rater that has not rated",
+        tag=TAG,
+        responses=NOTHING,
+        refusals={**NO_SUCH_BASELINE, 409: ["baseline_has_ratings", "job_unfinished"]},
+    )
+    def delete(self, request: Request, study_id: str, baseline_id: str) -> Response:
+        baseline = baseline_named(visible_study(request, study_id), baseline_id)
+        delete_baseline(baseline=baseline, by=researcher(request))
+        return Response(status=204)
+
+
+class ExcludeBaseline(APIView):
+    @described(
+        "Exclude a simple rater",
+        tag=TAG,
+        description="Its ratings no longer count, and it rates nothing more. Nothing is deleted:"
+        " exports have the ratings with the flag and the reason. The report lists the exclusion.",
+        request=MachineExclusionRequest,
+        responses={200: BaselineSerializer},
+        refusals={**NO_SUCH_BASELINE, 409: ["job_unfinished"]},
+    )
+    def post(self, request: Request, study_id: str, baseline_id: str) -> Response:
+        baseline = baseline_named(visible_study(request, study_id), baseline_id)
+        reason = checked(MachineExclusionRequest, request.data)["reason"]
+        exclude_baseline(baseline=baseline, reason=reason, by=researcher(request))
+        return _shown(baseline)
+
+
+class ReinstateBaseline(APIView):
+    @described(
+        "Reinstate a simple rater",
+        tag=TAG,
+        description="Its ratings count again.",
+        request=None,
+        responses={200: BaselineSerializer},
+        refusals=NO_SUCH_BASELINE,
+    )
+    def post(self, request: Request, study_id: str, baseline_id: str) -> Response:
+        baseline = baseline_named(visible_study(request, study_id), baseline_id)
+        reinstate_baseline(baseline=baseline, by=researcher(request))
+        return _shown(baseline)
+
+
+def _shown(baseline: Baseline) -> Response:
+    named = baseline_named(baseline.study, baseline.public_id)
+    return Response(BaselineSerializer(named).data)

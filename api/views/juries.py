@@ -58,7 +58,7 @@ class StartJury(APIView):
         tag=TAG,
         request=None,
         responses={201: JobSerializer},
-        refusals={404: ["no_such_jury"], 409: [*IMPOSSIBLE, "job_unfinished"]},
+        refusals={404: ["no_such_jury"], 409: [*IMPOSSIBLE, "member_excluded", "job_unfinished"]},
     )
     def post(self, request: Request, study_id: str, jury_id: str) -> Response:
         jury = jury_named(visible_study(request, study_id), jury_id)

@@ -1,4 +1,4 @@
-"""Synthetic sets: list, make, go on making, and test judges on them."""
+"""Synthetic sets: list, make, go on making, test judges on them, delete and exclude."""
 
 from typing import Any
 
@@ -7,17 +7,21 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.judging.services import judge_named
+from annotation.models import SyntheticSet
 from annotation.synthetic.forms import SyntheticSetForm
 from annotation.synthetic.services import (
     add_synthetic_set,
     check_judge,
     continue_synthetic_set,
+    delete_synthetic_set,
+    exclude_synthetic_set,
+    reinstate_synthetic_set,
     synthetic_set_named,
 )
 from annotation.synthetic.summaries import summaries
 from api.access import researcher, visible_study
-from api.schema import described
-from api.serializers import JobSerializer
+from api.schema import NOTHING, described
+from api.serializers import JobSerializer, MachineExclusionRequest
 from api.synthetic_serializers import (
     NewSyntheticSet,
     SetSummarySerializer,
@@ -28,6 +32,7 @@ from api.views.jobs import started
 
 TAG = "judges"
 STARTED = {201: JobSerializer}
+NO_SUCH_SET = {404: ["no_such_synthetic_set"]}
 
 
 class SyntheticSets(APIView):
@@ -54,8 +59,7 @@ class SyntheticSets(APIView):
         study = visible_study(request, study_id)
         form = SyntheticSetForm(checked(NewSyntheticSet, request.data))
         made = add_synthetic_set(study=study, by=researcher(request), **checked_form(form))
-        made = synthetic_set_named(study, made.public_id)
-        return Response(SyntheticSetSerializer(made).data, status=201)
+        return _shown(made, status=201)
 
 
 class ContinueSyntheticSet(APIView):
@@ -64,7 +68,7 @@ class ContinueSyntheticSet(APIView):
         tag=TAG,
         request=None,
         responses=STARTED,
-        refusals={404: ["no_such_synthetic_set"], 409: ["job_unfinished"]},
+        refusals={**NO_SUCH_SET, 409: ["job_unfinished", "synthetic_set_excluded"]},
     )
     def post(self, request: Request, study_id: str, set_id: str) -> Response:
         made = synthetic_set_named(visible_study(request, study_id), set_id)
@@ -80,10 +84,60 @@ class CheckJudge(APIView):
         responses=STARTED,
         refusals={
             404: ["no_such_synthetic_set", "no_such_judge"],
-            409: ["job_unfinished", "no_synthetic_items"],
+            409: ["job_unfinished", "no_synthetic_items", "synthetic_set_excluded"],
         },
     )
     def post(self, request: Request, study_id: str, set_id: str, judge_id: str) -> Response:
         study = visible_study(request, study_id)
         made, judge = synthetic_set_named(study, set_id), judge_named(study, judge_id)
         return started(check_judge(judge=judge, made=made, by=researcher(request)))
+
+
+class DeleteSyntheticSet(APIView):
+    @described(
+        "Delete a synthetic set on which no judge was tested",
+        tag=TAG,
+        description="With everything that the model wrote for it.",
+        responses=NOTHING,
+        refusals={**NO_SUCH_SET, 409: ["synthetic_set_has_answers", "job_unfinished"]},
+    )
+    def delete(self, request: Request, study_id: str, set_id: str) -> Response:
+        made = synthetic_set_named(visible_study(request, study_id), set_id)
+        delete_synthetic_set(made=made, by=researcher(request))
+        return Response(status=204)
+
+
+class ExcludeSyntheticSet(APIView):
+    @described(
+        "Exclude a synthetic set",
+        tag=TAG,
+        description="No judge is tested on it any more, and how judges did on it is left out of the"
+        " list and of reports. Nothing is deleted: exports have it with the flag and the reason.",
+        request=MachineExclusionRequest,
+        responses={200: SyntheticSetSerializer},
+        refusals={**NO_SUCH_SET, 409: ["job_unfinished"]},
+    )
+    def post(self, request: Request, study_id: str, set_id: str) -> Response:
+        made = synthetic_set_named(visible_study(request, study_id), set_id)
+        reason = checked(MachineExclusionRequest, request.data)["reason"]
+        exclude_synthetic_set(made=made, reason=reason, by=researcher(request))
+        return _shown(made)
+
+
+class ReinstateSyntheticSet(APIView):
+    @described(
+        "Reinstate a synthetic set",
+        tag=TAG,
+        request=None,
+        responses={200: SyntheticSetSerializer},
+        refusals=NO_SUCH_SET,
+    )
+    def post(self, request: Request, study_id: str, set_id: str) -> Response:
+        made = synthetic_set_named(visible_study(request, study_id), set_id)
+        reinstate_synthetic_set(made=made, by=researcher(request))
+        return _shown(made)
+
+
+def _shown(made: SyntheticSet, status: int = 200) -> Response:
+    named = synthetic_set_named(made.study, made.public_id)
+    return Response(SyntheticSetSerializer(named).data, status=status)

@@ -27,13 +27,17 @@ GROUPS = {
     "surplus": "Left out: the task already had all its responses",
 }
 
-# Events that change which answers count, or how many there are.
+# Events that change which answers and tests count, or how many there are.
 DEVIATIONS = (
     StudyEvent.Verb.PAUSE,
     StudyEvent.Verb.CLOSE,
     StudyEvent.Verb.REOPEN,
     StudyEvent.Verb.EXCLUDE,
     StudyEvent.Verb.REINSTATE,
+    StudyEvent.Verb.EXCLUDE_BASELINE,
+    StudyEvent.Verb.REINSTATE_BASELINE,
+    StudyEvent.Verb.EXCLUDE_SYNTHETIC,
+    StudyEvent.Verb.REINSTATE_SYNTHETIC,
     StudyEvent.Verb.REJECT,
     StudyEvent.Verb.ACCEPT_LATE,
     StudyEvent.Verb.DECLINE_LATE,

@@ -19,7 +19,13 @@ from django.core.management import get_commands
 from django.test import Client
 from django.urls import get_resolver
 
-from annotation.baselines.services import add_baseline, start_baseline
+from annotation.baselines.services import (
+    add_baseline,
+    delete_baseline,
+    exclude_baseline,
+    reinstate_baseline,
+    start_baseline,
+)
 from annotation.export_jobs import finished_export, start_export
 from annotation.exporting import StudyExport
 from annotation.importing import import_study
@@ -48,6 +54,9 @@ from annotation.synthetic.services import (
     add_synthetic_set,
     check_judge,
     continue_synthetic_set,
+    delete_synthetic_set,
+    exclude_synthetic_set,
+    reinstate_synthetic_set,
 )
 from annotation.verdict_uploads import upload_verdicts
 from annotation.views import judges
@@ -180,6 +189,13 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     "annotation:synthetic": counterpart("post synthetic-sets", add_synthetic_set),
     "annotation:start-synthetic": counterpart("post start-synthetic-set", continue_synthetic_set),
     "annotation:check-synthetic": counterpart("post check-judge", check_judge),
+    "annotation:delete-synthetic": counterpart("delete synthetic-set", delete_synthetic_set),
+    "annotation:exclude-synthetic": counterpart(
+        "post exclude-synthetic-set", exclude_synthetic_set
+    ),
+    "annotation:reinstate-synthetic": counterpart(
+        "post reinstate-synthetic-set", reinstate_synthetic_set
+    ),
     "annotation:example-sets": counterpart("post example-sets", add_example_set),
     "annotation:delete-example-set": counterpart("delete example-set", delete_example_set),
     "annotation:juries": counterpart("post juries", add_jury),
@@ -187,6 +203,9 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     "annotation:add-baseline": counterpart("post baselines", add_baseline),
     "annotation:start-baseline": counterpart("post start-baseline", start_baseline),
     "studies:model-copies": counterpart("post model-copies", start_model_copies),
+    "annotation:delete-baseline": counterpart("delete baseline", delete_baseline),
+    "annotation:exclude-baseline": counterpart("post exclude-baseline", exclude_baseline),
+    "annotation:reinstate-baseline": counterpart("post reinstate-baseline", reinstate_baseline),
     "studies:perturbed-copies": counterpart("post perturbed-copies", add_perturbed_copies)
     + counterpart("manage.py add_perturbed_copies"),
     "metrics:expert-weights": counterpart("put expert-weights", use_expert_weights),

@@ -3,10 +3,14 @@
 import pytest
 from playwright.sync_api import Page
 
+from annotation.baselines.services import add_baseline, exclude_baseline
 from annotation.judging.services import start_judging, try_injections, try_judge
+from annotation.synthetic.services import check_judge
 from studies.models import Unit
 from tests.annotation.judging.scripted import model
 from tests.annotation.judging.test_judging import judge_for
+from tests.annotation.synthetic.rag import make_rag_study
+from tests.annotation.synthetic.test_synthetic import judge_of, make
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.browser.test_generate_select import log_in
 from tests.studies.factories import make_open_study
@@ -55,3 +59,43 @@ def test_everything_about_a_judge_fits_and_is_accessible(
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         for check in (check_accessible, check_fits, check_ids, check_legible):
             check(page)
+
+
+@pytest.fixture
+def mistaken(model):
+    """Return a study with simple raters and a synthetic set of which some are excluded."""
+    study = make_rag_study(protocol="rag-pairs")
+    criterion = study.criteria.first()
+    kept, excluded = (
+        add_baseline(study=study, name=name, criterion=criterion, method="random")
+        for name in ("chance", "a name of a simple rater that is rather long")
+    )
+    exclude_baseline(baseline=excluded, reason="It was to rate another criterion. " * 4)
+    made = make(study, model)
+    model(lambda request: "A is better")
+    check_judge(judge=judge_of(study, "faithfulness"), made=made)
+    return study, kept, made
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
+def test_what_was_made_by_mistake_is_excluded_by_clicks(
+    chromium_page: Page, live_server, mistaken, width, scheme
+):
+    page, (study, kept, made) = chromium_page, mistaken
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    log_in(page, live_server.url, study)
+    for place, thing in (("judges", kept), ("synthetic", made)):
+        page.goto(f"{live_server.url}/studies/{study.pk}/{place}/")
+        page.get_by_role("link", name=f"Exclude… {thing}").click()
+        for check in (check_accessible, check_fits, check_ids, check_legible):
+            check(page)
+        page.get_by_label("Reason").fill("It was made with the wrong settings.")
+        page.get_by_role("button", name="Exclude").click()
+        for check in (check_accessible, check_fits, check_ids, check_legible):
+            check(page)
+        thing.refresh_from_db()
+        assert thing.excluded
+        page.get_by_role("button", name=f"Reinstate {thing}").click()
+        thing.refresh_from_db()
+        assert not thing.excluded
