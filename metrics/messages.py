@@ -41,7 +41,7 @@ INSTANCES_ARE_WEIGHTED = (
 )
 
 # How figures of drawn instances count them, by the instances that they speak of.
-HOW_COUNTED = {
+READING_IF_DRAWN = {
     "these": "",
     "dataset": (
         " The instances were drawn; each counts by the inverse of the probability with which it was drawn,"

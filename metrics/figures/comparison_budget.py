@@ -3,7 +3,7 @@
 from metrics.charts.curves import Series, range_chart
 from metrics.charts.svg import Kind
 from metrics.figures.figure import Figure, empty_figure
-from metrics.messages import HOW_COUNTED
+from metrics.messages import READING_IF_DRAWN
 from recruitment.launch.check import counted
 from tiebreak.report.model import ComparisonBudget
 from tiebreak.stats import Estimate
@@ -81,7 +81,7 @@ def _figure(number: int, name: str, one: ComparisonBudget) -> Figure:
         chart,
         COLUMNS,
         rows,
-        READING + HOW_COUNTED[one.speaks_of],
+        READING + READING_IF_DRAWN[one.speaks_of],
         tuple((kind, schedule) for schedule, kind in KINDS.items()),
         title=title,
     )

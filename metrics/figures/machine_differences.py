@@ -2,7 +2,7 @@
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.figure import Figure, empty_figure, table_of
-from metrics.messages import HOW_COUNTED
+from metrics.messages import READING_IF_DRAWN
 from recruitment.launch.check import counted
 from tiebreak.report.model import MachineDifferencesSection
 
@@ -56,6 +56,6 @@ def machine_difference_figures(section: MachineDifferencesSection) -> list[Figur
 
 def _how_counted(section: MachineDifferencesSection) -> str:
     instances = {one.difference.scope.instances for one in section.pairs.values()}
-    return HOW_COUNTED[
+    return READING_IF_DRAWN[
         next((name for name in ("selected", "dataset") if name in instances), "these")
     ]

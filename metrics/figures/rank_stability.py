@@ -6,7 +6,7 @@ from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.charts.matrices import matrix_chart
 from metrics.charts.svg import Kind, shortened
 from metrics.figures.figure import Cell, Figure, empty_figure, legend_of
-from metrics.messages import HOW_COUNTED
+from metrics.messages import READING_IF_DRAWN
 from tiebreak.report.model import NamedPart, RankStabilitySection, SplitHalves
 from tiebreak.report.rank_stability import ANNOTATORS
 from tiebreak.stats import Estimate, undefined
@@ -70,7 +70,7 @@ def _baselines(section: dict[str, RankStabilitySection]) -> Figure:
         *("rater", "baseline", "system", "win_rate", "correlation_with_overall"),
         *("speaks_of", "reason"),
     )
-    reading = BASELINES_READING + HOW_COUNTED[one.speaks_of]
+    reading = BASELINES_READING + READING_IF_DRAWN[one.speaks_of]
     return Figure("baselines", BASELINES_TITLE, "", chart, columns, tuple(_cells(section)), reading)
 
 
@@ -109,7 +109,7 @@ def _halves(section: dict[str, RankStabilitySection]) -> Figure:
 
 def _how_counted(section: dict[str, RankStabilitySection]) -> str:
     drawn = (one.speaks_of for one in section.values() if one.speaks_of != "these")
-    return HOW_COUNTED[next(drawn, "these")]
+    return READING_IF_DRAWN[next(drawn, "these")]
 
 
 def _estimate(halves: SplitHalves) -> Estimate:

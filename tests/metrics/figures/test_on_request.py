@@ -13,7 +13,7 @@ from metrics.figures.on_request import ROBUSTNESS_TITLE
 from metrics.figures.order import ORDER_TITLE, order_figure, win_or_tie_figure
 from metrics.figures.rank_stability import LEFT_OUT, PARTS_TITLE, rank_stability_figures
 from metrics.figures.scoring import TIES, scoring_figures
-from metrics.messages import HOW_COUNTED
+from metrics.messages import READING_IF_DRAWN
 from metrics.more import MORE
 from tests.metrics.figures.test_figures import alternative
 from tests.metrics.studies import preferences, report_of
@@ -266,9 +266,9 @@ def league_with_judges(rng):
 @pytest.mark.parametrize(
     ("arrange", "sentence"),
     [
-        (lambda rows: rows, HOW_COUNTED["these"]),
-        (lambda rows: drawn(rows, is_rare), HOW_COUNTED["dataset"]),
-        (lambda rows: drawn(rows, is_rare, control=False), HOW_COUNTED["selected"]),
+        (lambda rows: rows, READING_IF_DRAWN["these"]),
+        (lambda rows: drawn(rows, is_rare), READING_IF_DRAWN["dataset"]),
+        (lambda rows: drawn(rows, is_rare, control=False), READING_IF_DRAWN["selected"]),
     ],
 )
 def test_figures_after_a_draw_say_which_instances_they_describe(arrange, sentence):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.refusals import refused
+from tests.tiebreak.stats.rounding import equal_but_for_rounding
 from tiebreak.stats import (
     Comparison,
     agreement,
@@ -208,8 +209,8 @@ def test_all_statistics_together_equal_each_alone():
     rng_for = partial(generator_for, 3)
     together = agreement(counts, rng=rng_for())
     alone = krippendorff_alpha(counts, rng=rng_for())
-    assert together.krippendorff_alpha == alone
-    assert together.leave_one_out == leave_one_out(counts, rng=rng_for())
+    assert equal_but_for_rounding(together.krippendorff_alpha, alone)
+    assert equal_but_for_rounding(together.leave_one_out, leave_one_out(counts, rng=rng_for()))
 
 
 @pytest.mark.parametrize(

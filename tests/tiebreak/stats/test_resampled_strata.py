@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.tiebreak.stats.rounding import equal_but_for_rounding
 from tiebreak.stats import Comparison, Patterns, generator_for, human_machine, random_baseline
 from tiebreak.stats.agreement_statistics import NO_PAIR, alpha_statistic, percentage_statistic
 from tiebreak.stats.bootstrap import estimate, estimate_strata, on_columns
@@ -77,7 +78,7 @@ def test_a_stratum_varies_as_in_the_naive_bootstrap_of_the_whole_study():
     assert [percentage.low, percentage.high] == pytest.approx(ends, abs=0.006)
 
 
-def test_digits_do_not_depend_on_company():
+def test_numbers_do_not_depend_on_company():
     counts, clusters = study()
     patterns = Patterns.of(counts, clusters=clusters)
     statistics = {"alpha": alpha_statistic(3, level="nominal")}
@@ -86,7 +87,7 @@ def test_digits_do_not_depend_on_company():
     some = patterns.rows[:, 0] > 0
     alone = estimate(statistics["alpha"], patterns, rng=generator_for(0))
     together = estimate_strata(more, patterns, [some, everything], rng=generator_for(0))
-    assert together[1]["alpha"] == alone
+    assert equal_but_for_rounding(together[1]["alpha"], alone)
 
 
 def test_a_stratum_of_one_instance_has_no_interval_and_an_empty_one_no_value():
