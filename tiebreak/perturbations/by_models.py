@@ -152,7 +152,7 @@ def copy_by_model(text: str, answer: str, name: str, *, seed: int = 0) -> Pertur
     >>> text = "The committee met on Monday, and it agreed on a plan for the new bridge."
     >>> answer = text.replace("agreed", "agree")
     >>> copy_by_model(text, answer, "words/model-grammar/minor").edits
-    (Edit(position=37, before='agreed', after='agree'),)
+    (Edit(position=36, before='agreed', after='agree'),)
     """
     degree, copy = model_perturbation_named(name).degree, answer.strip()
     _check_answer(text, copy, degree)
