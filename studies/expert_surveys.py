@@ -42,7 +42,7 @@ NO_COPIES = (
     " its original. Add perturbed copies on the step Data first."
 )
 NOT_LABELS = (
-    "The names of these criteria cannot be the survey's choices: {}. A choice has no comma, no space"
+    "The names of these criteria cannot be the survey's choices: {}. A choice has one line, no comma, no space"
     " around it, and is not “none”, which the survey offers itself; all together have at most"
     " {} characters. Rename the criteria on the step Task, or clone the study to do so."
 )
@@ -117,12 +117,17 @@ def _scale(names: Sequence[str]) -> str:
     """Return the scale that has exactly these names, and none, as labels; or refuse."""
     if len(names) < MIN_CRITERIA:
         raise DomainError("too_few_criteria", TOO_FEW_CRITERIA.format(len(names) or "none"))
-    unusable = [n for n in names if "," in n or n != n.strip() or n.casefold() == NONE]
+    unusable = [n for n in names if not _is_choice(n)]
     spec = f"nominal:{','.join((*names, NONE))}"
     if unusable or len(spec) > MAX_SCALE or not _has_labels(spec, (*names, NONE)):
         shown = ", ".join(f"“{name}”" for name in unusable or names)
         raise DomainError("names_are_no_labels", NOT_LABELS.format(shown, MAX_SCALE))
     return spec
+
+
+def _is_choice(name: str) -> bool:
+    is_one_line = name.splitlines() == [name]
+    return is_one_line and "," not in name and name == name.strip() and name.casefold() != NONE
 
 
 def _has_labels(spec: str, labels: tuple[str, ...]) -> bool:

@@ -5,6 +5,7 @@ import json
 import pytest
 from django.urls import reverse
 
+from annotation.models import Rating
 from annotation.services.planning import plan_hits
 from metrics.expert_weights import surveys_for, use_expert_weights, weights_of
 from metrics.sections import refresh_section
@@ -38,6 +39,8 @@ def test_weights_are_shares_of_peoples_counted_votes():
             vote("none", rater="r3"),
             vote("relevance", rater="r4", excluded=True),
             vote("relevance", rater="judge", kind="machine"),
+            vote("relevance", rater="r5", role="gold"),
+            vote("relevance", rater="r6", role="training"),
             vote("relevance", name="x [perturbed]", perturbation="words/grammar/minor"),
         ]
     )
@@ -124,6 +127,13 @@ def test_only_surveys_whose_votes_one_may_read_are_offered(admin_user, django_us
     )
     assert put.json()["weights"] == {TYPOS: {"fluency": 0.5, "none": 0.5}}
     assert client.get(at("expert-weights", study.pk)).json()["survey"] == votes.pk
+    Membership.objects.create(study=study, user=other, role="analyst")
+    for request in (
+        {"path": at("expert-weights", study.pk), "data": {"survey": ""}, "method": "put"},
+        {"path": at("expert-survey", study.pk), "data": {}, "method": "post"},
+    ):
+        method = getattr(program(other), request.pop("method"))
+        assert method(**request, content_type="application/json").status_code == 403
     unknown = client.put(
         at("expert-weights", study.pk), {"survey": "x"}, content_type="application/json"
     )
@@ -164,6 +174,11 @@ def test_a_survey_made_by_one_click_gives_weights_by_another(admin_client, clien
     page = admin_client.get(address)
     votes = page.context["votes"]
     assert (votes.experts, votes.votes) == (4, 4)
+    last = Rating.objects.filter(unit__study=survey).order_by("pk").last()
+    Rating.objects.filter(pk=last.pk).update(excluded=True)
+    fewer = admin_client.get(address).context["votes"]
+    assert (fewer.experts, fewer.votes, fewer.weights) == (3, 3, {TYPOS: {"fluency": 1.0}})
+    Rating.objects.filter(pk=last.pk).update(excluded=False)
     assert votes.weights == {TYPOS: {"fluency": 0.75, "relevance": 0.25}}
     assert not page.context["is_used"]
     admin_client.post(address, {"survey": survey.pk})
@@ -224,6 +239,7 @@ def test_only_editors_make_a_survey_and_only_its_members_see_it(client, django_u
     client.force_login(ruth)
     data = client.get(reverse("studies:data", args=[survey.pk]))
     assert data.context["scoring_study"] is None
+    assert reverse("studies:perturbed-copies", args=[survey.pk]) not in data.content.decode()
     study.memberships.update(role="editor")
     client.force_login(other)
     refusal = client.post(make, follow=True)

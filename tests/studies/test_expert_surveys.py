@@ -92,8 +92,8 @@ def test_a_new_survey_is_made_once_the_draft_was_deleted(ruth):
 
 @pytest.mark.parametrize(
     "names",
-    [("a,b", "c"), ("None", "fluency"), ("x" * 200, "y" * 200, "z" * 100)],
-    ids=["comma", "none", "long"],
+    [("a,b", "c"), ("a\nb", "c"), ("None", "fluency"), ("x" * 200, "y" * 200, "z" * 100)],
+    ids=["comma", "lines", "none", "long"],
 )
 def test_names_that_cannot_be_choices_are_refused(ruth, names):
     with refused("names_are_no_labels"):
