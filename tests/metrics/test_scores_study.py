@@ -5,7 +5,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotation.models import Rating
-from annotation.selectors import hit_units_of
+from annotation.selectors import hit_units_of, is_a_first
 from annotation.services.machine_ratings import store_machine_ratings
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
@@ -46,12 +46,12 @@ def study() -> Study:
     for _ in range(4):
         assignment = take_place(participation=participation)
         for number, hit_unit in enumerate(hit_units_of(assignment)):
-            answers = {c: Answer("0", f"{assignment.pk}-{number}") for c in study.criteria.all()}
+            # What is shown left is drawn, so what is clicked depends on it.
+            side = 1 if is_a_first(assignment, hit_unit) else -1
+            label = side if number == 0 else -side if number < 3 else 0
+            shown = Answer(str(label), f"{assignment.pk}-{number}")
+            answers = dict.fromkeys(study.criteria.all(), shown)
             submit_unit(assignment=assignment, hit_unit=hit_unit, answers=answers)
-    # What is clicked depends on the sides, which are drawn; what is stored does not.
-    people = [*Rating.objects.order_by("pk").values_list("pk", flat=True)]
-    Rating.objects.filter(pk__in=people[:4]).update(label="1")
-    Rating.objects.filter(pk__in=people[4:12]).update(label="-1")
     add_machine(study, "preference", lambda unit: "1")
     return study
 
