@@ -1,9 +1,10 @@
-"""How well fewer comparisons of a machine give the ranking that all of them give.
+"""How well fewer comparisons of a machine give the ranking of all of them, and that of annotators.
 
 Source: Liusie et al. 2024, section 3 and figure 2. The candidates are the systems on one instance, and
 a score is wins divided by comparisons.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import comb
 
@@ -17,8 +18,10 @@ from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import BudgetPoint, ComparisonBudget
 from tiebreak.report.outcomes import NO_SYSTEMS
+from tiebreak.stats.bootstrap import ratio
 from tiebreak.stats.results import Instances
 from tiebreak.stats.schedules import Schedule, schedule, win_loss_ratio
+from tiebreak.stats.validation import IntArray
 
 Numbers = NDArray[np.float64]
 DRAWS = 100
@@ -37,13 +40,16 @@ class _Judged:
     """What a machine answered on the instances of which all ordered pairs are known.
 
     `results` has the mean result for the text shown first and `weights` what each comparison counts,
-    0 on the diagonal; both have the shape (instances, systems, systems).
+    0 on the diagonal; both have the shape (instances, systems, systems). `by_people` has annotators'
+    mean result for each system on these instances, NaN without a rating, from `ratings` ratings.
     """
 
     systems: int
     speaks_of: Instances
     results: Numbers
     weights: Numbers
+    by_people: Numbers
+    ratings: int
 
     @property
     def scores(self) -> Numbers:
@@ -88,13 +94,33 @@ def _judged(criterion: Criterion, name: str) -> _Judged:
     np.add.at(answers, cell, 1)
     np.add.at(points, cell, results)
     weights[cell] = of_units[units]
-    known = answers[:, ~np.eye(len(names), dtype=bool)].all(axis=1)
+    known = np.asarray(answers[:, ~np.eye(len(names), dtype=bool)].all(axis=1))
     means = points[known] / np.maximum(answers[known], 1)
-    return _Judged(len(names), speaks_of, means, weights[known])
+    by_people, ratings = _by_people(criterion, names, np.unique(units[known[instance]]), of_units)
+    return _Judged(len(names), speaks_of, means, weights[known], by_people, ratings)
+
+
+def _by_people(
+    criterion: Criterion, names: NDArray[np.str_], units: IntArray, of_units: Numbers
+) -> tuple[Numbers, int]:
+    """Return annotators' mean result for each system on these units, and the number of ratings."""
+    strength = np.sign(criterion.strength)
+    used = criterion.is_human & np.isin(criterion.unit, units) & ~np.isnan(strength)
+    unit, first_wins = criterion.unit[used], (1 - strength[used]) / 2
+    points, counts = np.zeros((2, len(names)))
+    for side, results in (("system_a", first_wins), ("system_b", 1 - first_wins)):
+        system = np.searchsorted(names, criterion.of_units(side).astype(str)[unit])
+        np.add.at(points, system, of_units[unit] * results)
+        np.add.at(counts, system, of_units[unit])
+    return ratio(points, counts), len(unit)
 
 
 def _curves(judged: _Judged, rng: np.random.Generator) -> ComparisonBudget:
-    empty = ComparisonBudget(judged.systems, len(judged.results), (), judged.speaks_of)
+    empty = ComparisonBudget(
+        *(judged.systems, len(judged.results), (), judged.speaks_of),
+        system_pairs=int(_parted(judged.by_people).sum()),
+        ratings=judged.ratings,
+    )
     if judged.systems < MIN_CANDIDATES or not len(judged.results):
         return replace(empty, reason=NOT_COMPLETE)
     full = judged.scores
@@ -118,16 +144,23 @@ def _budgets(systems: int, kind: Schedule) -> list[int]:
 def _point(
     judged: _Judged, full: Numbers, kind: Schedule, comparisons: int, rng: np.random.Generator
 ) -> BudgetPoint:
-    """Return the correlation with the full result over draws of a schedule for each instance."""
-    values = [_drawn(judged, full, kind, comparisons, rng) for _ in range(DRAWS)]
-    low, median, high = np.nanquantile(values, [0.025, 0.5, 0.975]).tolist()
-    return BudgetPoint(kind, comparisons, median, low, high)
+    """Return both measures over draws of a schedule for each instance."""
+    drawn = [_drawn(judged, kind, comparisons, rng) for _ in range(DRAWS)]
+    low, median, high = _range(_correlation(one, full) for one in drawn)
+    point = BudgetPoint(kind, comparisons, median, low, high)
+    if not _parted(judged.by_people).any():
+        return point
+    low, median, high = _range(_accuracy(one, judged.by_people) for one in drawn)
+    return replace(point, accuracy=median, accuracy_low=low, accuracy_high=high)
 
 
-def _drawn(
-    judged: _Judged, full: Numbers, kind: Schedule, comparisons: int, rng: np.random.Generator
-) -> float:
-    """Return Spearman's ρ of the scores of one draw; 0 if the draw tells no systems apart."""
+def _range(values: Iterable[float]) -> list[float]:
+    quantiles: list[float] = np.quantile([*values], [0.025, 0.5, 0.975]).tolist()
+    return quantiles
+
+
+def _drawn(judged: _Judged, kind: Schedule, comparisons: int, rng: np.random.Generator) -> Numbers:
+    """Return the systems' scores from one draw for each instance."""
     systems = judged.systems
     pairs = [schedule(systems, comparisons, kind=kind, rng=rng) for _ in judged.results]
     outcomes, weights = (
@@ -136,6 +169,28 @@ def _drawn(
     )
     shares = win_loss_ratio(np.concatenate(pairs), outcomes, candidates=systems, weights=weights)
     # A system that was never compared has no score: it stands where nothing is known, at one half.
-    scores = np.array([0.5 if share.n == 0 else share.value for share in shares])
+    return np.array([0.5 if share.n == 0 else share.value for share in shares])
+
+
+def _correlation(scores: Numbers, full: Numbers) -> float:
+    """Return Spearman's ρ with the scores of all comparisons; 0 if the draw parts no systems."""
     a, b = (rankdata(np.round(one, 12)) for one in (scores, full))
     return float(np.corrcoef(a, b)[0, 1]) if a.std() else 0.0
+
+
+def _accuracy(scores: Numbers, by_people: Numbers) -> float:
+    """Return the share of pairs that annotators part which have the same order; ties count half."""
+    parted = _parted(by_people)
+    same = _orders(scores) * _orders(by_people)
+    return float(((1 + same[parted]) / 2).mean())
+
+
+def _parted(scores: Numbers) -> NDArray[np.bool_]:
+    """Return which pairs of systems, each once, have different scores, of which both are known."""
+    orders = _orders(scores)
+    return np.asarray(np.triu(~np.isnan(orders) & (orders != 0)))
+
+
+def _orders(scores: Numbers) -> Numbers:
+    """Return 1 for each pair whose first system has the higher score, −1 for the lower, else 0."""
+    return np.asarray(np.sign(np.round(np.subtract.outer(scores, scores), 12)))

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from metrics.figures.comparison_budget import NOT_PARTED, comparison_budget_figures
 from metrics.figures.discernment import discernment_figures
 from metrics.figures.fatigue import fatigue_slopes_figure
 from metrics.figures.machine_probabilities import machine_probability_figures
@@ -22,7 +23,7 @@ from tests.tiebreak.report.test_discernment import scores as copies_scored
 from tests.tiebreak.report.test_discernment import section_of as section_of_copies
 from tests.tiebreak.report.test_leaderboard import rows as categories
 from tests.tiebreak.report.test_machine_probabilities import judged, section_of
-from tests.tiebreak.report.test_prompt_questions import STRENGTHS, drawn, is_rare, league
+from tests.tiebreak.report.test_prompt_questions import STRENGTHS, by_people, drawn, is_rare, league
 from tests.tiebreak.report.test_prompt_questions import judged as judged_pairs
 from tests.tiebreak.report.test_scoring import score
 from tests.tiebreak.report.test_sections import of, three_systems, with_judge
@@ -105,7 +106,7 @@ def scored():
 @pytest.fixture
 def special(scores, probable, replaceable, categorised, scored):
     """Return ratings that have a section, for those that others do not have."""
-    pairs = judged_pairs(STRENGTHS, 4, np.random.default_rng(0))
+    pairs = judged_pairs(STRENGTHS, 4, np.random.default_rng(0)) + by_people("abcd", 4)
     return dict.fromkeys(OF_MACHINES, scores) | {
         "machine_probabilities": probable,
         "machine_replacement": replaceable,
@@ -280,6 +281,20 @@ def test_figures_after_a_draw_say_which_instances_they_describe(arrange, sentenc
         for figure in more.figures(getattr(section, name)):
             assert figure.reading.endswith(sentence)
             assert ("were drawn" in figure.reading) == bool(sentence)
+
+
+def test_accuracy_needs_annotators_who_part_the_systems():
+    pairs = judged_pairs(STRENGTHS, 4, np.random.default_rng(0))
+    rows = [*pairs, *by_people("abcd", 4)]
+    _, accuracy = comparison_budget_figures(
+        of(rows, sections=["comparison_budget"]).comparison_budget
+    )
+    last = dict(zip(accuracy.columns, accuracy.rows[-1], strict=True))
+    assert (last["median"], last["system_pairs"], last["ratings"]) == (1, 6, 24)
+    _, without = comparison_budget_figures(
+        of(pairs, sections=["comparison_budget"]).comparison_budget
+    )
+    assert (without.chart, without.sentence) == ("", NOT_PARTED)
 
 
 def test_named_parts_have_no_lines_and_their_p_values_in_the_table(categorised):

@@ -44,6 +44,7 @@ NO_FINDINGS = {
     "Elo ratings, plain and weighted by separability",
     "{} of machine raters.",
     "{} on {} on which all pairs were compared in both orders.",
+    "{} of systems that annotators part by {} of {}.",
     "{} that all of these rated; the composite's raters were chosen in {} folds. {}",
     "No machine rater has compared the systems.",
     "Squares are win rates by {}.{}",

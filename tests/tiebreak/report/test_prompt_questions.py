@@ -1,6 +1,6 @@
 """Judges compared on the same items, ranks by baseline and half, and rankings from fewer comparisons."""
 
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -265,6 +265,64 @@ def test_scores_are_wins_by_comparisons():
 def _criterion_of(rows):
     (criterion,), _ = read_criteria(RatingTable.from_rows(rows), {}, None)
     return criterion
+
+
+def by_people(order: str, instances: int, *, rater: str = "ann"):
+    """Return an annotator's comparisons of all pairs, in which the earlier system always wins."""
+    return [
+        {
+            "unit": f"i{n}/{a}{b}",
+            "instance": f"i{n}",
+            "system_a": a,
+            "system_b": b,
+            "rater": rater,
+            "label": -1 if order.index(a) < order.index(b) else 1,
+        }
+        for n in range(instances)
+        for a, b in combinations(sorted(order), 2)
+    ]
+
+
+@pytest.mark.parametrize(("order", "accuracy"), [("abcd", 1), ("dcba", 0), ("bacd", 5 / 6)])
+def test_accuracy_is_the_share_of_pairs_in_the_order_of_annotators(order, accuracy):
+    rows = judged(
+        {name: 20 * value for name, value in STRENGTHS.items()}, 6, np.random.default_rng(0)
+    )
+    section = budget([*rows, *by_people(order, 6)])
+    assert (section.system_pairs, section.ratings) == (6, 36)
+    last = {p.schedule: p for p in section.curve}
+    for point in last.values():
+        ends = (point.accuracy, point.accuracy_low, point.accuracy_high)
+        assert ends == pytest.approx((accuracy,) * 3)
+    fewest = min((p for p in section.curve if p.schedule == "random"), key=lambda p: p.comparisons)
+    assert fewest.accuracy_low < fewest.accuracy_high
+    assert comparison_budget._accuracy(np.full(4, 0.5), np.arange(4.0)) == 0.5
+
+
+def test_only_pairs_that_annotators_part_on_these_instances_have_an_accuracy():
+    rows = judged(STRENGTHS, 6, np.random.default_rng(0))
+    without = budget(rows)
+    assert (without.system_pairs, without.ratings) == (0, 0)
+    assert {point.accuracy for point in without.curve} == {None}
+    both = by_people("abcd", 6) + by_people("dcba", 6, rater="other")
+    assert (budget([*rows, *both]).system_pairs, budget([*rows, *both]).ratings) == (0, 72)
+    three = [row for row in by_people("abcd", 6) if row["system_b"] != "d"]
+    assert budget([*rows, *three]).system_pairs == 3
+    elsewhere = [row | {"unit": f"x{row['unit']}"} for row in by_people("dcba", 6)]
+    assert budget([*rows, *by_people("abcd", 6), *elsewhere]).ratings == 36
+
+
+def test_annotators_after_a_draw_count_by_the_inverse_of_the_probability():
+    rows = judged(
+        {name: 20 * value for name, value in STRENGTHS.items()}, 8, np.random.default_rng(0)
+    )
+    people = [
+        row | {"label": row["label"] * (1 if is_rare(row["instance"]) else -1)}
+        for row in by_people("abcd", 8)
+    ]
+    last = budget(drawn([*rows, *people], is_rare)).curve[-1]
+    assert last.accuracy == 1
+    assert budget([*rows, *people]).system_pairs == 0
 
 
 def test_a_judge_of_one_order_only_has_no_curve():

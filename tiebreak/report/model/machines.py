@@ -230,6 +230,9 @@ class BudgetPoint:
     median, low, high : float
         Median, 2.5% and 97.5% quantiles over draws of Spearman's ρ with the scores of all
         comparisons.
+    accuracy, accuracy_low, accuracy_high : float, optional
+        The same of the share of pairs of systems that are in the same order as by annotators; equal
+        scores count half. None if annotators part no pair.
     """
 
     schedule: str
@@ -237,6 +240,9 @@ class BudgetPoint:
     median: float
     low: float
     high: float
+    accuracy: float | None = None
+    accuracy_low: float | None = None
+    accuracy_high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -252,6 +258,9 @@ class ComparisonBudget:
     speaks_of : str
         Instances that the scores describe: ``"these"``; after a draw, with weights, ``"dataset"``, or
         ``"selected"`` if the drawn instances do not represent it.
+    system_pairs, ratings : int
+        Number of pairs of systems that annotators part on these instances, and of annotators' ratings
+        by which they do.
     reason : str, optional
         Why there is no curve.
     """
@@ -260,6 +269,8 @@ class ComparisonBudget:
     instances: int
     curve: tuple[BudgetPoint, ...]
     speaks_of: Instances = "these"
+    system_pairs: int = 0
+    ratings: int = 0
     reason: str | None = None
 
 
