@@ -35,7 +35,7 @@ class Axis:
         """Return a tick as text, with as many decimals as the ticks need to differ."""
         step = round_step(self.high - self.low)
         decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-        if step < 1 and round(step * 10**decimals, 6) % 1:
+        if round(step * 10**decimals, 6) % 1:
             decimals += 1
         return f"{value:,.{decimals}f}".replace("-", "−")
 

@@ -20,7 +20,7 @@ READING = (
     " score is wins divided by comparisons. ■ draws ordered pairs at random, □ draws each pair once and"
     " shows it in a random order, ● draws pairs and shows each in both orders, so that a preference for"
     " the first text cancels. Where a curve is flat, further comparisons change the ranking little. The"
-    " curve does not show that the ranking is right: that is agreement with annotators, above. Its last"
+    " curve does not show that the ranking is right: that is accuracy, below. Its last"
     " point is the full result itself, and judges whose answers vary would not repeat it."
 )
 ACCURACY_TITLE = "A machine rater's accuracy from fewer comparisons"
