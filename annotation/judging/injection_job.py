@@ -1,4 +1,4 @@
-"""The kind of job that shows a judge hidden orders, and counts the answers that they change."""
+"""The kind of job that hides instructions in a judge's texts, and counts the answers that change."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -35,9 +35,9 @@ MAX_EXAMPLES, MAX_CHARACTERS = 10, 2_000
 
 @dataclass
 class InjectionResult:
-    """What hidden orders did to a judge's answers.
+    """What hidden instructions did to a judge's answers.
 
-    ``readable`` of ``items`` had a readable answer without an order. ``tried`` orders wished for
+    ``readable`` of ``items`` had a readable answer without one. ``tried`` of them wished for
     another answer than that.
     """
 
@@ -61,7 +61,7 @@ class _Question:
 
 @dataclass(frozen=True)
 class _Hidden(_Question):
-    """An item with a hidden order, the judge's answer without it, and the one it wishes for."""
+    """An item with a hidden instruction, the judge's answer without it, and the one it wishes for."""
 
     injection: Injection
     before: Label
@@ -72,14 +72,14 @@ Question = TypeVar("Question", bound=_Question)
 
 
 class JudgeInjectionJob(JobKind):
-    """Asks a judge about items as they are, and then with an order hidden in a text.
+    """Asks a judge about items as they are, and then with an instruction hidden in a text.
 
-    Each order is tried once: in the text that the judge did not prefer, or in the source. No ratings
+    Each instruction is tried once: in the text that the judge did not prefer, or in the source. No ratings
     are stored.
     """
 
     name = "judge-injections"
-    label = "try hidden orders on a judge"
+    label = "try prompt injections on a judge"
     queue = "gpu"
 
     def summary(self, job: Job) -> str:
@@ -138,7 +138,7 @@ def _answers(
 
 
 def _with_orders(judge: Judge, readable: list[tuple[_Question, Label]]) -> Iterator[_Hidden]:
-    """Yield an item with a hidden order for each order; the items are used in turn."""
+    """Yield an item with a hidden instruction for each of them; the items are used in turn."""
     scale = judge.criterion.parsed_scale
     turns = zip(INJECTIONS, cycle(readable), strict=False)
     for number, (injection, (question, before)) in enumerate(turns):

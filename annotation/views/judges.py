@@ -105,7 +105,7 @@ def _try(judge: Judge, by: User) -> str:
 
 def _try_injections(judge: Judge, by: User) -> str:
     try_injections(judge=judge, by=by)
-    return f"Hidden orders are being tried on {judge.name}. What they changed appears below."
+    return f"Prompt injections are being tried on {judge.name}. What they changed appears below."
 
 
 def _start(judge: Judge, by: User) -> str:

@@ -114,9 +114,9 @@ class TryJudge(APIView):
 
 class TryInjections(APIView):
     @described(
-        "Try hidden orders on a judge",
+        "Try prompt injections on a judge",
         tag=TAG,
-        description="Stores no ratings. The job's result counts the answers that the orders changed.",
+        description="Stores no ratings. The job's result counts the answers that the hidden instructions changed.",
         request=None,
         responses=STARTED,
         refusals={409: ["job_unfinished", "no_items"], **NO_SUCH_JUDGE},
