@@ -13,7 +13,7 @@ from annotation.models.rating import RatingQuerySet
 from metrics.annotator_tests import annotator_tests
 from metrics.coefficients import coefficients
 from metrics.contested import MAX_LISTED, PER_PAGE, contested_units, search_contested
-from metrics.figures.agreement import agreement_figure, machine_figures
+from metrics.figures.agreement import agreement_figure, machine_figures, machines_figure
 from metrics.figures.bias import bias_figure
 from metrics.figures.consistency import consistency_figure, set_shares_figure, strength_figure
 from metrics.figures.crossed import share_figures
@@ -138,17 +138,18 @@ def _order(about: CriterionSection) -> list[Figure]:
 
 
 def _machines(shown: Shown) -> list[Figure]:
-    return [
-        *_machine_win_rates(shown.about),
-        *machine_figures(shown.about),
-        *share_figures(shown.about),
-        *perception_figures(shown.about),
-    ]
+    """Return the figures of all machine raters, and after them those of each one alone."""
+    about = shown.about
+    figures = [*machine_figures(about), *share_figures(about), *perception_figures(about)]
+    return [*_all_machines(about), *sorted(figures, key=lambda figure: figure.machine)]
 
 
-def _machine_win_rates(about: CriterionSection) -> list[Figure]:
-    """Return the figure of win rates by machines, if the criterion compares systems."""
-    return [machine_win_rates_figure(about)] if about.systems and about.all_units.machines else []
+def _all_machines(about: CriterionSection) -> list[Figure]:
+    """Return the figures that show machine raters beside each other."""
+    if not about.all_units.machines:
+        return []
+    win_rates = [machine_win_rates_figure(about)] if about.systems else []
+    return [machines_figure(about), *win_rates]
 
 
 def _annotator_tests(shown: Shown) -> dict[str, Any]:

@@ -18,7 +18,7 @@ Kind = Literal["human", "human-open", "machine", "machine-open"]
 COLOURS = {"human": "#1f5f5b", "machine": "#b8721f"}
 LINE, SOFT, PAPER = "#dfdbd2", "#67635b", "#ffffff"
 FONT = "system-ui, sans-serif"
-MAX_NAME = 42
+MAX_NAME = 48
 WIDE, NARROW = frozenset("mwMW@%—−…"), frozenset("fijlrtI.,:;'|!()[]/-· ")
 NOTHING = mark_safe("")
 

@@ -1,11 +1,14 @@
 """Figures of agreement by stratum: among annotators, and of a machine rater with them."""
 
+import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.figure import Figure, empty_figure, legend_of, table_of
 from metrics.findings import NO_ALPHA_HEADING, agreement_finding, stratum_name
 from metrics.messages import STRATA_BY_AGREEMENT
+from recruitment.launch.check import counted
 from tiebreak.report.model import CriterionSection, MachineAgreement, StratumSection
 
 STRATIFIERS = {
@@ -16,6 +19,8 @@ STRATIFIERS = {
     "separability": "By separability",
     "systems": "By system pair",
 }
+# Strata that say something even if all items are in one of them.
+BY_LABELS = {"agreement", "unique_labels"}
 MAX_STRATA = 25
 AGREEMENT_READING = (
     "A point is Krippendorff's α in one group of items, and the line its 95% interval. 1 means that"
@@ -28,6 +33,15 @@ MACHINE_READING = (
     " comparison with ●, because a majority is easier to agree with than a person; ○ agreement of the"
     " machine with itself over repeated runs, if it ran more than once. Judge the machine where"
     " annotators agree with each other."
+)
+MACHINES_TITLE = "Agreement of machine raters with annotators"
+MACHINES_READING = (
+    "● is Krippendorff's α among annotators. For each machine rater, ■ is its α with their majority label,"
+    " and □ with one annotator drawn at random, which is the fair comparison with ●. The machine rater"
+    " with the highest □ stands first. That order is of these items and annotators: machine raters"
+    " whose intervals overlap may be equally good, and the first of many looks better than it is."
+    " A machine rater may have rated other items than another; compare two on the same items under"
+    " “Machine raters compared on the same items” below. On some kinds of items it can be quite different."
 )
 DELTA_READING = (
     "Δ is the agreement among annotators minus the agreement of the machine with their majority."
@@ -55,27 +69,54 @@ def agreement_figure(section: CriterionSection) -> Figure:
     )
 
 
+def machines_figure(section: CriterionSection) -> Figure:
+    """Return α of every machine rater with annotators on all items, beside α among annotators."""
+    machines = section.all_units.machines
+    rows = [IntervalRow("annotators", (_among_annotators(section.all_units),))]
+    rows += [
+        IntervalRow(name, _with_annotators(machines[name]))
+        for name in sorted(machines, key=lambda name: _most_agreement_first(machines[name]))
+    ]
+    chart = interval_chart(rows, finding=MACHINES_TITLE, label="Krippendorff's α", reference=0)
+    if not chart:
+        return empty_figure("machines", MACHINES_TITLE, _reason(next(iter(machines.values()))))
+    sentence = f"{counted(len(machines), 'machine rater')}, on all items that were rated."
+    return Figure(
+        "machines",
+        MACHINES_TITLE,
+        sentence,
+        chart,
+        *table_of(rows, "rater"),
+        MACHINES_READING,
+        legend_of(rows),
+    )
+
+
+def _most_agreement_first(groups: MachineAgreement) -> float:
+    alpha = groups.single_human_machine.krippendorff_alpha
+    return -alpha.value if alpha.is_defined else math.inf
+
+
 def machine_figures(section: CriterionSection) -> list[Figure]:
     """Return agreement by stratum, and Δ by stratum, for each machine rater."""
     figures = []
     for number, machine in enumerate(sorted(section.all_units.machines), start=1):
-        figures.append(_machine_figure(section, machine, f"machine-{number}"))
-        figures.append(_delta_figure(section, machine, f"delta-{number}"))
+        of_machine = (
+            _machine_figure(section, machine, f"machine-{number}"),
+            _delta_figure(section, machine, f"delta-{number}"),
+        )
+        figures += [replace(figure, machine=machine) for figure in of_machine]
     return figures
 
 
 def _machine_figure(section: CriterionSection, machine: str, name: str) -> Figure:
     def marks(stratum: StratumSection) -> tuple[Mark, ...]:
         groups = stratum.machines[machine]
+        with_itself = groups.machine_machine.krippendorff_alpha
         return (
-            Mark("human", stratum.human_human.krippendorff_alpha, "among annotators"),
-            Mark("machine", groups.human_machine.krippendorff_alpha, "majority and machine"),
-            Mark(
-                "machine-open",
-                groups.single_human_machine.krippendorff_alpha,
-                "one annotator and machine",
-            ),
-            Mark("human-open", groups.machine_machine.krippendorff_alpha, "machine with itself"),
+            _among_annotators(stratum),
+            *_with_annotators(groups),
+            Mark("human-open", with_itself, "machine with itself"),
         )
 
     title = f"Agreement of {machine} with annotators, by kind of item"
@@ -85,6 +126,19 @@ def _machine_figure(section: CriterionSection, machine: str, name: str) -> Figur
         return empty_figure(name, title, _reason(section.all_units.machines[machine]))
     return Figure(
         name, title, "", chart, *table_of(rows, "stratum"), MACHINE_READING, legend_of(rows)
+    )
+
+
+def _among_annotators(stratum: StratumSection) -> Mark:
+    return Mark("human", stratum.human_human.krippendorff_alpha, "among annotators")
+
+
+def _with_annotators(groups: MachineAgreement) -> tuple[Mark, Mark]:
+    majority = groups.human_machine.krippendorff_alpha
+    single = groups.single_human_machine.krippendorff_alpha
+    return (
+        Mark("machine", majority, "majority and machine"),
+        Mark("machine-open", single, "one annotator and machine"),
     )
 
 
@@ -112,7 +166,7 @@ def _group(section: CriterionSection, stratifier: str, marks: Marks) -> Iterator
     strata = [s for s in section.strata if s.stratifier == stratifier and s.n_units]
     if stratifier == "all":
         yield from (IntervalRow("All items", marks(stratum)) for stratum in strata)
-    elif strata and (stratifier != "systems" or len(strata) > 1):
+    elif len(strata) > 1 or (strata and stratifier in BY_LABELS):
         yield IntervalRow(STRATIFIERS[stratifier])
         for stratum in strata[:MAX_STRATA]:
             name = f"{stratum_name(stratifier, stratum.stratum)} ({stratum.share:.0%})"

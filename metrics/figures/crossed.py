@@ -1,6 +1,7 @@
 """Figures of how often machine raters give annotators' labels, beside random labels, by kind of item."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.agreement import stratum_rows
@@ -39,7 +40,10 @@ NO_MACHINE_RATED = "No machine rater rated these items."
 def share_figures(section: CriterionSection) -> list[Figure]:
     """Return for each machine how often it gives annotators' labels, by stratum."""
     machines = sorted(section.all_units.machines)
-    return [_share_figure(section, name, number) for number, name in enumerate(machines, start=1)]
+    return [
+        replace(_share_figure(section, name, number), machine=name)
+        for number, name in enumerate(machines, start=1)
+    ]
 
 
 def _share_figure(section: CriterionSection, machine: str, number: int) -> Figure:

@@ -29,7 +29,7 @@ class Figure:
     figure shows whose heading states a finding, and is empty where the heading states none. `query`
     is what the addresses of its files need besides, if the address of the page chose something.
     A part of the ratings changes only what `is_of_ratings`. `counts` says in plain numbers what rates
-    are of.
+    are of. `machine` names the machine rater of a figure that is about one alone.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Figure:
     title: str = ""
     query: str = ""
     is_of_ratings: bool = True
+    machine: str = ""
     counts: tuple[str, ...] = ()
 
     @property

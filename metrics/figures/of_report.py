@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from metrics.figures.agreement import agreement_figure, machine_figures
+from metrics.figures.agreement import agreement_figure, machine_figures, machines_figure
 from metrics.figures.bias import bias_figure
 from metrics.figures.consistency import consistency_figure, set_shares_figure, strength_figure
 from metrics.figures.crossed import share_figures
@@ -35,6 +35,7 @@ def figures_of(section: CriterionSection) -> Iterator[Figure]:
         machine_win_rates_figure(section),
         order_figure(section),
         agreement_figure(section),
+        *([machines_figure(section)] if section.all_units.machines else []),
         *machine_figures(section),
         *share_figures(section),
         consistency_figure(section),

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from django.utils.safestring import SafeString
 
@@ -42,9 +43,10 @@ def perception_figures(section: CriterionSection) -> list[Figure]:
     figures = []
     for number, machine in enumerate(machines, start=1):
         end = "" if number == 1 else f"-{number}"
-        figures.append(_figure(section, machine, f"perception{end}"))
+        of_machine = [_figure(section, machine, f"perception{end}")]
         if section.perception_by_systems:
-            figures.append(_pairs_figure(section, machine, f"perception-pairs{end}"))
+            of_machine.append(_pairs_figure(section, machine, f"perception-pairs{end}"))
+        figures += [replace(figure, machine=machine or "") for figure in of_machine]
     return figures
 
 

@@ -1,6 +1,6 @@
 """Figures of the systems: win rates, strengths, and Elo ratings."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.figure import (
@@ -14,6 +14,7 @@ from metrics.figures.success_rates import known_order_sentence
 from metrics.findings import win_rate_finding
 from metrics.watching import unreached
 from metrics.words import counts_lines
+from recruitment.launch.check import counted
 from tiebreak.report.model import CriterionSection, Estimates
 from tiebreak.stats import Estimate
 
@@ -113,18 +114,28 @@ def machine_win_rates_figure(section: CriterionSection) -> Figure:
         for name in _best_first(systems.win_rate)
     ]
     chart = interval_chart(
-        rows, finding=MACHINE_WIN_RATES_TITLE, label="win rate", reference=0.5, bounds=(0, 1)
+        list(_row_per_rater(rows)),
+        finding=MACHINE_WIN_RATES_TITLE,
+        label="win rate",
+        reference=0.5,
+        bounds=(0, 1),
     )
     note = "" if by_people else WITHOUT_ANNOTATORS_READING
     return Figure(
         "machine-win-rates",
         MACHINE_WIN_RATES_TITLE,
-        f"Squares are win rates by {', '.join(machines)}.{note}",
+        f"{counted(len(machines), 'machine rater')}.{note}",
         chart,
         *table_of(rows),
         MACHINE_WIN_RATES_READING,
-        legend_of(rows),
     )
+
+
+def _row_per_rater(rows: Iterable[IntervalRow]) -> Iterator[IntervalRow]:
+    """Yield each system as a heading, and below it a row for each of its raters."""
+    for row in rows:
+        yield IntervalRow(row.name)
+        yield from (IntervalRow(one.series, (one,)) for one in row.marks)
 
 
 def strengths_figure(section: CriterionSection) -> Figure:

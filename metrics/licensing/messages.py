@@ -32,7 +32,7 @@ DRIFT = (
     " one for each instance. A test that may be looked at any number of times revokes the licence once"
     " agreement is shown to be lower than when it was granted. With evidence of 500 instances it notices"
     " a drop by 10 points after about 80 to 350 labels; with evidence of 100 instances it may never"
-    " notice one, but larger drops. Without new labels it notices nothing. It assumes that new items and"
+    " notice that, only larger drops. Without new labels it notices nothing. It assumes that new items and"
     " annotators are like those before. At most one licence in twenty is revoked without a drop within"
     " 2,000 labels."
 )

@@ -105,6 +105,7 @@ def test_each_page_of_a_part_has_its_numbers_and_says_so(client, study, slug):
 
 # Figures whose headings say only what they show.
 WITHOUT_FINDINGS = {
+    "Agreement of machine raters with annotators",
     "Bradley–Terry strengths",
     "Elo ratings, plain and weighted by separability",
     "Speed by task",

@@ -268,7 +268,9 @@ def test_the_alternative_annotator_test(pages):
     rows = alternative_annotators()["wax", "0.1"]
     assert len(rows) == 6
     for row in rows:
-        (shown_row,) = page.xpath(f"//tr[th[normalize-space()='{row['machine']}']][td[4]]")
+        (shown_row,) = page.xpath(
+            f"//table[caption='Alternative annotator test']//tr[th='{row['machine']}']"
+        )
         omega, rho = (cell.text_content() for cell in shown_row.xpath("td")[:2])
         check(omega, float(row["winning_rate"]))
         check(rho, float(row["advantage_probability"]))

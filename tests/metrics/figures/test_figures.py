@@ -1,13 +1,15 @@
 """Every figure states its finding, draws the report's numbers, and offers them as data."""
 
 import re
+from collections.abc import Callable
 from html import unescape
 from itertools import product
+from typing import Any
 
 import pytest
 
 from metrics.charts.axes import Axis
-from metrics.figures.agreement import agreement_figure, machine_figures
+from metrics.figures.agreement import agreement_figure, machine_figures, machines_figure
 from metrics.figures.bias import bias_figure
 from metrics.figures.figure import ESTIMATE_COLUMNS, Figure
 from metrics.figures.of_report import figures_of
@@ -47,7 +49,7 @@ def alternative(figure: Figure) -> str:
 
 def test_every_figure_is_drawn_with_finding_data_and_reading(section):
     names = [figure.name for figure in list(figures_of(section))]
-    assert len(names) == len(set(names)) == 14
+    assert len(names) == len(set(names)) == 15
     for figure in list(figures_of(section)):
         assert figure.chart.startswith("<svg"), figure.name
         assert figure.finding
@@ -82,6 +84,45 @@ def test_a_machine_is_drawn_beside_annotators_in_every_stratum(section):
     machine, delta = machine_figures(section)
     assert {name for _, name in machine.legend} >= {"among annotators", "majority and machine"}
     assert {row[0] for row in machine.rows} == {row[0] for row in delta.rows}
+
+
+def test_all_machines_stand_beside_each_other_those_that_agree_most_first():
+    people = preferences([[1, 1], [1, -1], [-1, -1], [1, 1]] * 5)
+
+    def judge(name: str, of_people: Callable[[int], int]) -> list[dict[str, Any]]:
+        return [
+            row | {"rater": name, "kind": "machine", "label": of_people(row["label"])}
+            for row in people[::2]
+        ]
+
+    contrary = {1: -1, -1: 1}
+    about = of(
+        [
+            *people,
+            *judge("a-worse", lambda label: contrary[label]),
+            *judge("z-better", lambda label: label),
+        ]
+    )
+    figure = machines_figure(about)
+    assert list(dict.fromkeys(row[0] for row in figure.rows)) == [
+        *("annotators", "z-better", "a-worse"),
+    ]
+    shown = {row[:2]: row[2] for row in figure.rows}
+    alpha = about.all_units.machines["z-better"].single_human_machine.krippendorff_alpha
+    assert shown["z-better", "one annotator and machine"] == alpha.value
+    assert shown["annotators", "among annotators"] == (
+        about.all_units.human_human.krippendorff_alpha.value
+    )
+    assert {one.machine for one in machine_figures(about)} == {"a-worse", "z-better"}
+    assert not figure.machine
+
+
+def test_a_kind_of_item_that_all_items_are_is_not_drawn_again():
+    people = preferences([[1, 1], [1, -1]] * 5)
+    names = [row[0] for row in agreement_figure(of(people)).rows]
+    assert not [name for name in names if "separability" in name]
+    few_kinds = of([row | {"separability": int(row["unit"][1:]) / 24} for row in people])
+    assert [row for row in agreement_figure(few_kinds).rows if "separability" in row[0]]
 
 
 def test_nothing_is_drawn_of_what_is_undefined():

@@ -47,7 +47,7 @@ NO_FINDINGS = {
     "{} of systems that annotators part by {} of {}.",
     "{} that all of these rated; the composite's raters were chosen in {} folds. {}",
     "No machine rater has compared the systems.",
-    "Squares are win rates by {}.{}",
+    "{}, on all items that were rated.",
     "Left out, because they rated too few items: {}.",
     *("equal weights", "expert weights", "level {}", "originals of {}", "median and quartiles"),
     *("the part and the rest", "random parts (median)", "all others", "scores vs comparisons"),
