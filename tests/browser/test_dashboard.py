@@ -69,7 +69,7 @@ def test_ratings_appear_by_themselves_and_statistics_once_computed(
     expect(page.locator("[data-stale]")).to_be_visible()
     expect(page.locator(".n-used")).to_have_text(numbers(1))
     expect(table).to_be_focused()  # updating the counts does not replace the statistics
-    unfolded = page.locator("#statistics details", has_text="How to read this").first
+    unfolded = page.locator("[aria-labelledby=figure-progress] details").first
     expect(unfolded).not_to_have_attribute("open", "")
     unfolded.locator("summary").click()
     refresh_report(study=study)
