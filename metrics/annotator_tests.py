@@ -12,12 +12,12 @@ DECISION = (
     " at least as well as the labels of the annotator who was left out, give or take ε. The winning"
     " rate ω is the share of annotators whom the machine may replace; the test is passed if ω is at"
     " least 0.5. The advantage probability ρ is how often the machine's label fits at least as well"
-    " as the label of the annotator who was left out."
+    " as the label of the annotator who was left out. A test that is not passed does not show that the"
+    " machine is worse than annotators are."
 )
 NOT_STORED = (
     "The stored report was computed before this test was added. The next report will contain it."
 )
-NOT_WORSE = "That does not show that the machine is worse than they are."
 
 
 @dataclass(frozen=True)
@@ -81,4 +81,4 @@ def _outcome(test: AnnotatorTestSection) -> str:
     of = f"{replaced} of these {counted(test.annotators, 'annotator')}"
     if test.passes:
         return f"Passed: the machine may replace {of}."
-    return f"Not passed: the test allows replacing {of}. {NOT_WORSE}"
+    return f"Not passed: the test allows replacing {of}."

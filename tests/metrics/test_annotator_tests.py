@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from annotation.importing import import_study
-from metrics.annotator_tests import NOT_STORED, NOT_WORSE, annotator_tests
+from metrics.annotator_tests import NOT_STORED, annotator_tests
 from metrics.models import ReportSnapshot
 from metrics.services import refresh_report
 from tests.metrics.studies import preferences, report_of
@@ -34,9 +34,9 @@ def test_a_row_names_the_annotators_of_whom_it_speaks():
 
 
 def test_not_passing_is_not_called_worse():
-    row = row_of(judged([1, 1, 1], -1))
-    assert row.outcome.startswith("Not passed")
-    assert row.outcome.endswith(NOT_WORSE)
+    tests = annotator_tests(section_of(judged([1, 1, 1], -1)), states_findings=True)
+    assert tests.rows[0].outcome.startswith("Not passed")
+    assert "not passed does not show that the machine is worse" in tests.decision
 
 
 def test_annotators_who_were_not_compared_are_counted():

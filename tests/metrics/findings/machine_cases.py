@@ -26,7 +26,6 @@ from tiebreak.stats import Estimate
 
 PASSED = "Passed: the machine may replace 3 of these 4 annotators."
 FAILED = "Not passed: the test allows replacing 1 of these 4 annotators."
-NOT_WORSE = "That does not show that the machine is worse than they are."
 OF_FOUR = "ω speaks of these 4 annotators only."
 FEW_SHARED = "2 annotators shared too few instances with others to be compared."
 
@@ -65,18 +64,18 @@ def powered(effective: float) -> str:
 
 
 MACHINES = (
-    Case("passed", lambda: replacing(0.75), (PASSED, OF_FOUR), (FAILED, NOT_WORSE, FEW_SHARED)),
+    Case("passed", lambda: replacing(0.75), (PASSED, OF_FOUR), (FAILED, FEW_SHARED)),
     Case(
         "not passed, with annotators left out",
         lambda: replacing(0.25, left_out=2),
-        (f"{FAILED} {NOT_WORSE}", FEW_SHARED),
+        (FAILED, FEW_SHARED),
         (PASSED,),
     ),
     Case(
         "a part, or a running study",
         lambda: replacing(0.75, states=False),
         (OF_FOUR,),
-        (PASSED, FAILED, NOT_WORSE),
+        (PASSED, FAILED),
     ),
     Case(
         "too few annotators for the test",
