@@ -226,12 +226,12 @@ NO_PROBABILITIES = (
     " answers to each item: the shares of its answers estimate the probabilities."
 )
 JUDGE_IN_DRAFT = (
-    "This study is a draft, whose items may still change. Open it first, and let the judge rate"
+    "This study is a draft, whose items may still change. Launch it first, and let the judge rate"
     " then. You can try the judge on five items now."
 )
 JUDGE_NO_ITEMS = (
-    "There is nothing to rate: the study has no planned items with texts. Please plan its tasks"
-    " under Generate & select."
+    "There is nothing to rate: no planned item of this study has texts. Upload verdicts that were"
+    " given elsewhere, or start a new study from the texts."
 )
 JUDGE_HAS_RATINGS = (
     "This judge has rated items or is at work, and ratings are never deleted. Please leave it as it"
@@ -298,8 +298,8 @@ BASELINE_EXCLUDED = (
 )
 BASELINE_IN_DRAFT = "This study is a draft, whose items may still change. Open it first, and add simple raters then."
 BASELINE_NO_PAIRS = (
-    "There is nothing to rate: the study has no planned items that compare two texts. Please plan"
-    " its tasks under Generate & select."
+    "There is nothing to rate: no planned item of this study compares two texts. Upload verdicts that"
+    " were given elsewhere, or start a new study from the texts."
 )
 BASELINE_NEEDS_PREFERENCE = (
     "Simple raters prefer one of two texts, but {criterion} is not a preference. Please choose a"

@@ -28,6 +28,7 @@ from annotation.messages import (
 from annotation.models import Judge
 from annotation.services.machine_exclusion import unfinished_jobs
 from annotation.services.machine_raters import create_machine_rater, unused_raters
+from annotation.services.planning import ensure_plan
 from jobs.models import Job
 from jobs.services import start_job
 from studies.model_servers import check_model
@@ -109,23 +110,27 @@ def start_judging(*, judge: Judge, by: User | None = None) -> Job:
     if judge.study.status == Study.Status.DRAFT:
         raise DomainError("study_is_draft", JUDGE_IN_DRAFT)
     check_examples(judge)
-    if not items_of(judge.study).exists():
-        raise DomainError("no_items", JUDGE_NO_ITEMS)
+    _check_items(judge)
     return _start(judge, JudgingJob.name, by)
 
 
 def try_judge(*, judge: Judge, by: User | None = None) -> Job:
     """Queue a job that asks the judge about five items and stores no ratings."""
-    if not items_of(judge.study).exists():
-        raise DomainError("no_items", JUDGE_NO_ITEMS)
+    _check_items(judge)
     return _start(judge, JudgeDryRunJob.name, by)
 
 
 def try_injections(*, judge: Judge, by: User | None = None) -> Job:
-    """Queue a job that counts which answers change when a text hides an order."""
+    """Queue a job that counts which answers change when a text hides an instruction."""
+    _check_items(judge)
+    return _start(judge, JudgeInjectionJob.name, by)
+
+
+def _check_items(judge: Judge) -> None:
+    """Raise `DomainError` if there is nothing to rate. Items of a draft exist once it is planned."""
+    ensure_plan(study=judge.study)
     if not items_of(judge.study).exists():
         raise DomainError("no_items", JUDGE_NO_ITEMS)
-    return _start(judge, JudgeInjectionJob.name, by)
 
 
 def _start(judge: Judge, kind: str, by: User | None) -> Job:

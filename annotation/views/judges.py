@@ -24,6 +24,7 @@ from annotation.judging.services import (
     try_injections,
     try_judge,
 )
+from annotation.messages import JUDGE_IN_DRAFT, JUDGE_NO_ITEMS
 from annotation.models import Judge
 from annotation.verdict_uploads import VerdictsForm
 from annotation.views.baseline_rows import with_form
@@ -132,7 +133,16 @@ def _judges(study: Study, items: Items, newest: NewestJobs) -> dict[str, Any]:
         "study": study,
         "rows": rows,
         "is_moving": is_moving(newest, OF_JUDGES),
+        "are_pairs": items.are_pairs,
+        "not_yet": _why_not_yet(study, items) if rows else "",
     }
+
+
+def _why_not_yet(study: Study, items: Items) -> str:
+    """Return why no judge of this study could rate now, or "" if it could."""
+    if study.status == Study.Status.DRAFT:
+        return JUDGE_IN_DRAFT
+    return "" if items.number else JUDGE_NO_ITEMS
 
 
 def _row(judge: Any, items: Items, newest: NewestJobs) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from api.schema import NOTHING, described
 from api.serializers import JobSerializer
 from api.validation import checked, checked_form
 from api.views.jobs import started
+from api.views.studies import UNPLANNED
 from studies.models import Study
 
 TAG = "judges"
@@ -105,7 +106,7 @@ class TryJudge(APIView):
         description="Stores no ratings. The job's result has the prompts and the answers.",
         request=None,
         responses=STARTED,
-        refusals={409: ["job_unfinished", "no_items"], **NO_SUCH_JUDGE},
+        refusals={409: ["job_unfinished", "no_items", *UNPLANNED], **NO_SUCH_JUDGE},
     )
     def post(self, request: Request, study_id: str, judge_id: str) -> Response:
         judge = judge_named(visible_study(request, study_id), judge_id)
@@ -119,7 +120,7 @@ class TryInjections(APIView):
         description="Stores no ratings. The job's result counts the answers that the hidden instructions changed.",
         request=None,
         responses=STARTED,
-        refusals={409: ["job_unfinished", "no_items"], **NO_SUCH_JUDGE},
+        refusals={409: ["job_unfinished", "no_items", *UNPLANNED], **NO_SUCH_JUDGE},
     )
     def post(self, request: Request, study_id: str, judge_id: str) -> Response:
         judge = judge_named(visible_study(request, study_id), judge_id)

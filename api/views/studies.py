@@ -112,13 +112,20 @@ class StudyView(APIView):
         return Response(status=204)
 
 
+# Why the tasks of a draft cannot be planned.
+UNPLANNED = (
+    *("draw_and_budget", "has_ratings", "incomplete_design", "nothing_to_plan"),
+    *("repeats_do_not_fit", "symmetric_needs_even_ratings", "unknown_baseline"),
+)
+
+
 class PlanStudy(APIView):
     @described(
         "Plan the tasks of a draft",
         tag=TAG,
         description="Replaces an earlier plan. A study must be planned before it is opened.",
         responses={200: PlanSerializer},
-        refusals={409: ["not_a_draft", "has_ratings", "repeats_do_not_fit", "nothing_to_plan"]},
+        refusals={409: ["not_a_draft", *UNPLANNED]},
     )
     def post(self, request: Request, study_id: str) -> Response:
         return Response(PlanSerializer(plan_hits(study=visible_study(request, study_id))).data)

@@ -5,7 +5,9 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.judging.prompts import INSTRUCTIONS
+from annotation.messages import JUDGE_IN_DRAFT, JUDGE_NO_ITEMS
 from annotation.models import Judge, Rating
+from studies.models import Study
 from tests.annotation.judging.scripted import model
 from tests.pages import codes_on, page_of
 from tests.studies.factories import make_open_study
@@ -181,3 +183,17 @@ def test_answers_by_probability_are_asked_for_on_the_page_and_by_the_interface(
         api, wanted | {"name": "third", "runs": 2}, content_type="application/json"
     )
     assert (repeated.status_code, repeated.json()["code"]) == (400, "equal_answers")
+
+
+def test_the_page_says_why_a_judge_cannot_rate_yet(client, study, address, model):
+    model(lambda request: "A")
+    client.post(address, entered(study))
+    assert not client.get(address).context["not_yet"]
+    Study.objects.filter(pk=study.pk).update(status="draft", opened_at=None)
+    page = client.get(address)
+    assert page.context["not_yet"] == JUDGE_IN_DRAFT
+    assert JUDGE_IN_DRAFT in page.content.decode()
+    assert "Rate all items" not in page.content.decode()
+    study.hits.all().delete()
+    Study.objects.filter(pk=study.pk).update(status="open")
+    assert client.get(address).context["not_yet"] == JUDGE_NO_ITEMS

@@ -15,6 +15,7 @@ from annotation.judging.services import (
     delete_judge,
     judges_of,
     start_judging,
+    try_injections,
     try_judge,
 )
 from annotation.judging.storing import Answered, store_answers
@@ -201,8 +202,22 @@ def test_a_draft_can_be_tried_but_not_judged(model):
     judge = judge_for(study)
     with refused("study_is_draft"):
         start_judging(judge=judge)
-    with refused("no_items"):
-        try_judge(judge=judge)
+    assert not study.hits.exists()
+    job = try_judge(judge=judge)
+    job.refresh_from_db()
+    assert job.result["answers"]
+    assert study.hits.exists()
+    assert not Rating.objects.exists()
+
+
+def test_what_keeps_a_draft_from_being_planned_keeps_its_judges_from_being_tried(model):
+    model(lambda request: "A")
+    study = make_study()
+    judge = judge_for(study)
+    study.study_systems.all().delete()
+    for verb in (try_judge, try_injections):
+        with refused("incomplete_design"):
+            verb(judge=judge)
 
 
 def test_names_of_raters_are_not_used_twice(study):
