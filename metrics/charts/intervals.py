@@ -74,7 +74,7 @@ def interval_chart(
     marks = [mark for row in rows for mark in row.drawn]
     if not marks:
         return NOTHING
-    left = 24 + max(width_of(row.name) for row in rows if row.marks)
+    left = 24 + max(width_of(row.name) for row in rows)
     bottom = TOP + sum(row.height for row in rows)
     axis = Axis(*_range(marks, reference, bounds), left, left + PLOT)
     body = [x_grid(axis, TOP, bottom), text(left + PLOT / 2, bottom + 38, label)]
@@ -104,7 +104,7 @@ def _rows(rows: Sequence[IntervalRow], axis: Axis) -> Iterator[str]:
         if row.marks:
             yield name_text(axis.start - 12, middle + 4, row.name)
         else:
-            yield text(2, middle + 4, row.name, "start", "group")
+            yield name_text(2, middle + 4, row.name, "start", "group")
         first = middle - STEP * (len(row.drawn) - 1) / 2
         for position, drawn in enumerate(row.drawn):
             yield _drawn(axis, first + position * STEP, drawn)

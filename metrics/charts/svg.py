@@ -49,10 +49,10 @@ def text(x: float, y: float, words: str, anchor: str = "middle", css_class: str 
     )
 
 
-def name_text(x: float, y: float, name: str, anchor: str = "end") -> str:
+def name_text(x: float, y: float, name: str, anchor: str = "end", css_class: str = "name") -> str:
     """Return a name that a study chose, shortened in its middle, with the full name as a title."""
     short = shortened(name)
-    words = text(x, y, short, anchor, "name")
+    words = text(x, y, short, anchor, css_class)
     return words if short == name else tag("g", tag("title", escape(name)) + words)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.charts.matrices import matrix_chart
-from metrics.charts.svg import Kind, shortened
+from metrics.charts.svg import Kind
 from metrics.figures.figure import Cell, Figure, empty_figure, legend_of
 from metrics.messages import READING_IF_DRAWN
 from tiebreak.report.model import NamedPart, RankStabilitySection, SplitHalves
@@ -157,7 +157,7 @@ def _part_rows(section: dict[str, RankStabilitySection]) -> Iterator[IntervalRow
         parts = one.parts.parts.items() if one.parts else ()
         ranked = [(name, part) for name, part in parts if part.correlation is not None]
         if ranked:
-            yield IntervalRow(shortened(rater))
+            yield IntervalRow(rater)
         for name, part in ranked:
             yield _part_row(f"{name} against {part.rest or ALL_OTHERS}", rater, part)
 

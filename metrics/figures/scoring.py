@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
-from metrics.charts.svg import Kind, shortened
+from metrics.charts.svg import Kind
 from metrics.figures.figure import Cell, Figure, empty_figure, legend_of, table_of
 from recruitment.launch.check import counted
 from tiebreak.report.model import (
@@ -100,7 +100,7 @@ def _grouped(section: ScoringSection, marks: Marks) -> list[IntervalRow]:
         row
         for name, one in section.comparisons.items()
         for row in (
-            IntervalRow(shortened(name)),
+            IntervalRow(name),
             *(IntervalRow(TIES[rule], marks(of)) for rule, of in one.agreement.items()),
         )
     ]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from metrics.charts.axes import Axis
+from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.agreement import agreement_figure, machine_figures, machines_figure
 from metrics.figures.bias import bias_figure
 from metrics.figures.figure import ESTIMATE_COLUMNS, Figure
@@ -154,6 +155,20 @@ def test_after_a_draw_weighted_rates_are_drawn():
 def test_an_axis_has_round_ticks_that_differ(low, high, ticks):
     axis = Axis(low, high, 0, 100)
     assert [axis.tick_name(tick) for tick in axis.ticks()] == ticks
+
+
+def test_a_heading_ends_before_the_plot_and_is_shortened():
+    row = IntervalRow("x", (Mark("human", Estimate(0.5, 0.4, 0.6)),))
+    heading = "sentences/reordering/minor"
+
+    def start(*rows: IntervalRow) -> float:
+        chart = interval_chart([*rows, row], finding="f", label="l")
+        return min(float(x) for x in re.findall(r'x1="([\d.]+)"', chart))
+
+    assert start(IntervalRow(heading)) > 7 * len(heading) > start()
+    long = interval_chart([IntervalRow("n" * 80), row], finding="f", label="l")
+    assert f"<title>{'n' * 80}</title>" in long
+    assert f">{'n' * 80}</text>" not in long
 
 
 def test_values_outside_an_axis_are_drawn_at_its_ends():
