@@ -95,7 +95,7 @@ pictures: $(VENV)/dev.installed  ## Take the pictures of the documentation anew 
 schema: $(VENV)/dev.installed  ## Write docs/report.schema.json from the classes of the report
 	@$(BIN)/python -m tiebreak.report.schema > docs/report.schema.json
 
-UV_COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
+UV_COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-strip-extras --no-emit-index-url --no-header
 WITHOUT_CUDA := --config-file requirements/uv.toml --no-emit-package torch
 
 lock: $(VENV)/dev.installed  ## Pin the dependencies anew from pyproject.toml

@@ -3,10 +3,12 @@
 import re
 import tomllib
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.paths import ROOT
 
@@ -28,7 +30,7 @@ def asked(extra: str) -> Iterator[Requirement]:
 
 def pinned(path: Path) -> dict[str, set[str]]:
     versions: dict[str, set[str]] = {}
-    for name, version in re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?==(\S+)", path.read_text(), re.M):
+    for name, version in re.findall(r"^([\w.-]+)(?:\[[\w, -]+\])?==(\S+)", path.read_text(), re.M):
         versions.setdefault(name.lower(), set()).add(version)
     return versions
 
@@ -43,6 +45,20 @@ def test_every_requirement_is_pinned_within_its_bounds(file, extra):
         if requirement.name not in UNPINNED:
             versions = pins.get(requirement.name.lower(), set())
             assert any(map(requirement.specifier.contains, versions)), str(requirement)
+
+
+def test_what_is_required_with_extras_is_pinned_with_them():
+    """Else an older pip takes the newest release for the extra, and refuses it for its hash."""
+    listed = (ROOT / "requirements" / "dev.txt").read_text()
+    pins = re.findall(r"^([\w.-]+)\[([\w, -]+)\]==", listed, re.M)
+    extras = {canonicalize_name(name): set(re.split(r",\s*", names)) for name, names in pins}
+    for one in metadata.distributions():
+        if canonicalize_name(one.metadata["Name"]) not in pinned(ROOT / "requirements" / "dev.txt"):
+            continue
+        for required in map(Requirement, one.requires or []):
+            if required.marker is None or required.marker.evaluate({"extra": ""}):
+                name = canonicalize_name(required.name)
+                assert required.extras <= extras.get(name, set()), f"{one.name}: {required}"
 
 
 def test_the_server_and_the_tests_run_the_same_versions():
