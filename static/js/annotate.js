@@ -11,6 +11,22 @@
   const questions = [...form.querySelectorAll("fieldset")];
   const stacked = window.matchMedia("(max-width: 40rem)");
 
+  // A browser may deny storage inside another site's frame. What is stored then lasts as long as the page.
+  function storageOrMemory(name) {
+    try {
+      return window[name];
+    } catch {
+      const stored = new Map();
+      return {
+        getItem: (key) => stored.get(key) ?? null,
+        setItem: (key, value) => stored.set(key, value),
+        removeItem: (key) => stored.delete(key),
+      };
+    }
+  }
+  const sessionStore = storageOrMemory("sessionStorage");
+  const localStore = storageOrMemory("localStorage");
+
   // --- How long the page was visible ---------------------------------------------------------
   let visibleBefore = 0;
   let visibleSince = document.hidden ? null : performance.now();
@@ -25,7 +41,7 @@
   const fieldOf = (question) => question.querySelector("input").name;
   const storageKey = (question) =>
     ["unsent", form.elements.assignment.value, form.elements.position.value, fieldOf(question)].join(":");
-  const unsentAnswer = (question) => JSON.parse(sessionStorage.getItem(storageKey(question)) || "null");
+  const unsentAnswer = (question) => JSON.parse(sessionStore.getItem(storageKey(question)) || "null");
   const unsent = () => questions.filter((question) => unsentAnswer(question) !== null);
   const newKey = () =>
     crypto.randomUUID
@@ -37,7 +53,7 @@
     const earlier = unsentAnswer(question);
     if (earlier && earlier.value === value) return earlier;
     const answer = { value, key: newKey(), duration: visibleMs() };
-    sessionStorage.setItem(storageKey(question), JSON.stringify(answer));
+    sessionStore.setItem(storageKey(question), JSON.stringify(answer));
     return answer;
   }
 
@@ -125,7 +141,7 @@
     }
     attempts = 0;
     const stored = unsentAnswer(question);
-    if (stored && stored.key === question.dataset.sending) sessionStorage.removeItem(storageKey(question));
+    if (stored && stored.key === question.dataset.sending) sessionStore.removeItem(storageKey(question));
     if (code < 400) {
       showUnsent();
       continueIfSaved();
@@ -238,8 +254,8 @@
     "?": showKeys,
   };
   const keysOn = document.getElementById("keys-on");
-  keysOn.checked = localStorage.getItem("tiebreak:keys") !== "off";
-  keysOn.addEventListener("change", () => localStorage.setItem("tiebreak:keys", keysOn.checked ? "on" : "off"));
+  keysOn.checked = localStore.getItem("tiebreak:keys") !== "off";
+  keysOn.addEventListener("change", () => localStore.setItem("tiebreak:keys", keysOn.checked ? "on" : "off"));
   document.getElementById("show-keys").addEventListener("click", showKeys);
   document.getElementById("hide-keys").addEventListener("click", () => dialog.close());
 

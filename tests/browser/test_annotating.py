@@ -106,8 +106,10 @@ def test_undo_goes_back_to_the_task_before(chromium_page: Page, live_server):
     page.keyboard.press("1")
     page.keyboard.press("n")
     expect(page.locator(".task")).to_contain_text("Task 2")
+    page.wait_for_load_state()  # the shortcuts are those of a script
     page.keyboard.press("u")
     expect(page.locator(".task")).to_contain_text("Task 1")
+    page.wait_for_load_state()
     expect(page.get_by_role("radio", name="Left is better")).to_be_checked()
     page.keyboard.press("3")
     expect(page.locator("#status .saved")).to_be_visible()
