@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from metrics.messages import READING_IF_DRAWN
 from metrics.words import in_digits
 from recruitment.launch.check import counted
 from tiebreak.report.model import AnnotatorTestSection, CriterionSection
@@ -73,7 +74,7 @@ def _scope(test: AnnotatorTestSection) -> str:
     if test.left_out:
         few = counted(test.left_out, "annotator")
         sentence += f" {few} shared too few instances with others to be compared."
-    return sentence
+    return sentence + READING_IF_DRAWN[test.speaks_of]
 
 
 def _outcome(test: AnnotatorTestSection) -> str:

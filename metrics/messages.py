@@ -40,15 +40,15 @@ INSTANCES_ARE_WEIGHTED = (
     " items and Elo ratings, are unweighted and describe only the selected instances."
 )
 
-# How figures of drawn instances count them, by the instances that they speak of.
+# How figures and tests of drawn instances count them, by the instances that they speak of.
 READING_IF_DRAWN = {
     "these": "",
     "dataset": (
         " The instances were drawn; each counts by the inverse of the probability with which it was drawn,"
-        " so that the figure describes the whole dataset."
+        " so that the numbers describe the whole dataset."
     ),
     "selected": (
-        " The instances were drawn, and they do not represent the dataset: the figure describes only the"
+        " The instances were drawn, and they do not represent the dataset: the numbers describe only the"
         " selected ones."
     ),
 }

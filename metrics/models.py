@@ -142,7 +142,7 @@ class Licence(models.Model):
             return "No new label has been compared yet."
         return (
             f"{counted(labels, 'new label')} compared: agreement {self.checked['agreement']:.0%}, and"
-            f" {self.evidence['agreement']:.0%} when it was granted."
+            f" {self.evidence['unweighted_agreement']:.0%} when it was granted."
         )
 
 

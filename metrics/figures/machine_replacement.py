@@ -9,6 +9,7 @@ from metrics.figures.agreement import MAX_STRATA
 from metrics.figures.figure import Cell, Figure, empty_figure
 from metrics.findings import stratum_name
 from metrics.licensing.messages import DESCRIBED_ONLY
+from metrics.messages import READING_IF_DRAWN
 from tiebreak.report.model import MachineReplacement, ReplacementStratum
 from tiebreak.stats import Estimate
 
@@ -24,7 +25,7 @@ READING = (
 NOTHING_TO_TEST = "No machine rater rated these items, or too few annotators rated them as well."
 COLUMNS = (
     *("machine", "items_of", "items", "labels", "instances", "agreement", "epsilon"),
-    *("winning_rate", "advantage_probability", "annotators", "left_out", "reason"),
+    *("winning_rate", "advantage_probability", "annotators", "left_out", "speaks_of", "reason"),
 )
 
 
@@ -46,7 +47,14 @@ def machine_replacement_figures(section: Sequence[ReplacementStratum]) -> list[F
         rows[:MAX_STRATA], finding=TITLE, label="advantage probability ρ", bounds=(0, 1)
     )
     cells = tuple(chain.from_iterable(_cells(*row) for row in named))
-    return [Figure("machine-replacement", TITLE, "", chart, COLUMNS, cells, READING)]
+    reading = READING + _if_drawn(section[0])
+    return [Figure("machine-replacement", TITLE, "", chart, COLUMNS, cells, reading)]
+
+
+def _if_drawn(everything: ReplacementStratum) -> str:
+    """Return which instances the tests of all items describe; the table has it for each test."""
+    drawn = (t.speaks_of for one in everything.machines.values() for t in one.tests if not t.reason)
+    return READING_IF_DRAWN[next(drawn, "these")]
 
 
 def _name(stratum: ReplacementStratum) -> str:
@@ -64,7 +72,7 @@ def _cells(
     agreement = None if isnan(one.agreement) else one.agreement
     about = (machine, _name(stratum), stratum.n_units, one.labels, one.instances, agreement)
     if not one.tests:
-        yield (*about, *(None,) * 5, DESCRIBED_ONLY)
+        yield (*about, *(None,) * 6, DESCRIBED_ONLY)
     for test in one.tests:
         rates = (test.winning_rate, test.advantage_probability)
         yield (
@@ -73,5 +81,6 @@ def _cells(
             *(None if isnan(rate) else rate for rate in rates),
             test.annotators,
             test.left_out,
+            test.speaks_of,
             test.reason or "",
         )

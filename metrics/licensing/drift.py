@@ -33,7 +33,7 @@ def _drift(licence: Licence, criterion: Criterion) -> AgreementDrift:
     new = _first_new_labels(licence, criterion, ~np.isnan(agreements))
     return agreement_drift(
         agreements[new],
-        reference=licence.evidence["agreement"],
+        reference=licence.evidence["unweighted_agreement"],
         n_reference=licence.evidence["instances"],
     )
 

@@ -10,6 +10,7 @@ from annotation.filters import EVERYTHING
 from jobs.clock import database_now
 from metrics.findings import stratum_name
 from metrics.licensing.messages import DESCRIBED_ONLY, EVIDENCE_PENDING, NO_GAIN, NOT_WORSE
+from metrics.messages import READING_IF_DRAWN
 from metrics.models import Licence, SectionSnapshot
 from metrics.sections import ensure_section, stored_section
 from metrics.selectors import stored_report
@@ -71,7 +72,7 @@ class Evidence:
             few = f"; {counted(self.test.left_out, 'other')} had too few instances in common with them"
         return (
             f"ω speaks of these {counted(self.test.annotators, 'annotator')} only{few}, and rests on"
-            f" {rests}."
+            f" {rests}.{READING_IF_DRAWN[self.test.speaks_of]}"
         )
 
     @property
@@ -266,6 +267,8 @@ def as_stored(evidence: Evidence, stored: StoredEvidence) -> dict[str, Any]:
         "labels": one.labels,
         "instances": one.instances,
         "agreement": one.agreement,
+        "unweighted_agreement": one.unweighted_agreement,
+        "speaks_of": test.speaks_of,
         "sentence": evidence.sentence,
         "gains": {name: list(pair) for name, pair in stored.gains(evidence.machine).items()},
         "computed_at": stored.computed_at.isoformat() if stored.computed_at else "",

@@ -5,8 +5,7 @@ ABOUT = (
     " for all items or for those of one category, until a date, together with the numbers on which you"
     " decided. It changes nothing in the study: places, payments and results stay as they are, and the"
     " machine rater's ratings are never counted with those of annotators. It does not show that the"
-    " machine rater is right, and not that it could stand for other annotators or on other items. Where"
-    " instances were drawn, the evidence is of the selected ones, and is not weighted to the dataset."
+    " machine rater is right, and not that it could stand for other annotators or on other items."
 )
 SPEAKS_OF = (
     "A licence records the decision to let a machine rater stand for an annotator. ω is the share of the"

@@ -174,7 +174,7 @@ def _is_ended_by(licence: Licence, drift: AgreementDrift, state: str) -> bool:
     if drift.dropped_after is None:
         return False
     sentence = DROPPED.format(
-        before=f"{licence.evidence['agreement']:.0%}",
+        before=f"{licence.evidence['unweighted_agreement']:.0%}",
         after=f"{drift.agreement:.0%}",
         labels=counted(drift.labels, "label"),
         shown=counted(drift.dropped_after, "label"),

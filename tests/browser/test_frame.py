@@ -34,9 +34,13 @@ def test_mturk_from_preview_to_submit_in_a_frame(live_server, settings, browser:
         assert not Participation.objects.exists()
 
         held: list[Route] = []
+
+        def hold(route: Route) -> None:
+            held.append(route)
+
         page.goto(platform.work_url(entry))
         frame.get_by_role("button", name="I agree").click()
-        page.route("**/annotate*.js", lambda route: held.append(route))
+        page.route("**/annotate*.js", hold)
         frame.get_by_role("button", name="Start").click()
         expect_unit(frame, 1)
         frame.get_by_role("radio", name="No preference").check()

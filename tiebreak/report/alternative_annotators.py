@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
+from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.model import AnnotatorTestSection
 from tiebreak.scales import MAX_POINTS
 from tiebreak.stats import alternative_annotator_test
@@ -35,6 +36,9 @@ def annotator_test(
         used &= members[criterion.unit]
     _, rater = criterion.rows.ranked("rater", used)
     answers = criterion.machines[machine]
+    n_labels = np.bincount(criterion.unit[used], minlength=criterion.n_units)
+    compared = (n_labels > 1) & ((answers.counts.sum(axis=1) > 0) | (answers.unparsed > 0))
+    weights, speaks_of = DesignWeights.of_entering(criterion, compared)
     test = alternative_annotator_test(
         criterion.unit[used],
         rater,
@@ -44,9 +48,10 @@ def annotator_test(
         level=criterion.scale.level,
         values=criterion.numbers,
         clusters=criterion.clusters,
+        weights=weights,
         epsilon=epsilon,
     )
-    return AnnotatorTestSection(**vars(test))
+    return AnnotatorTestSection(**vars(test), speaks_of=speaks_of)
 
 
 def _not_computed(epsilon: float) -> AnnotatorTestSection:

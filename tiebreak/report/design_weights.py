@@ -69,6 +69,8 @@ class DesignWeights:
         ``rated`` are the units that enter a statistic, by default those that humans rated.
         """
         drawn = drawn_units(criterion)
+        if not drawn.any():
+            return None
         if rated is None:
             rated = criterion.humans.sum(axis=1) > 0
         inclusion = criterion.of_units("inclusion_probability").astype(float)
@@ -83,7 +85,7 @@ class DesignWeights:
                     return None
                 weights[used] = 1 / inclusion[used]
             covers[of_pair] = covers_dataset(inclusion[used], in_control[used])
-        return cls(weights, covers) if drawn.any() else None
+        return cls(weights, covers)
 
     @classmethod
     def of_entering(cls, criterion: Criterion, entered: Mask) -> tuple[Numbers, Instances]:

@@ -5,11 +5,11 @@ from numpy.typing import NDArray
 
 from tiebreak.report.alternative_annotators import annotator_test
 from tiebreak.report.criterion import Criterion
+from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import MachineReplacement, ReplacementStratum
 from tiebreak.report.strata import strata_of
 from tiebreak.stats import Stratum, agreement_with_machine
-from tiebreak.stats.groups import n_distinct
 from tiebreak.stats.results import NAN
 
 # How much less often than an annotator the machine may be the better one: the source's values for
@@ -58,14 +58,19 @@ def _replacement(
     criterion: Criterion, machine: str, stratum: Stratum, agreements: NDArray[np.float64]
 ) -> MachineReplacement:
     compared = stratum.members[criterion.unit] & ~np.isnan(agreements)
-    instances = criterion.clusters[criterion.unit[compared]]
-    n = n_distinct(instances)
-    _, instance = np.unique(instances, return_inverse=True)
-    of_instances = np.bincount(instance, agreements[compared]) / np.bincount(instance)
+    unit = criterion.unit[compared]
+    entered = np.isin(np.arange(criterion.n_units), unit)
+    weights, _ = DesignWeights.of_entering(criterion, entered)
+    _, instance = np.unique(criterion.clusters[unit], return_inverse=True)
+    sizes = np.bincount(instance)
+    of_instances, weight = (
+        np.bincount(instance, column) / sizes for column in (agreements[compared], weights[unit])
+    )
     return MachineReplacement(
-        labels=int(compared.sum()),
-        instances=n,
-        agreement=float(of_instances.mean()) if n else NAN,
+        labels=len(unit),
+        instances=len(sizes),
+        agreement=float(np.average(of_instances, weights=weight)) if len(unit) else NAN,
+        unweighted_agreement=float(of_instances.mean()) if len(unit) else NAN,
         tests=tuple(
             annotator_test(criterion, machine, epsilon, stratum.members)
             for epsilon in EPSILONS

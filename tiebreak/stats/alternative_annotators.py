@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy.stats import false_discovery_control
 from scipy.stats import t as student_t
 
+from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
 from tiebreak.stats.agreement_statistics import LEVELS
 from tiebreak.stats.groups import n_distinct
@@ -22,6 +23,7 @@ from tiebreak.stats.validation import (
     as_codes,
     as_counts,
     as_groups,
+    as_unit_weights,
     as_unparsed,
     as_values,
     check_choice,
@@ -40,6 +42,7 @@ TOO_FEW_INSTANCES = (
     "No annotator rated at least {least} instances that another annotator and this machine rated"
     " too."
 )
+NOT_ABOVE_0 = "weights must be above 0; the smallest is {smallest:g}. Leave out such units."
 _UNPARSED = -1
 _ROUNDING = 1e-9
 
@@ -94,6 +97,7 @@ def alternative_annotator_test(
     level: Level = "nominal",
     values: npt.ArrayLike | None = None,
     clusters: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
     epsilon: float = EPSILON,
     min_instances: int = MIN_INSTANCES,
 ) -> AlternativeAnnotatorTest:
@@ -120,11 +124,15 @@ def alternative_annotator_test(
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, the t-test takes instances, each with the
         mean over its units; otherwise it takes units.
+    weights : array_like of float, shape (n_units,), optional
+        How many instances of the dataset each unit stands for, above 0, such as the inverse inclusion
+        probability of its instance; 1 by default. An instance has the mean over its units.
     epsilon : float, default 0.1
         How much less often than an annotator the machine may be the better one, from 0 to 1. The
         source proposes 0.2 for experts, 0.15 for trained annotators and 0.1 for crowd workers.
     min_instances : int, default 30
-        Smallest number of instances for which an annotator is compared with the machine.
+        Smallest number of instances for which an annotator is compared with the machine. With
+        weights, of effective instances: (Σw)² / Σw², which is smaller the more weights differ (Kish).
 
     Returns
     -------
@@ -134,7 +142,8 @@ def alternative_annotator_test(
     Raises
     ------
     InvalidInput
-        If a code is out of range, a rater rated a unit twice, or the options are not allowed.
+        If a code is out of range, a rater rated a unit twice, a weight is not above 0, or the options are
+        not allowed.
 
     See Also
     --------
@@ -153,7 +162,9 @@ def alternative_annotator_test(
     As in the published code, one other annotator suffices for a unit. A machine with several runs or
     presentation orders has the label that it gave most often (nominal) or their lower median; tied
     labels enter with equal weights. Differences that are all equal have a p-value of 0 or 1, which
-    is the limit of the t-test.
+    is the limit of the t-test. Not in the source: with weights, means are Hájek's, their variance is
+    that of the linearised ratio for instances drawn with replacement, n/(n − 1) Σw²(d − d̄)² / (Σw)²,
+    and the degrees of freedom are one less than the effective number of instances.
 
     Examples
     --------
@@ -165,7 +176,7 @@ def alternative_annotator_test(
     """
     check_choice(level, allowed=LEVELS, name="level")
     check_share(epsilon, name="epsilon")
-    rated = _Rated.of(units, raters, labels, as_counts(machine, name="machine"))
+    rated = _Rated.of(units, raters, labels, as_counts(machine, name="machine"), weights)
     answers = _answers(rated.machine, as_unparsed(unparsed, len(rated.machine)), level)
     numbers = as_values(values, labels=rated.machine.shape[1])
     score: Score = "agreement" if level == "nominal" else "neg_rmse"
@@ -188,7 +199,7 @@ def alternative_annotator_test(
 
 @dataclass(frozen=True)
 class _Rated:
-    """Human ratings of units with at least two of them, and the machine's label counts.
+    """Human ratings of units with at least two of them; the machine's label counts and the weights.
 
     `n_raters` also counts annotators without such a unit.
     """
@@ -197,11 +208,17 @@ class _Rated:
     rater: IntArray
     label: IntArray
     machine: IntArray
+    weight: FloatArray
     n_raters: int
 
     @classmethod
     def of(
-        cls, units: npt.ArrayLike, raters: npt.ArrayLike, labels: npt.ArrayLike, machine: IntArray
+        cls,
+        units: npt.ArrayLike,
+        raters: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        machine: IntArray,
+        weights: npt.ArrayLike | None,
     ) -> "_Rated":
         n_units, n_labels = machine.shape
         unit = as_codes(units, below=n_units, name="units")
@@ -212,7 +229,10 @@ class _Rated:
         used = label >= 0
         n_raters = n_distinct(rater[used])
         used &= np.bincount(unit[used], minlength=n_units)[unit] > 1
-        return cls(unit[used], rater[used], label[used], machine, n_raters)
+        weight = as_unit_weights(weights, length=n_units)
+        if not (weight > 0).all():
+            raise InvalidInput("out_of_range", NOT_ABOVE_0.format(smallest=weight.min()))
+        return cls(unit[used], rater[used], label[used], machine, weight, n_raters)
 
 
 @dataclass(frozen=True)
@@ -226,11 +246,12 @@ class _Answers:
 
 @dataclass(frozen=True)
 class _Advantages:
-    """Means for each annotator and instance: of W_m, and of W_j − W_m."""
+    """Means for each annotator and instance: of W_m, of W_j − W_m, and of the weights."""
 
     rater: IntArray
     machine: FloatArray
     difference: FloatArray
+    weight: FloatArray
 
 
 def _answers(counts: IntArray, unparsed: IntArray, level: Level) -> _Answers:
@@ -247,7 +268,11 @@ def _answers(counts: IntArray, unparsed: IntArray, level: Level) -> _Answers:
 
 
 def _advantages(
-    rated: _Rated, answers: _Answers, score: Score, values: FloatArray, instances: IntArray
+    rated: _Rated,
+    answers: _Answers,
+    score: Score,
+    values: FloatArray,
+    instances: IntArray,
 ) -> _Advantages:
     """Compare each human rating with each of the machine's labels of its unit."""
     rating, answer = _pairs(rated, answers)
@@ -260,8 +285,9 @@ def _advantages(
         np.bincount(rating, weights=weight * side)[compared].astype(float)
         for side in (lead >= 0, lead <= 0)
     )
+    unit = rated.unit[compared]
     return _per_instance(
-        rated.rater[compared], instances[rated.unit[compared]], wins, losses - wins
+        rated.rater[compared], instances[unit], wins, losses - wins, rated.weight[unit]
     )
 
 
@@ -308,37 +334,39 @@ def _lead_in_error(
     return np.where(np.abs(lead) <= smallest, 0.0, lead)
 
 
-def _per_instance(
-    rater: IntArray, instance: IntArray, wins: FloatArray, difference: FloatArray
-) -> _Advantages:
+def _per_instance(rater: IntArray, instance: IntArray, *columns: FloatArray) -> _Advantages:
     key = rater * (instance.max(initial=0) + 1) + instance
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     size = np.bincount(group)
-    means = [np.bincount(group, weights=column) / size for column in (wins, difference)]
+    means = [np.bincount(group, weights=column) / size for column in columns]
     return _Advantages(rater[first], *means)
 
 
 def _rates(advantages: _Advantages, epsilon: float, min_instances: int) -> tuple[float, float, int]:
     """Return the winning rate, the advantage probability, and the number of annotators compared."""
-    _, annotator, instances = np.unique(advantages.rater, return_inverse=True, return_counts=True)
-    tested = instances >= max(2, min_instances)
+    _, annotator = np.unique(advantages.rater, return_inverse=True)
+    total = np.bincount(annotator, weights=advantages.weight)
+    effective = total**2 / np.bincount(annotator, weights=advantages.weight**2)
+    tested = effective >= max(2, min_instances) - _ROUNDING
     if not tested.any():
         return NAN, NAN, 0
-    p_values = _p_values(annotator, advantages.difference, instances, epsilon)[tested]
+    p_values = _p_values(annotator, advantages, effective, epsilon)[tested]
     replaced = false_discovery_control(p_values, method="by") <= FALSE_DISCOVERY_RATE
-    probability = np.bincount(annotator, weights=advantages.machine) / instances
+    probability = np.bincount(annotator, weights=advantages.weight * advantages.machine) / total
     return float(replaced.mean()), float(probability[tested].mean()), int(tested.sum())
 
 
 def _p_values(
-    annotator: IntArray, difference: FloatArray, instances: IntArray, epsilon: float
+    annotator: IntArray, advantages: _Advantages, effective: FloatArray, epsilon: float
 ) -> FloatArray:
     """Return the p-value of each annotator's one-sided t-test that the mean is below ε."""
-    mean = np.bincount(annotator, weights=difference) / instances
-    squares = np.bincount(annotator, weights=(difference - mean[annotator]) ** 2)
-    freedom = np.maximum(instances - 1, 1)
-    error = np.sqrt(squares / freedom / instances)
+    difference, weight = advantages.difference, advantages.weight
+    total, instances = np.bincount(annotator, weights=weight), np.bincount(annotator)
+    mean = np.bincount(annotator, weights=weight * difference) / total
+    residual = weight * (difference - mean[annotator])
+    squares = np.bincount(annotator, weights=residual**2) / total**2
+    error = np.sqrt(squares * instances / np.maximum(instances - 1, 1))
     limit = np.where(mean < epsilon, -np.inf, np.inf)
     t = np.where(error > 0, (mean - epsilon) / np.where(error > 0, error, 1), limit)
-    p_values: FloatArray = student_t.cdf(t, freedom)
+    p_values: FloatArray = student_t.cdf(t, np.maximum(effective - 1, 1))
     return p_values

@@ -6,10 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from metrics.annotator_tests import annotator_tests
 from metrics.figures.comparison_budget import NOT_PARTED, comparison_budget_figures
 from metrics.figures.discernment import discernment_figures
 from metrics.figures.fatigue import fatigue_slopes_figure
 from metrics.figures.machine_probabilities import machine_probability_figures
+from metrics.figures.machine_replacement import machine_replacement_figures
 from metrics.figures.on_request import ROBUSTNESS_TITLE
 from metrics.figures.order import ORDER_TITLE, order_figure, win_or_tie_figure
 from metrics.figures.rank_stability import LEFT_OUT, PARTS_TITLE, rank_stability_figures
@@ -23,6 +25,7 @@ from tests.tiebreak.report.test_discernment import scores as copies_scored
 from tests.tiebreak.report.test_discernment import section_of as section_of_copies
 from tests.tiebreak.report.test_leaderboard import rows as categories
 from tests.tiebreak.report.test_machine_probabilities import judged, section_of
+from tests.tiebreak.report.test_machine_replacement import rarely_drawn
 from tests.tiebreak.report.test_prompt_questions import STRENGTHS, by_people, drawn, is_rare, league
 from tests.tiebreak.report.test_prompt_questions import judged as judged_pairs
 from tests.tiebreak.report.test_scoring import score
@@ -281,6 +284,22 @@ def test_figures_after_a_draw_say_which_instances_they_describe(arrange, sentenc
         for figure in more.figures(getattr(section, name)):
             assert figure.reading.endswith(sentence)
             assert ("were drawn" in figure.reading) == bool(sentence)
+
+
+@pytest.mark.parametrize(("has_control", "speaks_of"), [(True, "dataset"), (False, "selected")])
+def test_tests_after_a_draw_say_which_instances_they_describe(has_control, speaks_of):
+    rows = rarely_drawn(np.random.default_rng(3), (0.8, 0.8))
+    if not has_control:
+        rows = [row | {"phase": "selected"} for row in rows]
+    section = report_of(
+        rows, scales={"c": "nominal:no,yes"}, sections=["machine_replacement"], replicates=0
+    ).criteria["c"]
+    (figure,) = machine_replacement_figures(section.machine_replacement)
+    first = dict(zip(figure.columns, figure.rows[0], strict=True))
+    assert figure.reading.endswith(READING_IF_DRAWN[speaks_of])
+    assert first["speaks_of"] == speaks_of
+    (row,) = annotator_tests(section, states_findings=True).rows
+    assert row.scope.endswith(READING_IF_DRAWN[speaks_of])
 
 
 def test_accuracy_needs_annotators_who_part_the_systems():

@@ -1,5 +1,6 @@
 """Licences: granted where the evidence passes, kept with it, and ended by hand or by drift."""
 
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
 
@@ -12,6 +13,7 @@ from django.utils import timezone
 from annotation.models import Rating
 from annotation.services.tallies import set_flags
 from metrics import services, tasks
+from metrics.licensing.evidence import current_evidence
 from metrics.licensing.services import (
     check_licences,
     grant_licence,
@@ -20,6 +22,7 @@ from metrics.licensing.services import (
     revoke_licence,
     studies_with_licences,
 )
+from metrics.messages import READING_IF_DRAWN
 from metrics.models import Licence, ReportSnapshot, SectionSnapshot
 from studies.freshness import changes_noted
 from studies.models import Membership, StudyEvent
@@ -122,6 +125,14 @@ def test_what_is_not_there_cannot_be_licensed(study, changes, code):
         grant(study, **changes)
 
 
+@pytest.mark.parametrize("speaks_of", ["dataset", "selected"])
+def test_after_a_draw_the_evidence_says_which_instances_it_describes(study, speaks_of):
+    row = current_evidence(study, study.criteria.get()).of("judge", 0.1).overall
+    assert "drawn" not in row.scope
+    drawn = replace(row, test=replace(row.test, speaks_of=speaks_of))
+    assert drawn.scope.endswith(READING_IF_DRAWN[speaks_of])
+
+
 def test_too_few_instances_give_no_licence(study):
     some = Rating.objects.filter(unit__instance__category=EASY).order_by("unit")
     units = sorted({rating.unit_id for rating in some})[:20]
@@ -191,6 +202,16 @@ def test_labels_that_contradict_the_machine_end_its_licence(study):
     event = study.events.get(verb=StudyEvent.Verb.LICENCE_DRIFT)
     assert (event.by, event.details["reason"]) == (None, licence.reason)
     assert licence.reason.split().count("40") == 1
+
+
+def test_new_labels_are_compared_with_the_unweighted_agreement(study):
+    """They come from the drawn items as these are, and not from the dataset that they stand for."""
+    licence = grant(study)
+    assert licence.evidence["unweighted_agreement"] == licence.evidence["agreement"]
+    licence.evidence |= {"unweighted_agreement": 0.05}
+    licence.save()
+    rate_later(study, "-1")
+    assert check_licences(study=study) == []
 
 
 def test_labels_like_the_machines_keep_the_licence(study):

@@ -126,3 +126,68 @@ def test_a_judge_like_the_annotators_passes(epsilon):
 @pytest.mark.parametrize("epsilon", [0.2, 0.15, 0.1])
 def test_a_judge_ten_points_worse_than_allowed_does_not(epsilon):
     assert earned(right_of_a_judge(epsilon + 0.1), epsilon) <= 0.05
+
+
+RARE, OFTEN = 0.1, 0.5
+
+
+def drawn(rows):
+    """Return the rows after a draw in which items of the category "chat" came in rarely."""
+    return [
+        row
+        | {
+            "phase": "control" if int(row["instance"][1:]) % 5 == 0 else "selected",
+            "inclusion_probability": RARE if row["category"] == "chat" else OFTEN,
+        }
+        for row in rows
+    ]
+
+
+def rarely_drawn(rng, right):
+    """Return a drawn study in which a sixth of the items stands for half of the dataset."""
+    rows = judged(rng, right, units=600)
+    kept = [row for row in rows if row["category"] == "news" or int(row["unit"][1:]) % 10 == 1]
+    return drawn(kept)
+
+
+def test_after_a_draw_rare_items_count_for_those_that_were_not_drawn():
+    rows = rarely_drawn(np.random.default_rng(3), (RIGHT, 0.3))
+    everything = strata_of(rows)["all", "all"].machines["judge"]
+    assert {test.speaks_of for test in everything.tests} == {"dataset"}
+    agreed = {"news": [], "chat": []}
+    for name, of in agreed.items():
+        stratum = strata_of(rows)["category", name].machines["judge"]
+        assert stratum.agreement == pytest.approx(stratum.unweighted_agreement)
+        of += [stratum.agreement, stratum.instances]
+    (news, n_news), (chat, n_chat) = agreed["news"], agreed["chat"]
+    assert (n_news, n_chat) == (300, 60)
+    assert everything.agreement == pytest.approx((news + chat) / 2)
+    assert everything.unweighted_agreement == pytest.approx((news * 300 + chat * 60) / 360)
+
+
+def test_a_judge_that_fails_on_rarely_drawn_items_does_not_pass():
+    """Without weights it would: those items are a sixth of what was rated, and half of the dataset."""
+    rows = rarely_drawn(np.random.default_rng(4), (RIGHT, 0.3))
+    unweighted = [row | {"phase": "", "inclusion_probability": ""} for row in rows]
+    assert passes(strata_of(unweighted)["all", "all"], 0.2)
+    assert not passes(strata_of(rows)["all", "all"], 0.2)
+
+
+def test_a_draw_that_does_not_represent_the_dataset_speaks_of_what_was_drawn():
+    rows = [
+        row | {"phase": "selected"}
+        for row in rarely_drawn(np.random.default_rng(5), (RIGHT, RIGHT))
+    ]
+    section = strata_of(rows)["all", "all"].machines["judge"]
+    assert {test.speaks_of for test in section.tests} == {"selected"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("behind", "least", "most"), [(0, 0.9, 1), (0.3, 0, 0.05)])
+def test_after_a_draw_judges_pass_by_what_they_are_in_the_dataset(behind, least, most):
+    """The judge is like the annotators on what is often drawn, and behind on the rest."""
+    rng = np.random.default_rng(8)
+    rare = right_of_a_judge(2 * behind)
+    rounds = [strata_of(rarely_drawn(rng, (RIGHT, rare))) for _ in range(STUDIES)]
+    share = np.mean([bool(passes(strata["all", "all"], 0.2)) for strata in rounds])
+    assert least <= share <= most

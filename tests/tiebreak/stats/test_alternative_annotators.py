@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 
 from tests.refusals import refused
-from tiebreak.stats import alternative_annotator_test
+from tiebreak.stats import alternative_annotator_test, hajek_estimate
 from tiebreak.stats.alternative_annotators import TOO_FEW_INSTANCES
 
 
@@ -182,3 +182,61 @@ def test_equal_distances_are_equal_whatever_their_digits():
         *long(labels), counts(np.full(40, 2), 3), level="interval", values=[0.1, 0.3, 0.5]
     )
     assert test.advantage_probability == 0.5  # always as good as the first, never as the second
+
+
+def of_table(table, answers, **options):
+    return alternative_annotator_test(*long(table), counts(answers, 4), **options)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_weighted_it_equals_hajek_estimates_of_each_annotators_instances(seed):
+    table, answers = simulated(seed)
+    weights = np.random.default_rng(seed).choice([1.0, 4.0], size=len(table))
+    means, freedom, advantages = [], [], []
+    for rater in range(table.shape[1]):
+        others = np.delete(table, rater, axis=1)
+        used = ~np.isnan(table[:, rater]) & ~np.isnan(others).all(axis=1)
+        human, machine = (
+            np.array([agreement(label, rest[~np.isnan(rest)]) for label, rest in pairs])
+            for pairs in (
+                zip(table[used, rater], others[used], strict=True),
+                zip(answers[used], others[used], strict=True),
+            )
+        )
+        w = weights[used]
+        behind = (human >= machine).astype(float) - (machine >= human)
+        means.append(hajek_estimate(behind, 0.1 / w))
+        freedom.append(w.sum() ** 2 / (w**2).sum() - 1)
+        advantages.append(np.average(machine >= human, weights=w))
+    for epsilon in np.linspace(0, 0.6, 61):
+        t = [(mean.value - epsilon) / mean.standard_error for mean in means]
+        adjusted = scipy.stats.false_discovery_control(scipy.stats.t.cdf(t, freedom), method="by")
+        test = of_table(table, answers, weights=weights, epsilon=epsilon)
+        assert test.winning_rate == (adjusted <= 0.05).mean()
+        assert test.advantage_probability == pytest.approx(np.mean(advantages))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_equal_weights_change_nothing(seed):
+    table, answers = simulated(seed)
+    plain = of_table(table, answers, epsilon=0.2)
+    weighted = of_table(table, answers, epsilon=0.2, weights=np.full(len(table), 3.0))
+    assert weighted.advantage_probability == pytest.approx(plain.advantage_probability)
+    assert (weighted.winning_rate, weighted.annotators) == (plain.winning_rate, plain.annotators)
+
+
+def test_instances_are_counted_by_their_weights():
+    table, answers = np.zeros((40, 3)), np.zeros(40, dtype=int)
+    for weight in (0.1, 0.7, 3):
+        equal = np.full(30, weight)
+        assert of_table(table[:30], answers[:30], weights=equal).annotators == 3
+    one_stands_for_all = np.where(np.arange(40) == 0, 1000.0, 1.0)
+    assert of_table(table, answers, weights=one_stands_for_all).reason
+
+
+@pytest.mark.parametrize(
+    ("weights", "code"), [([1.0] * 39, "wrong_length"), ([0.0] * 40, "out_of_range")]
+)
+def test_bad_weights_are_refused(weights, code):
+    with refused(code):
+        of_table(np.zeros((40, 3)), np.zeros(40, dtype=int), weights=weights)

@@ -10,11 +10,19 @@ from tiebreak.stats.results import Instances
 
 @dataclass(frozen=True)
 class AnnotatorTestSection(AlternativeAnnotatorTest):
-    """Result of the alternative annotator test for one machine; it speaks of these annotators only."""
+    """Result of the alternative annotator test for one machine; it speaks of these annotators only.
+
+    Attributes
+    ----------
+    speaks_of : str
+        Instances that the test describes: ``"these"``; after a draw, with weights, ``"dataset"``, or
+        ``"selected"`` if the drawn instances do not represent it.
+    """
 
     epsilon: Proportion
     winning_rate: ProportionOrNaN
     advantage_probability: ProportionOrNaN
+    speaks_of: Instances = "these"
 
 
 @dataclass(frozen=True)
@@ -28,8 +36,10 @@ class MachineReplacement:
     instances : int
         Number of instances with such labels.
     agreement : float
-        How often the machine's label is that of an annotator, averaged over instances; NaN without
-        labels.
+        How often the machine's label is that of an annotator, averaged over instances, after a draw
+        with weights; NaN without labels.
+    unweighted_agreement : float
+        The same without weights, with which drift compares new labels of such instances.
     tests : tuple of AnnotatorTestSection
         The alternative annotator test for each ε; empty for classes by agreement among annotators.
     """
@@ -37,6 +47,7 @@ class MachineReplacement:
     labels: int
     instances: int
     agreement: ProportionOrNaN
+    unweighted_agreement: ProportionOrNaN
     tests: tuple[AnnotatorTestSection, ...]
 
 
