@@ -1,7 +1,7 @@
 """The answers that a judge may give, and the strict reading of what it gave."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from string import ascii_uppercase
 
 from studies.model_servers import COMPLETE
@@ -10,7 +10,8 @@ from tiebreak.scales import BAD, Label, Scale
 
 # What a judge may write before its answer, and around it.
 _LEAD = re.compile(r"(?:final\s+)?(?:answer|verdict)\s*[:：]\s*", re.IGNORECASE)
-_AROUND = " \t*_`\"'“”.[]()"
+_MARKS = " \t*_`\"'“”"
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?", re.ASCII)
 # Servers tell the probabilities of so many tokens at most.
 MAX_SIGNS = 20
 
@@ -60,11 +61,14 @@ def parse_answer(text: str, scale: Scale, *, finish_reason: str = "") -> Label |
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines or finish_reason not in COMPLETE:
         return None
-    answer = _bare(lines[-1])
     if scale.labels is None:
-        return _number(answer, scale)
-    named = [label for label in scale.labels if answer in _names(scale, label)]
-    return named[0] if len(named) == 1 else None
+        return _number(lines[-1], scale)
+    for strip in _STRIPS:
+        for answer in filter(None, _without_lead(strip, lines[-1])):
+            named = [label for label in scale.labels if answer in _names(scale, label, strip)]
+            if named:
+                return named[0] if len(named) == 1 else None
+    return None
 
 
 def in_system_order(label: Label | None, scale: Scale, *, is_a_first: bool) -> Label | None:
@@ -74,23 +78,46 @@ def in_system_order(label: Label | None, scale: Scale, *, is_a_first: bool) -> L
     return -int(label)
 
 
-def _bare(line: str) -> str:
-    stripped = line.strip(_AROUND)
-    lead = _LEAD.match(stripped)
-    return (stripped[lead.end() :] if lead else stripped).strip(_AROUND).casefold()
+def _in_lower_case(text: str) -> str:
+    return text.strip().casefold()
 
 
-def _names(scale: Scale, label: Label) -> Sequence[str]:
+def _without_marks(text: str) -> str:
+    return _in_lower_case(text.strip(_MARKS))
+
+
+def _without_brackets(text: str) -> str:
+    """Return the text without brackets and a full stop. A point before a digit stays."""
+    return _in_lower_case(text.lstrip(_MARKS + "[(").rstrip(_MARKS + "])."))
+
+
+# What answers and labels are compared without, from nothing to everything that may surround an
+# answer: a label with such characters is itself as long as it was written like that.
+_Strip = Callable[[str], str]
+_STRIPS: tuple[_Strip, ...] = (str.strip, _in_lower_case, _without_marks, _without_brackets)
+
+
+def _without_lead(strip: _Strip, line: str) -> Iterator[str]:
+    """Yield a line, and what follows "Answer:" in it."""
+    answer = strip(line)
+    yield answer
+    if lead := _LEAD.match(answer):
+        yield strip(answer[lead.end() :])
+
+
+def _names(scale: Scale, label: Label, strip: _Strip) -> list[str]:
     """Return what names a label: its answer and, for a bare choice, the words of its button."""
     answer = answer_text(scale, label)
     names = [answer]
     if scale.side_of(label):
         names.append(f"{answer[0]} {scale.words_for(label)}")
-    return [name.casefold() for name in names]
+    return [strip(name) for name in names]
 
 
-def _number(answer: str, scale: Scale) -> Label | None:
+def _number(line: str, scale: Scale) -> Label | None:
+    """Return the number that a line consists of, but for what may surround it."""
+    *_, answer = _without_lead(_without_brackets, line)
     try:
-        return scale.parse_label(answer)
+        return scale.parse_label(answer) if _NUMBER.fullmatch(answer) else None
     except InvalidInput:
         return None

@@ -17,6 +17,8 @@ SCALES = (
     "nominal:yes,no,no idea",
     "ordinal:1..5",
     "interval:0..100",
+    'nominal:"quoted",(a),a,[none],C.,C',
+    "nominal:.NET,NET,other (specify),verdict: good,good,_x,x,Yes,yes",
 )
 
 
@@ -47,17 +49,55 @@ def test_nothing_is_guessed(text):
     assert parse_answer(text, TIE) is None
 
 
+def test_marks_alone_are_no_label_of_other_marks():
+    assert parse_answer("**", Scale.parse("nominal:*,+")) is None
+    assert parse_answer("*", Scale.parse("nominal:*,+")) == "*"
+
+
 def test_a_text_that_was_cut_off_is_no_answer():
     assert parse_answer("It could be\nA", TIE, finish_reason="length") is None
     assert parse_answer("It could be\nA", TIE, finish_reason="stop") == -1
 
 
-@pytest.mark.parametrize(("text", "label"), [("3.5", 3.5), ("Answer: 12", 12.0)])
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        *(
+            ("**(a)**", "(a)"),
+            ("Answer: (a)", "(a)"),
+            ("Answer: a", "a"),
+            ("[a]", None),
+            ("a.", None),
+        ),
+        *(("(.net)", ".NET"), ("`NET`", "NET"), ("Other (specify)", "other (specify)")),
+        *(("Answer: verdict: good", "verdict: good"), ("VERDICT: GOOD", "verdict: good")),
+        *(("Answer: .5", None), ("YES", None), ("Yes", "Yes")),
+    ],
+)
+def test_what_surrounds_an_answer_is_no_part_of_a_label(text, label):
+    scale = Scale.parse("nominal:(a),a,.NET,NET,other (specify),verdict: good,good,5,Yes,yes")
+    assert parse_answer(text, scale) == label
+
+
+@pytest.mark.parametrize("text", [".5", "**.5**", "Answer: .5", "1.5", "5/5"])
+def test_a_part_of_a_number_is_no_label(text):
+    assert parse_answer(text, Scale.parse("ordinal:1..5")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        *(("3.5", 3.5), ("Answer: 12", 12.0), (".5", 0.5), ("**.25**", 0.25), ("(7).", 7.0)),
+        *(("12.", 12.0), ("1e3", 1000.0), ("+2", 2.0), ("Verdict: **.75**", 0.75)),
+    ],
+)
 def test_where_any_number_is_allowed_a_number_is_read(text, label):
     assert parse_answer(text, Scale.parse("ratio")) == label
 
 
-@pytest.mark.parametrize("text", ["-3", "three", "3 of 5", "nan", "inf"])
+@pytest.mark.parametrize(
+    "text", ["-3", "three", "3 of 5", "nan", "inf", "1_000", "٣", "1,000", "."]
+)
 def test_what_is_no_number_of_the_scale_is_no_answer(text):
     assert parse_answer(text, Scale.parse("ratio")) is None
 
