@@ -44,7 +44,8 @@ def kendall_with(order: Sequence[str], rates: Estimates) -> Estimate:
     known = [name for name in order if name in rates and rates[name].is_defined]
     if len(known) < 2:
         return undefined(FEW_SYSTEMS, len(known))
-    values = [rates[name].value for name in known]
+    # Rates that are equal but for rounding are tied.
+    values = [round(rates[name].value, 12) for name in known]
     if len({*values}) == 1:
         return undefined(ALL_EQUAL, len(known))
     tau = kendalltau(-np.arange(len(known)), values, variant="b").statistic

@@ -20,6 +20,8 @@ from tiebreak.stats.validation import (
 )
 
 BINS = 10
+# Probabilities that are the same to so many decimals are equal, such as 1 − 1/3 and 2/3.
+DECIMALS = 9
 NO_LABELS = "No human labelled an item that has a probability."
 EMPTY_BIN = "No human labelled an item whose probability is in this range."
 
@@ -151,7 +153,7 @@ class Forecasts:
         counts = as_counts(np.column_stack([*vectors.values()]), name="positive and labelled")
         if (counts[:, 0] > counts[:, 1]).any():
             raise InvalidInput("out_of_range", "positive must not exceed labelled.")
-        values, code = np.unique(shares, return_inverse=True)
+        values, code = np.unique(shares.round(DECIMALS), return_inverse=True)
         return cls(np.column_stack([code, counts]), values)
 
     def probability(self, rows: IntArray) -> FloatArray:
@@ -159,7 +161,8 @@ class Forecasts:
 
     def bins(self, rows: IntArray, bins: int) -> IntArray:
         """Return the range of each row's probability; the last one includes 1."""
-        return np.minimum((self.probability(rows) * bins).astype(np.int64), bins - 1)
+        number = (self.probability(rows) * bins).round(DECIMALS).astype(np.int64)
+        return np.minimum(number, bins - 1)
 
 
 def entered(rows: IntArray) -> FloatArray:

@@ -14,6 +14,7 @@ from scipy.stats import wilcoxon
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.results import Estimate, undefined
 from tiebreak.stats.validation import (
+    FloatArray,
     as_criterion_weights,
     as_scores,
     as_shares,
@@ -25,6 +26,8 @@ SIGNIFICANT = 0.05
 SMALLEST_P = float(np.finfo(np.float64).tiny)
 NO_PAIRS = "No text has scores for both its original and its perturbed version."
 NO_SCORES = "No perturbation has a discernment score."
+# Differences that are the same to so many decimals of the largest score are equal.
+_DECIMALS = 9
 UNDEFINED_SCORE = "The discernment score of a perturbation at level {level} is undefined."
 
 
@@ -109,7 +112,7 @@ def discernment(
     -----
     Each criterion is tested with a one-sided Wilcoxon signed-rank test. `scipy.stats.wilcoxon`
     chooses between the exact and the normal form. If all differences are 0, p is 1. Source: Wang et
-    al. 2024 (DHP), eqs. 1–3.
+    al. 2024 (DHP), eqs. 1–3. Differences that are equal but for rounding are tied.
 
     Examples
     --------
@@ -126,7 +129,7 @@ def discernment(
             f" {first.shape} and {second.shape}.",
         )
     shares = as_criterion_weights(weights, criteria=first.shape[1])
-    p_values = tuple(_signed_rank(column, zero_method) for column in (first - second).T)
+    p_values = tuple(_signed_rank(column, zero_method) for column in _differences(first, second).T)
     weighted = [p for p, share in zip(p_values, shares, strict=True) if share > 0]
     n = min(p.n for p in weighted)
     if not all(p.is_defined for p in weighted):
@@ -143,7 +146,16 @@ def discernment(
     )
 
 
-def _signed_rank(differences: npt.NDArray[np.float64], zero_method: str) -> Estimate:
+def _differences(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return the differences in units of the largest score, of which equal ones are equal.
+
+    Means of several raters' scores have rounding errors, which would part what is tied or not 0.
+    """
+    largest = np.nanmax(np.abs([first, second]), initial=0)
+    return np.round((first - second) / (largest or 1), _DECIMALS)
+
+
+def _signed_rank(differences: FloatArray, zero_method: str) -> Estimate:
     known = differences[~np.isnan(differences)]
     method = f"one-sided Wilcoxon signed-rank, {zero_method}"
     if not len(known):

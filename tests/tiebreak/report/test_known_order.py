@@ -9,7 +9,7 @@ from metrics.figures.success_rates import known_order_sentence
 from metrics.figures.systems import win_rates_figure
 from tests.tiebreak.report.test_prompt_questions import league
 from tests.tiebreak.report.test_sections import of
-from tiebreak.report.known_order import kendall_with
+from tiebreak.report.known_order import ALL_EQUAL, kendall_with
 from tiebreak.stats import Estimate, undefined
 
 STRENGTHS = {"a": 2, "b": 0.7, "c": -0.7, "d": -2}
@@ -65,3 +65,10 @@ def test_without_an_order_nothing_is_told_of_one():
     section = of(rated())
     assert section.systems.known_order is None
     assert "τ" not in win_rates_figure(section).sentence
+
+
+def test_rates_that_differ_by_rounding_only_are_tied():
+    rates = {"a": Estimate(0.1 + 0.2), "b": Estimate(0.3), "c": Estimate(0.1)}
+    exact = rates | {"a": Estimate(0.3)}
+    assert kendall_with(["b", "a", "c"], rates).value == kendall_with(["b", "a", "c"], exact).value
+    assert kendall_with(["a", "b"], rates).reason == ALL_EQUAL

@@ -104,3 +104,15 @@ def test_without_labels_nothing_is_defined():
 def test_what_makes_no_sense_is_refused(arguments, code):
     with refused(code):
         calibration(*arguments)
+
+
+def test_a_probability_is_in_the_range_that_it_begins():
+    for hundredths in range(100):
+        number = next(
+            k
+            for k, one in enumerate(calibration([hundredths / 100], [1], [1], bins=100).bins)
+            if one.n_ratings
+        )
+        assert number == hundredths
+    bins = calibration([1 - 0.3 - 0.4], [1], [1]).bins
+    assert bins[3].n_ratings == 1

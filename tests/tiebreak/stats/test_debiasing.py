@@ -165,3 +165,11 @@ def test_answers_at_the_threshold_agree_by_half():
     assert (result.agreement.value, result.prefers_first) == (0.5, 0.5)
     nothing = position_debiasing([0.5], [0], [0])
     assert nothing.agreement.reason == NO_PREFERENCES
+
+
+def test_probabilities_that_differ_by_rounding_only_are_equal():
+    better, labelled = [0, 1] * 5, [1] * 10
+    rounded = position_debiasing([2 / 3, 1 - 1 / 3] * 5, better, labelled)
+    exact = position_debiasing([2 / 3] * 10, better, labelled)
+    assert (exact.debiased.value, exact.change.value) == (0.5, 0)
+    assert (rounded.debiased, rounded.change) == (exact.debiased, exact.change)

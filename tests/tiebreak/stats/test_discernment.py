@@ -45,6 +45,20 @@ def test_zeros_are_treated_as_asked(zero_method):
         assert zero_method in p_value.method
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_means_of_three_raters_are_tied_as_their_sums_are(seed):
+    rng = np.random.default_rng(seed)
+    original, copies = rng.integers(1, 6, size=(2, 3, 30))
+    of_means = discernment(original.mean(axis=0)[:, None], copies.mean(axis=0)[:, None])
+    of_sums = discernment(original.sum(axis=0)[:, None], copies.sum(axis=0)[:, None])
+    assert of_means.p.value == pytest.approx(of_sums.p.value, rel=1e-12)
+
+
+def test_scores_that_differ_by_rounding_only_are_equal():
+    outcome = discernment([[0.1 + 0.2], [0.6]], [[0.3], [0.2 * 3]])
+    assert (outcome.p.value, outcome.score.value) == (1, 0)
+
+
 def test_it_is_one_sided():
     better = discernment(np.full((8, 1), 4.0), np.arange(1.0, 9)[:, None] / 4)
     worse = discernment(np.arange(1.0, 9)[:, None] / 4, np.full((8, 1), 4.0))
