@@ -152,7 +152,8 @@ def _differences(first: FloatArray, second: FloatArray) -> FloatArray:
     Means of several raters' scores have rounding errors, which would part what is tied or not 0.
     """
     largest = np.nanmax(np.abs([first, second]), initial=0)
-    return np.round((first - second) / (largest or 1), _DECIMALS)
+    differences: FloatArray = ((first - second) / (largest or 1)).round(_DECIMALS)
+    return differences
 
 
 def _signed_rank(differences: FloatArray, zero_method: str) -> Estimate:
