@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from metrics.models import Licence
+from studies.models.bounds import MAX_COUNT
 
 
 class EvidenceQuery(serializers.Serializer[Any]):
@@ -49,12 +50,16 @@ class LicenceSerializer(serializers.ModelSerializer[Licence]):
     ended_by = serializers.CharField(source="ended_by.username", default=None, allow_null=True)
     evidence = serializers.DictField(help_text="The numbers on which it was granted.")
     checked = serializers.DictField(help_text="What the newest test of drift compared.")
+    follow_ups = serializers.SlugRelatedField[Any](
+        slug_field="study_id", many=True, read_only=True, help_text="Ids of the follow-up studies."
+    )
 
     class Meta:
         model = Licence
         fields = (
             *("id", "criterion", "machine", "category", "annotators", "valid_until", "state"),
             *("granted_at", "granted_by", "evidence", "checked", "ended_at", "ended_by", "reason"),
+            "follow_ups",
         )
 
 
@@ -66,6 +71,12 @@ class NewLicence(serializers.Serializer[Any]):
     )
     annotators = serializers.ChoiceField(Licence.Annotators.choices)
     valid_until = serializers.DateField()
+
+
+class NewFollowUp(serializers.Serializer[Any]):
+    instances = serializers.IntegerField(
+        min_value=1, max_value=MAX_COUNT, help_text="How many instances are drawn at random."
+    )
 
 
 class Revocation(serializers.Serializer[Any]):

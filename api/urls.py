@@ -156,6 +156,11 @@ endpoints = [
         licences.RevokeLicence.as_view(),
         name="revoke-licence",
     ),
+    path(
+        f"{STUDY}licences/<public_id:licence_id>/follow-up/",
+        licences.FollowUpView.as_view(),
+        name="follow-up",
+    ),
     path(f"{STUDY}participants/", participants.Participants.as_view(), name="participants"),
     path(f"{STUDY}participants/pay/", participants.PayMany.as_view(), name="pay-many"),
     path(PARTICIPANT, participants.ParticipantView.as_view(), name="participant"),

@@ -146,6 +146,19 @@ class Licence(models.Model):
         )
 
 
+class FollowUp(models.Model):
+    """A study that goes on comparing a licensed machine rater with annotators, on a few items."""
+
+    licence = models.ForeignKey(Licence, on_delete=models.CASCADE, related_name="follow_ups")
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="follows")
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.study} of {self.licence}"
+
+
 def items_of(category: str) -> str:
     """Return the items of a licence in words: those of a category, or all."""
     return f"category {category}" if category else "all items"

@@ -114,6 +114,11 @@ urlpatterns = [
         licence_views.revoke,
         name="revoke-licence",
     ),
+    path(
+        "studies/<public_id:public_id>/licences/<public_id:licence_id>/follow-up/",
+        licence_views.follow_up,
+        name="follow-up",
+    ),
     path("studies/<public_id:public_id>/attention/", views.attention, name="attention"),
     path("studies/<public_id:public_id>/numbers/", views.numbers, name="numbers"),
     path("studies/<public_id:public_id>/report.json", views.report, name="report"),

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
 from annotation.judging.answers import MAX_SIGNS, allowed_answers, has_signs
-from annotation.judging.example_sets import check_examples, fix_examples
+from annotation.judging.example_sets import add_example_set, check_examples, fix_examples
 from annotation.judging.injection_job import JudgeInjectionJob
 from annotation.judging.job import JudgeDryRunJob, JudgingJob
 from annotation.judging.passes import items_of
@@ -84,6 +84,25 @@ def create_judges(
         create_judge(study=study, by=by, criterion=one, name=f"{name}: {one.name}", **settings)
         for one in study.criteria.all()
     ]
+
+
+@transaction.atomic
+def copy_judge(*, judge: Judge, study: Study, by: User | None = None) -> Judge:
+    """Create a judge with the same name and settings in a clone of its study, with its examples."""
+    settings = {
+        field.name: getattr(judge, field.name)
+        for field in Judge._meta.concrete_fields
+        if field.editable and not field.primary_key
+    }
+    settings |= {"criterion": study.criteria.get(name=judge.criterion.name), "study": study}
+    if chosen := judge.example_set:
+        settings["example_set"] = add_example_set(
+            study=study, name=chosen.name, items=chosen.items, by=by
+        )
+    copy = create_judge(by=by, **settings)
+    copy.steps, copy.steps_prompt = judge.steps, judge.steps_prompt
+    copy.save(update_fields=["steps", "steps_prompt"])
+    return copy
 
 
 def _check_settings(judge: Judge) -> None:

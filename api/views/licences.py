@@ -1,20 +1,24 @@
-"""Licences of machine raters: read the evidence, list, grant and revoke."""
+"""Licences of machine raters: read the evidence, list, grant, follow up and revoke."""
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from api.access import researcher, visible_study
+from api.access import creator, researcher, visible_study
 from api.licence_serializers import (
     EvidenceQuery,
     LicenceEvidenceSerializer,
     LicenceSerializer,
+    NewFollowUp,
     NewLicence,
     Revocation,
 )
 from api.schema import described
+from api.serializers import StudyDetail
 from api.validation import checked, checked_form
+from api.views.design import created
 from metrics.licensing.evidence import evidence_rows
+from metrics.licensing.follow_ups import make_follow_up
 from metrics.licensing.forms import LicenceForm, WhoRatesForm
 from metrics.licensing.services import grant_licence, licence_named, licences_of, revoke_licence
 
@@ -66,6 +70,30 @@ class Licences(APIView):
         values = checked_form(LicenceForm(study, checked(NewLicence, request.data)))
         licence = grant_licence(study=study, by=researcher(request), **values)
         return Response(LicenceSerializer(licence).data, status=201)
+
+
+class FollowUpView(APIView):
+    @described(
+        "Make a follow-up study of a licence",
+        tag=TAG,
+        description="A draft with the same design for a few instances, drawn at random, and the same"
+        " judge. Once it is open, its labels are compared with the judge's new answers.",
+        request=NewFollowUp,
+        responses={201: StudyDetail},
+        refusals={
+            400: ["too_many"],
+            403: ["needs_all_studies"],
+            404: ["no_such_licence"],
+            409: ["licence_ended", "follow_up_is_draft"],
+        },
+    )
+    def post(self, request: Request, study_id: str, licence_id: str) -> Response:
+        study, by = visible_study(request, study_id), creator(request)
+        instances = checked(NewFollowUp, request.data)["instances"]
+        made = make_follow_up(
+            licence=licence_named(study, licence_id), instances=instances, by=by
+        ).study
+        return created(made, StudyDetail(made).data)
 
 
 class RevokeLicence(APIView):

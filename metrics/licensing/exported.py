@@ -9,7 +9,7 @@ from tiebreak.formats.rows import Row
 
 COLUMNS = (
     *("rater", "criterion", "category", "annotators", "state", "granted_at", "valid_until"),
-    *("evidence", "drift", "ended_at", "reason"),
+    *("evidence", "drift", "follow_ups", "ended_at", "reason"),
 )
 
 
@@ -26,6 +26,7 @@ def licence_rows(study: Study) -> Iterator[Row]:
             "valid_until": licence.valid_until.isoformat(),
             "evidence": licence.evidence,
             "drift": _drift(licence),
+            "follow_ups": [one.study_id for one in licence.follow_ups.all()] or None,
             "ended_at": licence.ended_at.isoformat() if licence.ended_at else None,
             "reason": licence.reason,
         }

@@ -7,6 +7,7 @@ from django import forms
 from metrics.forms import FocusedForm
 from metrics.models import Licence
 from studies.models import Criterion, Study
+from studies.models.bounds import MAX_COUNT
 
 
 class WhoRatesForm(forms.Form):
@@ -40,3 +41,7 @@ class LicenceForm(FocusedForm, WhoRatesForm):
 
 class RevocationForm(forms.Form):
     reason = forms.CharField(label="Reason", max_length=500, required=False)
+
+
+class FollowUpForm(forms.Form):
+    instances = forms.IntegerField(label="Number of instances", min_value=1, max_value=MAX_COUNT)

@@ -31,9 +31,20 @@ DRIFT = (
     " one for each instance. A test that may be looked at any number of times revokes the licence once"
     " agreement is shown to be lower than when it was granted. With evidence of 500 instances it notices"
     " a drop by 10 points after about 80 to 350 labels; with evidence of 100 instances it may never"
-    " notice that, only larger drops. Without new labels it notices nothing. It assumes that new items and"
+    " notice that, only larger drops. Without new labels it notices nothing: make a follow-up study of a"
+    " few items from time to time, in which the machine rater rates anew. The test assumes that new items and"
     " annotators are like those before. At most one licence in twenty is revoked without a drop within"
     " 2,000 labels."
+)
+ABOUT_FOLLOW_UP = (
+    "A follow-up study is a new draft with the same design for a few of these instances, drawn at random."
+    " Each item gets one label by an annotator, and the same judge asks its language model again, so that"
+    " a change of the model shows. Launch it as any other study; its labels are compared by the test above"
+    " and are in no result of this study. A study of single texts is followed up with all of them. Fewer than 100 labels rarely show a drop by 10 points."
+)
+FOLLOW_UP_WITHOUT_JUDGE = (
+    "The machine rater is no judge of this study, so let it rate the follow-up study’s items yourself, under"
+    " the same name."
 )
 NOT_WORSE = "That does not show that the machine rater is worse than they are."
 NO_MACHINE = "No machine rater rated this criterion. Create a judge, or upload the ratings of a machine rater."
@@ -65,6 +76,16 @@ NOT_PASSED = (
 IN_FORCE_ALREADY = "{machine} already has a licence for {items} of {criterion}. Revoke it before you grant another."
 DATE_IS_PAST = "A licence must be valid until a day from today on. Choose a later date."
 NO_SUCH_LICENCE = "The study has no licence with this id. Reload the page to see its licences."
+FOLLOW_UP_OF_ENDED = "This licence is not in force any more, so there is nothing to follow up. Grant a new one first."
+FOLLOW_UP_IS_DRAFT = (
+    "“{}” is still a draft. Launch it before you make another follow-up study of this licence."
+)
+FOLLOW_UP_TOO_LARGE = (
+    "A follow-up study needs texts. Of {items} of this licence, {instances} instances have them: enter"
+    " this number or a smaller one."
+)
+NO_NUMBER = "Enter the number of instances of the follow-up study: a whole number from 1 on."
+FOLLOW_UP_MADE = "“{}” is a draft. Read its tasks and its size, launch it, and let the machine rater rate its items."
 ENDED_ALREADY = "This licence has ended already, so it cannot be revoked."
 DROPPED = (
     "Agreement with annotators dropped from {before} to {after} over {labels} that came after the"

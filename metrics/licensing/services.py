@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from annotation.models import Rater
-from metrics.licensing.drift import drifts_of
+from metrics.licensing.drift import drifts_of, opened_follow_ups
 from metrics.licensing.evidence import (
     EPSILON,
     Evidence,
@@ -38,7 +38,8 @@ from tiebreak.stats import AgreementDrift
 
 
 def licences_of(study: Study) -> QuerySet[Licence]:
-    return study.licences.select_related("criterion", "rater", "granted_by", "ended_by")
+    licences = study.licences.select_related("criterion", "rater", "granted_by", "ended_by")
+    return licences.select_related("study").prefetch_related("follow_ups__study")
 
 
 def in_force(study: Study) -> QuerySet[Licence]:
@@ -153,13 +154,18 @@ def check_licences(*, study: Study) -> list[Licence]:
 
     Nothing is done for licences that were checked with the same ratings before.
     """
-    state = watermark(study)
-    licences = [one for one in in_force(study) if one.checked.get("watermark") != state]
+    states = {licence: _state(licence) for licence in in_force(study)}
+    licences = [one for one, state in states.items() if one.checked.get("watermark") != state]
     return [
         licence
         for licence, drift in drifts_of(study, licences)
-        if _is_ended_by(licence, drift, state)
+        if _is_ended_by(licence, drift, states[licence])
     ]
+
+
+def _state(licence: Licence) -> str:
+    """Return an identifier of the ratings that the licence is checked with."""
+    return " ".join(map(watermark, [licence.study, *opened_follow_ups(licence)]))
 
 
 def _is_ended_by(licence: Licence, drift: AgreementDrift, state: str) -> bool:

@@ -12,13 +12,18 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from metrics.licensing.evidence import EPSILON, StoredEvidence, stored_evidence
-from metrics.licensing.forms import LicenceForm, RevocationForm, WhoRatesForm
+from metrics.licensing.follow_ups import USUAL_INSTANCES, make_follow_up
+from metrics.licensing.forms import FollowUpForm, LicenceForm, RevocationForm, WhoRatesForm
 from metrics.licensing.messages import (
     ABOUT,
+    ABOUT_FOLLOW_UP,
     COMPUTING,
     DESCRIBED_ONLY,
     DRIFT,
+    FOLLOW_UP_MADE,
+    FOLLOW_UP_WITHOUT_JUDGE,
     NO_MACHINE,
+    NO_NUMBER,
     OUTDATED,
     SEVERAL_TESTS,
     UNREACHED,
@@ -46,6 +51,8 @@ SENTENCES = {
     "computing": COMPUTING,
     "outdated": OUTDATED,
     "unreached": UNREACHED,
+    "about_follow_up": ABOUT_FOLLOW_UP,
+    "without_judge": FOLLOW_UP_WITHOUT_JUDGE,
 }
 
 
@@ -83,6 +90,26 @@ def revoke(request: HttpRequest, public_id: str, licence_id: str) -> HttpRespons
     return redirect("metrics:licences", study.pk)
 
 
+@require_POST
+@researchers_only
+def follow_up(request: HttpRequest, public_id: str, licence_id: str) -> HttpResponse:
+    """Make a draft that goes on comparing the licensed machine rater with annotators."""
+    study = study_for(request.user, public_id)
+    form = FollowUpForm(request.POST)
+    try:
+        licence = licence_named(study, licence_id)
+        if not form.is_valid():
+            raise DomainError("no_number", NO_NUMBER, status=400)
+        made = make_follow_up(
+            licence=licence, by=cast(User, request.user), **form.cleaned_data
+        ).study
+        messages.success(request, FOLLOW_UP_MADE.format(made.title))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+        return redirect("metrics:licences", study.pk)
+    return redirect("recruitment:launch", made.pk)
+
+
 def _address(study: Study, licence: Licence) -> str:
     """Return the address of the page with what it showed when the licence was granted."""
     shown = {"criterion": licence.criterion.name, "annotators": licence.annotators}
@@ -109,6 +136,8 @@ def _context(request: HttpRequest, study: Study, form: LicenceForm) -> dict[str,
         "chosen": chosen,
         "form": form,
         "revocation": RevocationForm(),
+        "usual_instances": USUAL_INSTANCES,
+        "judges": set(study.judges.values_list("rater", flat=True)),
         "problem": problem,
         "evidence": evidence,
         "epsilon": epsilon,

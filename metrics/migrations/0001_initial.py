@@ -76,6 +76,17 @@ class Migration(migrations.Migration):
                 ('report', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sections', to='metrics.reportsnapshot')),
             ],
         ),
+        migrations.CreateModel(
+            name='FollowUp',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('licence', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='follow_ups', to='metrics.licence')),
+                ('study', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='follows', to='studies.study')),
+            ],
+            options={
+                'ordering': ['id'],
+            },
+        ),
         migrations.AddConstraint(
             model_name='reportsnapshot',
             constraint=models.UniqueConstraint(fields=('study', 'digest'), name='one_report_per_part'),

@@ -47,6 +47,7 @@ NOT_COPIED = frozenset(
         "annotation.ScreeningAttempt",
         "metrics.ReportSnapshot",
         "metrics.Licence",
+        "metrics.FollowUp",
         "api.ApiToken_studies",
         "api.Webhook",
     }

@@ -66,6 +66,7 @@ from jobs.services import pause_job, resume_job, stop_job
 from metrics import generate_select
 from metrics.demo import start_demo
 from metrics.expert_weights import use_expert_weights
+from metrics.licensing.follow_ups import make_follow_up
 from metrics.licensing.services import grant_licence, revoke_licence
 from metrics.report_files import start_report_files
 from metrics.scores_study import use_scores
@@ -212,6 +213,7 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
     "metrics:scores": counterpart("put scores-study", use_scores),
     "metrics:expert-survey": counterpart("post expert-survey", make_expert_survey),
     "metrics:licences": counterpart("post licences", grant_licence),
+    "metrics:follow-up": counterpart("post follow-up", make_follow_up),
     "metrics:revoke-licence": counterpart("post revoke-licence", revoke_licence),
     # Running.
     **{

@@ -6,8 +6,9 @@ from django.urls import reverse
 
 from annotation.exported_machines import machine_rater_rows
 from annotation.judging.example_sets import add_example_set, delete_example_set
-from annotation.judging.services import start_judging
+from annotation.judging.services import copy_judge, start_judging
 from annotation.models import ExampleSet, Judge
+from recruitment.services.cloning import clone_study
 from studies.models import Unit
 from tests.annotation.judging.scripted import add_training_item, model
 from tests.annotation.judging.test_judging import judge_for
@@ -155,3 +156,11 @@ def test_the_same_by_the_interface(client, study, model):
     assert unknown.status_code == 400
     refusal = client.delete(reverse("api:example-set", args=[study.pk, added["id"]]))
     assert (refusal.status_code, refusal.json()["code"]) == (409, "example_set_in_use")
+
+
+def test_a_copy_of_a_judge_reads_the_same_examples(study):
+    chosen = add_example_set(study=study, name="two", items=["item-3", "item-1"])
+    judge = judge_for(study, example_set=chosen)
+    copy = copy_judge(judge=judge, study=clone_study(study=study).study)
+    assert copy.example_set.study == copy.study != study
+    assert (copy.example_set.items, copy.examples_sha256) == (chosen.items, judge.examples_sha256)

@@ -30,6 +30,12 @@ def judged_study(folder: Path) -> Study:
         bundle / "instances.jsonl",
         [{"id": f"i{i}", "category": name} for i, name in enumerate(categories)],
     )
+    texts = [
+        {"instance": f"i{i}", "system": system, "sample_index": 0, "text": f"{system} {i}"}
+        for i in range(INSTANCES)
+        for system in ("old", "new")
+    ]
+    write_lines(bundle / "generations.jsonl", texts)
     rows = [
         {
             "unit": f"i{i}/0",
