@@ -21,9 +21,6 @@ from studies.services import LONGEST_TITLE, record_event
 from tiebreak.errors import DomainError
 from tiebreak.stats.selection import CONTROL
 
-# So many new labels show a drop by 10 points in half of the cases, if agreement was about 0.75.
-USUAL_INSTANCES = 150
-
 
 def instances_for(licence: Licence) -> list[int]:
     """Return the ids of the instances whose items the licence is for."""

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from metrics.licensing.evidence import EPSILON, StoredEvidence, stored_evidence
-from metrics.licensing.follow_ups import USUAL_INSTANCES, make_follow_up
+from metrics.licensing.follow_ups import make_follow_up
 from metrics.licensing.forms import FollowUpForm, LicenceForm, RevocationForm, WhoRatesForm
 from metrics.licensing.messages import (
     ABOUT,
@@ -136,7 +136,6 @@ def _context(request: HttpRequest, study: Study, form: LicenceForm) -> dict[str,
         "chosen": chosen,
         "form": form,
         "revocation": RevocationForm(),
-        "usual_instances": USUAL_INSTANCES,
         "judges": set(study.judges.values_list("rater", flat=True)),
         "problem": problem,
         "evidence": evidence,

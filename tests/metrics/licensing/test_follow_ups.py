@@ -189,7 +189,9 @@ def test_a_judge_comes_along_and_asks_anew(study, settings):
 def test_an_editor_makes_it_on_the_page_which_leads_to_it(study):
     licence, editor = grant(study), member(study, "editor")
     address = reverse("metrics:follow-up", args=[study.pk, licence.public_id])
-    assert address in editor.get(page_of(study)).content.decode()
+    page = editor.get(page_of(study)).content.decode()
+    assert address in page
+    assert 'value="40"' in page
     answer = editor.post(address, {"instances": "7"})
     made = FollowUp.objects.get().study
     assert answer["Location"] == reverse("recruitment:launch", args=[made.pk])
