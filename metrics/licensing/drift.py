@@ -20,7 +20,10 @@ _Observation = tuple[datetime, int, float]
 def drifts_of(
     study: Study, licences: Sequence[Licence]
 ) -> Iterator[tuple[Licence, AgreementDrift]]:
-    """Yield each licence with the test of its agreement. Reads all ratings of the study."""
+    """Yield each licence whose machine rater has ratings with the test of its agreement.
+
+    Reads all ratings of the study.
+    """
     if not licences:
         return
     criteria = _criteria(study)

@@ -87,6 +87,9 @@ FOLLOW_UP_TOO_LARGE = (
 NO_NUMBER = "Enter the number of instances of the follow-up study: a whole number from 1 on."
 FOLLOW_UP_MADE = "“{}” is a draft. Read its tasks and its size, launch it, and let the machine rater rate its items."
 ENDED_ALREADY = "This licence has ended already, so it cannot be revoked."
+NO_RATINGS_LEFT = (
+    "All ratings of this machine rater are excluded, so that the licence rests on nothing any more."
+)
 DROPPED = (
     "Agreement with annotators dropped from {before} to {after} over {labels} that came after the"
     " evidence; the test showed it after {shown}."

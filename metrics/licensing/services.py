@@ -24,6 +24,7 @@ from metrics.licensing.messages import (
     NO_SUCH_EVIDENCE,
     NO_SUCH_LICENCE,
     NOT_PASSED,
+    NO_RATINGS_LEFT,
     NOT_TESTABLE,
     UNREACHED,
 )
@@ -152,15 +153,14 @@ def revoke_licence(*, licence: Licence, reason: str = "", by: User | None = None
 def check_licences(*, study: Study) -> list[Licence]:
     """Compare new labels with the machine raters', and return the licences that this ended.
 
+    A licence also ends if all ratings of its machine rater are excluded.
+
     Nothing is done for licences that were checked with the same ratings before.
     """
     states = {licence: _state(licence) for licence in in_force(study)}
     licences = [one for one, state in states.items() if one.checked.get("watermark") != state]
-    return [
-        licence
-        for licence, drift in drifts_of(study, licences)
-        if _is_ended_by(licence, drift, states[licence])
-    ]
+    drifts = dict(drifts_of(study, licences))
+    return [one for one in licences if _is_ended_by(one, drifts.get(one), states[one])]
 
 
 def _state(licence: Licence) -> str:
@@ -168,8 +168,11 @@ def _state(licence: Licence) -> str:
     return " ".join(map(watermark, [licence.study, *opened_follow_ups(licence)]))
 
 
-def _is_ended_by(licence: Licence, drift: AgreementDrift, state: str) -> bool:
-    """Keep what was compared, and end the licence if agreement has dropped."""
+def _is_ended_by(licence: Licence, drift: AgreementDrift | None, state: str) -> bool:
+    """Keep what was compared, and end the licence if agreement has dropped or nothing is left."""
+    if drift is None:
+        verb = StudyEvent.Verb.REVOKE_LICENCE
+        return _end(licence, Licence.Ending.REVOKED, verb, NO_RATINGS_LEFT)
     licence.checked = {
         "labels": drift.labels,
         "agreement": drift.agreement if drift.labels else None,

@@ -214,6 +214,17 @@ def test_new_labels_are_compared_with_the_unweighted_agreement(study):
     assert check_licences(study=study) == []
 
 
+def test_a_licence_ends_with_the_ratings_that_it_rests_on(study):
+    licence = grant(study)
+    assert check_licences(study=study) == []
+    with changes_noted():
+        set_flags(ratings=Rating.objects.filter(rater__kind="machine"), excluded=True)
+    assert check_licences(study=study) == [licence]
+    licence.refresh_from_db()
+    assert (licence.ending, licence.ended_by) == (Licence.Ending.REVOKED, None)
+    assert study.events.filter(verb=StudyEvent.Verb.REVOKE_LICENCE).count() == 1
+
+
 def test_labels_like_the_machines_keep_the_licence(study):
     licence = grant(study)
     rate_later(study, "1")
