@@ -21,10 +21,10 @@ from metrics.licensing.messages import (
     DROPPED,
     ENDED_ALREADY,
     IN_FORCE_ALREADY,
+    NO_RATINGS_LEFT,
     NO_SUCH_EVIDENCE,
     NO_SUCH_LICENCE,
     NOT_PASSED,
-    NO_RATINGS_LEFT,
     NOT_TESTABLE,
     UNREACHED,
 )
