@@ -13,7 +13,8 @@ from django.utils import timezone
 from annotation.models import Rating
 from annotation.services.tallies import set_flags
 from metrics import services, tasks
-from metrics.licensing.evidence import current_evidence
+from metrics.licensing.evidence import current_evidence, why_no_gain
+from metrics.licensing.messages import NO_FURTHER_ITEMS, NO_SPREAD, NO_WIN_RATES, UNKNOWN_GAIN
 from metrics.licensing.services import (
     check_licences,
     grant_licence,
@@ -35,6 +36,7 @@ from tests.metrics.licensing.studies import (
     judged_study,
     rate_later,
 )
+from tests.metrics.studies import preferences, report_of
 from tests.pages import prose_of
 from tests.refusals import refused
 from tiebreak.report import build_report
@@ -187,6 +189,41 @@ def test_a_licence_is_revoked_once(study):
     assert study.events.filter(verb=StudyEvent.Verb.REVOKE_LICENCE).count() == 1
 
 
+# What it adds to win rates.
+
+
+def test_without_further_items_the_gain_needs_them(study):
+    stored = current_evidence(study, study.criteria.get())
+    assert stored.of("judge", 0.1).gain == NO_FURTHER_ITEMS
+
+
+def of_powered(votes, others):
+    """Return the section of a criterion whose judge also rated `others` items."""
+    rows = preferences(votes)
+    judge = {"rater": "judge", "kind": "machine", "system_a": "a", "system_b": "b"}
+    rows += [
+        judge | {"unit": f"u{i}", "instance": f"i{i}", "label": 1 if i % 3 else -1}
+        for i in range(len(votes) + others)
+    ]
+    return report_of(rows).criteria["preference"].systems
+
+
+def test_a_missing_gain_has_the_reason_of_the_report():
+    systems = of_powered([[-1, -1, 1], [1, 1, 1]] * 2, 20)
+    reason = systems.prediction_powered["judge"]["a"].reason
+    assert "10 independent instances" in reason
+    assert why_no_gain(systems, "judge") == UNKNOWN_GAIN.format(reasons=reason)
+
+
+def test_without_spread_or_win_rates_the_gain_says_so():
+    systems = of_powered([[-1, -1, 1]] * 4, 20)
+    rates = {name: replace(rate, reason="") for name, rate in systems.win_rate.items()}
+    flat = replace(systems, win_rate=rates, prediction_powered={"judge": rates})
+    assert why_no_gain(flat, "judge") == UNKNOWN_GAIN.format(reasons=NO_SPREAD)
+    assert why_no_gain(replace(systems, win_rate={}), "judge") == NO_WIN_RATES
+    assert why_no_gain(None, "judge") == NO_WIN_RATES
+
+
 # Drift.
 
 
@@ -299,6 +336,7 @@ def test_the_page_says_of_whom_the_numbers_speak_and_where_the_test_fails(study)
     (one,) = page.context["machines"]
     assert one.overall.passes is False
     assert one.failing == [HARD, "old vs new"]
+    assert (one.passing, one.untested) == ([EASY], [])
     words = prose_of(page)
     assert "these 3 annotators" in words
     assert "240 labels of 80 instances" in words
