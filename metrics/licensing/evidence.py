@@ -75,14 +75,34 @@ class Evidence:
         one = self.replacement
         rests = f"{counted(one.labels, 'label')} of {counted(one.instances, 'instance')}"
         if self.test is None or self.test.reason:
-            return f"There are {rests}."
+            return f"There are {rests}.{self._by_bots}"
         few = ""
         if self.test.left_out:
             few = f"; {counted(self.test.left_out, 'other')} had too few instances in common with them"
         return (
             f"ω speaks of these {counted(self.test.annotators, 'annotator')} only{few}, and rests on"
-            f" {rests}.{READING_IF_DRAWN[self.test.speaks_of]}"
+            f" {rests}.{self._by_bots}{READING_IF_DRAWN[self.test.speaks_of]}"
         )
+
+    @property
+    def simulated(self) -> int:
+        """How many of the labels were given by bots."""
+        return self.replacement.simulated
+
+    @property
+    def is_only_simulated(self) -> bool:
+        """Whether bots gave all labels, so that nothing is known about annotators."""
+        return 0 < self.simulated == self.replacement.labels
+
+    @property
+    def _by_bots(self) -> str:
+        if self.is_only_simulated:
+            return " Simulated: all of these labels were given by bots, not by people."
+        if self.simulated:
+            return (
+                f" Simulated: {self.simulated} of these labels were given by bots, not by people."
+            )
+        return ""
 
     @property
     def outcome(self) -> str:
@@ -170,6 +190,7 @@ class StoredEvidence:
     computed_at: datetime | None
     rows_sha256: str
     is_current: bool
+    is_simulated: bool
 
     @property
     def is_reached(self) -> bool:
@@ -260,6 +281,7 @@ def stored_evidence(study: Study, criterion: str) -> StoredEvidence | None:
         section.made_at,
         report.source.rows_sha256,
         is_current=_is_of(section, state) and snapshot.watermark == state,
+        is_simulated=report.simulated,
     )
 
 
@@ -293,6 +315,7 @@ def as_stored(evidence: Evidence, stored: StoredEvidence) -> dict[str, Any]:
         "left_out": test.left_out,
         "labels": one.labels,
         "instances": one.instances,
+        "simulated": one.simulated,
         "agreement": one.agreement,
         "unweighted_agreement": one.unweighted_agreement,
         "speaks_of": test.speaks_of,

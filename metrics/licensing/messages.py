@@ -51,9 +51,7 @@ FOLLOW_UP_WITHOUT_JUDGE = (
 NOT_WORSE = "That does not show that the machine rater is worse than they are."
 NO_MACHINE = "No machine rater rated this criterion. Create a judge, or upload the ratings of a machine rater."
 NO_WIN_RATES = "It adds nothing to win rates, because this criterion has none."
-NO_FURTHER_ITEMS = (
-    "What it adds to win rates is unknown: for this it must have rated items that no annotator rated."
-)
+NO_FURTHER_ITEMS = "What it adds to win rates is unknown: for this it must have rated items that no annotator rated."
 NO_SPREAD = "Its ratings or those of annotators do not vary, so that no interval can be computed."
 UNKNOWN_GAIN = "What it adds to win rates is unknown. {reasons}"
 COMPUTING = "The evidence is being computed. It will appear here without a reload."
@@ -79,6 +77,11 @@ NOT_PASSED = (
     "No licence was granted for {machine} on {items} of {criterion}, because the alternative annotator"
     " test is not passed: with ε = {epsilon} its winning rate is ω = {rate}, and 0.5 is needed."
     " {scope} Collect more ratings, or keep your annotators."
+)
+ONLY_SIMULATED = (
+    "No licence was granted for {machine} on {items} of {criterion}, because bots gave all labels on which"
+    " it would rest. They show nothing about annotators. Let people rate these items, or try licences out in"
+    " a dry run."
 )
 IN_FORCE_ALREADY = "{machine} already has a licence for {items} of {criterion}. Revoke it before you grant another."
 DATE_IS_PAST = "A licence must be valid until a day from today on. Choose a later date."

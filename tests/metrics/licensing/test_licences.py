@@ -39,6 +39,7 @@ from tests.metrics.licensing.studies import (
 from tests.metrics.studies import preferences, report_of
 from tests.pages import prose_of
 from tests.refusals import refused
+from tests.studies.factories import make_study
 from tiebreak.report import build_report
 
 pytestmark = pytest.mark.django_db
@@ -187,6 +188,62 @@ def test_a_licence_is_revoked_once(study):
     with refused("licence_ended"):
         revoke_licence(licence=Licence.objects.get())
     assert study.events.filter(verb=StudyEvent.Verb.REVOKE_LICENCE).count() == 1
+
+
+# Labels by bots.
+
+ALL_BOTS = frozenset({"r0", "r1", "r2"})
+
+
+@pytest.fixture
+def bots_study(tmp_path, requests, monkeypatch):
+    """A study in which only bots and the judge rated."""
+    monkeypatch.setattr(services, "build_report", partial(build_report, replicates=0))
+    return compute_evidence(judged_study(tmp_path, bots=ALL_BOTS))
+
+
+def test_labels_by_bots_alone_give_no_licence(bots_study):
+    with refused("only_simulated"):
+        grant(bots_study)
+    assert not licences_of(bots_study)
+
+
+def test_where_the_test_fails_the_refusal_is_of_the_test_also_with_bots(bots_study):
+    with refused("not_passed"):
+        grant(bots_study, HARD)
+
+
+def test_a_dry_run_grants_by_bots_and_says_so(bots_study):
+    bots_study.dry_run_of = make_study(instances=1)
+    bots_study.save()
+    licence = grant(bots_study)
+    assert (licence.evidence["simulated"], licence.evidence["labels"]) == (120, 120)
+    assert "all of these labels were given by bots" in licence.evidence["sentence"]
+    event = bots_study.events.get(verb=StudyEvent.Verb.GRANT_LICENCE)
+    assert event.details["evidence"] == licence.evidence["sentence"]
+
+
+def test_labels_by_people_and_bots_are_counted(tmp_path, requests, monkeypatch):
+    monkeypatch.setattr(services, "build_report", partial(build_report, replicates=0))
+    mixed = compute_evidence(judged_study(tmp_path, bots=frozenset({"r1"})))
+    licence = grant(mixed)
+    assert (licence.evidence["simulated"], licence.evidence["labels"]) == (40, 120)
+    assert "40 of these labels were given by bots" in licence.evidence["sentence"]
+
+
+def test_without_bots_nothing_is_called_simulated(study):
+    licence = grant(study)
+    assert licence.evidence["simulated"] == 0
+    assert "bots" not in licence.evidence["sentence"]
+    page = member(study, "owner").get(page_of(study))
+    assert not page.context["evidence"].is_simulated
+    assert "Simulated" not in prose_of(page)
+
+
+def test_the_page_says_that_ratings_are_simulated(bots_study):
+    page = member(bots_study, "owner").get(page_of(bots_study))
+    assert "Simulated. Ratings of programs are among these." in prose_of(page)
+    assert {row.simulated for row in page.context["machines"][0].rows if row.test} == {240, 120}
 
 
 # What it adds to win rates.
@@ -417,6 +474,7 @@ def test_programs_read_grant_and_revoke(study, client_of):
     rows = client_of.get(at("licence-evidence", study.pk), {"criterion": "preference"}).json()
     passes = {(row["classification"], row["items"]): row["passes"] for row in rows}
     assert (passes["category", EASY], passes["category", HARD]) == (True, False)
+    assert {row["simulated"] for row in rows} == {0}
     answer = client_of.post(
         at("licences", study.pk), form_of(study), content_type="application/json"
     )
