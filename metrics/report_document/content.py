@@ -66,7 +66,7 @@ class ReportDocument:
     """A report to read, print and cite. The first section is its summary.
 
     `dates` says of which ratings it is and when it was written. `bibtex` has the references of the
-    methods used.
+    methods used. `notice` stands before all sections: it says which ratings are not by people.
     """
 
     title: str
@@ -75,6 +75,7 @@ class ReportDocument:
     written_at: datetime
     sections: tuple[DocumentSection, ...]
     bibtex: str
+    notice: str = ""
 
     @property
     def blocks(self) -> tuple[Block, ...]:
