@@ -15,6 +15,7 @@ from metrics.report_document.content import (
     Verbatim,
 )
 from metrics.report_document.licences import licence_sections
+from metrics.report_document.machine_raters import machine_sections
 from metrics.report_document.planned import departures, plan_blocks
 from metrics.report_document.references import SEPARABILITY, Reference, references_of
 from metrics.report_document.results import result_sections
@@ -72,6 +73,7 @@ def build_document(
             DocumentSection("Design", (design_table(study, counts), criteria_table(study))),
             DocumentSection("Analysis plan", plan_blocks(study, report)),
             DocumentSection("Participants and ratings", _participants(study, counts)),
+            *machine_sections(study),
             *result_sections(report),
             *licence_sections(study),
             *synthetic_sections(study),

@@ -47,9 +47,10 @@ class ReferenceList:
 
 @dataclass(frozen=True)
 class Verbatim:
-    """Text that is copied as it stands, such as BibTeX."""
+    """Text that is copied as it stands, such as BibTeX. The title says what it is."""
 
     text: str
+    title: str = ""
 
 
 Block = Paragraph | DataTable | Figure | ReferenceList | Verbatim

@@ -46,7 +46,7 @@ def _source(document: ReportDocument) -> Iterator[str]:
     title = typst_string(document.title)
     day = document.written_at.astimezone(UTC)
     date = f"datetime(year: {day.year}, month: {day.month}, day: {day.day})"
-    yield f"#set document(title: , date: {date})"
+    yield f"#set document(title: {title}, date: {date})"
     yield _SETTINGS
     yield f"#text(size: 18pt, weight: 600, {title})\n"
     for line in (document.subtitle, document.dates):
@@ -71,6 +71,7 @@ def _block(block: Block, figures: Iterator[int]) -> str:
         return f"#figure({image}, caption: {caption}, kind: image)"
     if isinstance(block, ReferenceList):
         return "\n\n".join(map(_reference, block.entries))
+    title = f"#strong({typst_string(block.title)})\n" if block.title else ""
     return f"{title}#text(size: 8pt, raw({typst_string(block.text)}, block: true))"
 
 
