@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from annotation.exported_machines import machine_rater_rows
 from annotation.models import Baseline, Judge, Jury, Rater, Rating
-from metrics.report_document.content import Block, DataTable, DocumentSection, Verbatim
+from metrics.report_document.content import Block, DataTable, DocumentSection, Paragraph, Verbatim
 from recruitment.launch.check import counted
 from studies.models import Study
 from tiebreak.formats.rows import Row
@@ -12,6 +12,10 @@ from tiebreak.formats.rows import Row
 TITLE = "Machine raters"
 COLUMNS = ("Machine rater", "Criterion", "Kind", "What it is")
 UPLOADED = "Its ratings were uploaded or imported; this server does not know how they were made."
+PLACEHOLDERS = (
+    "In the instructions below, {guidelines}, {question} and {answers} stand for what annotators read: the"
+    " study's guidelines, and the question and the answers of the criterion."
+)
 UNNAMED = "a language model without a name, which ran in a worker"
 
 
@@ -70,7 +74,8 @@ def _judge(row: Row) -> Iterator[Block]:
     """Yield how a judge was asked, as a table and with the texts that it reads."""
     settings, name = row["settings"], row["rater"]
     rows = (*_models(row), *_answering(settings), *_questions(settings))
-    yield DataTable(f"How the judge {name} was asked", ("Setting", "Value"), rows)
+    yield DataTable(f"Judge {name}: how it was asked", ("Setting", "Value"), rows)
+    yield Paragraph(PLACEHOLDERS)
     yield Verbatim(settings["instructions"], title=f"Instructions of {name}")
     if settings.get("steps"):
         yield Verbatim(settings["steps"], title=f"Evaluation steps that {name} wrote first")
@@ -81,7 +86,7 @@ def _models(row: Row) -> Iterator[tuple[str, str]]:
     named = (
         f"{one['model'] or 'no name'}, {one['revision'] or 'no revision'}:"
         f" {counted(one['answers'], 'answer')}, of which {one['unreadable']} could not be read,"
-        f" {one['first'][:10]} to {one['last'][:10]}"
+        f" from {one['first'][:10]} to {one['last'][:10]}"
         for one in row["answers"]
     )
     yield "Name and revision that the server gave", "; ".join(named) or "no answer yet"

@@ -94,7 +94,7 @@ def test_a_judge_has_its_model_and_settings(study, model):
     rows = asked(study)
     assert rows["Language model"] == "tiny"
     named = rows["Name and revision that the server gave"]
-    assert named.startswith("tiny-1, no revision: 3 answers, of which 0 could not be read, ")
+    assert named.startswith("tiny-1, no revision: 3 answers, of which 0 could not be read, from ")
     assert rows["Temperature"] == "0.5"
     assert rows["Comparisons and orders"] == (
         "random: pairs with an order drawn at random; budget: 3"
