@@ -10,11 +10,12 @@ from annotation.juries.services import add_jury, possible_members
 from annotation.services.machine_ratings import add_machine_ratings
 from metrics.report_document.content import DataTable, DocumentSection, ReportDocument, Verbatim
 from metrics.report_document.html import as_html
-from metrics.report_document.machine_raters import UNNAMED, UPLOADED, machine_sections
+from metrics.report_document.machine_raters import TITLE, UNNAMED, UPLOADED, machine_sections
 from metrics.report_document.pdf import as_pdf
 from tests.annotation.judging.scripted import add_training_item, model
 from tests.annotation.judging.test_judging import judge_for
-from tests.metrics.report_document.test_report_document import WRITTEN
+from tests.annotation.test_exporting import rated
+from tests.metrics.report_document.test_report_document import WRITTEN, document_of
 from tests.studies.factories import make_open_study
 
 pytestmark = pytest.mark.django_db
@@ -129,3 +130,9 @@ def test_instructions_and_steps_are_listed_and_the_server_is_not(study):
     assert "secret" not in page
     assert "here" not in {cell for table in document.tables for row in table.rows for cell in row}
     assert as_pdf(document).startswith(b"%PDF-")
+
+
+def test_the_document_has_the_machine_raters_of_an_import(tmp_path):
+    document = document_of(rated(tmp_path / "b"))
+    (section,) = (one for one in document.sections if one.title == TITLE)
+    assert {row[2:] for row in section.blocks[0].rows} == {("uploaded", UPLOADED)}
