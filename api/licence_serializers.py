@@ -26,6 +26,7 @@ class LicenceEvidenceSerializer(serializers.Serializer[Any]):
     n_items = serializers.IntegerField(source="stratum.n_units")
     labels = serializers.IntegerField(source="replacement.labels")
     instances = serializers.IntegerField(source="replacement.instances")
+    simulated = serializers.IntegerField(help_text="How many of the labels were given by bots.")
     annotators = serializers.IntegerField(source="test.annotators", default=None, allow_null=True)
     agreement = serializers.FloatField(allow_null=True)
     winning_rate = serializers.FloatField(allow_null=True, help_text="ω; null without a test.")
@@ -48,7 +49,10 @@ class LicenceSerializer(serializers.ModelSerializer[Licence]):
         source="granted_by.username", default=None, allow_null=True, help_text="The user name."
     )
     ended_by = serializers.CharField(source="ended_by.username", default=None, allow_null=True)
-    evidence = serializers.DictField(help_text="The numbers on which it was granted.")
+    evidence = serializers.DictField(
+        help_text="The numbers on which it was granted; `simulated` is how many of the labels were"
+        " given by bots."
+    )
     checked = serializers.DictField(help_text="What the newest test of drift compared.")
     follow_ups = serializers.SlugRelatedField[Any](
         slug_field="study_id", many=True, read_only=True, help_text="Ids of the follow-up studies."

@@ -9,7 +9,15 @@ from typing import Any
 from annotation.filters import EVERYTHING
 from jobs.clock import database_now
 from metrics.findings import stratum_name
-from metrics.licensing.messages import DESCRIBED_ONLY, EVIDENCE_PENDING, NO_GAIN, NOT_WORSE
+from metrics.licensing.messages import (
+    DESCRIBED_ONLY,
+    EVIDENCE_PENDING,
+    NO_FURTHER_ITEMS,
+    NO_SPREAD,
+    NO_WIN_RATES,
+    NOT_WORSE,
+    UNKNOWN_GAIN,
+)
 from metrics.messages import READING_IF_DRAWN
 from metrics.models import Licence, SectionSnapshot
 from metrics.sections import ensure_section, stored_section
@@ -25,6 +33,7 @@ from tiebreak.report.model import (
     CriterionSection,
     MachineReplacement,
     ReplacementStratum,
+    SystemsSection,
 )
 
 SECTION = "machine_replacement"
@@ -66,14 +75,34 @@ class Evidence:
         one = self.replacement
         rests = f"{counted(one.labels, 'label')} of {counted(one.instances, 'instance')}"
         if self.test is None or self.test.reason:
-            return f"There are {rests}."
+            return f"There are {rests}.{self._by_bots}"
         few = ""
         if self.test.left_out:
             few = f"; {counted(self.test.left_out, 'other')} had too few instances in common with them"
         return (
             f"ω speaks of these {counted(self.test.annotators, 'annotator')} only{few}, and rests on"
-            f" {rests}.{READING_IF_DRAWN[self.test.speaks_of]}"
+            f" {rests}.{self._by_bots}{READING_IF_DRAWN[self.test.speaks_of]}"
         )
+
+    @property
+    def simulated(self) -> int:
+        """How many of the labels were given by bots."""
+        return self.replacement.simulated
+
+    @property
+    def is_only_simulated(self) -> bool:
+        """Whether bots gave all labels, so that nothing is known about annotators."""
+        return 0 < self.simulated == self.replacement.labels
+
+    @property
+    def _by_bots(self) -> str:
+        if self.is_only_simulated:
+            return " Simulated: all of these labels were given by bots, not by people."
+        if self.simulated:
+            return (
+                f" Simulated: {self.simulated} of these labels were given by bots, not by people."
+            )
+        return ""
 
     @property
     def outcome(self) -> str:
@@ -140,6 +169,11 @@ class MachineEvidence:
         return [row.items for row in self.rows[1:] if row.passes is False]
 
     @property
+    def passing(self) -> list[str]:
+        """The categories and pairs of systems in which the test is passed."""
+        return [row.items for row in self.rows[1:] if row.passes]
+
+    @property
     def untested(self) -> list[str]:
         """The categories and pairs of systems in which there is no outcome."""
         return [row.items for row in self.rows[1:] if row.test and row.passes is None]
@@ -156,6 +190,7 @@ class StoredEvidence:
     computed_at: datetime | None
     rows_sha256: str
     is_current: bool
+    is_simulated: bool
 
     @property
     def is_reached(self) -> bool:
@@ -176,7 +211,11 @@ class StoredEvidence:
 
     def of(self, machine: str, epsilon: float) -> MachineEvidence:
         rows = tuple(self._rows(machine, epsilon))
-        return MachineEvidence(machine, rows, gain_sentence(self.gains(machine)))
+        return MachineEvidence(machine, rows, self._gain(machine))
+
+    def _gain(self, machine: str) -> str:
+        gains = self.gains(machine)
+        return gain_sentence(gains) if gains else why_no_gain(self.about.systems, machine)
 
     def one(self, machine: str, category: str, epsilon: float) -> Evidence | None:
         """Return the evidence for all items, or for those of a category, if there is any."""
@@ -200,9 +239,18 @@ class StoredEvidence:
         return {name: pair for name, pair in worth.items() if not isnan(pair[1]) and pair[0]}
 
 
+def why_no_gain(systems: SystemsSection | None, machine: str) -> str:
+    """Return why nothing is known of what a machine rater adds to win rates."""
+    if systems is None or not systems.win_rate:
+        return NO_WIN_RATES
+    rates = (systems.prediction_powered or {}).get(machine)
+    if not rates:
+        return NO_FURTHER_ITEMS
+    reasons = (rate.reason or systems.win_rate[name].reason for name, rate in rates.items())
+    return UNKNOWN_GAIN.format(reasons=" ".join(dict.fromkeys(filter(None, reasons))) or NO_SPREAD)
+
+
 def gain_sentence(gains: dict[str, tuple[int, float]]) -> str:
-    if not gains:
-        return NO_GAIN
     name, (ratings, worth) = min(gains.items(), key=lambda item: item[1][1] / item[1][0])
     return (
         "Used to correct win rates instead of replacing annotators, its ratings of other items make"
@@ -233,6 +281,7 @@ def stored_evidence(study: Study, criterion: str) -> StoredEvidence | None:
         section.made_at,
         report.source.rows_sha256,
         is_current=_is_of(section, state) and snapshot.watermark == state,
+        is_simulated=report.simulated,
     )
 
 
@@ -266,6 +315,7 @@ def as_stored(evidence: Evidence, stored: StoredEvidence) -> dict[str, Any]:
         "left_out": test.left_out,
         "labels": one.labels,
         "instances": one.instances,
+        "simulated": one.simulated,
         "agreement": one.agreement,
         "unweighted_agreement": one.unweighted_agreement,
         "speaks_of": test.speaks_of,

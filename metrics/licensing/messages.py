@@ -9,12 +9,14 @@ ABOUT = (
 )
 SPEAKS_OF = (
     "A licence records the decision to let a machine rater stand for an annotator. ω is the share of the"
-    " annotators whom it may replace if it may be better ε less often than they are; it speaks of these"
-    " annotators, and not of others, and does not show that the machine rater is right."
+    " annotators whom it may replace if its labels may fit those of the other annotators less often than"
+    " their own do, by up to ε; it speaks of these annotators, and not of others, and does not show that the"
+    " machine rater is right."
 )
 WHICH_EPSILON = (
-    "ε is how much less often than an annotator the machine rater may be the better one. Annotators"
-    " who cost more may be replaced sooner: 0.2 for experts, 0.15 for trained annotators, 0.1 for crowd workers"
+    "ε is an allowance. One annotator after the other is left out, and the machine rater's labels may fit"
+    " those of the other annotators less often than this annotator's do, by up to ε. Annotators who cost"
+    " more may be replaced sooner: 0.2 for experts, 0.15 for trained annotators, 0.1 for crowd workers"
     " (Calderon et al. 2025). The study does not record what your annotators are, so choose it before you"
     " look; the smallest ε is the strictest."
 )
@@ -48,7 +50,10 @@ FOLLOW_UP_WITHOUT_JUDGE = (
 )
 NOT_WORSE = "That does not show that the machine rater is worse than they are."
 NO_MACHINE = "No machine rater rated this criterion. Create a judge, or upload the ratings of a machine rater."
-NO_GAIN = "What it adds to win rates is unknown: it needs ratings of items that no annotator rated."
+NO_WIN_RATES = "It adds nothing to win rates, because this criterion has none."
+NO_FURTHER_ITEMS = "What it adds to win rates is unknown: for this it must have rated items that no annotator rated."
+NO_SPREAD = "Its ratings or those of annotators do not vary, so that no interval can be computed."
+UNKNOWN_GAIN = "What it adds to win rates is unknown. {reasons}"
 COMPUTING = "The evidence is being computed. It will appear here without a reload."
 OUTDATED = (
     "Ratings have changed since this was computed, so no licence can be granted by it. It is being"
@@ -72,6 +77,11 @@ NOT_PASSED = (
     "No licence was granted for {machine} on {items} of {criterion}, because the alternative annotator"
     " test is not passed: with ε = {epsilon} its winning rate is ω = {rate}, and 0.5 is needed."
     " {scope} Collect more ratings, or keep your annotators."
+)
+ONLY_SIMULATED = (
+    "No licence was granted for {machine} on {items} of {criterion}, because bots gave all labels on which"
+    " it would rest. They show nothing about annotators. Let people rate these items, or try licences out in"
+    " a dry run."
 )
 IN_FORCE_ALREADY = "{machine} already has a licence for {items} of {criterion}. Revoke it before you grant another."
 DATE_IS_PAST = "A licence must be valid until a day from today on. Choose a later date."

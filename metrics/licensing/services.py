@@ -26,6 +26,7 @@ from metrics.licensing.messages import (
     NO_SUCH_LICENCE,
     NOT_PASSED,
     NOT_TESTABLE,
+    ONLY_SIMULATED,
     UNREACHED,
 )
 from metrics.models import Licence, items_of
@@ -78,7 +79,8 @@ def grant_licence(
     """Record that a machine rater may stand for an annotator, with the evidence for it.
 
     Raises `DomainError` unless the alternative annotator test of the current ratings passes for
-    these items, and the planned number of responses is reached.
+    these items, the planned number of responses is reached, and, except in a dry run, people gave
+    some of the labels.
     """
     if valid_until < timezone.now().date():
         raise DomainError("date_is_past", DATE_IS_PAST, status=400)
@@ -91,6 +93,7 @@ def grant_licence(
     if not stored.is_reached:
         raise DomainError("number_unreached", UNREACHED)
     _check_passed(evidence, about)
+    _check_has_people(study, evidence, about)
     licence = Licence(
         study=study,
         criterion=criterion,
@@ -124,6 +127,12 @@ def _check_passed(evidence: Evidence, about: dict[str, str]) -> None:
             scope=evidence.scope,
         )
         raise DomainError("not_passed", sentence)
+
+
+def _check_has_people(study: Study, evidence: Evidence, about: dict[str, str]) -> None:
+    """Refuse labels by bots alone, except in a dry run, where bots stand for annotators throughout."""
+    if evidence.is_only_simulated and study.dry_run_of_id is None:
+        raise DomainError("only_simulated", ONLY_SIMULATED.format(**about))
 
 
 @transaction.atomic

@@ -15,6 +15,7 @@ from metrics.report_document.content import (
     Verbatim,
 )
 from metrics.report_document.licences import licence_sections
+from metrics.report_document.machine_raters import machine_sections
 from metrics.report_document.planned import departures, plan_blocks
 from metrics.report_document.references import SEPARABILITY, Reference, references_of
 from metrics.report_document.results import result_sections
@@ -22,21 +23,19 @@ from metrics.report_document.study_facts import (
     criteria_table,
     design_table,
     deviation_table,
+    entry_sentence,
     exclusion_table,
     flow_table,
     has_separability,
     limitations,
     ratings_table,
+    simulated_notice,
 )
 from metrics.report_document.summary import summary
 from metrics.report_document.synthetic import synthetic_sections
 from studies.models import Study
 from tiebreak.report import Report
 
-NO_FLOW = (
-    "Nobody entered this study through a page of this server: the ratings were imported, so entry,"
-    " consent and screening are not recorded here."
-)
 NO_DEVIATION = (
     "The log has no pause, closing, reopening, exclusion or decision about late answers. It records"
     " nothing that happened outside of this server."
@@ -68,11 +67,13 @@ def build_document(
         subtitle=f"Report of a preference study with {report.source.n_used} ratings",
         dates=_dates(made_at, written_at),
         written_at=written_at,
+        notice=simulated_notice(counts),
         sections=(
             DocumentSection("Summary", summary(study, report)),
             DocumentSection("Design", (design_table(study, counts), criteria_table(study))),
             DocumentSection("Analysis plan", plan_blocks(study, report)),
             DocumentSection("Participants and ratings", _participants(study, counts)),
+            *machine_sections(study),
             *result_sections(report),
             *licence_sections(study),
             *synthetic_sections(study),
@@ -99,10 +100,11 @@ def in_utc(moment: datetime) -> str:
 
 
 def _participants(study: Study, counts: StudyCounts) -> tuple[Block, ...]:
-    flow, exclusions = flow_table(study), exclusion_table(study)
-    blocks: list[Block] = [flow or Paragraph(NO_FLOW)]
-    blocks.append(exclusions or Paragraph("No rating was excluded."))
-    return (*blocks, ratings_table(counts))
+    flow, others = flow_table(study), entry_sentence(study)
+    entered: list[Block] = [flow] if flow else []
+    entered += [Paragraph(others)] if others else []
+    exclusions = exclusion_table(study) or Paragraph("No rating was excluded.")
+    return (*entered, exclusions, ratings_table(counts))
 
 
 def _sources(references: Sequence[Reference]) -> tuple[Paragraph, ...]:

@@ -47,9 +47,10 @@ class ReferenceList:
 
 @dataclass(frozen=True)
 class Verbatim:
-    """Text that is copied as it stands, such as BibTeX."""
+    """Text that is copied as it stands, such as BibTeX. The title says what it is."""
 
     text: str
+    title: str = ""
 
 
 Block = Paragraph | DataTable | Figure | ReferenceList | Verbatim
@@ -66,7 +67,7 @@ class ReportDocument:
     """A report to read, print and cite. The first section is its summary.
 
     `dates` says of which ratings it is and when it was written. `bibtex` has the references of the
-    methods used.
+    methods used. `notice` stands before all sections: it says which ratings are not by people.
     """
 
     title: str
@@ -75,6 +76,7 @@ class ReportDocument:
     written_at: datetime
     sections: tuple[DocumentSection, ...]
     bibtex: str
+    notice: str = ""
 
     @property
     def blocks(self) -> tuple[Block, ...]:

@@ -33,8 +33,10 @@ _WIDE = 5
 
 
 def as_latex(document: ReportDocument) -> str:
-    """Return the summary as paragraphs, the methods with their citations, and all tables."""
+    """Return the notice and the summary as paragraphs, the methods with citations, and all tables."""
     parts = [f"{PREAMBLE}\n% {_escaped(f'{document.title}. {document.dates}')}"]
+    if document.notice:
+        parts.append(f"\\textbf{{{_escaped(document.notice)}}}")
     parts += [
         _escaped(block.text)
         for block in document.sections[0].blocks

@@ -10,7 +10,7 @@ from studies.models import Study
 TITLE = "Licences of machine raters"
 COLUMNS = (
     *("machine rater", "criterion and items", "granted", "valid until", "state"),
-    *("ω", "ε", "annotators", "labels"),
+    *("ω", "ε", "annotators", "labels", "labels by bots"),
 )
 
 
@@ -35,4 +35,5 @@ def _row(licence: Licence) -> tuple[str, ...]:
         f"{evidence['epsilon']:g}",
         str(evidence["annotators"]),
         str(evidence["labels"]),
+        str(evidence.get("simulated", "not recorded")),
     )

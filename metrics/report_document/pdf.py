@@ -51,6 +51,8 @@ def _source(document: ReportDocument) -> Iterator[str]:
     yield f"#text(size: 18pt, weight: 600, {title})\n"
     for line in (document.subtitle, document.dates):
         yield f"#text(fill: luma(90), {typst_string(line)})\n"
+    if document.notice:
+        yield f"#block(fill: luma(235), inset: 8pt, width: 100%, strong({typst_string(document.notice)}))\n"
     figures = iter(range(len(document.figures)))
     for section in document.sections:
         yield f"#heading({typst_string(section.title)})"
@@ -69,7 +71,8 @@ def _block(block: Block, figures: Iterator[int]) -> str:
         return f"#figure({image}, caption: {caption}, kind: image)"
     if isinstance(block, ReferenceList):
         return "\n\n".join(map(_reference, block.entries))
-    return f"#text(size: 8pt, raw({typst_string(block.text)}, block: true))"
+    title = f"#strong({typst_string(block.title)})\n" if block.title else ""
+    return f"{title}#text(size: 8pt, raw({typst_string(block.text)}, block: true))"
 
 
 def _reference(entry: Citation) -> str:

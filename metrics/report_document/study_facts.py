@@ -9,9 +9,21 @@ from annotation.counts import StudyCounts
 from annotation.models import HIT, Assignment, Participation, Rating
 from metrics.report_document.content import DataTable
 from metrics.score_distributions import scored_similarities
+from recruitment.launch.check import counted
 from studies.models import Screening, Study, StudyEvent
 from studies.scale_cards import scale_in_words
 from tiebreak.similarity import similarity_title
+
+NO_FLOW = (
+    "Nobody entered this study through a page of this server: the ratings were imported, so entry,"
+    " consent and screening are not recorded here."
+)
+ONLY_BOTS = "{} and no person entered this study through its pages."
+ALSO_BOTS = "{} also entered this study. The flow of participants has people only."
+SIMULATED = (
+    "Simulated. {} were given by bots, not by people. The numbers show how the report works; do not draw"
+    " conclusions about the texts from them."
+)
 
 # The groups of the codebook's counts; each rating is in exactly one of them.
 GROUPS = {
@@ -87,7 +99,7 @@ def criteria_table(study: Study) -> DataTable:
 
 
 def flow_table(study: Study) -> DataTable | None:
-    """Return how many participants reached each step, or None if none entered here."""
+    """Return how many people reached each step, or None if none entered here."""
     people = study.participations.filter(simulated=False)
     if not people.exists():
         return None
@@ -107,6 +119,16 @@ def flow_table(study: Study) -> DataTable | None:
     ]
     texts = tuple((step, str(n)) for step, n in rows)
     return DataTable("Flow of participants", ("Step", "Participants"), texts)
+
+
+def entry_sentence(study: Study) -> str:
+    """Return who entered besides the people in the flow of participants; empty if nobody did."""
+    everybody, bots = study.participations, study.participations.filter(simulated=True).count()
+    if not everybody.exists():
+        return NO_FLOW
+    if bots == everybody.count():
+        return ONLY_BOTS.format(counted(bots, "bot"))
+    return ALSO_BOTS.format(counted(bots, "bot")) if bots else ""
 
 
 def _people(assignments: QuerySet[Assignment]) -> int:
@@ -146,6 +168,16 @@ def deviation_table(study: Study) -> DataTable | None:
     return DataTable("From the study's log", ("Time", "What was done", "Details"), rows)
 
 
+def ratings_by_bots(counts: StudyCounts) -> str:
+    """Return how many of the annotators' ratings bots gave. Ratings by machine raters are others."""
+    return f"{counts.simulated} of {counted(counts.rows.people, 'counted rating')} by annotators"
+
+
+def simulated_notice(counts: StudyCounts) -> str:
+    """Return what a reader must know before anything else; empty if no rating is simulated."""
+    return SIMULATED.format(ratings_by_bots(counts)) if counts.simulated else ""
+
+
 def limitations(study: Study, counts: StudyCounts) -> Iterator[str]:
     """Yield the limits that follow from the stored study, as sentences."""
     yield (
@@ -154,7 +186,7 @@ def limitations(study: Study, counts: StudyCounts) -> Iterator[str]:
         " other raters."
     )
     if counts.simulated:
-        yield f"{counts.simulated} of {counts.ratings} counted ratings were given by bots."
+        yield f"{ratings_by_bots(counts)} were given by bots."
     if counts.unverified:
         yield (
             f"{counts.unverified} participants entered by a link that no platform verifies, so one"

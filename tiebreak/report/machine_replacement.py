@@ -69,6 +69,7 @@ def _replacement(
     return MachineReplacement(
         labels=len(unit),
         instances=len(sizes),
+        simulated=int(np.count_nonzero(criterion.rows["simulated"][compared])),
         agreement=float(np.average(of_instances, weights=weight)) if len(unit) else NAN,
         unweighted_agreement=float(of_instances.mean()) if len(unit) else NAN,
         tests=tuple(

@@ -22,8 +22,11 @@ def label_of(instance: int, rater: int) -> int:
     return -1 if instance % 9 == 3 * rater else 1
 
 
-def judged_study(folder: Path) -> Study:
-    """Import a study whose judge is like an annotator on easy items and wrong on hard ones."""
+def judged_study(folder: Path, *, bots: frozenset[str] = frozenset()) -> Study:
+    """Import a study whose judge is like an annotator on easy items and wrong on hard ones.
+
+    The labels of the annotators among `bots` are marked as simulated.
+    """
     bundle = make_bundle(folder / "b")
     categories = [EASY if i % 2 else HARD for i in range(INSTANCES)]
     write_lines(
@@ -47,6 +50,7 @@ def judged_study(folder: Path) -> Study:
             "system_b": "new",
             "sample_index": 0,
             "created_at": "2026-03-01T12:00:00Z",
+            "simulated": f"r{rater}" in bots,
         }
         for i, name in enumerate(categories)
         for rater in range(ANNOTATORS + 1)

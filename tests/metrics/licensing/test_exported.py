@@ -35,6 +35,7 @@ def test_an_export_has_each_licence_with_its_evidence_and_how_it_ended(study, tm
     assert second["state"] == "in force"
     assert "ended_at" not in second
     assert (second["evidence"]["winning_rate"], second["evidence"]["labels"]) == (1, 120)
+    assert second["evidence"]["simulated"] == 0
     assert second["drift"]["labels"] == 40
     assert set(second["drift"]) == {"labels", "agreement", "at"}
     imported = import_study(path=tmp_path / "export")
@@ -55,4 +56,20 @@ def test_the_document_says_on_what_each_licence_rests(study):
     (row,) = table.rows
     assert dict(zip(table.columns, row, strict=True))["state"].startswith("revoked on ")
     assert row[:2] == ("judge", "preference, category easy")
-    assert row[5:] == ("1.00", "0.1", "3", "120")
+    assert row[5:] == ("1.00", "0.1", "3", "120", "0")
+
+
+def test_the_document_counts_labels_by_bots_where_that_was_recorded(study):
+    licence = grant(study)
+    licence.evidence["simulated"] = 40
+    licence.save()
+    assert labels_by_bots(study) == "40"
+    del licence.evidence["simulated"]
+    licence.save()
+    assert labels_by_bots(study) == "not recorded"
+
+
+def labels_by_bots(study) -> str:
+    (section,) = licence_sections(study)
+    (table,) = [block for block in section.blocks if isinstance(block, DataTable)]
+    return dict(zip(table.columns, table.rows[0], strict=True))["labels by bots"]

@@ -13,7 +13,8 @@ from django.utils import timezone
 from annotation.models import Rating
 from annotation.services.tallies import set_flags
 from metrics import services, tasks
-from metrics.licensing.evidence import current_evidence
+from metrics.licensing.evidence import current_evidence, why_no_gain
+from metrics.licensing.messages import NO_FURTHER_ITEMS, NO_SPREAD, NO_WIN_RATES, UNKNOWN_GAIN
 from metrics.licensing.services import (
     check_licences,
     grant_licence,
@@ -35,8 +36,10 @@ from tests.metrics.licensing.studies import (
     judged_study,
     rate_later,
 )
+from tests.metrics.studies import preferences, report_of
 from tests.pages import prose_of
 from tests.refusals import refused
+from tests.studies.factories import make_study
 from tiebreak.report import build_report
 
 pytestmark = pytest.mark.django_db
@@ -187,6 +190,97 @@ def test_a_licence_is_revoked_once(study):
     assert study.events.filter(verb=StudyEvent.Verb.REVOKE_LICENCE).count() == 1
 
 
+# Labels by bots.
+
+ALL_BOTS = frozenset({"r0", "r1", "r2"})
+
+
+@pytest.fixture
+def bots_study(tmp_path, requests, monkeypatch):
+    """A study in which only bots and the judge rated."""
+    monkeypatch.setattr(services, "build_report", partial(build_report, replicates=0))
+    return compute_evidence(judged_study(tmp_path, bots=ALL_BOTS))
+
+
+def test_labels_by_bots_alone_give_no_licence(bots_study):
+    with refused("only_simulated"):
+        grant(bots_study)
+    assert not licences_of(bots_study)
+
+
+def test_where_the_test_fails_the_refusal_is_of_the_test_also_with_bots(bots_study):
+    with refused("not_passed"):
+        grant(bots_study, HARD)
+
+
+def test_a_dry_run_grants_by_bots_and_says_so(bots_study):
+    bots_study.dry_run_of = make_study(instances=1)
+    bots_study.save()
+    licence = grant(bots_study)
+    assert (licence.evidence["simulated"], licence.evidence["labels"]) == (120, 120)
+    assert "all of these labels were given by bots" in licence.evidence["sentence"]
+    event = bots_study.events.get(verb=StudyEvent.Verb.GRANT_LICENCE)
+    assert event.details["evidence"] == licence.evidence["sentence"]
+
+
+def test_labels_by_people_and_bots_are_counted(tmp_path, requests, monkeypatch):
+    monkeypatch.setattr(services, "build_report", partial(build_report, replicates=0))
+    mixed = compute_evidence(judged_study(tmp_path, bots=frozenset({"r1"})))
+    licence = grant(mixed)
+    assert (licence.evidence["simulated"], licence.evidence["labels"]) == (40, 120)
+    assert "40 of these labels were given by bots" in licence.evidence["sentence"]
+
+
+def test_without_bots_nothing_is_called_simulated(study):
+    licence = grant(study)
+    assert licence.evidence["simulated"] == 0
+    assert "bots" not in licence.evidence["sentence"]
+    page = member(study, "owner").get(page_of(study))
+    assert not page.context["evidence"].is_simulated
+    assert "Simulated" not in prose_of(page)
+
+
+def test_the_page_says_that_ratings_are_simulated(bots_study):
+    page = member(bots_study, "owner").get(page_of(bots_study))
+    assert "Simulated. Ratings of programs are among these." in prose_of(page)
+    assert {row.simulated for row in page.context["machines"][0].rows if row.test} == {240, 120}
+
+
+# What it adds to win rates.
+
+
+def test_without_further_items_the_gain_needs_them(study):
+    stored = current_evidence(study, study.criteria.get())
+    assert stored.of("judge", 0.1).gain == NO_FURTHER_ITEMS
+
+
+def of_powered(votes, others):
+    """Return the section of a criterion whose judge also rated `others` items."""
+    rows = preferences(votes)
+    judge = {"rater": "judge", "kind": "machine", "system_a": "a", "system_b": "b"}
+    rows += [
+        judge | {"unit": f"u{i}", "instance": f"i{i}", "label": 1 if i % 3 else -1}
+        for i in range(len(votes) + others)
+    ]
+    return report_of(rows).criteria["preference"].systems
+
+
+def test_a_missing_gain_has_the_reason_of_the_report():
+    systems = of_powered([[-1, -1, 1], [1, 1, 1]] * 2, 20)
+    reason = systems.prediction_powered["judge"]["a"].reason
+    assert "10 independent instances" in reason
+    assert why_no_gain(systems, "judge") == UNKNOWN_GAIN.format(reasons=reason)
+
+
+def test_without_spread_or_win_rates_the_gain_says_so():
+    systems = of_powered([[-1, -1, 1]] * 4, 20)
+    rates = {name: replace(rate, reason="") for name, rate in systems.win_rate.items()}
+    flat = replace(systems, win_rate=rates, prediction_powered={"judge": rates})
+    assert why_no_gain(flat, "judge") == UNKNOWN_GAIN.format(reasons=NO_SPREAD)
+    assert why_no_gain(replace(systems, win_rate={}), "judge") == NO_WIN_RATES
+    assert why_no_gain(None, "judge") == NO_WIN_RATES
+
+
 # Drift.
 
 
@@ -310,6 +404,7 @@ def test_the_page_says_of_whom_the_numbers_speak_and_where_the_test_fails(study)
     (one,) = page.context["machines"]
     assert one.overall.passes is False
     assert one.failing == [HARD, "old vs new"]
+    assert (one.passing, one.untested) == ([EASY], [])
     words = prose_of(page)
     assert "these 3 annotators" in words
     assert "240 labels of 80 instances" in words
@@ -390,6 +485,7 @@ def test_programs_read_grant_and_revoke(study, client_of):
     rows = client_of.get(at("licence-evidence", study.pk), {"criterion": "preference"}).json()
     passes = {(row["classification"], row["items"]): row["passes"] for row in rows}
     assert (passes["category", EASY], passes["category", HARD]) == (True, False)
+    assert {row["simulated"] for row in rows} == {0}
     answer = client_of.post(
         at("licences", study.pk), form_of(study), content_type="application/json"
     )

@@ -81,6 +81,18 @@ def test_agreement_is_averaged_over_instances():
     assert judge.agreement == pytest.approx((2 / 3 + 0) / 2)
 
 
+def test_labels_by_bots_are_counted_in_their_strata():
+    rows = judged(np.random.default_rng(3), (RIGHT, RIGHT), units=40)
+    for row in rows:
+        row["simulated"] = row["rater"] in {"r0", "r1"} and row["category"] == "news"
+    judges = {kind: one.machines["judge"] for kind, one in strata_of(rows).items()}
+    numbers = [
+        (judges[kind].labels, judges[kind].simulated)
+        for kind in (("all", "all"), ("category", "news"), ("category", "chat"))
+    ]
+    assert numbers == [(200, 40), (100, 40), (100, 0)]
+
+
 def test_strata_by_agreement_are_described_and_not_tested():
     strata = strata_of(judged(np.random.default_rng(1), (RIGHT, RIGHT)))
     unanimous = strata["agreement", "PA=1"].machines["judge"]

@@ -35,6 +35,8 @@ class MachineReplacement:
         Number of human labels of units that the machine answered.
     instances : int
         Number of instances with such labels.
+    simulated : int
+        How many of the labels were given by bots, not by people.
     agreement : float
         How often the machine's label is that of an annotator, averaged over instances, after a draw
         with weights; NaN without labels.
@@ -46,6 +48,7 @@ class MachineReplacement:
 
     labels: int
     instances: int
+    simulated: int
     agreement: ProportionOrNaN
     unweighted_agreement: ProportionOrNaN
     tests: tuple[AnnotatorTestSection, ...]
