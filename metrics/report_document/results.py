@@ -14,6 +14,7 @@ from metrics.report_document.content import (
     Paragraph,
 )
 from metrics.report_document.estimates import estimate_table
+from metrics.report_document.machine_strata import machine_strata
 from metrics.words import counts_of
 from recruitment.launch.check import counted
 from studies.scale_cards import scale_in_words
@@ -87,6 +88,7 @@ def _tables(about: CriterionSection) -> Iterator[Block]:
         compared = _named(agreement.human_machine.estimates())
         yield estimate_table(f"{machine} and the annotators' majority label", compared)
     yield from _strata(about)
+    yield from machine_strata(about)
     # As on the pages: sets of one rating cannot contradict themselves, so they are left out.
     of_people = consistency_sets(about)
     if of_people is not None and of_people.n:
