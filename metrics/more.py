@@ -24,6 +24,7 @@ from metrics.figures.on_request import (
 )
 from metrics.figures.rank_stability import rank_stability_figures
 from metrics.figures.scoring import scoring_figures
+from metrics.figures.win_rate_strata import win_rate_strata_figures
 from metrics.models import ReportSnapshot, SectionSnapshot
 from metrics.sections import stored_section
 from studies.access import Right
@@ -197,6 +198,15 @@ MORE = (
         "Does a machine rater fail on the items of one pair on which annotators are clear?",
         crossed_figures,
         _has_machines_and_pairs,
+    ),
+    More(
+        "win_rates_by_stratum",
+        "machines",
+        "Win rates by annotators and by each machine rater, by kind of item",
+        "On which kinds of items would a machine rater's win rates mislead about people's?",
+        win_rate_strata_figures,
+        _has_systems_and_machines,
+        shows_outcome=True,
     ),
     More(
         "mean_correlations",

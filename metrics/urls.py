@@ -5,6 +5,7 @@ from metrics import export_views, generate_select, home, job_views, planner, sec
 from metrics.expert_weights import expert_survey_page, expert_weights_page
 from metrics.licensing import views as licence_views
 from metrics.scores_study import scores_page
+from metrics.stratum_coefficients import coefficients_by_stratum
 
 app_name = "metrics"
 
@@ -102,6 +103,11 @@ urlpatterns = [
         "studies/<public_id:public_id>/sections/<name:criterion>/<slug:name>/",
         section_views.section,
         name="section",
+    ),
+    path(
+        "studies/<public_id:public_id>/coefficients/<name:criterion>/",
+        coefficients_by_stratum,
+        name="coefficients-by-stratum",
     ),
     path(
         "studies/<public_id:public_id>/expert-weights/", expert_weights_page, name="expert-weights"

@@ -8,6 +8,7 @@ from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.figure import Figure, empty_figure, legend_of, table_of
 from metrics.findings import NO_ALPHA_HEADING, agreement_finding, stratum_name
 from metrics.messages import STRATA_BY_AGREEMENT
+from metrics.stratum_findings import chance_finding, delta_finding
 from recruitment.launch.check import counted
 from tiebreak.report.model import CriterionSection, MachineAgreement, StratumSection
 
@@ -125,7 +126,14 @@ def _machine_figure(section: CriterionSection, machine: str, name: str) -> Figur
     if not chart:
         return empty_figure(name, title, _reason(section.all_units.machines[machine]))
     return Figure(
-        name, title, "", chart, *table_of(rows, "stratum"), MACHINE_READING, legend_of(rows)
+        name,
+        title,
+        chance_finding(section, machine),
+        chart,
+        *table_of(rows, "stratum"),
+        MACHINE_READING,
+        legend_of(rows),
+        title=title,
     )
 
 
@@ -150,7 +158,15 @@ def _delta_figure(section: CriterionSection, machine: str, name: str) -> Figure:
     chart = interval_chart(rows, finding=title, label="Δ of Krippendorff's α", reference=0)
     if not chart:
         return empty_figure(name, title, _reason(section.all_units.machines[machine]))
-    return Figure(name, title, "", chart, *table_of(rows, "stratum"), DELTA_READING)
+    return Figure(
+        name,
+        title,
+        delta_finding(section, machine),
+        chart,
+        *table_of(rows, "stratum"),
+        DELTA_READING,
+        title=title,
+    )
 
 
 def _reason(groups: MachineAgreement) -> str:

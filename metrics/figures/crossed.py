@@ -14,6 +14,7 @@ from metrics.figures.figure import (
 )
 from metrics.findings import stratum_name
 from metrics.messages import STRATA_BY_AGREEMENT
+from metrics.stratum_findings import guessing_finding
 from tiebreak.report.model import CriterionSection, CrossedSection, StratumSection
 from tiebreak.stats import Estimate
 
@@ -54,7 +55,14 @@ def _share_figure(section: CriterionSection, machine: str, number: int) -> Figur
         reason = section.all_units.machines[machine].human_machine.percentage_agreement.reason
         return empty_figure(name, title, reason or "")
     return Figure(
-        name, title, "", chart, *table_of(rows, "stratum"), SHARES_READING, legend_of(rows)
+        name,
+        title,
+        guessing_finding(section, machine),
+        chart,
+        *table_of(rows, "stratum"),
+        SHARES_READING,
+        legend_of(rows),
+        title=title,
     )
 
 

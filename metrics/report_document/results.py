@@ -13,7 +13,9 @@ from metrics.report_document.content import (
     Figure,
     Paragraph,
 )
-from metrics.words import counts_of, in_digits
+from metrics.report_document.estimates import estimate_table
+from metrics.report_document.machine_strata import machine_strata
+from metrics.words import counts_of
 from recruitment.launch.check import counted
 from studies.scale_cards import scale_in_words
 from tiebreak.report import Report
@@ -27,16 +29,9 @@ from tiebreak.report.model import (
 )
 from tiebreak.stats import Estimate
 
-INSTANCES = {
-    "new": "similar instances",
-    "dataset": "the whole dataset",
-    "selected": "the selected instances",
-    "these": "these instances",
-}
 # Shapes differ, because reports are printed without colours, too.
 MARKS = {"human": "●", "human-open": "○", "machine": "■", "machine-open": "□"}
 COUNTS_CAPTION = "How often the first or the second system of each pair was preferred"
-RATERS = {"new": "similar raters", "these": "these raters"}
 
 
 def result_sections(report: Report) -> list[DocumentSection]:
@@ -93,6 +88,7 @@ def _tables(about: CriterionSection) -> Iterator[Block]:
         compared = _named(agreement.human_machine.estimates())
         yield estimate_table(f"{machine} and the annotators' majority label", compared)
     yield from _strata(about)
+    yield from machine_strata(about)
     # As on the pages: sets of one rating cannot contradict themselves, so they are left out.
     of_people = consistency_sets(about)
     if of_people is not None and of_people.n:
@@ -210,57 +206,3 @@ def _figures(about: CriterionSection) -> Iterator[Figure]:
         marks = ", ".join(f"{MARKS[kind]} {name}" for kind, name in figure.legend)
         caption = f"{figure.finding}. {marks}." if marks else f"{figure.finding}."
         yield Figure(figure.name, caption, figure.chart)
-
-
-def estimate_table(caption: str, estimates: Mapping[str, Estimate]) -> DataTable:
-    """Return estimates as a table.
-
-    What the estimates hold for, or why they are undefined or have no interval, stands once: in the
-    table's note, to which a column refers if rows differ.
-    """
-    notes = list(dict.fromkeys(_note(estimate) for estimate in estimates.values()))
-    with_intervals = any(estimate.has_interval for estimate in estimates.values())
-    columns = ["Statistic", "Estimate", "95% interval", "n", "Note"]
-    rows = [
-        [name, *_cells(estimate), _mark(notes.index(_note(estimate)))]
-        for name, estimate in estimates.items()
-    ]
-    left_out = [] if with_intervals else [2]
-    left_out += [] if len(notes) > 1 else [4]
-    kept = [number for number in range(len(columns)) if number not in left_out]
-    return DataTable(
-        caption,
-        tuple(columns[number] for number in kept),
-        tuple(tuple(row[number] for number in kept) for row in rows),
-        " ".join(f"{_mark(n)}: {note}" for n, note in enumerate(notes))
-        if len(notes) > 1
-        else "".join(notes),
-    )
-
-
-def _mark(number: int) -> str:
-    return chr(ord("a") + number) if number < 26 else str(number)
-
-
-def _note(estimate: Estimate) -> str:
-    """Return why an estimate is undefined or has no interval, or else whom it holds for."""
-    if estimate.reason and not (estimate.is_defined and estimate.has_interval):
-        return estimate.reason
-    scope = estimate.scope
-    return f"Holds for {INSTANCES[scope.instances]} and {RATERS[scope.raters]}."
-
-
-def _cells(estimate: Estimate) -> tuple[str, str, str]:
-    if not estimate.is_defined:
-        return "undefined", "", str(estimate.n)
-    interval = f"{_digits(estimate.low)} to {_digits(estimate.high)}"
-    return (
-        _digits(estimate.value),
-        interval if estimate.has_interval else "none",
-        str(estimate.n),
-    )
-
-
-def _digits(number: float) -> str:
-    # Elo ratings and numbers of instances need no decimals beyond the first.
-    return in_digits(number, 3 if abs(number) < 10 else 1)

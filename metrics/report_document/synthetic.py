@@ -3,7 +3,7 @@
 from annotation.synthetic.accuracy import ABOUT, CAUTION
 from annotation.synthetic.summaries import SetSummary, summaries
 from metrics.report_document.content import Block, DocumentSection, Paragraph
-from metrics.report_document.results import estimate_table
+from metrics.report_document.estimates import estimate_table
 from recruitment.launch.check import counted
 from studies.models import Study
 

@@ -28,6 +28,7 @@ RESULTS = {
     "metrics:dashboard",
     "metrics:numbers",
     "metrics:figure",
+    "metrics:coefficients-by-stratum",
     "metrics:results",
     "metrics:results-tab",
     "api:progress",

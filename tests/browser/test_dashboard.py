@@ -176,7 +176,11 @@ def test_everything_unfolded_of_machine_raters_and_rankings(
             f"th:text-is('{RANK_SET}')",
             "caption:text-is('Win rates with machine raters')",
         ),
-        "machines": ("#figure-perception-2", "caption:text-is('Alternative annotator test')"),
+        "machines": (
+            "#figure-perception-2",
+            "caption:text-is('Alternative annotator test')",
+            "#by-stratum-2-kendall",
+        ),
     }
     for slug, parts in shown.items():
         page.goto(f"{live_server.url}/studies/{study.pk}/results/{slug}/")
@@ -191,3 +195,25 @@ def test_everything_unfolded_of_machine_raters_and_rankings(
         for check in (check_contrast, check_fits, check_ids, check_legible):
             check(page)
         page.emulate_media(color_scheme="light")
+
+
+def test_coefficients_by_stratum_change_in_place_and_are_a_page(
+    live_server, chromium_page: Page, tmp_path
+):
+    page, study = chromium_page, judged_elsewhere(tmp_path)
+    open_dashboard(page, live_server.url, study)
+    page.goto(f"{live_server.url}/studies/{study.pk}/results/machines/")
+    page.evaluate(OPEN_ALL)
+    chosen = page.locator("#by-stratum-1-binned_js")
+    chosen.click()
+    expect(chosen).to_have_attribute("aria-current", "true")
+    expect(chosen).to_be_focused()
+    expect(page.locator("#by-stratum-2-krippendorff_alpha")).to_have_attribute(
+        "aria-current", "true"
+    )
+    page.goto(f"{live_server.url}{chosen.get_attribute('href')}")
+    for width, scheme in ((1280, "light"), (360, "dark")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        for check in (check_accessible, check_contrast, check_fits, check_ids, check_legible):
+            check(page)

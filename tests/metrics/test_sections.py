@@ -233,6 +233,7 @@ def test_a_page_offers_the_sections_that_apply_to_a_criterion():
         "scoring_against_pairwise",
         "machine_probabilities",
         "machine_replacement",
+        "win_rates_by_stratum",
     ]
     assert offered["fluency", "raters"] == ["pairwise_agreement", "drop_one_influence"]
     assert offered["fluency", "bias"] == []

@@ -98,8 +98,8 @@ def build_report(
         ``composite``, ``controlled_win_rate``, ``davidson``, ``discernment``,
         ``drop_one_influence``, ``leaderboard``, ``machine_differences``, ``machine_probabilities``,
         ``machine_replacement``, ``mean_correlations``, ``paired_tests``,
-        ``pairs_by_agreement``, ``pairwise_agreement``, ``rank_stability``, ``robustness`` and
-        ``scoring_against_pairwise``.
+        ``pairs_by_agreement``, ``pairwise_agreement``, ``rank_stability``, ``robustness``,
+        ``scoring_against_pairwise`` and ``win_rates_by_stratum``.
     epsilon : float, default 0.1
         How much less often than an annotator a machine may be the better one in the alternative
         annotator test, from 0 to 1.

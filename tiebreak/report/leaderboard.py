@@ -13,7 +13,8 @@ from tiebreak.report.generators import Seeds
 from tiebreak.report.model import Estimates, LeaderboardSection, NextPair
 from tiebreak.report.outcomes import NO_SYSTEMS
 from tiebreak.report.systems import win_rates_section
-from tiebreak.stats import Neighbours, neighbours, win_rates
+from tiebreak.report.win_rate_strata import win_rates_among
+from tiebreak.stats import Neighbours, neighbours
 from tiebreak.stats.groups import n_distinct
 
 MAX_CATEGORIES = 30
@@ -38,7 +39,9 @@ def leaderboard_section(criterion: Criterion, seeds: Seeds, replicates: int) -> 
         held_equal=held,
         controlled_reason=reason,
         categories={
-            name: _of_category(compared, names == name, seeds.below("category", name), replicates)
+            name: win_rates_among(
+                compared, names == name, seeds.below("category", name), replicates
+            )
             for name in categories
         },
         categories_left_out=left_out,
@@ -69,25 +72,6 @@ def _categories(compared: Comparisons) -> tuple[list[str], int]:
         return [], 0
     largest = np.argsort(-units, kind="stable")[:MAX_CATEGORIES]
     return sorted(names[largest].tolist()), len(names) - len(largest)
-
-
-def _of_category(
-    compared: Comparisons, members: NDArray[np.bool_], seeds: Seeds, replicates: int
-) -> Estimates:
-    """Return the win rates of the systems in the units of one category."""
-    kept = members[compared.number]
-    rates = win_rates(
-        compared.outcomes[kept],
-        system_a=np.array(compared.system_a)[kept].tolist(),
-        system_b=np.array(compared.system_b)[kept].tolist(),
-        clusters=compared.clusters[kept],
-        rng=seeds.generator("systems"),
-        replicates=replicates,
-    ).systems
-    every = {name: compared.scores_of(name) for name in rates}
-    return {
-        name: every[name].of(members[every[name].unit]).win_rate(r) for name, r in rates.items()
-    }
 
 
 def _neighbours(compared: Comparisons) -> tuple[Neighbours, ...]:

@@ -22,6 +22,7 @@ from tiebreak.report.rank_stability import rank_stability_section
 from tiebreak.report.rater_pairs import drop_one_section, pairwise_agreement_section
 from tiebreak.report.robustness import robustness_section
 from tiebreak.report.scoring import scoring_section
+from tiebreak.report.win_rate_strata import win_rate_strata_section
 
 SCORING = "scoring_against_pairwise"
 ON_REQUEST: dict[str, Callable[[Criterion, Seeds, int], Any]] = {
@@ -42,6 +43,7 @@ ON_REQUEST: dict[str, Callable[[Criterion, Seeds, int], Any]] = {
     "rank_stability": rank_stability_section,
     "robustness": robustness_section,
     SCORING: scoring_section,
+    "win_rates_by_stratum": win_rate_strata_section,
 }
 
 

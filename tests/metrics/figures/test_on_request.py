@@ -87,7 +87,8 @@ def discerning():
 def categorised():
     """Return ratings of three systems in several categories, and those of a judge."""
     return of(
-        with_judge(categories()), sections=["leaderboard", "pairs_by_agreement", "rank_stability"]
+        with_judge(categories()),
+        sections=["leaderboard", "pairs_by_agreement", "rank_stability", "win_rates_by_stratum"],
     )
 
 
@@ -117,6 +118,7 @@ def special(scores, probable, replaceable, categorised, scored):
         "leaderboard": categorised,
         "pairs_by_agreement": categorised,
         "rank_stability": categorised,
+        "win_rates_by_stratum": categorised,
         "scoring_against_pairwise": scored,
     }
 

@@ -10,6 +10,7 @@ from tests.metrics.findings.rater_cases import RATERS
 from tests.metrics.findings.selection_cases import SELECTION
 from tests.metrics.findings.set_cases import SETS
 from tests.metrics.findings.stopping_cases import STOPPING
+from tests.metrics.findings.stratum_cases import STRATA
 from tests.metrics.findings.summary_cases import SUMMARY
 from tests.metrics.findings.text_cases import TEXTS
 from tests.metrics.findings.watching_cases import WATCHING
@@ -17,5 +18,5 @@ from tests.metrics.findings.win_rate_cases import WINS
 
 CASES = (
     *(WINS + WATCHING + AGREEMENT + SETS + SELECTION + PERCEPTION + BIASES + FATIGUE + ORDER),
-    *(ON_REQUEST + RATERS + LEADING + MACHINES + SUMMARY + STOPPING + TEXTS),
+    *(ON_REQUEST + RATERS + LEADING + MACHINES + SUMMARY + STOPPING + STRATA + TEXTS),
 )

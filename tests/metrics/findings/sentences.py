@@ -19,7 +19,7 @@ NOT_OF_RATINGS = {"__init__", "collection", "files", "separability"}
 PASS_ON = {"report_document/results", "tabs"}
 MODULES = (
     *("findings", "watching", "leading", "annotator_tests", "powered_rates", "coefficients"),
-    *("stopping_page", "report_document/summary"),
+    *("stopping_page", "stratum_findings", "report_document/summary"),
     *sorted(
         f"figures/{path.stem}"
         for path in (METRICS / "figures").glob("*.py")

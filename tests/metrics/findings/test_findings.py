@@ -49,6 +49,7 @@ NO_FINDINGS = {
     "No machine rater has compared the systems.",
     "{}, on all items that were rated.",
     "Left out, because they rated too few items: {}.",
+    "Left out, because they have fewer items: {}.",
     *("equal weights", "expert weights", "level {}", "originals of {}", "median and quartiles"),
     *("the part and the rest", "random parts (median)", "all others", "scores vs comparisons"),
     "Categories with fewer instances are not shown: {}.",

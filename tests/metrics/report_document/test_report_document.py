@@ -31,10 +31,11 @@ from metrics.report_document.content import (
     ReferenceList,
     ReportDocument,
 )
+from metrics.report_document.estimates import estimate_table
 from metrics.report_document.html import as_html
 from metrics.report_document.latex import as_latex
 from metrics.report_document.pdf import _source, as_pdf, typst_string
-from metrics.report_document.results import estimate_table, result_sections
+from metrics.report_document.results import result_sections
 from metrics.report_document.study_facts import deviation_table, exclusion_table, flow_table
 from metrics.report_files import write_report_files
 from metrics.selectors import stored_report

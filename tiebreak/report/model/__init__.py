@@ -109,6 +109,8 @@ from tiebreak.report.model.systems import (
     PValuePoint,
     SimultaneousSection,
     SystemsSection,
+    WinRateStrata,
+    WinRateStratum,
 )
 
 __all__ = [
@@ -204,4 +206,6 @@ __all__ = [
     "TransitivitySection",
     "Version",
     "Votes",
+    "WinRateStrata",
+    "WinRateStratum",
 ]

@@ -36,7 +36,12 @@ from tiebreak.report.model.selection import PairComponents, PairSelection
 from tiebreak.report.model.stopping import StoppingSection
 from tiebreak.report.model.strata import CrossedSection, PerceptionBin, StratumSection
 from tiebreak.report.model.success import SuccessRates
-from tiebreak.report.model.systems import ControlledWinRateSection, PairedTests, SystemsSection
+from tiebreak.report.model.systems import (
+    ControlledWinRateSection,
+    PairedTests,
+    SystemsSection,
+    WinRateStrata,
+)
 from tiebreak.report.serialization import from_json, to_json
 from tiebreak.scales import Label, Level
 from tiebreak.stats import Influence
@@ -155,6 +160,8 @@ class CriterionSection:
         Where each machine may replace an annotator, if it was asked for.
     pairs_by_agreement : CrossedSection, optional
         Agreement by pair of systems crossed with agreement, if it was asked for.
+    win_rates_by_stratum : WinRateStrata, optional
+        Win rates by annotators and by each machine in strata, if it was asked for.
     pairwise_agreement : PairwiseAgreementSection, optional
         Agreement of annotators two by two, if it was asked for.
     drop_one_influence : dict of str to Influence, optional
@@ -213,6 +220,7 @@ class CriterionSection:
     scoring_against_pairwise: ScoringSection | None = None
     machine_replacement: tuple[ReplacementStratum, ...] | None = None
     pairs_by_agreement: CrossedSection | None = None
+    win_rates_by_stratum: WinRateStrata | None = None
     pairwise_agreement: PairwiseAgreementSection | None = None
     drop_one_influence: dict[str, Influence] | None = None
     paired_tests: dict[str, PairedTests] | None = None

@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from tiebreak.report.model.fields import CountOrNaN, Estimates, Proportion, ProportionOrNaN
+from tiebreak.report.model.fields import (
+    CountOrNaN,
+    Estimates,
+    Proportion,
+    ProportionOrNaN,
+    Stratifier,
+)
 from tiebreak.report.model.success import KnownOrder
 from tiebreak.stats import Estimate, RankSet
 
@@ -249,3 +255,48 @@ class PairedTests:
     permutation_test: Estimate
     curve: tuple[PValuePoint, ...]
     reason: str | None = None
+
+
+@dataclass(frozen=True)
+class WinRateStratum:
+    """Win rates in one class of units.
+
+    Attributes
+    ----------
+    stratifier : str
+        Name of the classification.
+    stratum : str
+        Name of the class.
+    n_units : int
+        Number of units in the class.
+    share : float
+        Share of all units that are in the class.
+    humans : dict of str to Estimate
+        Win rates of the systems by annotators. In classes that were made from their ratings, they
+        speak of these annotators.
+    machines : dict of str to dict
+        Win rates of the systems by each machine, of the units that it rated.
+    """
+
+    stratifier: Stratifier
+    stratum: str
+    n_units: int
+    share: Proportion
+    humans: Estimates
+    machines: dict[str, Estimates]
+
+
+@dataclass(frozen=True)
+class WinRateStrata:
+    """Win rates by annotators and by each machine in classes of units.
+
+    Attributes
+    ----------
+    strata : tuple of WinRateStratum
+        The classes that have units.
+    left_out : dict of str to int
+        Number of further classes, which have fewer units, by classification, if there are any.
+    """
+
+    strata: tuple[WinRateStratum, ...]
+    left_out: dict[str, int]
