@@ -58,12 +58,13 @@ def rows_of(units=60, seed=0, digits=2, step=1.0):
     return rows
 
 
-def both(monkeypatch, level, **options):
+def both(monkeypatch, level, sections=(), **options):
     """Return the section of a criterion with many values, and the one from counts of each value."""
     rows = rows_of(**options)
-    short = report_of(rows, scales={"c": level}, replicates=0).criteria["c"]
+    how = {"scales": {"c": level}, "replicates": 0, "sections": sections}
+    short = report_of(rows, **how).criteria["c"]
     monkeypatch.setattr(criterion_module, "MAX_POINTS", 10**9)
-    return short, report_of(rows, scales={"c": level}, replicates=0).criteria["c"]
+    return short, report_of(rows, **how).criteria["c"]
 
 
 def groups_of(stratum):
@@ -91,6 +92,18 @@ def test_values_are_those_of_counts(level, seed, monkeypatch):
                 assert (one.reason is None) == (two.reason is None) or one.reason, where
                 compared += one.is_defined
     assert compared > 50
+
+
+@pytest.mark.parametrize("level", ["interval", "ratio"])
+def test_correlations_of_means_are_those_of_counts(level, monkeypatch):
+    short, long = (
+        one.mean_correlations["judge"]
+        for one in both(monkeypatch, level, sections=["mean_correlations"])
+    )
+    for name in ("spearman", "kendall"):
+        one, other = getattr(short, name), getattr(long, name)
+        assert (one.value, one.n) == (pytest.approx(other.value, abs=1e-11), other.n)
+        assert (one.is_defined, one.reason) == (True, NO_INTERVAL)
 
 
 def test_raters_have_the_same_agreement_and_list_only_the_labels_they_gave(monkeypatch):
