@@ -2,7 +2,7 @@
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.figure import Figure, empty_figure, table_of
-from metrics.messages import READING_IF_DRAWN
+from metrics.messages import LEFT_OUT, READING_IF_DRAWN
 from recruitment.launch.check import counted
 from tiebreak.report.model import MachineDifferencesSection
 
@@ -41,17 +41,25 @@ def machine_difference_figures(section: MachineDifferencesSection) -> list[Figur
         )
         for name, one in section.pairs.items()
     ]
-    sentence = f"{counted(len(section.pairs), 'pair')} of machine raters."
+    sentence = f"{counted(len(section.pairs), 'pair')} of machine raters. {_left_out(section)}"
     return [
         Figure(
             "machine-differences",
             TITLE,
-            sentence,
+            sentence.strip(),
             chart,
             *table_of(agreements, "pair"),
             READING + _how_counted(section),
         )
     ]
+
+
+def _left_out(section: MachineDifferencesSection) -> str:
+    if not section.left_out:
+        return ""
+    chosen = "Compared are the machine raters with the most answers to items that annotators rated."
+    names = ", ".join(section.left_out)
+    return f"{chosen} {LEFT_OUT.format(names=names, section='machine_differences')}"
 
 
 def _how_counted(section: MachineDifferencesSection) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.charts.svg import Kind
 from metrics.figures.figure import Cell, Figure, empty_figure, legend_of, table_of
+from metrics.messages import LEFT_OUT
 from recruitment.launch.check import counted
 from tiebreak.report.model import (
     ScoringAgreement,
@@ -73,7 +74,7 @@ def _agreement(section: ScoringSection) -> Figure:
         bounds=(0, 1),
     )
     few = [*section.comparisons.items()][:MAX_SENTENCES]
-    sentence = " ".join(_sentence(name, one) for name, one in few)
+    sentence = " ".join([*(_sentence(name, one) for name, one in few), *_left_out(section)])
     rows = _by_rule(section, marks)
     table = table_of(rows, "scores vs comparisons")
     return Figure("scoring", TITLE, sentence, chart, *table, READING, legend_of(rows))
@@ -113,6 +114,13 @@ def _by_rule(section: ScoringSection, marks: Marks) -> list[IntervalRow]:
         for name, one in section.comparisons.items()
         for rule, of in one.agreement.items()
     ]
+
+
+def _left_out(section: ScoringSection) -> Iterator[str]:
+    if section.left_out:
+        yield "Shown are the comparisons with the most pairs of texts."
+        names = ", ".join(section.left_out)
+        yield LEFT_OUT.format(names=names, section="scoring_against_pairwise")
 
 
 def _sentence(name: str, one: ScoringComparison) -> str:

@@ -28,7 +28,7 @@ TOO_FEW = (
 def composite_section(criterion: Criterion, seeds: Seeds, replicates: int) -> CompositeSection:
     """Return the composite, with everything that it is compared with on the same units."""
     paired = criterion.humans.sum(axis=1) > 1
-    answered = {name: paired & _is_answered(one) for name, one in criterion.machines.items()}
+    answered = {name: paired & one.is_answered for name, one in criterion.machines.items()}
     needed = MIN_SHARE * paired.sum()
     names = [name for name, units in answered.items() if units.sum() >= needed]
     left_out = {name: int(u.sum()) for name, u in answered.items() if name not in names}
@@ -36,10 +36,6 @@ def composite_section(criterion: Criterion, seeds: Seeds, replicates: int) -> Co
     if len(names) < 2 or n_distinct(criterion.clusters[used]) < 2:
         return CompositeSection(0, 0, {}, {}, left_out, reason=TOO_FEW)
     return _Compared.of(criterion, names, used).section(left_out, seeds, replicates)
-
-
-def _is_answered(machine: Machine) -> Mask:
-    return np.asarray(machine.counts.sum(axis=1) + machine.unparsed > 0)
 
 
 @dataclass(frozen=True, eq=False)

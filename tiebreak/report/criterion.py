@@ -31,6 +31,11 @@ class Machine:
     counts: NDArray[np.int64]
     unparsed: NDArray[np.int64]
 
+    @property
+    def is_answered(self) -> NDArray[np.bool_]:
+        """Whether the machine answered each unit, parsed or not."""
+        return np.asarray(self.counts.sum(axis=1) + self.unparsed > 0)
+
 
 @dataclass(frozen=True)
 class Criterion:

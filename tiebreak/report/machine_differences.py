@@ -7,7 +7,6 @@ from itertools import combinations
 
 import numpy as np
 
-from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
@@ -19,7 +18,11 @@ from tiebreak.stats.unit_weights import UnitWeights, weighted
 from tiebreak.stats.validation import FloatArray, IntArray
 
 ERROR_LEVEL = 0.05
+# Among more pairs hardly a difference could be told from chance, and the intervals of so many would
+# need quantiles that are farther out than the bootstrap's replicates reach.
 MAX_MACHINES = 12
+ONE_MACHINE = "Only one machine rater rated these items; a comparison needs two."
+NO_MACHINE = "No machine rater rated these items."
 NO_PAIRS = (
     "Two machine raters are compared on items that both of them and an annotator rated; there are no"
     " two such machine raters with two instances in common."
@@ -31,35 +34,40 @@ def machine_differences_section(
     criterion: Criterion, seeds: Seeds, replicates: int
 ) -> MachineDifferencesSection:
     """Return every pair of machines on its common units; the intervals hold for all together."""
-    if len(criterion.machines) > MAX_MACHINES:
-        raise InvalidInput(
-            "too_many_machines",
-            f"Pairs of at most {MAX_MACHINES} machine raters are compared, because among more pairs"
-            f" no difference could be told from chance; this criterion has"
-            f" {len(criterion.machines)}. Choose fewer with the filter of raters.",
-        )
+    names, left_out = _chosen(criterion)
     joint = {
         pair: units
-        for pair in combinations(sorted(criterion.machines), 2)
+        for pair in combinations(names, 2)
         if n_distinct(criterion.clusters[units := _common(criterion, pair)]) > 1
     }
     if not joint:
-        return MachineDifferencesSection({}, 1 - ERROR_LEVEL, reason=NO_PAIRS)
+        reason = {0: NO_MACHINE, 1: ONE_MACHINE}.get(len(names), NO_PAIRS)
+        return MachineDifferencesSection({}, 1 - ERROR_LEVEL, left_out, reason)
     level = 1 - ERROR_LEVEL / len(joint)  # Bonferroni
     how: Resampling = {"replicates": replicates, "confidence_level": level}
     pairs = {
         " vs ".join(pair): _pair(criterion, pair, units, how | {"rng": seeds.generator(*pair)})
         for pair, units in joint.items()
     }
-    return MachineDifferencesSection(pairs, level)
+    return MachineDifferencesSection(pairs, level, left_out)
+
+
+def _chosen(criterion: Criterion) -> tuple[list[str], tuple[str, ...]]:
+    """Return the machines that answered the most units with a human rating, and those left out.
+
+    Whether a machine agrees with annotators plays no part, so that the choice favours none.
+    """
+    rated = criterion.humans.any(axis=1)
+    answered = {name: (rated & one.is_answered).sum() for name, one in criterion.machines.items()}
+    by_answers = sorted(answered, key=lambda name: (-answered[name], name))
+    return sorted(by_answers[:MAX_MACHINES]), tuple(sorted(by_answers[MAX_MACHINES:]))
 
 
 def _common(criterion: Criterion, pair: tuple[str, str]) -> IntArray:
     """Return the units that an annotator and both machines rated."""
     rated = criterion.humans.any(axis=1)
     for name in pair:
-        machine = criterion.machines[name]
-        rated &= machine.counts.sum(axis=1) + machine.unparsed > 0
+        rated &= criterion.machines[name].is_answered
     return np.flatnonzero(rated)
 
 

@@ -33,6 +33,7 @@ Numbers = NDArray[np.float64]
 _Text = tuple[str, str, float]  # instance, system and sample
 ROUNDING = 1e-9
 ERROR_LEVEL = 0.05
+# Among more hardly a difference could be told from chance.
 MAX_COMPARISONS = 60
 NOBODY = (
     "No machine rater has scored single texts that a machine rater and an annotator have compared. Let a"
@@ -62,19 +63,20 @@ def scoring_section(
     joint = dict(_joint(compared, scored))
     if not joint:
         return ScoringSection({}, 1 - ERROR_LEVEL, reason=NOBODY)
-    if len(joint) > MAX_COMPARISONS:
-        raise InvalidInput(
-            "too_many_machines",
-            f"At most {MAX_COMPARISONS} pairs of a machine rater that scored and one that compared are"
-            f" shown, because among more no difference could be told from chance; there are"
-            f" {len(joint)}. Choose fewer machine raters with the filter of raters.",
-        )
+    joint, left_out = _largest(joint)
     level = 1 - ERROR_LEVEL / (len(joint) * len(compared.rules))  # Bonferroni
     how: Resampling = {"replicates": replicates, "confidence_level": level}
     comparisons = {
         name: one.comparison(how | {"rng": seeds.generator(name)}) for name, one in joint.items()
     }
-    return ScoringSection(comparisons, level)
+    return ScoringSection(comparisons, level, left_out)
+
+
+def _largest(joint: dict[str, "_Joint"]) -> tuple[dict[str, "_Joint"], tuple[str, ...]]:
+    """Return the comparisons with the most pairs of texts in the same order, and those left out."""
+    by_size = sorted(joint, key=lambda name: (-len(joint[name].units), name))
+    left_out = by_size[MAX_COMPARISONS:]
+    return {name: one for name, one in joint.items() if name not in left_out}, tuple(left_out)
 
 
 def has_scores(criterion: Criterion) -> bool:

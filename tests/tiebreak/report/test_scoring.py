@@ -177,14 +177,17 @@ def test_labels_without_an_order_are_no_scores():
     assert section.reason == scoring.NOBODY
 
 
-def test_many_combinations_are_refused():
+def test_of_many_combinations_those_with_the_most_pairs_are_shown():
     rows = rows_of([(5, 1)] * 3, [[-1]] * 3, [[-1]] * 3)
     names = [f"m{n}" for n in range(8)]
     machines = [row | {"rater": n} for row in rows if row.get("kind") == "machine" for n in names]
-    section = build_section(
-        RatingTable.from_rows(rows + machines), NAME, scales=SCALES, replicates=0
-    )
-    assert "81" in section.problems["preference"]
+    fewer = [r for r in rows if (r["rater"], r["instance"]) != ("judge", "i0")]
+    table = RatingTable.from_rows(fewer + machines)
+    section = build_section(table, NAME, scales=SCALES, replicates=0).criteria["preference"]
+    assert (len(section.comparisons), len(section.left_out)) == (60, 21)
+    left = {name for name in section.left_out if "judge" in name}
+    assert len(left) == 17  # all that have two pairs of texts only
+    assert section.confidence_level == pytest.approx(1 - 0.05 / 120)
 
 
 def test_ranks_of_systems_are_those_of_hand():

@@ -219,12 +219,16 @@ class MachineDifferencesSection:
         The pairs that have two instances in common.
     confidence_level : float
         Level of each interval, so that all hold together with 95% (Bonferroni).
+    left_out : tuple of str
+        Machines that are in no pair, because twelve others answered more of the units that annotators
+        rated, or equally many and come first by name.
     reason : str, optional
         Why there is no pair.
     """
 
     pairs: dict[str, MachineDifference]
     confidence_level: float
+    left_out: tuple[str, ...] = ()
     reason: str | None = None
 
 
@@ -372,10 +376,14 @@ class ScoringSection:
         The scores of each criterion and machine beside the comparisons of each machine.
     confidence_level : float
         Level of each interval, so that those of all differences hold together with 95% (Bonferroni).
+    left_out : tuple of str
+        Names of comparisons that are left out, because sixty others have more pairs of texts, or
+        equally many and come first by name.
     reason : str, optional
         Why there is nothing to compare.
     """
 
     comparisons: dict[str, ScoringComparison]
     confidence_level: float
+    left_out: tuple[str, ...] = ()
     reason: str | None = None
