@@ -47,6 +47,10 @@ from tiebreak.stats.results import NAN
 TOO_MANY_VALUES = (
     f"This statistic is not computed for scales with more than {MAX_POINTS} different values."
 )
+NO_EXACT_AGREEMENT = (
+    f"On scales with more than {MAX_POINTS} different values, hardly two answers are exactly the same,"
+    " so exact agreement is not computed."
+)
 NO_INTERVAL = (
     f"The interval is not computed for scales with more than {MAX_POINTS} different values."
 )

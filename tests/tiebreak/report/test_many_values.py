@@ -10,7 +10,7 @@ from tiebreak.formats import RatingTable
 from tiebreak.report import criterion as criterion_module
 from tiebreak.report.criterion import read_criteria
 from tiebreak.report.fatigue import agreement_with_others
-from tiebreak.report.many_values import NO_INTERVAL, TOO_MANY_VALUES
+from tiebreak.report.many_values import NO_EXACT_AGREEMENT, NO_INTERVAL, TOO_MANY_VALUES
 from tiebreak.report.rater_pairs import TOO_MANY_RATIOS
 from tiebreak.scales import MAX_POINTS
 from tiebreak.stats.ratio_alpha import ratio_alpha
@@ -130,6 +130,26 @@ def test_what_would_count_all_values_is_undefined_with_a_reason():
     assert section.perception == ()
     assert section.alternative_annotator_test["judge"].reason
     assert section.problems == {}
+
+
+def test_exact_agreement_of_continuous_scores_is_undefined_with_a_reason():
+    names = ("composite", "machine_differences", "machine_replacement")
+    rows = rows_of()
+    rows += [row | {"rater": "other"} for row in rows if row["rater"] == "judge"]
+    section = report_of(rows, scales={"c": "interval"}, sections=names, replicates=0).criteria["c"]
+    assert (section.composite.composite, section.composite.reason) == (None, NO_EXACT_AGREEMENT)
+    differences = section.machine_differences
+    assert (differences.pairs, differences.reason) == ({}, NO_EXACT_AGREEMENT)
+    for stratum in section.machine_replacement:
+        for one in stratum.machines.values():
+            assert np.isnan([one.agreement, one.unweighted_agreement]).all()
+            assert one.reason == NO_EXACT_AGREEMENT
+            assert {test.passes for test in one.tests} <= {None}
+    few = report_of(
+        rows_of(digits=0), scales={"c": "interval"}, sections=names, replicates=0
+    ).criteria["c"]
+    judge = few.machine_replacement[0].machines["judge"]
+    assert (judge.agreement > 0.1, judge.reason) == (True, None)
 
 
 def test_a_few_values_are_counted_as_before():

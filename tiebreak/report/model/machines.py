@@ -37,11 +37,13 @@ class MachineReplacement:
         Number of instances with such labels.
     agreement : float
         How often the machine's label is that of an annotator, averaged over instances, after a draw
-        with weights; NaN without labels.
+        with weights; NaN without labels, and on scales with many values.
     unweighted_agreement : float
         The same without weights, with which drift compares new labels of such instances.
     tests : tuple of AnnotatorTestSection
         The alternative annotator test for each ε; empty for classes by agreement among annotators.
+    reason : str, optional
+        Why there is no agreement although there are labels.
     """
 
     labels: int
@@ -49,6 +51,7 @@ class MachineReplacement:
     agreement: ProportionOrNaN
     unweighted_agreement: ProportionOrNaN
     tests: tuple[AnnotatorTestSection, ...]
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
