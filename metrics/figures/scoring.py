@@ -23,11 +23,13 @@ Marks = Callable[[ScoringAgreement], tuple[Mark, ...]]
 TIES = {"as an answer": "a tie is an answer", "as half": "a tie is a coin toss"}
 READING = (
     "A machine rater's scores of two texts imply a preference: the higher score wins, and equal scores"
-    " tie. A point is how often that preference, or a machine rater's comparison of the same two texts,"
-    " agrees with one annotator drawn at random, on the pairs that all of them rated. If a tie is an"
+    " tie. A point is how often that preference, or one of a machine rater's comparisons of the same two"
+    " texts drawn at random, agrees with one annotator drawn at random, on the pairs that all of them"
+    " rated. If a tie is an"
     " answer, it agrees only with an annotator's tie; if it is a coin toss, it is worth half. An answer"
     " that could not be read is a disagreement. Several scores of a text are averaged before they are"
-    " compared; several comparisons of a pair count one by one. Higher scores count as better, so where"
+    " compared. Comparisons are not: if a judge prefers A in one order and B in the other, each counts"
+    " half, so their agreement may differ from that on the page Machine raters. Higher scores count as better, so where"
     " they are not, agreement is low. Annotators do not agree with each other either, so 1 cannot be"
     " reached. Instances count equally, however they were drawn."
 )

@@ -3,6 +3,7 @@
 Two judges that differ in their prompts alone show what guidelines, examples or a reference are worth.
 """
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -12,9 +13,11 @@ from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.many_values import NO_EXACT_AGREEMENT
 from tiebreak.report.model import MachineDifference, MachineDifferencesSection
+from tiebreak.scales import Level
 from tiebreak.stats import Patterns
-from tiebreak.stats.bootstrap import Resampling, Statistic, difference, estimate_each, ratio
+from tiebreak.stats.bootstrap import Resampling, Statistic, difference, estimate_each
 from tiebreak.stats.groups import n_distinct
+from tiebreak.stats.pairs import Pairs, single_weights
 from tiebreak.stats.unit_weights import UnitWeights, weighted
 from tiebreak.stats.validation import FloatArray, IntArray
 
@@ -28,7 +31,6 @@ NO_PAIRS = (
     "Two machine raters are compared on items that both of them and an annotator rated; there are no"
     " two such machine raters with two instances in common."
 )
-NO_UNIT = "No item was rated by an annotator and answered by the machine."
 
 
 def machine_differences_section(
@@ -84,7 +86,8 @@ def _pair(
     rows = np.column_stack([criterion.humans, *columns, weights.codes])[units]
     patterns = Patterns.of(rows, clusters=criterion.clusters[units])
     labels = criterion.humans.shape[1]
-    first, second = (_agreement(labels, labels + i * (labels + 1)) for i in range(2))
+    level = criterion.scale.level
+    first, second = (_agreement(labels, labels + i * (labels + 1), level) for i in range(2))
     statistics = {
         "first": first,
         "second": second,
@@ -97,20 +100,17 @@ def _pair(
     return MachineDifference(*pair, of["first"], of["second"], of["difference"])
 
 
-def _agreement(labels: int, start: int) -> Statistic:
-    """Return the agreement with one annotator at random of the machine whose counts start here.
+def _agreement(labels: int, start: int, level: Level) -> Statistic:
+    """Return `single_human_machine`'s percentage agreement of the machine whose counts start here.
 
-    An answer that could not be parsed is a disagreement.
+    It is that of one annotator at random with the machine's majority label or lower median over its
+    runs and orders, so that both sections have the same number for the same units.
     """
+    pairs = Pairs(labels, level=level, human_weights=single_weights).percentage_statistic()
 
     def features(rows: IntArray) -> FloatArray:
-        humans, machine = rows[:, :labels], rows[:, start : start + labels]
-        answers = machine.sum(axis=1) + rows[:, start + labels]
-        same = (humans * machine).sum(axis=1)
-        credit = ratio(same.astype(float), (humans.sum(axis=1) * answers).astype(float))
-        return np.column_stack([np.ones(len(rows)), np.nan_to_num(credit)])
+        return pairs.features(
+            np.column_stack([rows[:, :labels], rows[:, start : start + labels + 1]])
+        )
 
-    def value(sums: FloatArray) -> FloatArray:
-        return ratio(sums[..., 1], sums[..., 0])
-
-    return Statistic(2, features, value, NO_UNIT, NO_UNIT)
+    return replace(pairs, features=features)

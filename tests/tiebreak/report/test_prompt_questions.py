@@ -52,6 +52,44 @@ def test_agreement_with_one_annotator_is_that_of_hand():
     assert section.confidence_level == 0.95
 
 
+def several_runs(answers: dict[str, list[list[int | None]]]) -> list[dict]:
+    """Return the answers of machines to units, one after the other and by run."""
+    return [
+        {"unit": f"u{n}", "instance": f"u{n}", "system_a": "a", "system_b": "b"}
+        | {"rater": name, "kind": "machine", "run": str(run), "label": label}
+        | ({"raw": "?"} if label is None else {})
+        for name, units in answers.items()
+        for n, runs in enumerate(units)
+        for run, label in enumerate(runs)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("scale", "expected"),
+    [
+        # The majority of x is 1, tied, unread and −1, that of y is 1, −1, 0 and 1.
+        ("preference:tie", ((1 + 0.5 + 0 + 1) / 4, (1 + 0.5 + 0 + 0) / 4)),
+        # The lower median of x is 1, −1, unread and −1.
+        ("preference:5", ((1 + 0.5 + 0 + 1) / 4, (1 + 0.5 + 0 + 0) / 4)),
+    ],
+)
+def test_of_several_answers_the_machines_label_counts_as_in_the_strata(scale, expected):
+    people = [[1, 1], [1, -1], [-1, -1], [-1, -1]] * 3
+    machines = several_runs(
+        {
+            "x": [[1, 1, -1], [1, -1], [None, None], [-1, -1, None]] * 3,
+            "y": [[1, 1, 0], [-1, -1, 0], [0, 0, -1], [1, 1, -1]] * 3,
+        }
+    )
+    names, rows = ["machine_differences"], [*items(people, {}), *machines]
+    about = of(rows, sections=names, scales={"preference": scale})
+    pair = about.machine_differences.pairs["x vs y"]
+    assert (pair.first.value, pair.second.value) == pytest.approx(expected)
+    for name, one in (("x", pair.first), ("y", pair.second)):
+        of_strata = about.all_units.machines[name].single_human_machine.percentage_agreement
+        assert (one.value, one.n) == (pytest.approx(of_strata.value), of_strata.n)
+
+
 def test_only_items_that_both_answered_count():
     people = [[1], [1], [1], [-1]] * 5
     section = differences(people, {"x": [1, 1, -1, -1] * 5, "y": [1, "missing", "missing", 1] * 5})

@@ -200,7 +200,8 @@ class MachineDifference:
     first_machine, second_machine : str
         The machines.
     first, second : Estimate
-        Agreement of each with one annotator at random; an unparsed answer is a disagreement.
+        Agreement of each with one annotator at random, as in `single_human_machine`: a machine's runs
+        and orders give one label, and a unit with unparsed answers only is a disagreement.
     difference : Estimate
         The first minus the second, on the same replicates.
     """
@@ -297,7 +298,10 @@ TieRule = Literal["as an answer", "as half"]
 
 @dataclass(frozen=True)
 class ScoringAgreement:
-    """Agreement with one annotator at random under one rule for ties.
+    """Agreement with one annotator's answer at random under one rule for ties.
+
+    Each of the comparisons of a pair counts alike, as if one of them were drawn at random; several
+    scores of a text are averaged instead.
 
     Attributes
     ----------
