@@ -1,8 +1,8 @@
 """The figure of machine raters that are compared on the same items."""
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
-from metrics.figures.figure import Figure, empty_figure, table_of
-from metrics.messages import LEFT_OUT, READING_IF_DRAWN
+from metrics.figures.figure import Figure, empty_figure, reading_if_drawn, table_of
+from metrics.messages import LEFT_OUT
 from recruitment.launch.check import counted
 from tiebreak.report.model import MachineDifferencesSection
 
@@ -50,7 +50,7 @@ def machine_difference_figures(section: MachineDifferencesSection) -> list[Figur
             sentence.strip(),
             chart,
             *table_of(agreements, "pair"),
-            READING + _how_counted(section),
+            READING + reading_if_drawn(one.difference for one in section.pairs.values()),
         )
     ]
 
@@ -61,10 +61,3 @@ def _left_out(section: MachineDifferencesSection) -> str:
     chosen = "Compared are the machine raters with the most answers to items that annotators rated."
     names = ", ".join(section.left_out)
     return f"{chosen} {LEFT_OUT.format(names=names, section='machine_differences')}"
-
-
-def _how_counted(section: MachineDifferencesSection) -> str:
-    instances = {one.difference.scope.instances for one in section.pairs.values()}
-    return READING_IF_DRAWN[
-        next((name for name in ("selected", "dataset") if name in instances), "these")
-    ]

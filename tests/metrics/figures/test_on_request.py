@@ -258,7 +258,7 @@ def test_a_rater_without_scores_of_copies_has_no_average_and_is_named():
 
 def league_with_judges(rng):
     """Return comparisons of three systems by annotators and by two judges in both orders."""
-    people = league({"a": 1, "b": 0, "c": -1}, 40, rng)
+    people = league({"a": 1, "b": 0, "c": -1}, 40, rng, raters=("r0", "r1"))
     judges = [
         row | {"rater": name}
         for name in ("x", "y")
@@ -277,7 +277,7 @@ def league_with_judges(rng):
 )
 def test_figures_after_a_draw_say_which_instances_they_describe(arrange, sentence):
     rows = arrange(league_with_judges(np.random.default_rng(3)))
-    names = ("machine_differences", "rank_stability", "comparison_budget")
+    names = ("machine_differences", "rank_stability", "comparison_budget", "composite")
     section = of(rows, sections=names)
     for name in names:
         (more,) = (one for one in MORE if one.name == name)

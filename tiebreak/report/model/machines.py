@@ -158,7 +158,8 @@ class CompositeSection:
     """The composite of machines, which uses the best one of each category.
 
     Each unit's machine was chosen on units of other folds. All parts are of the same units: those
-    with two human ratings and an answer of every machine in `machines`.
+    with two human ratings and an answer of every machine in `machines`. After a draw, units are
+    weighted, also in the choice.
 
     Attributes
     ----------
