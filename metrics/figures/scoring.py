@@ -4,7 +4,14 @@ from collections.abc import Callable, Iterator
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.charts.svg import Kind
-from metrics.figures.figure import Cell, Figure, empty_figure, legend_of, table_of
+from metrics.figures.figure import (
+    Cell,
+    Figure,
+    empty_figure,
+    legend_of,
+    reading_if_drawn,
+    table_of,
+)
 from metrics.messages import LEFT_OUT
 from recruitment.launch.check import counted
 from tiebreak.report.model import (
@@ -31,7 +38,7 @@ READING = (
     " compared. Comparisons are not: if a judge prefers A in one order and B in the other, each counts"
     " half, so their agreement may differ from that on the page Machine raters. Higher scores count as better, so where"
     " they are not, agreement is low. Annotators do not agree with each other either, so 1 cannot be"
-    " reached. Instances count equally, however they were drawn."
+    " reached."
 )
 DIFFERENCE_READING = (
     "A point is how much more often the preferences that scores imply agree with one annotator drawn at"
@@ -79,7 +86,8 @@ def _agreement(section: ScoringSection) -> Figure:
     sentence = " ".join([*(_sentence(name, one) for name, one in few), *_left_out(section)])
     rows = _by_rule(section, marks)
     table = table_of(rows, "scores vs comparisons")
-    return Figure("scoring", TITLE, sentence, chart, *table, READING, legend_of(rows))
+    reading = READING + _if_drawn(section)
+    return Figure("scoring", TITLE, sentence, chart, *table, reading, legend_of(rows))
 
 
 def _differences(section: ScoringSection) -> Figure:
@@ -94,7 +102,13 @@ def _differences(section: ScoringSection) -> Figure:
         bounds=(-1, 1),
     )
     table = table_of(_by_rule(section, marks), "scores vs comparisons")
-    return Figure("scoring-differences", DIFFERENCE_TITLE, "", chart, *table, DIFFERENCE_READING)
+    reading = DIFFERENCE_READING + _if_drawn(section)
+    return Figure("scoring-differences", DIFFERENCE_TITLE, "", chart, *table, reading)
+
+
+def _if_drawn(section: ScoringSection) -> str:
+    agreements = (of for one in section.comparisons.values() for of in one.agreement.values())
+    return reading_if_drawn(of.difference for of in agreements)
 
 
 def _grouped(section: ScoringSection, marks: Marks) -> list[IntervalRow]:
@@ -144,16 +158,18 @@ def _ranks(section: ScoringSection) -> Figure:
     )
     reasons = dict.fromkeys(one.reason for one in of.values() if one.reason)
     keys = [key for _, key, _ in SERIES]
-    columns = ("scores vs comparisons", *TOOK, "systems", *keys, "reason")
+    columns = ("scores vs comparisons", *TOOK, "systems", *keys, "speaks_of", "reason")
     cells: tuple[tuple[Cell, ...], ...] = tuple(
         (
             *(name, *(getattr(one, key) for key in TOOK), one.systems.systems),
-            *(*(getattr(one.systems, key) for key in keys), one.systems.reason or ""),
+            *(getattr(one.systems, key) for key in keys),
+            *(one.systems.speaks_of, one.systems.reason or ""),
         )
         for name, one in section.comparisons.items()
     )
+    reading = RANKS_READING + _if_drawn(section)
     return Figure(
-        *("scoring-ranks", RANKS_TITLE, " ".join(reasons), chart, columns, cells, RANKS_READING),
+        *("scoring-ranks", RANKS_TITLE, " ".join(reasons), chart, columns, cells, reading),
         legend=legend_of(rows),
     )
 

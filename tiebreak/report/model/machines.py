@@ -329,6 +329,9 @@ class SystemCorrelations:
         Mean scores or win rates by comparisons with annotators' win rates, and with each other.
     reason : str, optional
         Why a correlation is missing.
+    speaks_of : {"these", "selected", "dataset"}
+        Instances that the correlations describe. "dataset": drawn instances, weighted by inverse
+        inclusion probabilities; "selected": drawn ones that do not represent the dataset.
     """
 
     systems: int
@@ -336,6 +339,7 @@ class SystemCorrelations:
     comparisons_with_annotators: float | None = None
     scores_with_comparisons: float | None = None
     reason: str | None = None
+    speaks_of: Instances = "these"
 
 
 @dataclass(frozen=True)
