@@ -142,8 +142,8 @@ def test_probabilities_of_what_is_no_label_are_refused_with_their_lines(key, cod
         rows[number] = rows[number] | {"probabilities": {key: 1.0}}
     with pytest.raises(FormatError) as refusal:
         build_report(RatingTable.from_rows(rows), replicates=0)
-    found = [(one.line, one.code) for one in refusal.value.problems]
-    assert found == [(4, code), (6, code)]
+    refused = [(one.line, one.code) for one in refusal.value.problems]
+    assert refused == [(4, code), (6, code)]
     assert '"-1", "0", "1"' in refusal.value.problems[0].reason
 
 
