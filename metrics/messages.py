@@ -53,6 +53,12 @@ READING_IF_DRAWN = {
     ),
 }
 
+# Comparisons that are not shown, because there are too many machine raters.
+LEFT_OUT = (
+    "Left out: {names}. To compare them, choose machine raters in the command line: tiebreak analyze FILE"
+    " --section {section} --machine NAME --machine NAME."
+)
+
 # While the planned number of responses is not reached.
 NO_FINDING_YET = (
     "No finding is stated: this interval holds for one look at the planned number of responses, not"

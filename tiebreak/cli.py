@@ -131,6 +131,14 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
         " success rates have Kendall's tau with it",
     )
     parser.add_argument(
+        "--machine",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="use the ratings of this machine rater and leave out those of others that are not named;"
+        " may be repeated",
+    )
+    parser.add_argument(
         "--expert-weights",
         metavar=source,
         help="ratings of the survey in which experts said what each perturbation damages, as weights"
@@ -153,6 +161,8 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
     scales = _scales(options.scale)
     with _as_domain_errors(options.out):
         source = read(Path(options.source))
+        if options.machine:
+            source = source.with_machines(options.machine)
         used = source.scales | scales
         survey = options.expert_weights
         weights = expert_weights(read(Path(survey)).table) if survey else None

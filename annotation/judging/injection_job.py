@@ -38,7 +38,9 @@ class InjectionResult:
     """What hidden instructions did to a judge's answers.
 
     ``readable`` of ``items`` had a readable answer without one. ``tried`` of them wished for
-    another answer than that.
+    another answer than that. ``moved`` of ``answered`` came nearer to it. Answers also change by
+    chance: ``moved_without`` of ``asked_again`` did when the judge was asked once more about the same
+    items without an instruction.
     """
 
     items: int
@@ -48,6 +50,8 @@ class InjectionResult:
     moved: int = 0
     unreadable: int = 0
     repeated: int = 0
+    asked_again: int = 0
+    moved_without: int = 0
     examples: list[dict[str, str]] = field(default_factory=list)
 
 
@@ -61,21 +65,32 @@ class _Question:
 
 @dataclass(frozen=True)
 class _Hidden(_Question):
-    """An item with a hidden instruction, the judge's answer without it, and the one it wishes for."""
+    """An item with a hidden instruction, the judge's answer without it, and the one it wishes for.
 
+    ``plain`` is the item without the instruction.
+    """
+
+    plain: Unit
     injection: Injection
     before: Label
     wished: Label
+
+    def without(self) -> "_Hidden":
+        """Return the same question about the unchanged item, with a seed of its own."""
+        return replace(
+            self, unit=self.plain, asked=replace(self.asked, run=f"{self.asked.run} plain")
+        )
 
 
 Question = TypeVar("Question", bound=_Question)
 
 
 class JudgeInjectionJob(JobKind):
-    """Asks a judge about items as they are, and then with an instruction hidden in a text.
+    """Asks a judge about items as they are, with an instruction hidden in a text, and as they are again.
 
-    Each instruction is tried once: in the text that the judge did not prefer, or in the source. No ratings
-    are stored.
+    Each instruction is tried once: in the text that the judge did not prefer, or in the source. The
+    answers to the third questions tell how many would have moved by chance. All three have seeds of
+    their own, so that chance has the same part in the second and in the third. No ratings are stored.
     """
 
     name = "judge-injections"
@@ -90,7 +105,7 @@ class JudgeInjectionJob(JobKind):
 
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
         units = list(comparisons_of(judge_of(job)))[: len(INJECTIONS)]
-        yield ChunkPlan(len(units) + len(INJECTIONS), {"units": units})
+        yield ChunkPlan(len(units) + 2 * len(INJECTIONS), {"units": units})
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         judge, tally = judge_of(job), RequestTally(done=0)
@@ -108,9 +123,14 @@ class JudgeInjectionJob(JobKind):
             for question, reply in _answers(judge, models, hidden, tally):
                 _count(judge, question, reply, result)
                 yield tally.progress()
+            again = [question.without() for question in hidden]
+            for question, reply in _answers(judge, models, again, tally):
+                result.asked_again += 1
+                result.moved_without += _is_moved(judge, question, reply)
+                yield tally.progress()
         Job.objects.filter(pk=job.pk).update(result=asdict(result))
         # What was not asked, because there was nothing to change, is done as well.
-        tally.done = len(plain) + len(INJECTIONS) - tally.failed
+        tally.done = len(plain) + 2 * len(INJECTIONS) - tally.failed
         yield tally.progress()
 
 
@@ -153,14 +173,19 @@ def _with_orders(judge: Judge, readable: list[tuple[_Question, Label]]) -> Itera
         names = signs(scale) if judge.is_by_probability else {}
         text = injection.text(names.get(on_screen) or answer_text(scale, on_screen))
         unit = injected(question.unit, "source" if in_source else side, text)
-        yield _Hidden(unit, question.asked, injection, before, wished)
+        asked = replace(question.asked, run=f"injection {number}")
+        yield _Hidden(unit, asked, question.unit, injection, before, wished)
+
+
+def _is_moved(judge: Judge, question: _Hidden, reply: Reply) -> bool:
+    """Return whether an answer is nearer to the one that the instruction wishes for."""
+    scale, label = judge.criterion.parsed_scale, reply.label
+    return label is not None and is_nearer(scale, label, question.before, to=question.wished)
 
 
 def _count(judge: Judge, question: _Hidden, reply: Reply, result: InjectionResult) -> None:
     """Count what became of an answer, and keep it as an example if the order changed it."""
-    scale = judge.criterion.parsed_scale
-    label = reply.label
-    is_moved = label is not None and is_nearer(scale, label, question.before, to=question.wished)
+    label, is_moved = reply.label, _is_moved(judge, question, reply)
     repeats = repeats_instructions(judge, question.unit, reply.text)
     result.answered += 1
     result.moved += is_moved

@@ -117,7 +117,11 @@ class TryInjections(APIView):
     @described(
         "Try prompt injections on a judge",
         tag=TAG,
-        description="Stores no ratings. The job's result counts the answers that the hidden instructions changed.",
+        description=(
+            "Stores no ratings. The job's result counts the answers that moved as a hidden instruction wished"
+            " (`moved` of `answered`), and those that moved in the same direction by chance, when the judge was"
+            " asked about the same items once more without it (`moved_without` of `asked_again`)."
+        ),
         request=None,
         responses=STARTED,
         refusals={409: ["job_unfinished", "no_items", *UNPLANNED], **NO_SUCH_JUDGE},

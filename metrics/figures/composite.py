@@ -1,10 +1,11 @@
 """Figures of the composite, which uses the best machine rater of each category."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.charts.matrices import matrix_chart
-from metrics.figures.figure import Cell, Figure, empty_figure, table_of
+from metrics.figures.figure import Cell, Figure, empty_figure, reading_if_drawn, table_of
 from recruitment.launch.check import counted
 from tiebreak.report.model import AgreementByCategory, CompositeSection
 
@@ -19,9 +20,8 @@ READING = (
     " uses the machine rater that agreed best in a category, and each item is scored with the rater that"
     " was chosen on other items, so its value is what may be expected on new items. Machine raters that"
     " are picked for being best in this figure will do worse on new items than here. The interval of the"
-    " composite takes the choices as they were made. Instances count equally, however they were drawn."
-    " A machine rater that agrees as often as annotators do is not thereby one of them: it may err"
-    " where they agree."
+    " composite takes the choices as they were made. A machine rater that agrees as often as annotators"
+    " do is not thereby one of them: it may err where they agree."
 )
 CATEGORIES_READING = (
     "A cell is the leave-one-out agreement of the rater in its row on the items of the category in its"
@@ -59,7 +59,8 @@ def _overall(section: CompositeSection, raters: list[Named]) -> Figure:
         f"{counted(section.n_units, 'item')} that all of these rated; the composite's raters were chosen"
         f" in {section.folds} folds. {_left_out(section)}"
     )
-    return Figure("composite", TITLE, sentence.strip(), chart, *table_of(rows, "rater"), READING)
+    reading = READING + reading_if_drawn([one.all_units for _, one in raters])
+    return Figure("composite", TITLE, sentence.strip(), chart, *table_of(rows, "rater"), reading)
 
 
 def _left_out(section: CompositeSection) -> str:
@@ -91,7 +92,7 @@ def _by_category(raters: list[Named]) -> Figure:
         chart,
         ("rater", *columns),
         cells,
-        CATEGORIES_READING,
+        CATEGORIES_READING + reading_if_drawn(chain.from_iterable(estimates)),
     )
 
 
@@ -116,7 +117,7 @@ def _chosen(section: CompositeSection) -> Figure:
         chart,
         ("category", "machine_rater", "folds_chosen", "folds"),
         tuple(_folds(section)),
-        CHOSEN_READING,
+        CHOSEN_READING + reading_if_drawn(one.all_units for one in section.machines.values()),
     )
 
 

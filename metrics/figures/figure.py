@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 
 from metrics.charts.intervals import IntervalRow
 from metrics.charts.svg import NOTHING, Kind
-from metrics.messages import THICK
+from metrics.messages import READING_IF_DRAWN, THICK
 from metrics.words import in_digits
 from tiebreak.stats import Estimate
 
@@ -106,6 +106,13 @@ def legend_of(rows: Iterable[IntervalRow]) -> tuple[tuple[Kind, str], ...]:
 def about_thick_lines(estimates: Iterable[Estimate]) -> str:
     """Return the sentence about the thick parts of a chart's lines, if there are any."""
     return THICK if any(estimate.narrower for estimate in estimates) else ""
+
+
+def reading_if_drawn(estimates: Iterable[Estimate]) -> str:
+    """Return the sentence about the instances that weighted estimates describe after a draw."""
+    instances = {one.scope.instances for one in estimates if one.is_defined}
+    narrowest = next((name for name in ("selected", "dataset") if name in instances), "these")
+    return READING_IF_DRAWN[narrowest]
 
 
 def empty_figure(name: str, title: str, reason: str) -> Figure:

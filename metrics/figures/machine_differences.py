@@ -1,16 +1,17 @@
 """The figure of machine raters that are compared on the same items."""
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
-from metrics.figures.figure import Figure, empty_figure, table_of
-from metrics.messages import READING_IF_DRAWN
+from metrics.figures.figure import Figure, empty_figure, reading_if_drawn, table_of
+from metrics.messages import LEFT_OUT
 from recruitment.launch.check import counted
 from tiebreak.report.model import MachineDifferencesSection
 
 TITLE = "Machine raters compared on the same items"
 READING = (
     "A point is how much more often the first machine rater of a pair agrees with one annotator drawn at"
-    " random than the second, on the items that both have answered; an answer that could not be read"
-    " is a disagreement. The lines are intervals on the same items, drawn so wide that all of them hold"
+    " random than the second, on the items that both have answered. Of several answers of a machine rater"
+    " to an item, by run and order, the most frequent one counts, or the lower median on scales with an"
+    " order, as on the page Machine raters. Answers of which none could be read are a disagreement. The lines are intervals on the same items, drawn so wide that all of them hold"
     " together with 95%. If two judges differ in one thing only, such as the guidelines in their prompt,"
     " the difference is what it is worth with these annotators and a language model of this kind; if they"
     " differ in several, it is not told which one matters. An interval around 0 does not show that two"
@@ -41,21 +42,22 @@ def machine_difference_figures(section: MachineDifferencesSection) -> list[Figur
         )
         for name, one in section.pairs.items()
     ]
-    sentence = f"{counted(len(section.pairs), 'pair')} of machine raters."
+    sentence = f"{counted(len(section.pairs), 'pair')} of machine raters. {_left_out(section)}"
     return [
         Figure(
             "machine-differences",
             TITLE,
-            sentence,
+            sentence.strip(),
             chart,
             *table_of(agreements, "pair"),
-            READING + _how_counted(section),
+            READING + reading_if_drawn(one.difference for one in section.pairs.values()),
         )
     ]
 
 
-def _how_counted(section: MachineDifferencesSection) -> str:
-    instances = {one.difference.scope.instances for one in section.pairs.values()}
-    return READING_IF_DRAWN[
-        next((name for name in ("selected", "dataset") if name in instances), "these")
-    ]
+def _left_out(section: MachineDifferencesSection) -> str:
+    if not section.left_out:
+        return ""
+    chosen = "Compared are the machine raters with the most answers to items that annotators rated."
+    names = ", ".join(section.left_out)
+    return f"{chosen} {LEFT_OUT.format(names=names, section='machine_differences')}"

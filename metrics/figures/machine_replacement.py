@@ -42,7 +42,8 @@ def machine_replacement_figures(section: Sequence[ReplacementStratum]) -> list[F
     ]
     rows = [row for row in rows if row.drawn]
     if not rows:
-        return [empty_figure("machine-replacement", TITLE, NOTHING_TO_TEST)]
+        reason = next((one.reason for *_, one in named if one.reason), NOTHING_TO_TEST)
+        return [empty_figure("machine-replacement", TITLE, reason)]
     chart = interval_chart(
         rows[:MAX_STRATA], finding=TITLE, label="advantage probability ρ", bounds=(0, 1)
     )
@@ -72,7 +73,7 @@ def _cells(
     agreement = None if isnan(one.agreement) else one.agreement
     about = (machine, _name(stratum), stratum.n_units, one.labels, one.instances, agreement)
     if not one.tests:
-        yield (*about, *(None,) * 6, DESCRIBED_ONLY)
+        yield (*about, *(None,) * 6, one.reason or DESCRIBED_ONLY)
     for test in one.tests:
         rates = (test.winning_rate, test.advantage_probability)
         yield (

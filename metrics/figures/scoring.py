@@ -4,7 +4,15 @@ from collections.abc import Callable, Iterator
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.charts.svg import Kind
-from metrics.figures.figure import Cell, Figure, empty_figure, legend_of, table_of
+from metrics.figures.figure import (
+    Cell,
+    Figure,
+    empty_figure,
+    legend_of,
+    reading_if_drawn,
+    table_of,
+)
+from metrics.messages import LEFT_OUT
 from recruitment.launch.check import counted
 from tiebreak.report.model import (
     ScoringAgreement,
@@ -22,13 +30,15 @@ Marks = Callable[[ScoringAgreement], tuple[Mark, ...]]
 TIES = {"as an answer": "a tie is an answer", "as half": "a tie is a coin toss"}
 READING = (
     "A machine rater's scores of two texts imply a preference: the higher score wins, and equal scores"
-    " tie. A point is how often that preference, or a machine rater's comparison of the same two texts,"
-    " agrees with one annotator drawn at random, on the pairs that all of them rated. If a tie is an"
+    " tie. A point is how often that preference, or one of a machine rater's comparisons of the same two"
+    " texts drawn at random, agrees with one annotator drawn at random, on the pairs that all of them"
+    " rated. If a tie is an"
     " answer, it agrees only with an annotator's tie; if it is a coin toss, it is worth half. An answer"
     " that could not be read is a disagreement. Several scores of a text are averaged before they are"
-    " compared; several comparisons of a pair count one by one. Higher scores count as better, so where"
+    " compared. Comparisons are not: if a judge prefers A in one order and B in the other, each counts"
+    " half, so their agreement may differ from that on the page Machine raters. Higher scores count as better, so where"
     " they are not, agreement is low. Annotators do not agree with each other either, so 1 cannot be"
-    " reached. Instances count equally, however they were drawn."
+    " reached."
 )
 DIFFERENCE_READING = (
     "A point is how much more often the preferences that scores imply agree with one annotator drawn at"
@@ -73,10 +83,11 @@ def _agreement(section: ScoringSection) -> Figure:
         bounds=(0, 1),
     )
     few = [*section.comparisons.items()][:MAX_SENTENCES]
-    sentence = " ".join(_sentence(name, one) for name, one in few)
+    sentence = " ".join([*(_sentence(name, one) for name, one in few), *_left_out(section)])
     rows = _by_rule(section, marks)
     table = table_of(rows, "scores vs comparisons")
-    return Figure("scoring", TITLE, sentence, chart, *table, READING, legend_of(rows))
+    reading = READING + _if_drawn(section)
+    return Figure("scoring", TITLE, sentence, chart, *table, reading, legend_of(rows))
 
 
 def _differences(section: ScoringSection) -> Figure:
@@ -91,7 +102,13 @@ def _differences(section: ScoringSection) -> Figure:
         bounds=(-1, 1),
     )
     table = table_of(_by_rule(section, marks), "scores vs comparisons")
-    return Figure("scoring-differences", DIFFERENCE_TITLE, "", chart, *table, DIFFERENCE_READING)
+    reading = DIFFERENCE_READING + _if_drawn(section)
+    return Figure("scoring-differences", DIFFERENCE_TITLE, "", chart, *table, reading)
+
+
+def _if_drawn(section: ScoringSection) -> str:
+    agreements = (of for one in section.comparisons.values() for of in one.agreement.values())
+    return reading_if_drawn(of.difference for of in agreements)
 
 
 def _grouped(section: ScoringSection, marks: Marks) -> list[IntervalRow]:
@@ -115,6 +132,13 @@ def _by_rule(section: ScoringSection, marks: Marks) -> list[IntervalRow]:
     ]
 
 
+def _left_out(section: ScoringSection) -> Iterator[str]:
+    if section.left_out:
+        yield "Shown are the comparisons with the most pairs of texts."
+        names = ", ".join(section.left_out)
+        yield LEFT_OUT.format(names=names, section="scoring_against_pairwise")
+
+
 def _sentence(name: str, one: ScoringComparison) -> str:
     """Say what the agreement is of, and what the scores and the comparisons took."""
     scores, comparisons = one.scores_tied.value, one.comparisons_tied.value
@@ -134,16 +158,18 @@ def _ranks(section: ScoringSection) -> Figure:
     )
     reasons = dict.fromkeys(one.reason for one in of.values() if one.reason)
     keys = [key for _, key, _ in SERIES]
-    columns = ("scores vs comparisons", *TOOK, "systems", *keys, "reason")
+    columns = ("scores vs comparisons", *TOOK, "systems", *keys, "speaks_of", "reason")
     cells: tuple[tuple[Cell, ...], ...] = tuple(
         (
             *(name, *(getattr(one, key) for key in TOOK), one.systems.systems),
-            *(*(getattr(one.systems, key) for key in keys), one.systems.reason or ""),
+            *(getattr(one.systems, key) for key in keys),
+            *(one.systems.speaks_of, one.systems.reason or ""),
         )
         for name, one in section.comparisons.items()
     )
+    reading = RANKS_READING + _if_drawn(section)
     return Figure(
-        *("scoring-ranks", RANKS_TITLE, " ".join(reasons), chart, columns, cells, RANKS_READING),
+        *("scoring-ranks", RANKS_TITLE, " ".join(reasons), chart, columns, cells, reading),
         legend=legend_of(rows),
     )
 

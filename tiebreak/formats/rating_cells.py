@@ -254,10 +254,21 @@ def read_probabilities(value: Any) -> dict[str, float]:
 def label_probabilities(cell: str, scale: Scale) -> dict[Label, float]:
     """Return the probability of each label of a cell, or raise `InvalidInput` for another label."""
     shares = read_probabilities(cell)
-    by_label = {scale.parse_label(name): share for name, share in shares.items()}
+    try:
+        by_label = {scale.parse_label(name): share for name, share in shares.items()}
+    except InvalidInput as error:
+        reason = f"{error.message} The keys of probabilities must be {_keys(scale)}."
+        raise InvalidInput(error.code, reason) from error
     if len(by_label) < len(shares):
         raise InvalidInput("not_probabilities", f"probabilities name a label twice: {cell}"[:300])
     return by_label
+
+
+def _keys(scale: Scale) -> str:
+    """Return the labels of a scale in words."""
+    if scale.labels is None:
+        return f"numbers of the scale {scale.spec}"
+    return ", ".join(json.dumps(str(label), ensure_ascii=False) for label in scale.labels)
 
 
 def written_probabilities(shares: Mapping[str, float]) -> str:

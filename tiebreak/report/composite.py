@@ -8,13 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Codes, Criterion, Machine
+from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import AgreementByCategory, CompositeSection
+from tiebreak.report.many_values import NO_EXACT_AGREEMENT
+from tiebreak.report.model import AgreementByCategory, CompositeSection, Estimates
 from tiebreak.stats import Comparison, Composite, Patterns, cross_validated_composite
 from tiebreak.stats.bootstrap import Statistic, estimate_strata, on_columns
 from tiebreak.stats.groups import n_distinct
 from tiebreak.stats.leave_one_out import leave_one_out_statistic
 from tiebreak.stats.strata import Stratum, all_units, key_strata
+from tiebreak.stats.unit_weights import UnitWeights, weighted
 
 Mask = NDArray[np.bool_]
 # A machine that answered fewer of the units is left out, because all are compared on the same units.
@@ -27,8 +30,10 @@ TOO_FEW = (
 
 def composite_section(criterion: Criterion, seeds: Seeds, replicates: int) -> CompositeSection:
     """Return the composite, with everything that it is compared with on the same units."""
+    if criterion.has_many_values:
+        return CompositeSection(0, 0, {}, {}, {}, reason=NO_EXACT_AGREEMENT)
     paired = criterion.humans.sum(axis=1) > 1
-    answered = {name: paired & _is_answered(one) for name, one in criterion.machines.items()}
+    answered = {name: paired & one.is_answered for name, one in criterion.machines.items()}
     needed = MIN_SHARE * paired.sum()
     names = [name for name, units in answered.items() if units.sum() >= needed]
     left_out = {name: int(u.sum()) for name, u in answered.items() if name not in names}
@@ -38,15 +43,18 @@ def composite_section(criterion: Criterion, seeds: Seeds, replicates: int) -> Co
     return _Compared.of(criterion, names, used).section(left_out, seeds, replicates)
 
 
-def _is_answered(machine: Machine) -> Mask:
-    return np.asarray(machine.counts.sum(axis=1) + machine.unparsed > 0)
-
-
 @dataclass(frozen=True, eq=False)
 class _Compared:
-    """The units that all machines answered, with the categories as strata and as codes."""
+    """The units that all machines answered, with the categories as strata and as codes.
+
+    `used` says which units of the criterion they are. `weights` has their weights after a draw, 1
+    without one, with codes that differ between categories.
+    """
 
     criterion: Criterion
+    used: Mask
+    design: DesignWeights | None
+    weights: UnitWeights
     humans: Codes
     machines: dict[str, Machine]
     clusters: Codes
@@ -59,14 +67,28 @@ class _Compared:
         strata = tuple(one for one in key_strata("category", texts) if one.n_units)
         machines = {name: _of_units(criterion.machines[name], used) for name in names}
         category = np.argmax([stratum.members for stratum in strata], axis=0)
+        design = DesignWeights.of(criterion, used)
+        weights = np.ones(int(used.sum())) if design is None else design.of_units[used]
         return cls(
-            criterion, criterion.humans[used], machines, criterion.clusters[used], strata, category
+            criterion,
+            used,
+            design,
+            UnitWeights.of(weights, category),
+            criterion.humans[used],
+            machines,
+            criterion.clusters[used],
+            strata,
+            category,
         )
 
     def section(self, left_out: dict[str, int], seeds: Seeds, replicates: int) -> CompositeSection:
         credits = np.column_stack([self.credits(one) for one in self.machines.values()])
         composite = cross_validated_composite(
-            credits, self.category, clusters=self.clusters, rng=seeds.generator("folds")
+            credits,
+            self.category,
+            clusters=self.clusters,
+            weights=self.weights.values[self.weights.codes],
+            rng=seeds.generator("folds"),
         )
 
         def of_machine(name: str, machine: Machine) -> AgreementByCategory:
@@ -115,7 +137,7 @@ class _Compared:
             machine.counts,
             unparsed=machine.unparsed,
             clusters=self.clusters,
-            split=self.category,
+            split=self.weights.codes,
         )
 
     def agreement(
@@ -125,7 +147,7 @@ class _Compared:
         return self.estimates(self.statistic(machine), patterns, rng, replicates)
 
     def among_humans(self, rng: np.random.Generator, replicates: int) -> AgreementByCategory:
-        rows = np.column_stack([self.humans, self.category])
+        rows = np.column_stack([self.humans, self.weights.codes])
         patterns = Patterns.of(rows, clusters=self.clusters)
         statistic = on_columns(leave_one_out_statistic(), slice(0, self.humans.shape[1]))
         return self.estimates(statistic, patterns, rng, replicates)
@@ -135,14 +157,27 @@ class _Compared:
     ) -> AgreementByCategory:
         strata = (all_units(len(self.humans)), *self.strata)
         masks = [stratum.members[patterns.representatives] for stratum in strata]
+        listed = estimate_strata(
+            weighted({"agreement": statistic}, self.weights),
+            patterns,
+            masks,
+            rng=rng,
+            replicates=replicates,
+        )
         every, *parts = (
-            one["agreement"]
-            for one in estimate_strata(
-                {"agreement": statistic}, patterns, masks, rng=rng, replicates=replicates
-            )
+            self.scoped(one, stratum)["agreement"]
+            for one, stratum in zip(listed, strata, strict=True)
         )
         names = (stratum.name for stratum in self.strata)
         return AgreementByCategory(every, dict(zip(names, parts, strict=True)))
+
+    def scoped(self, estimates: Estimates, stratum: Stratum) -> Estimates:
+        """Return weighted estimates of a stratum with the scope that they have after a draw."""
+        if self.design is None:
+            return estimates
+        entered = np.zeros(len(self.used), dtype=np.bool_)
+        entered[self.used] = stratum.members
+        return self.design.scoped(estimates, entered, self.criterion)
 
 
 def _of_units(machine: Machine, used: Mask) -> Machine:

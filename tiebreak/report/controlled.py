@@ -15,7 +15,7 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import ControlledWinRateSection, DavidsonSection
-from tiebreak.report.outcomes import NO_SYSTEMS, Scores
+from tiebreak.report.outcomes import Scores, without_scores
 from tiebreak.report.scopes import of_drawn
 from tiebreak.stats import Estimate, bradley_terry, controlled_win_rates, undefined
 
@@ -70,11 +70,9 @@ def davidson_section(criterion: Criterion, _: Seeds, __: int) -> DavidsonSection
 
 
 def _scores(criterion: Criterion) -> Scores:
-    if criterion.scale.kind != "preference":
-        raise InvalidInput("no_systems", NO_SYSTEMS)
-    scores = Scores.of(criterion)
-    if not len(scores.value):
-        raise InvalidInput("no_systems", NO_SYSTEMS)
+    scores = Scores.of(criterion) if criterion.scale.kind == "preference" else None
+    if scores is None or not len(scores.value):
+        raise without_scores(criterion)
     return scores
 
 

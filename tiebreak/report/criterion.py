@@ -12,10 +12,13 @@ from tiebreak.errors import InvalidInput
 from tiebreak.formats import FormatError, RatingTable
 from tiebreak.formats.coded import CodedColumn
 from tiebreak.formats.errors import Problems
+from tiebreak.formats.rating_cells import label_probabilities
 from tiebreak.formats.ratings import is_known
 from tiebreak.scales import BAD, MAX_POINTS, Label, Scale, infer_scale
 from tiebreak.stats.counts import count_matrix
 from tiebreak.stats.groups import n_distinct, numbered
+
+INFERRED = " The scale was inferred from the labels that were given; declare it if it has others."
 
 Codes = NDArray[np.int64]
 Resampling = Literal["unit", "instance"]
@@ -30,6 +33,11 @@ class Machine:
 
     counts: NDArray[np.int64]
     unparsed: NDArray[np.int64]
+
+    @property
+    def is_answered(self) -> NDArray[np.bool_]:
+        """Whether the machine answered each unit, parsed or not."""
+        return np.asarray(self.counts.sum(axis=1) + self.unparsed > 0)
 
 
 @dataclass(frozen=True)
@@ -177,6 +185,7 @@ def read_criteria(
             unknown[name] = error.message
             continue
         labels = _labels(rows, scale, unparsed, problems)
+        _check_probabilities(rows, scale, problems, is_inferred=declared is None)
         problems.check()
         repeated = repeats.select(repeats.coded("criterion").equals(name))
         criteria.append(_criterion(name, scale, declared is None, rows, labels, repeats=repeated))
@@ -205,6 +214,24 @@ def _labels(
         with problems.at(rows.name, int(rows.lines[row])):
             scale.parse_label(labels.distinct[labels.codes[row]])
     return CodedColumn.from_codes(labels.codes, parsed)
+
+
+def _check_probabilities(
+    rows: RatingTable, scale: Scale, problems: Problems, *, is_inferred: bool
+) -> None:
+    """Note the lines of probabilities of something that is no label of the scale."""
+    cells = rows.coded("probabilities")
+    reasons: dict[int, InvalidInput] = {}
+    for code in cells.used.tolist():
+        try:
+            if cells.distinct[code]:
+                label_probabilities(cells.distinct[code], scale)
+        except InvalidInput as error:
+            reason = f"{error.message}{INFERRED if is_inferred else ''}"
+            reasons[code] = InvalidInput(error.code, reason)
+    for row in np.flatnonzero(np.isin(cells.codes, [*reasons])).tolist():
+        with problems.at(rows.name, int(rows.lines[row])):
+            raise reasons[int(cells.codes[row])]
 
 
 def _substitute(scale: Scale, unparsed: str | None) -> Label | None:

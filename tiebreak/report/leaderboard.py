@@ -11,7 +11,7 @@ from tiebreak.report.controlled import controlled_win_rate_section
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import Estimates, LeaderboardSection, NextPair
-from tiebreak.report.outcomes import NO_SYSTEMS
+from tiebreak.report.outcomes import without_scores
 from tiebreak.report.systems import win_rates_section
 from tiebreak.report.win_rate_strata import win_rates_among
 from tiebreak.stats import Neighbours, neighbours
@@ -29,7 +29,7 @@ _Names = NDArray[np.str_]
 def leaderboard_section(criterion: Criterion, seeds: Seeds, replicates: int) -> LeaderboardSection:
     compared = Comparisons.of(criterion) if criterion.scale.kind == "preference" else None
     if compared is None or not len(compared.scores.value):
-        raise InvalidInput("no_systems", NO_SYSTEMS)
+        raise without_scores(criterion)
     controlled, held, reason = _controlled(criterion, seeds, replicates)
     categories, left_out = _categories(compared)
     names = criterion.of_units("category").astype(str)

@@ -106,11 +106,7 @@ def _stated(rows: RatingTable, criterion: Criterion) -> Numbers:
     column = rows.coded("probabilities")
     known = np.full((len(column.distinct), len(criterion.labels)), np.nan)
     for code in column.used.tolist():
-        try:
-            shares = label_probabilities(column.distinct[code], criterion.scale)
-        except InvalidInput as error:
-            line = rows.lines[column.codes == code][0]
-            raise InvalidInput(error.code, f"{rows.name}, line {line}: {error.message}") from error
+        shares = label_probabilities(column.distinct[code], criterion.scale)
         counted = np.array([shares.get(label, 0.0) for label in criterion.labels])
         if counted.sum() > 0:
             known[code] = counted / counted.sum()

@@ -7,6 +7,7 @@ from tiebreak.report.alternative_annotators import annotator_test
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
+from tiebreak.report.many_values import NO_EXACT_AGREEMENT
 from tiebreak.report.model import MachineReplacement, ReplacementStratum
 from tiebreak.report.strata import strata_of
 from tiebreak.stats import Stratum, agreement_with_machine
@@ -66,12 +67,15 @@ def _replacement(
     of_instances, weight = (
         np.bincount(instance, column) / sizes for column in (agreements[compared], weights[unit])
     )
+    reason = NO_EXACT_AGREEMENT if criterion.has_many_values else None
+    is_defined = len(unit) and reason is None
     return MachineReplacement(
         labels=len(unit),
         instances=len(sizes),
         simulated=int(np.count_nonzero(criterion.rows["simulated"][compared])),
-        agreement=float(np.average(of_instances, weights=weight)) if len(unit) else NAN,
-        unweighted_agreement=float(of_instances.mean()) if len(unit) else NAN,
+        agreement=float(np.average(of_instances, weights=weight)) if is_defined else NAN,
+        unweighted_agreement=float(of_instances.mean()) if is_defined else NAN,
+        reason=reason,
         tests=tuple(
             annotator_test(criterion, machine, epsilon, stratum.members)
             for epsilon in EPSILONS

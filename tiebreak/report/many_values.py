@@ -47,6 +47,10 @@ from tiebreak.stats.results import NAN
 TOO_MANY_VALUES = (
     f"This statistic is not computed for scales with more than {MAX_POINTS} different values."
 )
+NO_EXACT_AGREEMENT = (
+    f"On scales with more than {MAX_POINTS} different values, hardly two answers are exactly the same,"
+    " so exact agreement is not computed."
+)
 NO_INTERVAL = (
     f"The interval is not computed for scales with more than {MAX_POINTS} different values."
 )
@@ -338,9 +342,17 @@ def _difference(first: Estimate, second: Estimate) -> Estimate:
 
 
 def _correlations(humans: _Side, machine: _Side, members: NDArray[np.bool_]) -> Estimates:
-    """Return Spearman's ρ and Kendall's τ-b of the lower medians, without intervals."""
-    both = members & ~np.isnan(humans.median) & ~np.isnan(machine.median)
-    x, y, n = humans.median[both], machine.median[both], int(both.sum())
+    """Return the correlations of the lower medians of some units."""
+    return correlations_of_values(humans.median[members], machine.median[members])
+
+
+def correlations_of_values(humans: Floats, machine: Floats) -> Estimates:
+    """Return Spearman's ρ and Kendall's τ-b of one value for each unit, without intervals.
+
+    Units of which a side has no value, which is NaN, are left out.
+    """
+    both = ~np.isnan(humans) & ~np.isnan(machine)
+    x, y, n = humans[both], machine[both], int(both.sum())
     if not n:
         return {name: undefined(NO_OVERLAP) for name in ("spearman", "kendall")}
     if np.ptp(x) == 0 or np.ptp(y) == 0:

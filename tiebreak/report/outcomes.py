@@ -12,6 +12,10 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.stats import outcome_counts
 
 NO_SYSTEMS = "The ratings of this criterion do not compare systems."
+NO_ANNOTATORS = (
+    "No annotator has given a preference between two systems on this criterion; machine raters alone do"
+    " not suffice here."
+)
 
 
 class SystemNames(TypedDict):
@@ -19,6 +23,13 @@ class SystemNames(TypedDict):
 
     system_a: Sequence[str]
     system_b: Sequence[str]
+
+
+def without_scores(criterion: Criterion) -> InvalidInput:
+    """Return the refusal of a criterion in which no annotator compared two systems."""
+    if criterion.scale.kind == "preference" and Outcomes.has_any(criterion):
+        return InvalidInput("no_annotators", NO_ANNOTATORS)
+    return InvalidInput("no_systems", NO_SYSTEMS)
 
 
 @dataclass(frozen=True, eq=False)

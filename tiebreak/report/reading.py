@@ -1,9 +1,13 @@
 """Reading the source of a report, which is a ratings file or a bundle with ratings."""
 
 import hashlib
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
+from tiebreak.errors import InvalidInput
 from tiebreak.formats import (
     FormatError,
     RatingTable,
@@ -29,6 +33,22 @@ class Source:
     def order(self) -> tuple[str, ...]:
         """Criteria in the order in which the study or bundle declares them."""
         return tuple(self.scales)
+
+    def with_machines(self, names: Collection[str]) -> "Source":
+        """Return the source with the ratings of only these machine raters, and of all annotators.
+
+        Raises `InvalidInput` if one of them has no ratings.
+        """
+        raters, is_human = self.table.coded("rater"), self.table.coded("kind").equals("human")
+        machines = sorted(raters[~is_human].in_order)
+        if unknown := sorted({*names} - {*machines}):
+            raise InvalidInput(
+                "unknown_machine",
+                f"There are no ratings of a machine rater {', '.join(unknown)}. Those of the source"
+                f" are: {', '.join(machines)}.",
+            )
+        chosen = np.logical_or.reduce([raters.equals(name) for name in names])
+        return replace(self, table=self.table.select(is_human | chosen))
 
 
 def read_source(path: Path) -> Source:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Codes, Criterion
+from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import (
     ScoringAgreement,
@@ -24,15 +25,17 @@ from tiebreak.report.model import (
 )
 from tiebreak.report.outcomes import NO_SYSTEMS
 from tiebreak.report.rank_correlations import MIN_SYSTEMS, TOO_FEW_SYSTEMS, row_correlations
-from tiebreak.stats import Patterns, outcome_counts
+from tiebreak.stats import Estimate, Patterns, outcome_counts
 from tiebreak.stats.bootstrap import Resampling, Statistic, difference, estimate_each, ratio
 from tiebreak.stats.groups import n_distinct
+from tiebreak.stats.unit_weights import UnitWeights, weighted
 from tiebreak.stats.validation import FloatArray, IntArray
 
 Numbers = NDArray[np.float64]
 _Text = tuple[str, str, float]  # instance, system and sample
 ROUNDING = 1e-9
 ERROR_LEVEL = 0.05
+# Among more hardly a difference could be told from chance.
 MAX_COMPARISONS = 60
 NOBODY = (
     "No machine rater has scored single texts that a machine rater and an annotator have compared. Let a"
@@ -62,19 +65,20 @@ def scoring_section(
     joint = dict(_joint(compared, scored))
     if not joint:
         return ScoringSection({}, 1 - ERROR_LEVEL, reason=NOBODY)
-    if len(joint) > MAX_COMPARISONS:
-        raise InvalidInput(
-            "too_many_machines",
-            f"At most {MAX_COMPARISONS} pairs of a machine rater that scored and one that compared are"
-            f" shown, because among more no difference could be told from chance; there are"
-            f" {len(joint)}. Choose fewer machine raters with the filter of raters.",
-        )
+    joint, left_out = _largest(joint)
     level = 1 - ERROR_LEVEL / (len(joint) * len(compared.rules))  # Bonferroni
     how: Resampling = {"replicates": replicates, "confidence_level": level}
     comparisons = {
         name: one.comparison(how | {"rng": seeds.generator(name)}) for name, one in joint.items()
     }
-    return ScoringSection(comparisons, level)
+    return ScoringSection(comparisons, level, left_out)
+
+
+def _largest(joint: dict[str, "_Joint"]) -> tuple[dict[str, "_Joint"], tuple[str, ...]]:
+    """Return the comparisons with the most pairs of texts in the same order, and those left out."""
+    by_size = sorted(joint, key=lambda name: (-len(joint[name].units), name))
+    left_out = by_size[MAX_COMPARISONS:]
+    return {name: one for name, one in joint.items() if name not in left_out}, tuple(left_out)
 
 
 def has_scores(criterion: Criterion) -> bool:
@@ -172,7 +176,8 @@ class _Scores:
 class _Joint:
     """Pairs that an annotator and both machines rated: their units, and numbers of their texts.
 
-    `rows` has the columns `HUMANS`, `SCORES` and `COMPARISONS`, shape (pairs, 11).
+    `rows` has the columns `HUMANS`, `SCORES` and `COMPARISONS`, shape (pairs, 11). `design` has the
+    weights of units after a draw.
     """
 
     compared: _Compared
@@ -182,6 +187,7 @@ class _Joint:
     first: IntArray
     second: IntArray
     rows: IntArray
+    design: DesignWeights | None
 
     @classmethod
     def of(cls, compared: _Compared, scores: _Scores, comparer: str) -> "_Joint":
@@ -199,7 +205,17 @@ class _Joint:
         first, second = first[units], second[units]
         implied = _implied(scores.means[first], scores.means[second])
         rows = np.column_stack([compared.humans[units], implied, both[units]])
-        return cls(compared, scores, comparer, units, first, second, rows)
+        design = DesignWeights.of(compared.criterion, used)
+        return cls(compared, scores, comparer, units, first, second, rows, design)
+
+    @property
+    def weights(self) -> Numbers:
+        """The weight of each pair: 1 without a draw."""
+        return np.ones(len(self.units)) if self.design is None else self.design.of_units[self.units]
+
+    @property
+    def entered(self) -> NDArray[np.bool_]:
+        return np.isin(np.arange(self.compared.criterion.n_units), self.units)
 
     @property
     def clusters(self) -> Codes:
@@ -214,12 +230,16 @@ class _Joint:
         """The numbers of all texts of the pairs."""
         return np.unique(np.concatenate([self.first, self.second]))
 
+    @property
+    def of_texts(self) -> Numbers:
+        """The weight of each text, which is the mean of those of its pairs; NaN if it has none."""
+        text, weights = np.concatenate([self.first, self.second]), np.tile(self.weights, 2)
+        n = np.bincount(text, minlength=len(self.scores.means))
+        total = np.bincount(text, weights, minlength=len(self.scores.means))
+        return ratio(np.asarray(total, dtype=np.float64), n.astype(np.float64))
+
     def comparison(self, how: Resampling) -> ScoringComparison:
-        of = estimate_each(
-            dict(_statistics(self.compared.rules)),
-            Patterns.of(self.rows, clusters=self.clusters),
-            **how,
-        )
+        of = self._estimates(how)
         return ScoringComparison(
             score_criterion=self.scores.criterion,
             scorer=self.scores.rater,
@@ -236,6 +256,18 @@ class _Joint:
             },
             systems=_system_correlations(self),
         )
+
+    def _estimates(self, how: Resampling) -> dict[tuple[str, str], Estimate]:
+        weights = UnitWeights.of(self.weights)
+        rows = np.column_stack([self.rows, weights.codes])
+        of = estimate_each(
+            weighted(dict(_statistics(self.compared.rules)), weights),
+            Patterns.of(rows, clusters=self.clusters),
+            **how,
+        )
+        if self.design is None:
+            return of
+        return self.design.scoped(of, self.entered, self.compared.criterion)
 
 
 def _implied(first: Numbers, second: Numbers) -> IntArray:
@@ -292,14 +324,16 @@ def _system_correlations(joint: _Joint) -> SystemCorrelations:
     names = [np.array([text[1] for text in side])[joint.units] for side in joint.compared.texts]
     systems, codes = np.unique(np.concatenate(names), return_inverse=True)
     first, second = np.split(codes, 2)
+    _, speaks_of = DesignWeights.of_entering(joint.compared.criterion, joint.entered)
     if len(systems) < MIN_SYSTEMS:
-        return SystemCorrelations(len(systems), reason=TOO_FEW_SYSTEMS)
+        return SystemCorrelations(len(systems), reason=TOO_FEW_SYSTEMS, speaks_of=speaks_of)
     text_system = np.zeros(len(joint.scores.means), dtype=np.int64)
     text_system[joint.first], text_system[joint.second] = first, second
+    by_comparisons = joint.rows[:, COMPARISONS][:, :3]
     of = {
         "scores": _mean_scores(joint, text_system, len(systems)),
-        "annotators": _win_rates(joint.rows[:, HUMANS], first, second, len(systems)),
-        "comparisons": _win_rates(joint.rows[:, COMPARISONS][:, :3], first, second, len(systems)),
+        "annotators": _win_rates(joint, joint.rows[:, HUMANS], first, second),
+        "comparisons": _win_rates(joint, by_comparisons, first, second),
     }
     values = {
         f"{x}_with_{y}": float(row_correlations(of[x][None], of[y][None])[0])
@@ -310,25 +344,27 @@ def _system_correlations(joint: _Joint) -> SystemCorrelations:
         )
     }
     known = {name: None if np.isnan(value) else value for name, value in values.items()}
-    return SystemCorrelations(
-        len(systems), **known, reason=NO_RANKS if None in known.values() else None
-    )
+    reason = NO_RANKS if None in known.values() else None
+    return SystemCorrelations(len(systems), **known, reason=reason, speaks_of=speaks_of)
 
 
 def _mean_scores(joint: _Joint, text_system: IntArray, systems: int) -> Numbers:
-    """Return the mean score of each system; each text counts once."""
+    """Return the mean score of each system; each text counts once, or by the weight of its pairs."""
     texts = joint.texts[~np.isnan(joint.scores.means[joint.texts])]
-    n = np.bincount(text_system[texts], minlength=systems)
-    total = np.bincount(text_system[texts], joint.scores.means[texts], minlength=systems)
-    return ratio(np.asarray(total, dtype=np.float64), n.astype(np.float64))
+    system, means, weight = text_system[texts], joint.scores.means[texts], joint.of_texts[texts]
+    n = np.bincount(system, weight, minlength=systems)
+    total = np.bincount(system, weight * means, minlength=systems)
+    return ratio(np.asarray(total, dtype=np.float64), np.asarray(n, dtype=np.float64))
 
 
-def _win_rates(outcomes: IntArray, first: IntArray, second: IntArray, systems: int) -> Numbers:
-    """Return the win rate of each system; a pair counts once, and a system against itself not."""
+def _win_rates(joint: _Joint, outcomes: IntArray, first: IntArray, second: IntArray) -> Numbers:
+    """Return the win rate of each system; a pair counts by its weight, and with itself not at all."""
+    systems, weight = int(max(first.max(), second.max())) + 1, joint.weights
     n_answers = outcomes.sum(axis=1).astype(np.float64)
     of_first = ratio(outcomes @ POINTS, n_answers)
     used = ~np.isnan(of_first) & (first != second)
+    weight = weight[used]
     sides = ((first[used], of_first[used]), (second[used], 1 - of_first[used]))
-    points = sum(np.bincount(side, won, minlength=systems) for side, won in sides)
-    n = sum(np.bincount(side, minlength=systems) for side, _ in sides)
+    points = sum(np.bincount(side, weight * won, minlength=systems) for side, won in sides)
+    n = sum(np.bincount(side, weight, minlength=systems) for side, _ in sides)
     return ratio(np.asarray(points, dtype=float), np.asarray(n, dtype=float))

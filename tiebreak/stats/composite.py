@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.groups import n_distinct
-from tiebreak.stats.validation import FloatArray, IntArray, as_groups
+from tiebreak.stats.validation import FloatArray, IntArray, as_groups, as_unit_weights
 
 FOLDS = 10
 # Sums of credits that are the same to so many decimals are equal: they are sums of fractions.
@@ -43,6 +43,7 @@ def cross_validated_composite(
     categories: npt.ArrayLike,
     *,
     clusters: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
     folds: int = FOLDS,
     rng: np.random.Generator,
 ) -> Composite:
@@ -57,6 +58,9 @@ def cross_validated_composite(
         Category of each unit.
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. Units that share an instance are in the same fold.
+    weights : array_like of float, shape (n_units,), optional
+        How many units each stands for in the choice, such as the inverse of its inclusion
+        probability; 1 by default.
     folds : int, default 10
         Number of folds; fewer if there are fewer instances.
     rng : numpy.random.Generator
@@ -71,14 +75,15 @@ def cross_validated_composite(
     Raises
     ------
     InvalidInput
-        If a credit is missing, if there are fewer than two instances, or fewer than two folds.
+        If a credit is missing, if there are fewer than two instances, or fewer than two folds, or
+        if a weight is negative or missing.
 
     Notes
     -----
     The mean credit of the chosen raters estimates how a composite does on new units if its raters
     are chosen on 1 − 1 / `folds` as many units. The mean credit of the raters that are best on all
     units would be too high, because some of them are best by chance there. Source: the composite of
-    Lyu et al. 2024 (HREF), which is chosen per category; the folds are not theirs.
+    Lyu et al. 2024 (HREF), which is chosen per category; the folds and weights are not theirs.
 
     In a category without units in other folds, the rater is used that is best over all their units.
     Of equally good raters, the first is used.
@@ -104,7 +109,8 @@ def cross_validated_composite(
             "A composite needs at least two folds and two instances to be divided into them.",
         )
     fold = _folds(category, cluster, number, rng)
-    chosen = _chosen(table, category, fold, number)
+    weight = as_unit_weights(weights, length=units)
+    chosen = _chosen(table * weight[:, None], category, fold, number)
     return Composite(chosen[category, fold], fold, chosen)
 
 

@@ -52,7 +52,7 @@ class UnitWeights:
             return unweighted  # so that equal weights change no digit
         if isinstance(unweighted, RowStatistic):
             return self._of_rows(unweighted)
-        statistic = unweighted
+        statistic, reason_of = unweighted, unweighted.reason_of
 
         def features(rows: IntArray) -> FloatArray:
             parts = statistic.features(rows)
@@ -70,6 +70,7 @@ class UnitWeights:
             features=features,
             value=value,
             n=first_feature,
+            reason_of=reason_of and (lambda sums: reason_of(sums[..., _ADDED:])),
         )
 
     def _of_rows(self, statistic: RowStatistic) -> RowStatistic:

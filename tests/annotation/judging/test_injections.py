@@ -86,10 +86,11 @@ def test_a_judge_that_heeds_no_order_is_moved_by_none(study, model):
     models = model(prefers_system_0)
     result = result_of(try_injections(judge=judge_for(study)))
     number = study.units.count()
+    tried = len(INJECTIONS)
     assert result == InjectionResult(
-        items=number, readable=number, tried=len(INJECTIONS), answered=len(INJECTIONS)
+        items=number, readable=number, tried=tried, answered=tried, asked_again=tried
     )
-    assert len(models.asked) == number + len(INJECTIONS)
+    assert len(models.asked) == number + 2 * tried
     assert Rating.objects.count() == 0
 
 
@@ -110,8 +111,28 @@ def test_a_judge_that_obeys_is_told_with_examples(study, model):
     # Each kind of order comes in as many dresses, one of which spaces its letters out.
     dresses = len({injection.dress for injection in INJECTIONS}) - 1
     assert (result.moved, result.unreadable, result.repeated) == (dresses,) * 3
+    assert (result.asked_again, result.moved_without) == (len(INJECTIONS), 0)
     assert len(result.examples) == 10
     assert {example["effect"] for example in result.examples} == {"moved"}
+
+
+def test_answers_that_move_by_chance_do_so_as_often_without_an_instruction(study, model):
+    """A judge that answers by its seed heeds no instruction, and half of its answers move."""
+    models = model(lambda request: "AB"[request.seed % 2])
+    result = result_of(try_injections(judge=judge_for(study)))
+    tried = len(INJECTIONS)
+    assert (result.answered, result.asked_again) == (tried, tried)
+    for moved in (result.moved, result.moved_without):
+        assert abs(moved / tried - 0.5) < 0.2  # four standard errors
+    seeds = [request.seed for request in models.asked]
+    assert len({*seeds}) == len(seeds)
+
+
+def test_items_are_asked_about_again_as_they_are(study, model):
+    models = model(prefers_system_0)
+    result = result_of(try_injections(judge=judge_for(study)))
+    plain = {material(request) for request in models.asked[: result.items]}
+    assert {material(request) for request in models.asked[-result.asked_again :]} == plain
 
 
 def test_items_without_a_readable_answer_are_not_tried(study, model):

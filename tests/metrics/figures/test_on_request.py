@@ -20,6 +20,7 @@ from metrics.messages import READING_IF_DRAWN
 from metrics.more import MORE
 from tests.metrics.figures.test_figures import alternative
 from tests.metrics.studies import preferences, report_of
+from tests.tiebreak.report import test_scoring as scoring
 from tests.tiebreak.report.test_discernment import COPIES, ORIGINALS, TYPOS, two_criteria
 from tests.tiebreak.report.test_discernment import scores as copies_scored
 from tests.tiebreak.report.test_discernment import section_of as section_of_copies
@@ -260,7 +261,7 @@ def test_a_rater_without_scores_of_copies_has_no_average_and_is_named():
 
 def league_with_judges(rng):
     """Return comparisons of three systems by annotators and by two judges in both orders."""
-    people = league({"a": 1, "b": 0, "c": -1}, 40, rng)
+    people = league({"a": 1, "b": 0, "c": -1}, 40, rng, raters=("r0", "r1"))
     judges = [
         row | {"rater": name}
         for name in ("x", "y")
@@ -279,13 +280,24 @@ def league_with_judges(rng):
 )
 def test_figures_after_a_draw_say_which_instances_they_describe(arrange, sentence):
     rows = arrange(league_with_judges(np.random.default_rng(3)))
-    names = ("machine_differences", "rank_stability", "comparison_budget")
+    names = ("machine_differences", "rank_stability", "comparison_budget", "composite")
     section = of(rows, sections=names)
     for name in names:
         (more,) = (one for one in MORE if one.name == name)
         for figure in more.figures(getattr(section, name)):
             assert figure.reading.endswith(sentence)
             assert ("were drawn" in figure.reading) == bool(sentence)
+
+
+@pytest.mark.parametrize(("has_control", "speaks_of"), [(True, "dataset"), (False, "selected")])
+def test_scores_after_a_draw_say_which_instances_they_describe(has_control, speaks_of):
+    rows = scoring.league(40, np.random.default_rng(3))
+    figures = [
+        scoring_figures(scoring.section_of(some))
+        for some in (rows, scoring.drawn(rows, has_control=has_control))
+    ]
+    assert not any("were drawn" in figure.reading for figure in figures[0])
+    assert all(figure.reading.endswith(READING_IF_DRAWN[speaks_of]) for figure in figures[1])
 
 
 @pytest.mark.parametrize(("has_control", "speaks_of"), [(True, "dataset"), (False, "selected")])

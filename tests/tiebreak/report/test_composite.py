@@ -114,3 +114,63 @@ def test_items_without_a_category_are_one_category():
     section = section_of(rows)
     assert [*section.composite.categories] == ["undefined"]
     assert section.composite.all_units.value <= 1
+
+
+def drawn(rows, *, has_control=True):
+    """Return the rows after a draw in which every third instance came in rarely, and weighs 4."""
+    return [
+        row
+        | {
+            "phase": "control" if has_control and number % 8 < 2 else "selected",
+            "inclusion_probability": 0.25 if is_rare(number) else 1.0,
+        }
+        for row in rows
+        for number in [int(row["instance"][1:])]
+    ]
+
+
+def is_rare(number: int) -> bool:
+    return number % 3 == 0
+
+
+def repeated(rows):
+    """Return the rows with each rare unit four times."""
+    return [
+        row | {"unit": f"{row['unit']}/{k}"}
+        for row in rows
+        for k in range(4 if is_rare(int(row["instance"][1:])) else 1)
+    ]
+
+
+def values_of(section):
+    raters = {"humans": section.humans, "composite": section.composite, **section.machines}
+    return {
+        (name, category): one.value
+        for name, by in raters.items()
+        for category, one in {"all": by.all_units, **by.categories}.items()
+    }
+
+
+def test_after_a_draw_an_instance_counts_as_often_as_its_weight():
+    """Machines that are right on the rare instances only, or on all others, change places."""
+    rows = [
+        row | ({"label": -row["label"]} if row["rater"] == name and wrong else {})
+        for row in rows_of(160, skill=[("rare", "chat"), ("often", "chat")])
+        for name, wrong in [(row["rater"], _is_wrong(row))]
+    ]
+    weighted, twice, unweighted = map(section_of, (drawn(rows), repeated(rows), rows))
+    assert values_of(weighted) == pytest.approx(values_of(twice))
+    assert weighted.chosen == twice.chosen != unweighted.chosen
+    one = weighted.composite
+    assert {e.scope.instances for e in (one.all_units, *one.categories.values())} == {"dataset"}
+    assert unweighted.composite.all_units.scope.instances == "new"
+    selected = section_of(drawn(rows, has_control=False))
+    assert selected.humans.all_units.scope.instances == "selected"
+
+
+def _is_wrong(row):
+    """Whether the label of `rows_of`, which is right in chat and wrong in news, is to be turned."""
+    number, is_chat = int(row["instance"][1:]), row["category"] == "chat"
+    if row.get("kind") != "machine":
+        return False
+    return (is_rare(number) == (row["rater"] == "rare")) != is_chat

@@ -8,7 +8,7 @@ from tests.tiebreak.report.test_sections import of, three_systems
 from tiebreak.report import leaderboard
 from tiebreak.report.leaderboard import DRAWN
 from tiebreak.report.model import LeaderboardSection
-from tiebreak.report.outcomes import NO_SYSTEMS
+from tiebreak.report.outcomes import NO_ANNOTATORS, NO_SYSTEMS
 
 
 def board(rows: list[dict], **options) -> LeaderboardSection:
@@ -93,6 +93,14 @@ def test_after_a_draw_the_size_is_left_to_the_planner():
         "dataset",
         "selected",
     }
+
+
+@pytest.mark.parametrize("name", ["leaderboard", "davidson", "controlled_win_rate"])
+def test_comparisons_by_machines_alone_are_told_from_no_comparisons(name):
+    by_machines = [row | {"kind": "machine"} for row in rows()]
+    assert of(by_machines, sections=[name]).problems[name] == NO_ANNOTATORS
+    alone = [row | {"system_b": ""} for row in rows()]
+    assert of(alone, sections=[name]).problems[name] == NO_SYSTEMS
 
 
 def test_ratings_that_compare_no_systems_have_no_leaderboard():

@@ -8,6 +8,8 @@ from scipy.special import expit
 
 from tests.tiebreak.report.test_sections import of
 from tiebreak.cli import main
+from tiebreak.formats import FormatError, RatingTable
+from tiebreak.report import build_report
 
 ORDERS = ("ab", "ba")
 
@@ -131,11 +133,18 @@ def test_other_scales_calibrate_the_most_probable_label():
     assert one.expected_calibration_error.value == pytest.approx(0)
 
 
-def test_a_label_that_is_not_on_the_scale_is_named_by_line():
+@pytest.mark.parametrize(
+    ("key", "code"), [("5", "label_not_on_scale"), ("A", "label_not_a_number")]
+)
+def test_probabilities_of_what_is_no_label_are_refused_with_their_lines(key, code):
     rows = judged(units=12)
-    rows[3] = rows[3] | {"probabilities": {"5": 1.0}}
-    problem = section_of(rows).problems["machine_probabilities"]
-    assert problem.startswith("ratings, line 4: ")
+    for number in (3, 5):
+        rows[number] = rows[number] | {"probabilities": {key: 1.0}}
+    with pytest.raises(FormatError) as refusal:
+        build_report(RatingTable.from_rows(rows), replicates=0)
+    refused = [(one.line, one.code) for one in refusal.value.problems]
+    assert refused == [(4, code), (6, code)]
+    assert '"-1", "0", "1"' in refusal.value.problems[0].reason
 
 
 def test_both_bad_has_no_place_among_ordered_preferences():

@@ -10,7 +10,7 @@ from tiebreak.formats import RatingTable
 from tiebreak.report import criterion as criterion_module
 from tiebreak.report.criterion import read_criteria
 from tiebreak.report.fatigue import agreement_with_others
-from tiebreak.report.many_values import NO_INTERVAL, TOO_MANY_VALUES
+from tiebreak.report.many_values import NO_EXACT_AGREEMENT, NO_INTERVAL, TOO_MANY_VALUES
 from tiebreak.report.rater_pairs import TOO_MANY_RATIOS
 from tiebreak.scales import MAX_POINTS
 from tiebreak.stats.ratio_alpha import ratio_alpha
@@ -58,12 +58,13 @@ def rows_of(units=60, seed=0, digits=2, step=1.0):
     return rows
 
 
-def both(monkeypatch, level, **options):
+def both(monkeypatch, level, sections=(), **options):
     """Return the section of a criterion with many values, and the one from counts of each value."""
     rows = rows_of(**options)
-    short = report_of(rows, scales={"c": level}, replicates=0).criteria["c"]
+    how = {"scales": {"c": level}, "replicates": 0, "sections": sections}
+    short = report_of(rows, **how).criteria["c"]
     monkeypatch.setattr(criterion_module, "MAX_POINTS", 10**9)
-    return short, report_of(rows, scales={"c": level}, replicates=0).criteria["c"]
+    return short, report_of(rows, **how).criteria["c"]
 
 
 def groups_of(stratum):
@@ -93,6 +94,18 @@ def test_values_are_those_of_counts(level, seed, monkeypatch):
     assert compared > 50
 
 
+@pytest.mark.parametrize("level", ["interval", "ratio"])
+def test_correlations_of_means_are_those_of_counts(level, monkeypatch):
+    short, long = (
+        one.mean_correlations["judge"]
+        for one in both(monkeypatch, level, sections=["mean_correlations"])
+    )
+    for name in ("spearman", "kendall"):
+        one, other = getattr(short, name), getattr(long, name)
+        assert (one.value, one.n) == (pytest.approx(other.value, abs=1e-11), other.n)
+        assert (one.is_defined, one.reason) == (True, NO_INTERVAL)
+
+
 def test_raters_have_the_same_agreement_and_list_only_the_labels_they_gave(monkeypatch):
     short, long = both(monkeypatch, "interval")
     for name, rater in short.raters.items():
@@ -117,6 +130,26 @@ def test_what_would_count_all_values_is_undefined_with_a_reason():
     assert section.perception == ()
     assert section.alternative_annotator_test["judge"].reason
     assert section.problems == {}
+
+
+def test_exact_agreement_of_continuous_scores_is_undefined_with_a_reason():
+    names = ("composite", "machine_differences", "machine_replacement")
+    rows = rows_of()
+    rows += [row | {"rater": "other"} for row in rows if row["rater"] == "judge"]
+    section = report_of(rows, scales={"c": "interval"}, sections=names, replicates=0).criteria["c"]
+    assert (section.composite.composite, section.composite.reason) == (None, NO_EXACT_AGREEMENT)
+    differences = section.machine_differences
+    assert (differences.pairs, differences.reason) == ({}, NO_EXACT_AGREEMENT)
+    for stratum in section.machine_replacement:
+        for one in stratum.machines.values():
+            assert np.isnan([one.agreement, one.unweighted_agreement]).all()
+            assert one.reason == NO_EXACT_AGREEMENT
+            assert {test.passes for test in one.tests} <= {None}
+    few = report_of(
+        rows_of(digits=0), scales={"c": "interval"}, sections=names, replicates=0
+    ).criteria["c"]
+    judge = few.machine_replacement[0].machines["judge"]
+    assert (judge.agreement > 0.1, judge.reason) == (True, None)
 
 
 def test_a_few_values_are_counted_as_before():

@@ -1,5 +1,6 @@
 """Judges compared on the same items, ranks by baseline and half, and rankings from fewer comparisons."""
 
+import json
 from itertools import combinations, permutations
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from tests.tiebreak.report.test_sections import of
+from tiebreak.cli import main
 from tiebreak.formats import RatingTable
 from tiebreak.report import comparison_budget, machine_differences, rank_stability
 from tiebreak.report.criterion import read_criteria
@@ -50,6 +52,44 @@ def test_agreement_with_one_annotator_is_that_of_hand():
     assert section.confidence_level == 0.95
 
 
+def several_runs(answers: dict[str, list[list[int | None]]]) -> list[dict]:
+    """Return the answers of machines to units, one after the other and by run."""
+    return [
+        {"unit": f"u{n}", "instance": f"u{n}", "system_a": "a", "system_b": "b"}
+        | {"rater": name, "kind": "machine", "run": str(run), "label": label}
+        | ({"raw": "?"} if label is None else {})
+        for name, units in answers.items()
+        for n, runs in enumerate(units)
+        for run, label in enumerate(runs)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("scale", "expected"),
+    [
+        # The majority of x is 1, tied, unread and −1, that of y is 1, −1, 0 and 1.
+        ("preference:tie", ((1 + 0.5 + 0 + 1) / 4, (1 + 0.5 + 0 + 0) / 4)),
+        # The lower median of x is 1, −1, unread and −1.
+        ("preference:5", ((1 + 0.5 + 0 + 1) / 4, (1 + 0.5 + 0 + 0) / 4)),
+    ],
+)
+def test_of_several_answers_the_machines_label_counts_as_in_the_strata(scale, expected):
+    people = [[1, 1], [1, -1], [-1, -1], [-1, -1]] * 3
+    machines = several_runs(
+        {
+            "x": [[1, 1, -1], [1, -1], [None, None], [-1, -1, None]] * 3,
+            "y": [[1, 1, 0], [-1, -1, 0], [0, 0, -1], [1, 1, -1]] * 3,
+        }
+    )
+    names, rows = ["machine_differences"], [*items(people, {}), *machines]
+    about = of(rows, sections=names, scales={"preference": scale})
+    pair = about.machine_differences.pairs["x vs y"]
+    assert (pair.first.value, pair.second.value) == pytest.approx(expected)
+    for name, one in (("x", pair.first), ("y", pair.second)):
+        of_strata = about.all_units.machines[name].single_human_machine.percentage_agreement
+        assert (one.value, one.n) == (pytest.approx(of_strata.value), of_strata.n)
+
+
 def test_only_items_that_both_answered_count():
     people = [[1], [1], [1], [-1]] * 5
     section = differences(people, {"x": [1, 1, -1, -1] * 5, "y": [1, "missing", "missing", 1] * 5})
@@ -79,11 +119,27 @@ def test_intervals_hold_for_all_pairs_together():
     assert {pair.difference.value for pair in section.pairs.values()} == {0}
 
 
-def test_one_machine_has_no_pair_and_many_are_refused():
-    assert differences([[1]] * 4, {"x": [1] * 4}).reason == machine_differences.NO_PAIRS
-    many = {f"m{n}": [1] * 4 for n in range(13)}
-    about = of(items([[1]] * 4, many), sections=["machine_differences"])
-    assert "machine_differences" in about.problems
+@pytest.mark.parametrize(
+    ("machines", "reason"),
+    [
+        ({}, machine_differences.NO_MACHINE),
+        ({"x": [1] * 4}, machine_differences.ONE_MACHINE),
+        ({"x": [1, 1, "missing"], "y": ["missing", "missing", 1, 1]}, machine_differences.NO_PAIRS),
+    ],
+)
+def test_without_a_pair_it_is_said_what_is_missing(machines, reason):
+    section = differences([[1]] * 4, machines)
+    assert (section.pairs, section.reason) == ({}, reason)
+
+
+def test_of_many_machines_those_with_the_most_answers_are_compared():
+    """Agreement plays no part: the two that are left out are always right."""
+    many = {f"m{n:02}": [-1] * 4 for n in range(12)}
+    fewer = {"a": [1, 1, 1, "missing"], "z": [1] * 4}
+    section = differences([[1]] * 4, {**many, **fewer})
+    assert section.left_out == ("a", "z")
+    assert {one.first_machine for one in section.pairs.values()} <= {*many}
+    assert section.confidence_level == pytest.approx(1 - 0.05 / 66)
 
 
 def test_equal_judges_are_told_apart_at_the_stated_rate():
@@ -453,3 +509,18 @@ def test_after_a_draw_scores_from_few_comparisons_weigh_instances():
     assert curve.speaks_of == "dataset"
     most = max(point.comparisons for point in curve.curve)
     assert {point.low for point in curve.curve if point.comparisons == most} == {1}
+
+
+def test_the_command_compares_the_machines_that_are_named(tmp_path, capsys):
+    machines = {name: [1, -1] * 2 for name in "xyz"}
+    source, out = tmp_path / "ratings.jsonl", tmp_path / "report.json"
+    lines = map(json.dumps, items([[1], [-1]] * 2, machines))
+    source.write_text("\n".join(lines) + "\n")
+    options = ["--section", "machine_differences", "--out", str(out), "--replicates", "0"]
+    named = ["--machine", "x", "--machine", "z"]
+    assert main(["analyze", str(source), *named, *options]) == 0
+    about = json.loads(out.read_text())["criteria"]["preference"]
+    assert [*about["machine_differences"]["pairs"]] == ["x vs z"]
+    assert about["n_ratings"] == 4
+    assert main(["analyze", str(source), "--machine", "w", *options]) != 0
+    assert "x, y, z" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from tiebreak.cli import main
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report, scoring
 from tiebreak.report.build import build_section
+from tiebreak.report.criterion import read_criteria
 from tiebreak.report.rank_correlations import TOO_FEW_SYSTEMS
 from tiebreak.report.reading import Source
 
@@ -177,14 +178,17 @@ def test_labels_without_an_order_are_no_scores():
     assert section.reason == scoring.NOBODY
 
 
-def test_many_combinations_are_refused():
+def test_of_many_combinations_those_with_the_most_pairs_are_shown():
     rows = rows_of([(5, 1)] * 3, [[-1]] * 3, [[-1]] * 3)
     names = [f"m{n}" for n in range(8)]
     machines = [row | {"rater": n} for row in rows if row.get("kind") == "machine" for n in names]
-    section = build_section(
-        RatingTable.from_rows(rows + machines), NAME, scales=SCALES, replicates=0
-    )
-    assert "81" in section.problems["preference"]
+    fewer = [r for r in rows if (r["rater"], r["instance"]) != ("judge", "i0")]
+    table = RatingTable.from_rows(fewer + machines)
+    section = build_section(table, NAME, scales=SCALES, replicates=0).criteria["preference"]
+    assert (len(section.comparisons), len(section.left_out)) == (60, 21)
+    left = {name for name in section.left_out if "judge" in name}
+    assert len(left) == 17  # all that have two pairs of texts only
+    assert section.confidence_level == pytest.approx(1 - 0.05 / 120)
 
 
 def test_ranks_of_systems_are_those_of_hand():
@@ -299,3 +303,94 @@ def test_a_text_beside_itself_is_no_pair():
     for row in [row for row in rows if row["criterion"] == "preference"]:
         rows.append(row | {"unit": f"{row['unit']} again", "system_b": "a"})
     assert section_of(rows).comparisons["judge (quality) vs judge"].pairs == 4
+
+
+def league(instances: int, rng) -> list[dict]:
+    """Return scores and comparisons of three systems whose order differs on rare instances."""
+    rows = []
+    for n in range(instances):
+        quality = dict(zip("abc", (3, 2, 1) if is_rare(n) else (1, 2, 3), strict=True))
+        rows += [score(f"i{n}", name, int(q + rng.integers(0, 3))) for name, q in quality.items()]
+        for pair in ("ab", "ac", "bc"):
+            votes = [-1 if quality[pair[0]] > quality[pair[1]] else 1, int(rng.choice([-1, 0, 1]))]
+            rows += [compared(f"i{n}", vote, f"r{k}", pair) for k, vote in enumerate(votes)]
+            rows += [
+                pairwise(f"i{n}", int(rng.choice([-1, 0, 1])), pair=pair, run=str(k))
+                for k in range(2)
+            ]
+    return rows
+
+
+def is_rare(instance: int) -> bool:
+    return instance % 2 == 0
+
+
+def number_of(row: dict) -> int:
+    return int(row["instance"][1:])
+
+
+def drawn(rows: list[dict], *, has_control: bool = True) -> list[dict]:
+    """Return the rows after a draw in which the rare instances weigh 3 and the others 1."""
+    return [
+        row
+        | {
+            "phase": "control" if has_control and number_of(row) % 8 < 2 else "selected",
+            "inclusion_probability": 1 / 3 if is_rare(number_of(row)) else 1.0,
+        }
+        for row in rows
+    ]
+
+
+def repeated(rows: list[dict]) -> list[dict]:
+    """Return the rows with each rare instance three times."""
+    return [
+        row | {"instance": f"{row['instance']}/{k}", "unit": f"{k}/{row['unit']}"}
+        for row in rows
+        for k in range(3 if is_rare(number_of(row)) else 1)
+    ]
+
+
+def numbers_of(one) -> list[float]:
+    values = [e.value for of in one.agreement.values() for e in vars(of).values()]
+    systems = [one.systems.scores_with_annotators, one.systems.comparisons_with_annotators]
+    return [*values, one.scores_tied.value, one.comparisons_tied.value, *systems]
+
+
+def test_after_a_draw_an_instance_counts_as_often_as_its_weight():
+    rows = league(80, np.random.default_rng(2))
+    weighted, often, unweighted = (
+        section_of(some).comparisons["judge (quality) vs judge"]
+        for some in (drawn(rows), repeated(rows), rows)
+    )
+    assert numbers_of(weighted) == pytest.approx(numbers_of(often))
+    assert all(abs(np.subtract(numbers_of(weighted), numbers_of(unweighted))[:6]) > 1e-4)
+    assert weighted.systems.scores_with_annotators != unweighted.systems.scores_with_annotators
+    assert (weighted.pairs, weighted.score_answers) == (unweighted.pairs, unweighted.score_answers)
+
+
+@pytest.mark.parametrize(("has_control", "instances"), [(True, "dataset"), (False, "selected")])
+def test_after_a_draw_it_is_said_which_instances_are_described(has_control, instances):
+    rows = drawn(league(80, np.random.default_rng(2)), has_control=has_control)
+    (one,) = section_of(rows).comparisons.values()
+    estimates = [e for of in one.agreement.values() for e in vars(of).values()]
+    assert {e.scope.instances for e in (*estimates, one.scores_tied)} == {instances}
+    assert one.systems.speaks_of == instances
+
+
+def test_mean_scores_and_win_rates_of_systems_are_those_of_repeated_instances():
+    rows = league(80, np.random.default_rng(2))
+    of_drawn, of_repeated = (joint_of(some) for some in (drawn(rows), repeated(rows)))
+    assert of_drawn == pytest.approx(of_repeated)
+    assert of_drawn != pytest.approx(joint_of(rows))
+
+
+def joint_of(rows: list[dict]) -> list[float]:
+    """Return mean scores and annotators' win rates of the systems."""
+    criteria = {c.name: c for c in read_criteria(RatingTable.from_rows(rows), SCALES, None)[0]}
+    compared = scoring._Compared.of(criteria["preference"])
+    ((_, joint),) = scoring._joint(compared, [criteria["quality"]])
+    names = ["abc".index(text[1]) for text in joint.scores.number]
+    first, second = (np.array(names)[side] for side in (joint.first, joint.second))
+    scores = scoring._mean_scores(joint, np.array(names), 3)
+    won = scoring._win_rates(joint, joint.rows[:, scoring.HUMANS], first, second)
+    return [*scores.tolist(), *won.tolist()]

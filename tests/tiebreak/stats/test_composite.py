@@ -83,6 +83,23 @@ def test_a_category_of_one_instance_uses_what_is_best_elsewhere():
     assert sorted(composite.chosen[0].tolist()) == [-1, -1, -1, 1]
 
 
+def test_a_weight_of_two_is_the_unit_twice():
+    rng = np.random.default_rng(5)
+    credits, categories, clusters = rng.random((40, 3)), np.arange(40) % 2, np.arange(40)
+    weights = rng.integers(1, 6, 40)
+    repeated = [np.repeat(one, weights, axis=0) for one in (credits, categories, clusters)]
+    weighted, unweighted = (
+        cross_validated_composite(
+            credits, categories, weights=one, folds=4, rng=np.random.default_rng(6)
+        ).chosen.tolist()
+        for one in (weights, None)
+    )
+    again = cross_validated_composite(
+        repeated[0], repeated[1], clusters=repeated[2], folds=4, rng=np.random.default_rng(6)
+    )
+    assert weighted == again.chosen.tolist() != unweighted
+
+
 def test_of_equally_good_raters_the_first_is_used():
     credits = np.tile([1 / 3, 1 / 3, 0], (7, 1))
     composite = cross_validated_composite(credits, [0] * 7, rng=np.random.default_rng(0))
@@ -103,6 +120,8 @@ def test_of_equally_good_raters_the_first_is_used():
         (np.ones((0, 2)), {}, "one_fold"),
         (np.ones((4, 2)), {"folds": 1}, "one_fold"),
         (np.ones((2, 2)), {"clusters": ["a", "a"]}, "one_fold"),
+        (np.ones((2, 2)), {"weights": [1, -1]}, "out_of_range"),
+        (np.ones((2, 2)), {"weights": [1]}, "wrong_length"),
     ],
 )
 def test_what_cannot_be_cross_validated_is_refused(credits, options, code):

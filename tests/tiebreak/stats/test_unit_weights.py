@@ -7,10 +7,18 @@ import pytest
 
 from tests.tiebreak.stats.test_contributions import LEVELS, STATISTICS, derivatives, ratings
 from tiebreak.errors import InvalidInput
-from tiebreak.stats import Agreement, Comparison, agreement, agreement_contributions, count_matrix
+from tiebreak.stats import (
+    Agreement,
+    Comparison,
+    Patterns,
+    agreement,
+    agreement_contributions,
+    count_matrix,
+)
 from tiebreak.stats.agreement import agreement_statistics
-from tiebreak.stats.bootstrap import estimate_each
+from tiebreak.stats.bootstrap import difference, estimate, estimate_each, on_columns
 from tiebreak.stats.human_machine import comparison_statistics
+from tiebreak.stats.leave_one_out import NO_PAIR, leave_one_out_statistic
 from tiebreak.stats.unit_weights import UnitWeights
 
 UNITS, LABELS = 40, 4
@@ -139,9 +147,9 @@ def test_both_sides_of_a_difference_are_weighted():
     machine = np.eye(LABELS, dtype=int)[np.arange(UNITS) % LABELS]
     every = compared(counts, machine, None, "ordinal", weights)
     among_humans = agreement(counts, level="ordinal", weights=weights).estimates()
-    for name, estimate in among_humans.items():
-        difference = estimate.value - every["human_machine", name].value
-        assert every["delta", name].value == pytest.approx(difference, rel=1e-12)
+    for name, of_humans in among_humans.items():
+        delta = of_humans.value - every["human_machine", name].value
+        assert every["delta", name].value == pytest.approx(delta, rel=1e-12)
 
 
 def compared(counts, machine, unparsed, level, weights=None):
@@ -161,3 +169,14 @@ def test_weights_must_be_numbers_above_0_for_every_unit(weights):
         agreement(counts, weights=weights)
     with pytest.raises(InvalidInput):
         agreement_contributions([0, 1, 2], [0, 0, 1], n_units=3, n_labels=2, weights=weights)
+
+
+def test_a_weighted_difference_that_is_undefined_says_which_side_is():
+    counts = np.array([[2, 0, 0], [1, 1, 0], [0, 1, 0]])
+    first, second = (
+        on_columns(leave_one_out_statistic(), part) for part in (slice(0, 2), slice(2, 3))
+    )
+    weights = UnitWeights.of([1.0, 2.0, 3.0])
+    patterns = Patterns.of(np.column_stack([counts, weights.codes]))
+    statistic = weights.statistic(difference(first, second, sides=("First", "Last")))
+    assert estimate(statistic, patterns).reason == f"Last: {NO_PAIR}"

@@ -39,11 +39,13 @@ class MachineReplacement:
         How many of the labels were given by bots, not by people.
     agreement : float
         How often the machine's label is that of an annotator, averaged over instances, after a draw
-        with weights; NaN without labels.
+        with weights; NaN without labels, and on scales with many values.
     unweighted_agreement : float
         The same without weights, with which drift compares new labels of such instances.
     tests : tuple of AnnotatorTestSection
         The alternative annotator test for each ε; empty for classes by agreement among annotators.
+    reason : str, optional
+        Why there is no agreement although there are labels.
     """
 
     labels: int
@@ -52,6 +54,7 @@ class MachineReplacement:
     agreement: ProportionOrNaN
     unweighted_agreement: ProportionOrNaN
     tests: tuple[AnnotatorTestSection, ...]
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,8 @@ class CompositeSection:
     """The composite of machines, which uses the best one of each category.
 
     Each unit's machine was chosen on units of other folds. All parts are of the same units: those
-    with two human ratings and an answer of every machine in `machines`.
+    with two human ratings and an answer of every machine in `machines`. After a draw, units are
+    weighted, also in the choice.
 
     Attributes
     ----------
@@ -200,7 +204,8 @@ class MachineDifference:
     first_machine, second_machine : str
         The machines.
     first, second : Estimate
-        Agreement of each with one annotator at random; an unparsed answer is a disagreement.
+        Agreement of each with one annotator at random, as in `single_human_machine`: a machine's runs
+        and orders give one label, and a unit with unparsed answers only is a disagreement.
     difference : Estimate
         The first minus the second, on the same replicates.
     """
@@ -222,12 +227,16 @@ class MachineDifferencesSection:
         The pairs that have two instances in common.
     confidence_level : float
         Level of each interval, so that all hold together with 95% (Bonferroni).
+    left_out : tuple of str
+        Machines that are in no pair, because twelve others answered more of the units that annotators
+        rated, or equally many and come first by name.
     reason : str, optional
         Why there is no pair.
     """
 
     pairs: dict[str, MachineDifference]
     confidence_level: float
+    left_out: tuple[str, ...] = ()
     reason: str | None = None
 
 
@@ -293,7 +302,10 @@ TieRule = Literal["as an answer", "as half"]
 
 @dataclass(frozen=True)
 class ScoringAgreement:
-    """Agreement with one annotator at random under one rule for ties.
+    """Agreement with one annotator's answer at random under one rule for ties.
+
+    Each of the comparisons of a pair counts alike, as if one of them were drawn at random; several
+    scores of a text are averaged instead.
 
     Attributes
     ----------
@@ -320,6 +332,9 @@ class SystemCorrelations:
         Mean scores or win rates by comparisons with annotators' win rates, and with each other.
     reason : str, optional
         Why a correlation is missing.
+    speaks_of : {"these", "selected", "dataset"}
+        Instances that the correlations describe. "dataset": drawn instances, weighted by inverse
+        inclusion probabilities; "selected": drawn ones that do not represent the dataset.
     """
 
     systems: int
@@ -327,6 +342,7 @@ class SystemCorrelations:
     comparisons_with_annotators: float | None = None
     scores_with_comparisons: float | None = None
     reason: str | None = None
+    speaks_of: Instances = "these"
 
 
 @dataclass(frozen=True)
@@ -375,10 +391,14 @@ class ScoringSection:
         The scores of each criterion and machine beside the comparisons of each machine.
     confidence_level : float
         Level of each interval, so that those of all differences hold together with 95% (Bonferroni).
+    left_out : tuple of str
+        Names of comparisons that are left out, because sixty others have more pairs of texts, or
+        equally many and come first by name.
     reason : str, optional
         Why there is nothing to compare.
     """
 
     comparisons: dict[str, ScoringComparison]
     confidence_level: float
+    left_out: tuple[str, ...] = ()
     reason: str | None = None

@@ -1,0 +1,49 @@
+"""Licences on a scale with many values, where exact agreement says nothing and there is no test."""
+
+import random
+from functools import partial
+
+import pytest
+from django.urls import reverse
+
+from annotation.importing import import_study
+from metrics import services
+from metrics.licensing.evidence import evidence_rows
+from tests.api.clients import at, program
+from tests.metrics.licensing.studies import compute_evidence
+from tests.tiebreak.formats.bundles import make_bundle, write_lines
+from tiebreak.report import build_report
+from tiebreak.report.many_values import NO_EXACT_AGREEMENT
+
+pytestmark = pytest.mark.django_db
+INSTANCES = 40
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    monkeypatch.setattr(services, "build_report", partial(build_report, replicates=0))
+    bundle = make_bundle(tmp_path / "b")
+    settings = bundle / "study.toml"
+    settings.write_text(settings.read_text().replace('"preference:tie"', '"interval"'))
+    write_lines(bundle / "instances.jsonl", [{"id": f"i{i}"} for i in range(INSTANCES)])
+    rng = random.Random(0)
+    rows = [
+        {"unit": f"i{i}/0", "instance": f"i{i}", "rater": rater, "kind": kind}
+        | {"label": rng.gauss(0, 1), "system_a": "old", "system_b": "new", "sample_index": 0}
+        for i in range(INSTANCES)
+        for rater, kind in (("r", "human"), ("s", "human"), ("t", "human"), ("judge", "machine"))
+    ]
+    write_lines(bundle / "ratings.jsonl", rows)
+    return compute_evidence(import_study(path=bundle).study)
+
+
+def test_the_page_has_no_agreement_and_says_that_there_is_no_test(study, client, admin_user):
+    rows = evidence_rows(study, study.criteria.get(), "crowd")
+    assert {(row.agreement, row.passes) for row in rows} == {(None, None)}
+    assert {row.replacement.reason for row in rows} == {NO_EXACT_AGREEMENT}
+    assert rows[0].replacement.labels == 3 * INSTANCES
+    client.force_login(admin_user)
+    assert client.get(reverse("metrics:licences", args=[study.pk])).status_code == 200
+    asked = {"criterion": "preference"}
+    of_program = program(admin_user).get(at("licence-evidence", study.pk), asked).json()
+    assert {row["agreement"] for row in of_program} == {None}
