@@ -10,7 +10,7 @@ from metrics.expert_weights import weights_of
 from metrics.models import ReportSnapshot, SectionSnapshot
 from metrics.scores_study import scores_of
 from metrics.selectors import source_of
-from metrics.services import request_once, watermark
+from metrics.services import REPORT_FORM, request_once, watermark
 from studies.models import Study
 from tiebreak.report.build import RequestedSection, build_section
 from tiebreak.report.model import CriterionSection
@@ -75,8 +75,8 @@ def ensure_section(
 
 
 def stored_section(snapshot: SectionSnapshot, criterion: str) -> StoredSection | None:
-    """Return the stored section of a criterion, or None if it has not been computed."""
-    if snapshot.content is None:
+    """Return the stored section of a criterion, or None if it has not been computed in this form."""
+    if snapshot.content is None or not snapshot.watermark.startswith(f"{REPORT_FORM}-"):
         return None
     content = snapshot.content.get(criterion, {"reason": NOT_COMPUTED})
     if "part" not in content:

@@ -1,6 +1,7 @@
 """Keeping a study's report up to date. Pages request a report, and a worker builds it."""
 
 import hashlib
+import json
 from dataclasses import asdict, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -26,7 +27,11 @@ from tiebreak.errors import DomainError
 from tiebreak.report import REPORT_VERSION, Report, build_report
 from tiebreak.report.model import CriterionSection
 from tiebreak.report.reading import Source
+from tiebreak.report.schema import report_schema
 
+# The version of the format with a digest of the report's classes, which may change within a version.
+_CLASSES = json.dumps(report_schema(), sort_keys=True).encode()
+REPORT_FORM = f"{REPORT_VERSION}.{hashlib.sha256(_CLASSES).hexdigest()[:8]}"
 # A request that no worker has served after this time is repeated.
 STALE_AFTER = timedelta(minutes=2)
 # Ratings this many keys behind the newest rating are not in an unfinished transaction any more.
@@ -43,7 +48,8 @@ def watermark(study: Study) -> str:
     """Return an identifier of the state of everything that a study's report depends on.
 
     Ratings are append-only, so their number shows whether ratings were added. The counter changes
-    with flags and separability scores, and the digest changes with names and scales. The cost does
+    with flags and separability scores, and the digest changes with names and scales. It begins with
+    the form of reports, so that they are computed anew after an update that changes it. The cost does
     not grow with the study.
     """
     newest = Subquery(Rating.objects.order_by("-pk").values("pk")[:1])
@@ -56,7 +62,7 @@ def watermark(study: Study) -> str:
         .get()
     )
     total = _count_ratings(study, key or 0, rows or 0, newest_key or 0)
-    return f"{REPORT_VERSION}-{total}-{changes or 0}-{_design(study)}"
+    return f"{REPORT_FORM}-{total}-{changes or 0}-{_design(study)}"
 
 
 def _count_ratings(study: Study, key: int, rows: int, newest: int) -> int:

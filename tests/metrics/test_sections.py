@@ -14,8 +14,8 @@ from metrics import sections
 from metrics.messages import OUTCOME_HIDDEN
 from metrics.models import SectionSnapshot
 from metrics.more import MORE, more_on
-from metrics.sections import refresh_section
-from metrics.services import refresh_report
+from metrics.sections import refresh_section, stored_section
+from metrics.services import refresh_report, watermark
 from metrics.tabs import TABS
 from studies.models import Membership, Study
 from tests.annotation.answers import submit_unit
@@ -237,3 +237,14 @@ def test_a_page_offers_the_sections_that_apply_to_a_criterion():
     ]
     assert offered["fluency", "raters"] == ["pairwise_agreement", "drop_one_influence"]
     assert offered["fluency", "bias"] == []
+
+
+def test_a_section_of_an_earlier_form_is_computed_anew(study, reader, monkeypatch):
+    (name,) = [one.name for one in MORE if one.name == "machine_replacement"]
+    refresh_section(study=study, name=name)
+    snapshot = SectionSnapshot.objects.get(name=name)
+    assert stored_section(snapshot, "preference") is not None
+    monkeypatch.setattr("metrics.services.REPORT_FORM", "1.later")
+    assert watermark(study) != snapshot.watermark
+    monkeypatch.setattr("metrics.sections.REPORT_FORM", "1.later")
+    assert stored_section(snapshot, "preference") is None
