@@ -55,7 +55,7 @@ READING_IF_DRAWN = {
 
 # Comparisons that are not shown, because there are too many machine raters.
 LEFT_OUT = (
-    "Left out: {names}. To compare them, choose machine raters in the command line: tiebreak analyze FILE"
+    "Left out: {names}. To compare them, choose machine raters on the command line: tiebreak analyze FILE"
     " --section {section} --machine NAME --machine NAME."
 )
 

@@ -42,8 +42,8 @@ def machine_replacement_figures(section: Sequence[ReplacementStratum]) -> list[F
     ]
     rows = [row for row in rows if row.drawn]
     if not rows:
-        reason = next((one.reason for *_, one in named if one.reason), NOTHING_TO_TEST)
-        return [empty_figure("machine-replacement", TITLE, reason)]
+        reasons = (one.reason for *_, one in named if one.reason)
+        return [empty_figure("machine-replacement", TITLE, next(reasons, NOTHING_TO_TEST))]
     chart = interval_chart(
         rows[:MAX_STRATA], finding=TITLE, label="advantage probability ρ", bounds=(0, 1)
     )

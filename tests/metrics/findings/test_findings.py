@@ -2,6 +2,7 @@
 
 import pytest
 
+from metrics.messages import LEFT_OUT
 from tests.metrics.findings.case import Case
 from tests.metrics.findings.cases import CASES
 from tests.metrics.findings.sentences import (
@@ -42,7 +43,10 @@ NO_FINDINGS = {
     "Annotators in the model of Dawid and Skene",
     "Answers are not compared label by label on a scale of more than {} labels.",
     "Elo ratings, plain and weighted by separability",
-    "{} of machine raters.",
+    "{} of machine raters. {}",
+    "Compared are the machine raters with the most answers to items that annotators rated.",
+    "Shown are the comparisons with the most pairs of texts.",
+    LEFT_OUT.replace("{names}", "{}").replace("{section}", "{}"),
     "{} on {} on which all pairs were compared in both orders.",
     "{} of systems that annotators part by {} of {}.",
     "{} that all of these rated; the composite's raters were chosen in {} folds. {}",
