@@ -202,7 +202,7 @@ ALWAYS_FIRST = (
 )
 ALWAYS_SAME = (
     "All {number} readable answers are the same: {label}. The texts may be alike, but a judge that"
-    " does not read them answers like this, too. Read its answers in a dry run."
+    " does not read them answers like this, too. Read its answers in a trial."
 )
 SEVERAL_MODELS = (
     "The server named {number} models or revisions, so that not all answers were made by the same"
