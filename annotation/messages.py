@@ -338,10 +338,16 @@ JURY_NOTHING_TO_DECIDE = (
     " already. Please let the members rate the same items first."
 )
 JURY_NEEDS_ALL_ANSWERS = (
-    "Dawid and Skene's method compares the members on all items at once, but {missing} of them have"
-    " not been answered by all members. Please let them rate the remaining items first, or choose"
-    " another rule."
+    "Dawid and Skene's method compares the members on all {items} items at once, but not all have been"
+    " answered ({lacking}). Please let these members rate the remaining items first, or choose another"
+    " rule."
 )
+JURY_MEMBER_HAS_BUDGET = (
+    "Dawid and Skene's method compares the members on all {items} items at once, but not all have been"
+    " answered ({lacking}). The budget of {judges} is too small to rate all items, so it cannot be a"
+    " member for this rule. Please choose a judge without a budget, or another rule."
+)
+JURY_MEMBER_LACKS = "{member} lacks {missing}"
 JURY_MEMBER_EXCLUDED = (
     "{member} is excluded, so the jury cannot decide anything more. Please reinstate it first, or add a"
     " jury without it."

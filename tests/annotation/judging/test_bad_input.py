@@ -1,5 +1,7 @@
 """Whatever a judge's server does, its page shows it with counts and examples, and no item is lost."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -191,3 +193,15 @@ def test_of_a_question_that_fails_again_the_last_reason_is_kept(study, model):
     [judge] = with_progress(study)
     [problem] = judge.progress.failures
     assert (problem.kind, problem.number) == ("too_long", 10)
+
+
+@pytest.mark.parametrize("answers", [0, 1])
+def test_the_page_names_the_button_that_it_has(study, model, client, admin_user, answers):
+    wrong = GatewayError("too_slow", "The server was too slow.")
+    first = iter(range(100))
+    model(lambda request: "A" if next(first) < answers else Failed(request.id, wrong))
+    judge = judged(study)
+    assert judge.verdicts.count() == answers
+    shown = page(client, admin_user, study)
+    (named,) = re.findall(r"<em>(Rate [^<]+)</em>", shown)
+    assert re.search(rf"<button>{named}<", shown)
