@@ -54,7 +54,7 @@ NO_FINDINGS = {
     "Categories with fewer instances are not shown: {}.",
     "{}: {} of texts of {}. The scores took {} and tie {} of the pairs; the comparisons took {}, of which"
     " {} are ties.",
-    *("{} criteria ({})", "annotators and {}, λ = 1", "A success is the answer “{}”. {}"),
+    *("{} over {} ({})", "annotators and {}, λ = 1", "A success is the answer “{}”. {}"),
     *("We compared {} ({}).", "{} Statistics were computed with Tiebreak {}."),
 }
 ALL = sentences()
