@@ -43,7 +43,7 @@ NO_FINDINGS = {
     "Answers are not compared label by label on a scale of more than {} labels.",
     "Elo ratings, plain and weighted by separability",
     "{} of machine raters.",
-    "{} on {} on which all pairs were compared in both orders.",
+    "{} on {} on which all pairs were answered readably in both orders. Only these count.",
     "{} of systems that annotators part by {} of {}.",
     "{} that all of these rated; the composite's raters were chosen in {} folds. {}",
     "No machine rater has compared the systems.",
