@@ -263,6 +263,12 @@ FEW_PASSAGES = (
     "Synthetic items are made from passages, and this study has fewer than two different ones. Put"
     " the passage of each instance into a message with the role Passage, or into its source."
 )
+NO_EXAMPLE_QUESTIONS = (
+    "The model cannot be shown questions of this study as examples, because no instance has a turn with"
+    " the role Question. Put the question of each instance into a message with the role Question, and"
+    " its passage into one with the role Passage. To go on without examples, and with the source of"
+    " each instance as its passage, set the number of examples to 0."
+)
 SYNTHETIC_NAME_TAKEN = "This study has a synthetic set named {name}. Please choose another name."
 JUDGE_HAS_NO_SYNTHETIC_ITEMS = (
     "The synthetic set has no items for {criterion}. Wait until it is made, or look at why its texts"
