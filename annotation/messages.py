@@ -202,7 +202,7 @@ ALWAYS_FIRST = (
 )
 ALWAYS_SAME = (
     "All {number} readable answers are the same: {label}. The texts may be alike, but a judge that"
-    " does not read them answers like this, too. Read its answers in a dry run."
+    " does not read them answers like this, too. Read its answers in a trial."
 )
 SEVERAL_MODELS = (
     "The server named {number} models or revisions, so that not all answers were made by the same"
@@ -262,6 +262,12 @@ NO_SYNTHETIC_CRITERIA = (
 FEW_PASSAGES = (
     "Synthetic items are made from passages, and this study has fewer than two different ones. Put"
     " the passage of each instance into a message with the role Passage, or into its source."
+)
+NO_EXAMPLE_QUESTIONS = (
+    "The model cannot be shown questions of this study as examples, because no instance has a turn with"
+    " the role Question. Put the question of each instance into a message with the role Question, and"
+    " its passage into one with the role Passage. To go on without examples, and with the source of"
+    " each instance as its passage, set the number of examples to 0."
 )
 SYNTHETIC_NAME_TAKEN = "This study has a synthetic set named {name}. Please choose another name."
 JUDGE_HAS_NO_SYNTHETIC_ITEMS = (
@@ -338,10 +344,16 @@ JURY_NOTHING_TO_DECIDE = (
     " already. Please let the members rate the same items first."
 )
 JURY_NEEDS_ALL_ANSWERS = (
-    "Dawid and Skene's method compares the members on all items at once, but {missing} of them have"
-    " not been answered by all members. Please let them rate the remaining items first, or choose"
-    " another rule."
+    "Dawid and Skene's method compares the members on all {items} items at once, but not all have been"
+    " answered ({lacking}). Please let these members rate the remaining items first, or choose another"
+    " rule."
 )
+JURY_MEMBER_HAS_BUDGET = (
+    "Dawid and Skene's method compares the members on all {items} items at once, but not all have been"
+    " answered ({lacking}). The budget of {judges} is too small to rate all items, so it cannot be a"
+    " member for this rule. Please choose a judge without a budget, or another rule."
+)
+JURY_MEMBER_LACKS = "{member} lacks {missing}"
 JURY_MEMBER_EXCLUDED = (
     "{member} is excluded, so the jury cannot decide anything more. Please reinstate it first, or add a"
     " jury without it."

@@ -16,7 +16,7 @@ class JudgeCost(serializers.Serializer[Any]):
         max_digits=None,
         decimal_places=4,
         allow_null=True,
-        help_text="In the study's currency, without dry runs and failed requests; null if unknown.",
+        help_text="In the study's currency, without trials and failed requests; null if unknown.",
     )
     unknown_because = serializers.CharField(help_text="Why the amount is not known, or empty.")
 

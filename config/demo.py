@@ -1,5 +1,6 @@
 """`make demo`: run the demo study with a web server and a worker until Ctrl-C."""
 
+import argparse
 import os
 import secrets
 import signal
@@ -17,6 +18,11 @@ Processes = dict[str, "subprocess.Popen[bytes]"]
 
 
 def main() -> int:
+    argparse.ArgumentParser(
+        prog="python -m config.demo",
+        description="Run the demo study with a web server and a worker until Ctrl-C. Its data is kept in"
+        " var/. The environment variable TIEBREAK_PORT sets the port (8000).",
+    ).parse_args()
     port = _port()
     if port is None:
         return 1

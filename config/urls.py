@@ -17,6 +17,8 @@ def favicon(_: HttpRequest) -> HttpResponse:
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index"), name="home"),
+    # What is left of a study's address without its id.
+    path("studies/", RedirectView.as_view(pattern_name="admin:index"), name="studies"),
     path("favicon.ico", favicon, name="favicon"),
     path("health/", health, name="health"),
     path("admin/", admin.site.urls),

@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
@@ -24,7 +24,7 @@ from studies.access import (
 )
 from studies.expert_surveys import make_expert_survey, survey_of
 from studies.freshness import note_change
-from studies.models import Study, StudyEvent
+from studies.models import Criterion, Study, StudyEvent
 from studies.refusals import form_errors
 from studies.services import record_event
 from tiebreak.errors import DomainError, InvalidInput
@@ -72,9 +72,19 @@ def _votes(survey: Study) -> Weights:
 
 
 def surveys_for(user: User, study: Study) -> QuerySet[Study]:
-    """Return the studies whose votes the user may read, and that ask for one of several names."""
-    surveys = studies_of(user, Right.READ).filter(criteria__scale__startswith="nominal")
-    return surveys.exclude(pk=study.pk).distinct()
+    """Return the studies whose votes the user may read, and that can weigh the study's criteria.
+
+    They ask for one of several names, of which some are the study's criteria, or have systems that are
+    named after its perturbations. The survey in use is among them.
+    """
+    nominal = Criterion.objects.filter(scale__startswith="nominal").exclude(study=study)
+    nominal = nominal.filter(study__in=studies_of(user, Right.READ).values("pk"))
+    criteria = set(study.criteria.values_list("name", flat=True))
+    naming = {c.study_id for c in nominal if criteria & set(map(str, c.parsed_scale.labels or ()))}
+    copies = study.systems.exclude(perturbation="").values("perturbation")
+    about_copies = nominal.filter(study__systems__name__in=copies).values("study")
+    can_weigh = Q(pk__in=naming) | Q(pk__in=about_copies) | Q(pk=study.weights_from_id)
+    return studies_of(user, Right.READ).filter(can_weigh).exclude(pk=study.pk).distinct()
 
 
 @transaction.atomic

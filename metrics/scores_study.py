@@ -73,7 +73,7 @@ class ScoresForm(forms.Form):
     scores = forms.ModelChoiceField(
         Study.objects.none(),
         required=False,
-        label="study of scores",
+        label="Study of scores",
         empty_label="none: scores of this study, if it has any",
     )
 
@@ -101,5 +101,6 @@ def scores_page(request: HttpRequest, public_id: str) -> HttpResponse:
             messages.success(request, "Comparisons are set beside these scores from now on.")
             return redirect("metrics:scores", study.pk)
     raters = scored_by(study.scores_from) if study.scores_from else []
-    context = {"study": study, "form": form, "raters": raters}
+    has_choices = scoring_studies_for(user, study).exists()
+    context = {"study": study, "form": form, "raters": raters, "has_choices": has_choices}
     return render(request, "metrics/scores.html", context)

@@ -168,7 +168,7 @@ def _page(
         "by_model": by_model,
         "has_servers": bool(settings.TIEBREAK_MODEL_SERVERS),
         "job": last_job_of(study),
-        "refusals": refusals_of(study),
+        "refusals": [row | {"change": _change(row["perturbation"])} for row in refusals_of(study)],
         "copies": list(_copies(study)),
         "can_add": not is_frozen(study) and study.unit_kind == Study.UnitKind.GENERATION,
         "is_comparison": study.unit_kind == Study.UnitKind.COMPARISON,

@@ -18,8 +18,9 @@ from annotation.judging.passes import (
     comparisons_of,
     passes,
     seed_of,
+    tried_items,
 )
-from annotation.judging.prompts import prompt_of
+from annotation.judging.prompts import B_FIRST, prompt_of
 from annotation.judging.replies import Response, reply_of
 from annotation.judging.steps import ensure_steps
 from annotation.judging.storing import MAX_CHARACTERS, Answered, note_failures, store_answers
@@ -43,7 +44,7 @@ from tiebreak.scales import Label, Scale
 
 # The requests of a chunk, which one worker sends.
 REQUESTS = 1_000
-# A dry run asks about so many items.
+# A trial asks about so many items.
 TRIED = 5
 # Errors of servers that do not give log-probabilities.
 WITHOUT_PROBABILITIES = frozenset({"refused", "unsupported"})
@@ -112,7 +113,7 @@ class JudgeDryRunJob(JobKind):
         return reverse("annotation:judges", args=[job.owner])
 
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
-        units = list(comparisons_of(judge_of(job)))[:TRIED]
+        units = tried_items(judge_of(job), TRIED)
         yield ChunkPlan(len(units), {"units": units})
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
@@ -143,6 +144,7 @@ def _tried(judge: Judge, made: "_Asked", response: Response) -> dict[str, Any]:
     shares = reply.probabilities or {}
     return {
         "unit": made.unit.key,
+        "shown_first": _shown_first(made),
         "prompt": [[message.role, message.content] for message in made.prompt],
         "answer": reply.text[:MAX_CHARACTERS],
         "label": "" if reply.label is None else _reading(scale, made.unit, reply.label),
@@ -153,6 +155,14 @@ def _tried(judge: Judge, made: "_Asked", response: Response) -> dict[str, Any]:
         "model": response.model,
         "revision": response.revision,
     }
+
+
+def _shown_first(made: "_Asked") -> str:
+    """Return the system whose text the prompt shows first, or "" for a single text."""
+    unit = made.unit
+    if not made.asked.order:
+        return ""
+    return str(unit.system_b if made.asked.order == B_FIRST else unit.system_a)
 
 
 def _reading(scale: Scale, unit: Unit, label: Label) -> str:

@@ -1,6 +1,7 @@
 """Which items a judge is asked about, how often, and in which order of the two texts."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
@@ -69,6 +70,25 @@ def comparisons_of(judge: Judge) -> Orders:
     for _, pk, order in sorted(ranked, key=itemgetter(1, 2)):
         orders[pk] = (*orders.get(pk, ()), order)
     return orders
+
+
+def tried_items(judge: Judge, number: int) -> list[int]:
+    """Return the keys of a few of the judge's items, of as many instances as there are.
+
+    They are drawn by the judge's seed, so that a judge is tried on the same items each time.
+    """
+    rows, asked = items_of(judge.study), comparisons_of(judge)
+    drawn = sorted(
+        (_number(judge, key, "try"), pk, instance)
+        for pk, key, instance in rows.values_list("pk", "key", "instance")
+        if pk in asked
+    )
+    turns, earlier = list[tuple[int, int]](), Counter[int | None]()
+    for _, pk, instance in drawn:
+        turns.append((earlier[instance], pk))
+        earlier[instance] += 1
+    # The first item of each instance, then the second of each. The sort keeps the order of the draw.
+    return [pk for _, pk in sorted(turns, key=itemgetter(0))[:number]]
 
 
 def _orders(judge: Judge, key: str, *, is_pair: bool) -> tuple[str, ...]:

@@ -16,6 +16,29 @@ from studies.model_servers import COMPLETE
 from studies.models import Study
 from tiebreak.scales import BAD
 
+# What the codes of failures say to people.
+FAILURE_NAMES = {
+    "busy": "the server was busy",
+    "unreachable": "the server could not be reached",
+    "too_slow": "the server was too slow",
+    "broken": "the connection broke",
+    "nonsense": "the server sent no valid response",
+    "incomplete": "the response was incomplete",
+    "too_few": "answers were missing",
+    "other_model": "another model answered",
+    "refused_key": "the server rejected the key",
+    "forbidden": "the key may not do this",
+    "unknown_model": "the server has no such model",
+    "moved": "the server has another address",
+    "refused": "the server refused the request",
+    "too_long": "the prompt is too long for the model",
+    "unsupported": "the server cannot do this",
+    "no_choices": "the server does not constrain answers",
+    "bad_request": "the text could not be sent",
+    "bad_settings": "the server's settings are wrong",
+    "host_not_allowed": "the server's address is not allowed",
+    "engine_failed": "the model stopped working",
+}
 # So many examples of each kind are shown, with so many of their characters.
 MAX_EXAMPLES, MAX_CHARACTERS = 3, 500
 # From so many answers on it is worth a warning that all are equal.
@@ -48,6 +71,10 @@ class Problem:
     kind: str
     number: int
     examples: list[dict[str, str]]
+
+    @property
+    def name(self) -> str:
+        return FAILURE_NAMES.get(self.kind, self.kind)
 
 
 @dataclass

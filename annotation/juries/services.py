@@ -8,18 +8,20 @@ from django.db import transaction
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from annotation.judging.passes import items_of
+from annotation.judging.passes import comparisons_of, items_of
 from annotation.juries.job import JuryJob
-from annotation.juries.verdicts import answered_units, undecided_units
+from annotation.juries.verdicts import answers_of, undecided_units
 from annotation.messages import (
     FEW_MEMBERS,
     JURY_MEMBER_EXCLUDED,
+    JURY_MEMBER_HAS_BUDGET,
+    JURY_MEMBER_LACKS,
     JURY_NEEDS_ALL_ANSWERS,
     JURY_NEEDS_LABELS,
     JURY_NOTHING_TO_DECIDE,
     NO_SUCH_JURY,
 )
-from annotation.models import Jury, Rater, Rating
+from annotation.models import Judge, Jury, Rater, Rating
 from annotation.services.machine_raters import create_machine_rater
 from annotation.services.rating_writer import provider_of
 from jobs.models import Job
@@ -103,10 +105,35 @@ def start_jury(*, jury: Jury, by: User | None = None) -> Job:
 def _check(jury: Jury) -> None:
     if excluded := jury.members.filter(baseline__excluded=True).first():
         raise DomainError("member_excluded", JURY_MEMBER_EXCLUDED.format(member=excluded))
+    if jury.rule == Jury.Rule.DAWID_SKENE:
+        _check_all_answered(jury)
     if not undecided_units(jury).exists():
         raise DomainError("nothing_to_decide", JURY_NOTHING_TO_DECIDE)
-    if jury.rule != Jury.Rule.DAWID_SKENE:
+
+
+def _check_all_answered(jury: Jury) -> None:
+    """Raise `DomainError` if a member lacks an answer, or could never give them all."""
+    items = items_of(jury.study).count()
+    lacking = {member: missing for member in jury.members.all() if (missing := _open(jury, member))}
+    if not lacking:
         return
-    missing = items_of(jury.study).count() - answered_units(jury).count()
-    if missing:
-        raise DomainError("answers_missing", JURY_NEEDS_ALL_ANSWERS.format(missing=missing))
+    named = ", ".join(
+        JURY_MEMBER_LACKS.format(member=member, missing=missing)
+        for member, missing in lacking.items()
+    )
+    if limited := [str(member) for member in lacking if _has_small_budget(member, items)]:
+        facts = {"items": items, "lacking": named, "judges": " and ".join(limited)}
+        raise DomainError("member_has_budget", JURY_MEMBER_HAS_BUDGET.format(**facts))
+    sentence = JURY_NEEDS_ALL_ANSWERS.format(items=items, lacking=named)
+    raise DomainError("answers_missing", sentence)
+
+
+def _open(jury: Jury, member: Rater) -> int:
+    """Return how many items this member has not answered."""
+    answered = answers_of(jury, member.pk).values("unit")
+    return items_of(jury.study).exclude(pk__in=answered).count()
+
+
+def _has_small_budget(member: Rater, items: int) -> bool:
+    judge = Judge.objects.filter(rater=member).exclude(budget=None).first()
+    return judge is not None and len(comparisons_of(judge)) < items

@@ -48,7 +48,7 @@ class Judge(models.Model):
     class Constraint(models.TextChoices):
         NONE = "none", "no: the model writes freely, and may think first"
         WHERE_POSSIBLE = "where_possible", "where the server can; elsewhere the model writes freely"
-        ALWAYS = "always", "always: a server that cannot is not asked on"
+        ALWAYS = "always", "always: stop if the server cannot"
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="judges")

@@ -9,6 +9,7 @@ from django.db.models import Count, Q, QuerySet
 from annotation.messages import (
     FEW_PASSAGES,
     JUDGE_HAS_NO_SYNTHETIC_ITEMS,
+    NO_EXAMPLE_QUESTIONS,
     NO_SUCH_SYNTHETIC_SET,
     NO_SYNTHETIC_CRITERIA,
     SYNTHETIC_HAS_ANSWERS,
@@ -56,9 +57,8 @@ def add_synthetic_set(*, study: Study, by: User | None = None, **settings: Any) 
     if not tested_criteria(study):
         sentence = NO_SYNTHETIC_CRITERIA.format(names=", ".join(CRITERIA))
         raise DomainError("no_synthetic_criteria", sentence)
-    if len(passages_of(study)) < 2:
-        raise DomainError("few_passages", FEW_PASSAGES)
     made = SyntheticSet(study=study, **settings)
+    _check_passages(made)
     check_model(made.server, made.language_model, advice=SYNTHETIC_NO_MODEL)
     if study.synthetic_sets.filter(name=made.name).exists():
         raise DomainError("name_taken", SYNTHETIC_NAME_TAKEN.format(name=made.name))
@@ -69,6 +69,15 @@ def add_synthetic_set(*, study: Study, by: User | None = None, **settings: Any) 
         record_event(study=study, verb=StudyEvent.Verb.ADD_SYNTHETIC, by=by, details=details)
     continue_synthetic_set(made=made, by=by)
     return made
+
+
+def _check_passages(made: SyntheticSet) -> None:
+    """Raise `DomainError` if the study lacks passages, or questions that are to be examples."""
+    passages = passages_of(made.study)
+    if len(passages) < 2:
+        raise DomainError("few_passages", FEW_PASSAGES)
+    if made.examples and not any(passage.question for passage in passages):
+        raise DomainError("no_example_questions", NO_EXAMPLE_QUESTIONS)
 
 
 def continue_synthetic_set(*, made: SyntheticSet, by: User | None = None) -> Job:

@@ -20,7 +20,7 @@ from api.validation import checked, checked_form
 from api.views.jobs import started
 
 TAG = "judges"
-IMPOSSIBLE = ["nothing_to_decide", "answers_missing"]
+IMPOSSIBLE = ["nothing_to_decide", "answers_missing", "member_has_budget"]
 
 
 class Juries(APIView):

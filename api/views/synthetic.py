@@ -53,7 +53,15 @@ class SyntheticSets(APIView):
         " study's passages. Annotators never see them, and no result of the study counts them.",
         request=NewSyntheticSet,
         responses={201: SyntheticSetSerializer},
-        refusals={400: ["no_model"], 409: ["name_taken", "no_synthetic_criteria", "few_passages"]},
+        refusals={
+            400: ["no_model"],
+            409: [
+                "name_taken",
+                "no_synthetic_criteria",
+                "few_passages",
+                "no_example_questions",
+            ],
+        },
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id)

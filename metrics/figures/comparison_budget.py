@@ -17,7 +17,8 @@ TITLE = "A machine rater's ranking from fewer comparisons"
 READING = (
     "Points are medians, over 100 draws, of Spearman's correlation between the systems' scores from so"
     " many comparisons on each instance and their scores from all, and lines cover 95% of the draws. A"
-    " score is wins divided by comparisons. ■ draws ordered pairs at random, □ draws each pair once and"
+    " score is wins divided by comparisons. An instance on which the machine rater left a pair out, in one"
+    " order or both, or gave an answer that cannot be read, does not count. ■ draws ordered pairs at random, □ draws each pair once and"
     " shows it in a random order, ● draws pairs and shows each in both orders, so that a preference for"
     " the first text cancels. Where a curve is flat, further comparisons change the ranking little. The"
     " curve does not show that the ranking is right: that is accuracy, below. Its last"
@@ -69,7 +70,7 @@ def _ranking(number: int, name: str, one: ComparisonBudget) -> Figure:
     chart = _chart(one, title, bounds, lambda p: Estimate(p.median, p.low, p.high, n=one.instances))
     sentence = (
         f"{counted(one.systems, 'system')} on {counted(one.instances, 'instance')} on which all pairs"
-        " were compared in both orders."
+        " were answered readably in both orders. Only these count."
     )
     rows = tuple(
         (name, p.schedule, p.comparisons, p.median, p.low, p.high, one.systems, one.instances)

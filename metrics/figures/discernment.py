@@ -33,9 +33,10 @@ READING = (
     " that a rater is blind: there may be too few texts."
 )
 COMBINED_READING = (
-    " p is the harmonic mean over the {}, which have equal weights, so one criterion that shows the"
-    " damage clearly suffices."
+    " p is the harmonic mean over all criteria that a rater scored, which have equal weights, so one"
+    " criterion that shows the damage clearly suffices: {}."
 )
+DIFFERENT_READING = " Do not compare raters that scored different criteria: the damage may show on some of them only."
 ALL_READING = (
     "For each rater, average is the mean of the levels' means, so that characters, words and sentences"
     " count equally however many perturbations they have, and minimum is the perturbation that it"
@@ -80,8 +81,7 @@ def _tests(section: DiscernmentSection) -> Figure:
     names = dict.fromkeys(name for rater in raters.values() for name in rater.tests)
     rows = [row for name in names for row in _rows_of(name, raters)]
     chart = interval_chart(rows, finding=TITLE, label="discernment D", reference=1)
-    of = f"{len(section.criteria)} criteria ({', '.join(section.criteria)})"
-    reading = READING + (COMBINED_READING.format(of) if together else "")
+    reading = READING + (_about_criteria(section) if together else "")
     return Figure(
         "discernment",
         TITLE,
@@ -92,6 +92,31 @@ def _tests(section: DiscernmentSection) -> Figure:
         reading,
         legend_of(rows),
     )
+
+
+def _about_criteria(section: DiscernmentSection) -> str:
+    """Say which criteria each rater scored, and warn if they are not the same."""
+    groups = _raters_by_criteria(section)
+    named = "; ".join(
+        f"{', '.join(raters)} over {counted(len(criteria), 'criterion', 'criteria')}"
+        f" ({', '.join(criteria)})"
+        for criteria, raters in groups.items()
+    )
+    return COMBINED_READING.format(named) + _warning(groups)
+
+
+def _raters_by_criteria(section: DiscernmentSection) -> dict[tuple[str, ...], list[str]]:
+    """Return the raters by the criteria on which they scored originals and copies."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for rater, one in section.all_criteria.items():
+        scored = {criterion for test in one.tests.values() for criterion in test.weights}
+        criteria = tuple(name for name in section.criteria if name in scored)
+        groups.setdefault(criteria, []).append(rater)
+    return groups
+
+
+def _warning(groups: Mapping[tuple[str, ...], Sequence[str]]) -> str:
+    return DIFFERENT_READING if len(groups) > 1 else ""
 
 
 def _rows_of(
@@ -167,7 +192,7 @@ def _summary(section: DiscernmentSection) -> Figure:
         chart,
         ("rater", "weights", "of", *ESTIMATE_COLUMNS),
         estimate_rows(estimates),
-        ALL_READING,
+        ALL_READING + _warning(_raters_by_criteria(section)),
         legend_of(rows),
     )
 

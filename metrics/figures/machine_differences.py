@@ -14,7 +14,7 @@ READING = (
     " order, as on the page Machine raters. Answers of which none could be read are a disagreement. The lines are intervals on the same items, drawn so wide that all of them hold"
     " together with 95%. If two judges differ in one thing only, such as the guidelines in their prompt,"
     " the difference is what it is worth with these annotators and a language model of this kind; if they"
-    " differ in several, it is not told which one matters. An interval around 0 does not show that two"
+    " differ in several, the data do not show which one matters. An interval around 0 does not show that two"
     " prompts are equally good."
 )
 

@@ -42,8 +42,9 @@ BIASED = (
 DEBIASING_TITLE = "Agreement with annotators before and after debiasing the position"
 DEBIASING_READING = (
     "A point is the share of annotators' preferences for one of the two texts that the machine rater"
-    " shares, and the line its 95% interval. Debiased, it prefers the text shown first only above the"
-    " threshold at which either text wins half of its answers. Averaged, the probabilities of both"
+    " shares, and the line its 95% interval. Of each answer, only the probabilities of the two texts are"
+    " compared, however probable a tie is; equal ones count half. Debiased, it prefers the text shown"
+    " first only above the threshold at which either text wins half of its answers. Averaged, the probabilities of both"
     " orders of a pair count as one. If both lie to the right, a part of the disagreement comes from"
     " the position and not from the texts. The ratings themselves are never changed by this. It does"
     " not show that the machine rater judges well, and the threshold holds for these prompts and"
@@ -160,7 +161,7 @@ def _facts(debiasing: DebiasingSection) -> tuple[Cell, ...]:
 
 def _preference(name: str, debiasing: DebiasingSection) -> str:
     return (
-        f"{name} prefers the text shown first in {debiasing.prefers_first:.0%} of"
-        f" {counted(debiasing.n, 'answer')}, and in half of them above the threshold"
+        f"{name} gives the text shown first the larger probability in {debiasing.prefers_first:.0%} of"
+        f" {counted(debiasing.n, 'answer')} (ties aside), and in half of them one above the threshold"
         f" {in_digits(debiasing.threshold)}."
     )

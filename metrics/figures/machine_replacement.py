@@ -22,7 +22,9 @@ READING = (
     " groups of items some pass by chance, so do not look for a group that passes. A test that is not"
     " passed does not show that the machine rater is worse."
 )
-NOTHING_TO_TEST = "No machine rater rated these items, or too few annotators rated them as well."
+NOTHING_TO_TEST = (
+    "No annotator rated 30 instances that another annotator and a machine rater also rated."
+)
 COLUMNS = (
     *("machine", "items_of", "items", "labels", "instances", "agreement", "epsilon"),
     *("winning_rate", "advantage_probability", "annotators", "left_out", "speaks_of", "reason"),

@@ -32,7 +32,7 @@ ORDER_READING = (
     " system has one strength, and its observed win rate. Points on the diagonal fit. The p-value is"
     " of the hypothesis that the model holds (Pearson's X² of the pairs' win rates, corrected for"
     " instances that differ). Three systems are a cycle if each beats the next; with systems that are"
-    " equally good, chance makes a quarter of all threes cycles. Where the model does not fit, a"
+    " equally good, chance makes a quarter of all triples cycles. Where the model does not fit, a"
     " ranking hides which system beats which: report pairs. Where no deviation is shown, there may"
     " still be one that these ratings are too few to show."
 )
@@ -133,8 +133,8 @@ def _sentence(order: TransitivitySection) -> str:
     parts = []
     if triads.decided:
         parts.append(
-            f"{triads.cyclic:,} of {triads.decided:,} threes of systems with a winner in each pair"
-            f" are cycles ({triads.share.value:.0%})."
+            f"{triads.cyclic:,} of {triads.decided:,} triples of systems with a winner in each"
+            f" pair form a cycle ({triads.share.value:.0%})."
         )
     if triads.example:
         x, y, z = triads.example

@@ -280,6 +280,7 @@ COUNTERPARTS: dict[str, tuple[Counterpart, ...]] = {
 # What programs need no counterpart to, and why.
 WITHOUT = {
     "home": "leads to the list of studies",
+    "studies": "leads to the list of studies",
     "favicon": "is an icon",
     "admin:studies_study_import": "leads to annotation:new-study",
     "annotation:sample-file": "has examples for people",

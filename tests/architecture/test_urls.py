@@ -12,6 +12,7 @@ pytestmark = pytest.mark.django_db
 
 ANONYMOUS = {
     "home",
+    "studies",
     "favicon",
     "health",
     "admin:login",

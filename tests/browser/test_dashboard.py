@@ -1,9 +1,10 @@
 """The dashboard in a browser: it updates by itself and can be printed."""
 
+import base64
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from annotation.importing import import_study
 from annotation.selectors import hit_units_of
@@ -104,6 +105,41 @@ def rated_elsewhere(tmp_path: Path) -> Study:
     study = import_study(path=make_bundle(tmp_path / "b", with_ratings=True)).study
     refresh_report(study=study)
     return study
+
+
+# Whether the first and the last column of pixels of a picture differ from the background near them.
+SHADED = """async ([picture, inset]) => {
+    const image = await createImageBitmap(await (await fetch(picture)).blob());
+    const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
+    canvas.drawImage(image, 0, 0);
+    const at = x => [...canvas.getImageData(x, image.height - 2, 1, 1).data];
+    const differ = (a, b) => at(a).some((value, i) => Math.abs(value - at(b)[i]) > 25);
+    const last = image.width - 1;
+    return [differ(0, inset), differ(last, last - inset)];
+}"""
+
+
+def shaded(page: Page, region: Locator) -> list[bool]:
+    """Whether a region has a shadow at its left and right side."""
+    picture = base64.b64encode(region.screenshot()).decode()
+    blank = page.context.new_page()
+    sides: list[bool] = blank.evaluate(SHADED, [f"data:image/png;base64,{picture}", 24])
+    blank.close()
+    return sides
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_shadow_shows_where_a_chart_scrolls(live_server, chromium_page: Page, tmp_path, scheme):
+    page, study = chromium_page, rated_elsewhere(tmp_path)
+    page.emulate_media(color_scheme=scheme)
+    log_in(page, live_server.url, study)
+    page.goto(f"{live_server.url}/studies/{study.pk}/results/agreement/")
+    chart = page.locator(".figure > .scroll").first
+    assert shaded(page, chart) == [False, False]
+    page.set_viewport_size({"width": 360, "height": 900})
+    assert shaded(page, chart) == [False, True]
+    chart.evaluate("region => { region.scrollLeft = region.scrollWidth; }")
+    assert shaded(page, chart) == [True, False]
 
 
 # A4 within margins of two centimetres, in the browser's pixels.

@@ -24,6 +24,16 @@ pytestmark = [
 __all__ = ["model"]
 PLACES = ("judges", "example-sets", "juries", "synthetic", "perturbed-copies")
 PLACES += ("expert-weights", "scores-study")
+# Prompts and answers with lines that are wider than their box.
+CUT = """() => [...document.querySelectorAll("pre")].filter(one =>
+    one.clientWidth && one.scrollWidth > one.clientWidth).length"""
+# The least gap in pixels between buttons, and between buttons and what follows them.
+GAPS = """() => [...document.querySelectorAll("article .inline")].flatMap(one => {
+    const box = one.getBoundingClientRect();
+    return [...one.parentElement.querySelectorAll(":scope > :is(.inline, .button, details, p)")]
+        .map(other => other.getBoundingClientRect())
+        .filter(other => other.top >= box.bottom).map(other => other.top - box.bottom);
+})"""
 
 
 @pytest.fixture
@@ -61,6 +71,18 @@ def test_everything_about_a_judge_fits_and_is_accessible(
             check(page)
 
 
+@pytest.mark.parametrize("width", [1280, 360])
+def test_prompts_and_answers_are_not_cut(chromium_page: Page, live_server, judged, width):
+    page = chromium_page
+    page.set_viewport_size({"width": width, "height": 900})
+    log_in(page, live_server.url, judged)
+    page.goto(f"{live_server.url}/studies/{judged.pk}/judges/")
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert page.locator("pre").count() > 10
+    assert page.evaluate(CUT) == 0
+    assert min(page.evaluate(GAPS), default=6) >= 6
+
+
 @pytest.fixture
 def mistaken(model):
     """Return a study with simple raters and a synthetic set of which some are excluded."""
@@ -87,6 +109,7 @@ def test_what_was_made_by_mistake_is_excluded_by_clicks(
     log_in(page, live_server.url, study)
     for place, thing in (("judges", kept), ("synthetic", made)):
         page.goto(f"{live_server.url}/studies/{study.pk}/{place}/")
+        assert min(page.evaluate(GAPS), default=6) >= 6
         page.get_by_role("link", name=f"Exclude… {thing}").click()
         for check in (check_accessible, check_fits, check_ids, check_legible):
             check(page)

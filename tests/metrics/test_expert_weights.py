@@ -74,6 +74,17 @@ def with_copies(**options) -> Study:
     return study
 
 
+def test_only_surveys_that_can_weigh_the_criteria_are_offered(admin_user):
+    study = with_copies()
+    of_criteria, of_perturbations = survey("else"), survey()
+    Criterion.objects.filter(study=of_perturbations).update(scale="nominal:x,y")
+    rag = survey("rag-1")
+    Criterion.objects.filter(study=rag).update(scale="nominal:yes,no")
+    assert set(surveys_for(admin_user, study)) == {of_criteria, of_perturbations}
+    study.weights_from = rag
+    assert rag in surveys_for(admin_user, study)
+
+
 def test_one_click_makes_votes_the_weights(admin_client, admin_user):
     study, votes = with_copies(ratings_per_hit=1, comparisons_per_hit=12), survey()
     address = reverse("metrics:expert-weights", args=[study.pk])

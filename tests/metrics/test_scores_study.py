@@ -118,6 +118,15 @@ def test_people_rated_nothing_that_counts_as_a_score(study):
     assert scored_by(study) == ["judge"]  # and not the annotator
 
 
+def test_the_page_says_why_no_study_can_be_chosen(admin_client, study):
+    address = reverse("metrics:scores", args=[study.pk])
+    assert "data-no-choice" in admin_client.get(address).content.decode()
+    scoring(study)
+    page = admin_client.get(address).content.decode()
+    assert "data-no-choice" not in page
+    assert 'name="scores"' in page
+
+
 def test_only_studies_that_one_may_read_are_offered(admin_user, django_user_model, study):
     scores = scoring(study)
     make_study(unit_kind="generation")  # of other texts

@@ -1,6 +1,7 @@
 """Perturbed copies that a language model writes: its answers, those that are no copies, and the page."""
 
 import json
+import re
 
 import pytest
 from django.contrib.auth.models import User
@@ -103,6 +104,17 @@ def test_an_answer_that_is_no_copy_is_kept_apart_with_its_reason(code, answer, m
     assert (job.status, job.done, job.failed) == ("done", 3, 0)
     # A system without copies is not compared.
     assert [system.name for system in study.ordered_systems()] == ["system-0"]
+
+
+def test_the_page_says_in_words_what_was_refused(admin_client, model):
+    study = scoring_study(samples=1)
+    model(lambda request: " ")
+    start(study)
+    page = admin_client.get(reverse("studies:perturbed-copies", args=[study.pk]))
+    assert [row["number"] for row in page.context["refusals"]] == [3]
+    shown = re.search(r"<details><summary>.*?</details>", page.content.decode(), re.S)[0]
+    assert GRAMMAR not in shown
+    assert "empty_answer" not in shown
 
 
 def test_a_text_that_was_cut_off_is_no_copy(model):

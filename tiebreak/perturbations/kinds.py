@@ -114,7 +114,7 @@ _CHANGES = {
         "the last sentence is that of another text",
         "the second half is the end of another text",
     ),
-    ("sentences", "answer"): (None, "the whole text is the answer to another instance"),
+    ("sentences", "answer"): (None, "the whole text belongs to another instance"),
 }
 PERTURBATIONS = {
     perturbation.name: perturbation

@@ -48,7 +48,9 @@ from tiebreak.stats.validation import (
 
 NO_ORDER = "The labels have no order, so a rank correlation is undefined."
 AMONG_HUMANS, AGAINST_MACHINE = "Among humans", "Humans against the machine"
-ONE_HUMAN = "This statistic needs the ratings of several humans, so it is only in human_machine."
+ONE_HUMAN = (
+    "This statistic needs the ratings of several humans, so it has no value for one human alone."
+)
 
 
 @dataclass(frozen=True, eq=False)

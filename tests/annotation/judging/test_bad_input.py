@@ -1,10 +1,19 @@
 """Whatever a judge's server does, its page shows it with counts and examples, and no item is lost."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
 from annotation.judging.job import prompt_of
-from annotation.judging.progress import CUT_OFF, EMPTY, MIN_EQUAL, OTHER, with_progress
+from annotation.judging.progress import (
+    CUT_OFF,
+    EMPTY,
+    FAILURE_NAMES,
+    MIN_EQUAL,
+    OTHER,
+    with_progress,
+)
 from annotation.judging.services import start_judging
 from annotation.judging.storing import MAX_CHARACTERS
 from annotation.messages import ALWAYS_FIRST
@@ -118,7 +127,9 @@ def test_a_model_that_is_gone_stops_the_job_and_its_questions_can_be_asked_again
     judge = judged(study)
     [problem] = judge.progress.failures
     assert problem.kind == "unknown_model"
-    assert "has no such model" in page(client, admin_user, study)
+    shown = page(client, admin_user, study)
+    assert "has no such model" in shown
+    assert "unknown_model" not in shown
     stub.always = None
     start_judging(judge=judge)
     [judge] = with_progress(study)
@@ -191,3 +202,21 @@ def test_of_a_question_that_fails_again_the_last_reason_is_kept(study, model):
     [judge] = with_progress(study)
     [problem] = judge.progress.failures
     assert (problem.kind, problem.number) == ("too_long", 10)
+
+
+@pytest.mark.parametrize("answers", [0, 1])
+def test_the_page_names_the_button_that_it_has(study, model, client, admin_user, answers):
+    wrong = GatewayError("too_slow", "The server was too slow.")
+    first = iter(range(100))
+    model(lambda request: "A" if next(first) < answers else Failed(request.id, wrong))
+    judge = judged(study)
+    assert judge.verdicts.count() == answers
+    shown = page(client, admin_user, study)
+    (named,) = re.findall(r"<em>(Rate [^<]+)</em>", shown)
+    assert re.search(rf"<button>{named}<", shown)
+
+
+def test_every_code_of_a_failure_has_words():
+    codes = set(re.findall(r"``(\w+)``", GatewayError.__doc__.split("message : str")[0]))
+    assert len(codes) > 15
+    assert codes == set(FAILURE_NAMES)

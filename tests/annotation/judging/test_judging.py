@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 from django.contrib.auth.models import User
+from django.urls import reverse
 
 from annotation.exported_ratings import rating_rows
 from annotation.judging.passes import Items, Pass, comparisons_of
@@ -194,6 +195,39 @@ def test_a_dry_run_stores_no_ratings_and_shows_prompts_and_answers(study, model)
     assert answer["label"] == "system-1 is better"
     assert answer["prompt"][0][0] == "system"
     assert answer["answer"].startswith("I compared both.")
+
+
+def test_a_trial_asks_about_items_of_different_instances_and_names_the_text_shown_first(
+    model, admin_client
+):
+    model(lambda request: "A")
+    study = make_open_study(instances=7, systems=3, comparisons_per_hit=1, ratings_per_hit=1)
+    tried = {}
+    for name, seed in (("one", 1), ("same", 1), ("other", 2)):
+        job = try_judge(judge=judge_for(study, name=name, seed=seed, comparisons="no-repeat"))
+        job.refresh_from_db()
+        tried[name] = job.result["answers"]
+    units = {name: [answer["unit"] for answer in answers] for name, answers in tried.items()}
+    assert set(units["one"]) == set(units["same"]) != set(units["other"])
+    for keys in units.values():
+        assert study.units.filter(key__in=keys).values("instance").distinct().count() == 5
+    for answer in tried["one"]:
+        # The judge always prefers the text shown first, so that is the system that it named.
+        assert answer["label"] == f"{answer['shown_first']} is better"
+    assert len({answer["shown_first"] for answer in tried["one"]}) > 1
+    page = admin_client.get(reverse("annotation:judges", args=[study.pk])).content.decode()
+    named = Counter(re.findall(r'data-shown-first="([^"]+)"', page))
+    assert named == Counter(answer["shown_first"] for rows in tried.values() for answer in rows)
+
+
+def test_a_trial_of_few_instances_asks_about_several_items_of_each(model):
+    model(lambda request: "A")
+    study = make_open_study(instances=2, systems=3, comparisons_per_hit=1, ratings_per_hit=1)
+    job = try_judge(judge=judge_for(study))
+    job.refresh_from_db()
+    keys = [answer["unit"] for answer in job.result["answers"]]
+    asked = Counter(study.units.filter(key__in=keys).values_list("instance", flat=True))
+    assert sorted(asked.values()) == [2, 3]
 
 
 def test_a_draft_can_be_tried_but_not_judged(model):

@@ -1,21 +1,26 @@
 """Juries decide what all their members have answered, once, and are machine raters themselves."""
 
 import json
+import re
 
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from annotation.judging.services import start_judging
 from annotation.juries.services import add_jury, possible_members, start_jury
 from annotation.models import Jury, Rater, Rating
 from annotation.services.machine_ratings import add_machine_ratings
 from annotation.services.tallies import recount, stored_tallies
+from tests.annotation.judging.scripted import model
+from tests.annotation.judging.test_judging import judge_for
 from tests.api.clients import at, problem_of, program
 from tests.pages import codes_on, page_of
 from tests.refusals import refused
 from tests.studies.factories import make_open_study
 
 pytestmark = pytest.mark.django_db
+__all__ = ["model"]
 
 
 @pytest.fixture
@@ -131,11 +136,27 @@ def test_an_item_is_decided_once_all_members_have_answered_and_never_again(study
 
 def test_dawid_and_skenes_method_waits_for_all_answers(study, upload):
     upload(x=[(1,)] * 2, y=[(1,)] * 2)
-    with refused("answers_missing"):
+    with refused("answers_missing", naming="x") as refusal:
         jury_of(study, "x", "y", rule="dawid_skene")
+    assert re.findall(r"\d+", refusal.value.message) == ["3", "1", "1"]
     assert not Jury.objects.exists()
     upload(x=[(1,)] * 3, y=[(1,)] * 3)
     assert decisions(jury_of(study, "x", "y", rule="dawid_skene")) == ["1"] * 3
+
+
+def test_a_judge_whose_budget_is_too_small_cannot_be_a_member_for_dawid_and_skenes_method(
+    study, upload, model
+):
+    upload(x=[(1,)] * 3)
+    model(lambda request: "A")
+    for budget, name in ((2, "small"), (6, "large")):
+        judge = judge_for(study, name=name, comparisons="symmetric", budget=budget)
+        start_judging(judge=judge)
+    with refused("member_has_budget", naming="small") as refusal:
+        jury_of(study, "x", "small", rule="dawid_skene")
+    assert re.findall(r"\d+", refusal.value.message) == ["3", "2"]
+    assert len(decisions(jury_of(study, "x", "large", rule="dawid_skene"))) == 3
+    assert len(decisions(jury_of(study, "x", "small", name="votes"))) == 1
 
 
 def test_what_was_excluded_has_no_vote(study, upload):

@@ -5,6 +5,7 @@ import re
 
 import pytest
 from django.contrib.auth.models import User
+from django.template.loader import render_to_string
 from django.urls import reverse
 
 from annotation.exporting import export_study
@@ -387,6 +388,27 @@ def test_refusals(study, model):
     with refused("few_passages"):
         add_synthetic_set(study=study, **SETTINGS | {"name": "another"})
     assert SyntheticItem.objects.exists()
+
+
+@pytest.mark.parametrize("has_interval", [True, False])
+def test_unreadable_answers_follow_the_share_without_a_gap(has_interval):
+    share = {"value": 0.5, "low": 0.4, "high": 0.6, "n": 34, "has_interval": has_interval}
+    shown = render_to_string("annotation/synthetic_share.html", {"share": share, "unreadable": 2})
+    assert re.search(r"34 \w+; 2 \w+", shown)
+    assert ";" not in render_to_string("annotation/synthetic_share.html", {"share": share})
+
+
+def test_examples_need_questions_of_the_study(client, study, model):
+    model(writes)
+    for instance in study.dataset.instances.all():
+        instance.source = instance.messages[1]["content"]
+        instance.messages = []
+        instance.save()
+    with refused("no_example_questions"):
+        add_synthetic_set(study=study, **SETTINGS)
+    assert not SyntheticSet.objects.exists()
+    add_synthetic_set(study=study, **SETTINGS, examples=0)
+    assert SyntheticText.objects.filter(kind="question").exists()
 
 
 def test_the_page_makes_and_tests_by_clicks(client, study, model):

@@ -8,7 +8,7 @@ import pytest
 
 from metrics.annotator_tests import annotator_tests
 from metrics.figures.comparison_budget import NOT_PARTED, comparison_budget_figures
-from metrics.figures.discernment import discernment_figures
+from metrics.figures.discernment import DIFFERENT_READING, discernment_figures
 from metrics.figures.fatigue import fatigue_slopes_figure
 from metrics.figures.machine_probabilities import machine_probability_figures
 from metrics.figures.machine_replacement import machine_replacement_figures
@@ -229,7 +229,8 @@ def test_without_human_labels_a_diagram_says_why_it_is_empty():
 
 def test_discernment_is_drawn_over_all_criteria_and_by_rater(discerning):
     tests, summary, styles = discernment_figures(discerning)
-    assert "2 criteria (fluency, relevance)" in tests.reading
+    assert "annotators, judge over 2 criteria (fluency, relevance)" in tests.reading
+    assert DIFFERENT_READING not in tests.reading + summary.reading
     of = dict(zip(tests.columns, tests.rows[0], strict=True))
     combined = discerning.all_criteria["annotators"].tests[TYPOS]
     assert (of["rater"], of["perturbation"], of["pairs"]) == ("annotators", TYPOS, 5)
@@ -245,6 +246,19 @@ def test_discernment_is_drawn_over_all_criteria_and_by_rater(discerning):
         ("annotators", f"originals of {TYPOS}", 5),
         ("annotators", TYPOS, 5),
     ]
+
+
+def test_raters_of_different_criteria_are_named_with_theirs_and_a_warning():
+    rows = [
+        *copies_scored(ORIGINALS, COPIES, criterion="fluency"),
+        *copies_scored(ORIGINALS, COPIES, criterion="relevance"),
+        *copies_scored(ORIGINALS, COPIES, criterion="fluency", rater="judge", kind="machine"),
+    ]
+    tests, summary, _ = discernment_figures(section_of_copies(rows, "fluency"))
+    assert "annotators over 2 criteria (fluency, relevance)" in tests.reading
+    assert "judge over 1 criterion (fluency)" in tests.reading
+    for figure in (tests, summary):
+        assert figure.reading.endswith(DIFFERENT_READING)
 
 
 def test_a_rater_without_scores_of_copies_has_no_average_and_is_named():

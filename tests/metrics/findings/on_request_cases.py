@@ -125,8 +125,8 @@ SMALL_SAMPLES = (
     " studies of different size."
 )
 POSITION = (
-    "judge prefers the text shown first in 70% of 80 answers, and in half of them above the threshold"
-    " 0.65."
+    "judge gives the text shown first the larger probability in 70% of 80 answers (ties aside), and in"
+    " half of them one above the threshold 0.65."
 )
 
 

@@ -47,7 +47,7 @@ NO_FINDINGS = {
     "Compared are the machine raters with the most answers to items that annotators rated.",
     "Shown are the comparisons with the most pairs of texts.",
     LEFT_OUT.replace("{names}", "{}").replace("{section}", "{}"),
-    "{} on {} on which all pairs were compared in both orders.",
+    "{} on {} on which all pairs were answered readably in both orders. Only these count.",
     "{} of systems that annotators part by {} of {}.",
     "{} that all of these rated; the composite's raters were chosen in {} folds. {}",
     "No machine rater has compared the systems.",
@@ -59,7 +59,7 @@ NO_FINDINGS = {
     "Categories with fewer instances are not shown: {}.",
     "{}: {} of texts of {}. The scores took {} and tie {} of the pairs; the comparisons took {}, of which"
     " {} are ties.",
-    *("{} criteria ({})", "annotators and {}, λ = 1", "A success is the answer “{}”. {}"),
+    *("{} over {} ({})", "annotators and {}, λ = 1", "A success is the answer “{}”. {}"),
     *("We compared {} ({}).", "{} Statistics were computed with Tiebreak {}."),
 }
 ALL = sentences()
