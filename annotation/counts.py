@@ -22,9 +22,9 @@ class RatingCounts:
 
     `counted` is the number of ratings in the statistics: first answers to main units without an
     excluding flag. `people` and `machines` add up to `counted`; `unparsed` (machine answers that
-    could not be parsed) and `simulated` (answers given by bots) are parts of it. Every other rating
-    is in exactly one group: `repeats`, a role, or a flag. Flags are counted on first answers to
-    main units only, so that all groups add up to `rows`.
+    could not be parsed) is a part of `machines`, and `simulated` (given by bots in place of people) of
+    `people`. Every other rating is in exactly one group: `repeats`, a role, or a flag. Flags are
+    counted on first answers to main units only, so that all groups add up to `rows`.
     """
 
     rows: int = 0
@@ -282,7 +282,7 @@ _KINDS: dict[str, Q] = {
     "people": IN_STATISTICS & Q(rater__kind="human"),
     "machines": IN_STATISTICS & Q(rater__kind="machine"),
     "unparsed": IN_STATISTICS & Q(label__isnull=True),
-    "simulated": IN_STATISTICS & Q(simulated=True),
+    "simulated": IN_STATISTICS & Q(rater__kind="human", simulated=True),
     "repeats": Q(unit__role=Unit.Role.MAIN) & ~Q(repeat=0),
     "training": Q(unit__role=Unit.Role.TRAINING),
     "test": Q(unit__role=Unit.Role.QUALIFICATION),

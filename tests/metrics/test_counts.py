@@ -65,7 +65,7 @@ def study() -> Study:
         for number in range(n):
             add_row(study, f"{kind}-{number}", ROLES.get(kind, Unit.Role.MAIN), **flags)
     for number in range(5):
-        machine = {"label": None, "raw": "?"} if number == 0 else {}
+        machine = {"label": None, "raw": "?"} if number == 0 else {"simulated": number == 1}
         add_row(study, f"judge-{number}", kind="machine", **machine)
     return study
 
