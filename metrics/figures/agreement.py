@@ -39,7 +39,7 @@ MACHINES_TITLE = "Agreement of machine raters with annotators"
 MACHINES_READING = (
     "● is Krippendorff's α among annotators. For each machine rater, ■ is its α with their majority label,"
     " and □ with one annotator drawn at random, which is the fair comparison with ●. The machine rater"
-    " with the highest □ stands first. That order is of these items and annotators: machine raters"
+    " with the highest □ stands first. This order holds for these items and annotators only: machine raters"
     " whose intervals overlap may be equally good, and the first of many looks better than it is."
     " A machine rater may have rated other items than another; compare two on the same items under"
     " “Machine raters compared on the same items” below. On some kinds of items it can be quite different."
