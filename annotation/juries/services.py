@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, OuterRef, Prefetch, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from annotation.judging.passes import comparisons_of, items_of
@@ -39,7 +39,7 @@ def juries_of(study: Study) -> QuerySet[Jury]:
     undecided = verdicts.filter(label__isnull=True)
     return (
         study.juries.select_related("criterion")
-        .prefetch_related("members")
+        .prefetch_related(Prefetch("members", Rater.objects.order_by("pseudonym")))
         .annotate(decided=_count(verdicts), without_label=_count(undecided))
     )
 
@@ -114,7 +114,8 @@ def _check(jury: Jury) -> None:
 def _check_all_answered(jury: Jury) -> None:
     """Raise `DomainError` if a member lacks an answer, or could never give them all."""
     items = items_of(jury.study).count()
-    lacking = {member: missing for member in jury.members.all() if (missing := _open(jury, member))}
+    members = jury.members.order_by("pseudonym")
+    lacking = {member: missing for member in members if (missing := _open(jury, member))}
     if not lacking:
         return
     named = ", ".join(

@@ -222,7 +222,7 @@ def test_the_page_takes_as_many_statements_for_ten_juries(
 
 
 def test_the_same_by_the_interface(study, upload):
-    upload(x=[(1,)], y=[(1,)])
+    upload(y=[(1,)], x=[(1,)])  # members are listed by name, not in the order of the database
     researcher = program(User.objects.get(username="ada"))
     values = {"name": "both", "criterion": "preference", "members": ["x", "y"], "rule": "vote"}
 
