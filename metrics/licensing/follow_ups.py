@@ -41,16 +41,14 @@ def make_follow_up(*, licence: Licence, instances: int, by: User | None = None) 
     instances. Locks the study.
     """
     study = Study.objects.select_for_update().get(pk=licence.study_id)
-    if not licence.is_in_force:
-        raise DomainError("licence_ended", FOLLOW_UP_OF_ENDED)
-    draft = licence.follow_ups.filter(study__status=Study.Status.DRAFT).first()
-    if draft is not None:
-        raise DomainError("follow_up_is_draft", FOLLOW_UP_IS_DRAFT.format(draft.study.title))
+    _check_needs_one(licence)
     known = instances_for(licence)
     if instances > len(known):
         sentence = FOLLOW_UP_TOO_LARGE.format(instances=len(known), items=licence.items)
         raise DomainError("too_many", sentence, status=400)
     number = licence.follow_ups.count() + 1
+    if study.unit_kind == Study.UnitKind.GENERATION:
+        instances = len(known)  # single texts are not drawn
     drawn = random.Random(f"{licence.public_id}:{number}").sample(known, instances)
     clone = _small_clone(study, number)
     _select(clone, drawn, of=len(known))
@@ -64,6 +62,15 @@ def make_follow_up(*, licence: Licence, instances: int, by: User | None = None) 
     }
     record_event(study=study, verb=StudyEvent.Verb.FOLLOW_UP, by=by, details=details)
     return FollowUp.objects.create(licence=licence, study=clone)
+
+
+def _check_needs_one(licence: Licence) -> None:
+    """Raise `DomainError` if the licence has ended, or its last follow-up study is still a draft."""
+    if not licence.is_in_force:
+        raise DomainError("licence_ended", FOLLOW_UP_OF_ENDED)
+    draft = licence.follow_ups.filter(study__status=Study.Status.DRAFT).first()
+    if draft is not None:
+        raise DomainError("follow_up_is_draft", FOLLOW_UP_IS_DRAFT.format(draft.study.title))
 
 
 def _small_clone(study: Study, number: int) -> Study:
@@ -82,7 +89,7 @@ def _select(study: Study, instances: list[int], *, of: int) -> None:
     InstanceSelection.objects.filter(study=study).delete()
     SelectedInstance.objects.filter(study=study).delete()
     if study.unit_kind == Study.UnitKind.GENERATION:
-        return  # single texts are not drawn: all are rated
+        return
     InstanceSelection.objects.create(
         study=study,
         design=InstanceSelection.Design.UNIFORM,

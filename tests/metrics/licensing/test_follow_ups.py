@@ -98,6 +98,14 @@ def test_another_follow_up_has_other_instances(study):
     assert drawn[0] != drawn[1]
 
 
+def test_single_texts_are_not_drawn(study):
+    Study.objects.filter(pk=study.pk).update(unit_kind=Study.UnitKind.GENERATION)
+    made = make_follow_up(licence=grant(study), instances=5).study
+    assert not made.selected.exists()
+    event = study.events.get(verb=StudyEvent.Verb.FOLLOW_UP)
+    assert event.details["instances"] == 40
+
+
 def test_both_orders_need_two_places(study):
     Study.objects.filter(pk=study.pk).update(pairing=Study.Pairing.SYMMETRIC, ratings_per_hit=4)
     assert make_follow_up(licence=grant(study), instances=5).study.ratings_per_hit == 2
