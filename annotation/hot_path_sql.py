@@ -24,7 +24,7 @@ Model = TypeVar("Model", bound=models.Model)
 STUDY = (
     *("public_id", "title", "status", "abandoned", "lease_minutes", "repeat_distance"),
     *("hits_per_annotator", "hits_per_day", "most_answers", "most_answers_per_day"),
-    *("annotators_per_address", "unconfirmed_leases"),
+    *("annotators_per_address", "unconfirmed_leases", "comparisons_per_hit", "repeats_per_hit"),
     *("source_format", "generation_format", "source_label", "left_label", "right_label"),
 )
 PERSON = (
@@ -49,7 +49,8 @@ class Person:
     """A locked participation, with everything needed to decide whether it gets a place.
 
     `held` is the assignment that holds a place, even if its lease has run out. `hits_started` and
-    `hits_completed` count the rater's HITs in this study, `hits_total` the study's HITs.
+    `hits_completed` count the rater's HITs in this study, `checks_completed` those with a gold check,
+    and `hits_total` the study's HITs.
     `held_unconfirmed` counts the unverified annotators who hold a place now; it is 0 for an
     annotator who has already worked in this study. `last_task` is the public id of the HIT's
     assignment that was completed last in this participation.
@@ -65,6 +66,7 @@ class Person:
     is_cleared: bool
     held_unconfirmed: int
     hits_completed: int
+    checks_completed: int
     hits_started: int
     hits_total: int
     version_id: int | None
@@ -254,6 +256,10 @@ SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s
         WHERE d.status = 'active' AND q.study_id = s.public_id AND q.address <> ''
             AND o.lease_until > {{now}}) ELSE 0 END,
     (SELECT count(*) FROM annotation_assignment d JOIN annotation_hit h ON h.id = d.hit_id
+        WHERE d.rater_id = p.rater_id AND h.study_id = s.public_id AND h.kind = 'main'
+            AND d.status = 'completed'),
+    (SELECT count(d.check_unit_id) FROM annotation_assignment d
+        JOIN annotation_hit h ON h.id = d.hit_id
         WHERE d.rater_id = p.rater_id AND h.study_id = s.public_id AND h.kind = 'main'
             AND d.status = 'completed'),
     (SELECT count(*) FROM annotation_assignment d JOIN annotation_hit h ON h.id = d.hit_id

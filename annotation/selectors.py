@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
-from math import inf
+from math import ceil
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
 from annotation.balancing import spaced
 from annotation.gold_checks import draw_gold_check, placed_check, with_check
@@ -103,19 +103,34 @@ def gold_check_for(person: Person, hit_id: int) -> int | None:
 
 
 def mixes_in_checks(study: Study) -> bool:
-    """Whether some HITs of the study contain a gold check. Cached once the study opens."""
+    """Whether some HITs of the study contain a gold check."""
+    return _check_rate(study) > 0
+
+
+def counts_items(study: Study) -> bool:
+    """Whether annotators count items and do not learn where a task ends.
+
+    Where tasks have one item, a task with two would say that one of them is a gold check.
+    """
+    is_single = study.comparisons_per_hit == 1 and not study.repeats_per_hit
+    return is_single and mixes_in_checks(study)
+
+
+def _check_rate(study: Study) -> float:
+    """Return the share of HITs with a gold check. Cached once the study opens."""
     if study.opened_at is None:
-        return _has_checks(study.pk)
-    return _frozen_has_checks(study.pk, study.opened_at)
+        return _stored_check_rate(study.pk)
+    return _frozen_check_rate(study.pk, study.opened_at)
 
 
-def _has_checks(study_id: str) -> bool:
-    return Screening.objects.filter(study=study_id, check_rate__gt=0).exists()
+def _stored_check_rate(study_id: str) -> float:
+    rates = Screening.objects.filter(study=study_id).values_list("check_rate", flat=True)
+    return rates.first() or 0.0
 
 
 @lru_cache(maxsize=256)
-def _frozen_has_checks(study_id: str, _opened_at: datetime) -> bool:
-    return _has_checks(study_id)
+def _frozen_check_rate(study_id: str, _opened_at: datetime) -> float:
+    return _stored_check_rate(study_id)
 
 
 def reference_units(study: Study, role: Unit.Role) -> list[Unit]:
@@ -194,6 +209,12 @@ class UnitProgress:
     following: int | None = None
     # The public id of the assignment.
     task: str = ""
+    hides_tasks: bool = False
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the page says which unit of how many this is."""
+        return self.max_units > 1 and not self.hides_tasks
 
     @property
     def of(self) -> str:
@@ -238,6 +259,7 @@ class Worksheet:
     def progress_at(self, position: int) -> UnitProgress:
         positions = list(self.hit_units)
         index = positions.index(position)
+        hides_tasks = not self.assignment.stage and counts_items(self.assignment.hit.study)
         min_units, max_units = self._announced_size()
         return UnitProgress(
             index=index + 1,
@@ -249,9 +271,10 @@ class Worksheet:
             is_answered=position in self.answered,
             stage=self.assignment.stage,
             is_hit_done=self.first_open is None,
-            previous=positions[index - 1] if index else None,
+            previous=positions[index - 1] if index and not hides_tasks else None,
             following=next((n for n in positions[index + 1 :] if n in self.answered), None),
             task=self.assignment.public_id,
+            hides_tasks=hides_tasks,
         )
 
     def _announced_size(self) -> tuple[int, int]:
@@ -310,29 +333,52 @@ def _completed_main(participation: Participation) -> QuerySet[Assignment]:
 
 
 @dataclass(frozen=True)
-class TaskPosition:
-    """A task among those of one annotator.
+class AnnotatorProgress:
+    """One annotator's progress in a study: HITs completed, and the most that they may complete.
 
-    `previous` is the public id of the task to which *Previous* leads from the first unit, or "".
+    `checks` counts the completed HITs that had a gold check.
+    """
+
+    completed: int
+    total: int
+    checks: int = 0
+
+
+@dataclass(frozen=True)
+class TaskPosition:
+    """A task among those of one annotator, or an item in studies that count items.
+
+    Items have no exact `total`: it depends on how many gold checks will be drawn. `previous` is the public id of the task to which *Previous* leads from the first unit, or "".
     """
 
     number: int
     total: int
     previous: str = ""
+    is_item: bool = False
 
 
-def task_position_of(assignment: Assignment) -> TaskPosition:
-    participation = assignment.participation
+def position_among_tasks(
+    sheet: Worksheet, position: int, progress: AnnotatorProgress, previous: str = ""
+) -> TaskPosition:
+    """Return the position of a unit's task, or of the unit itself in studies that count items."""
+    study, number = sheet.assignment.hit.study, progress.completed + 1
+    if sheet.assignment.stage or not counts_items(study):
+        return TaskPosition(number, progress.total, previous)
+    number = progress.completed + progress.checks + list(sheet.hit_units).index(position) + 1
+    expected = ceil(progress.total * (1 + _check_rate(study)))
+    return TaskPosition(number, max(number, expected), is_item=True)
+
+
+def task_position_of(sheet: Worksheet, position: int) -> TaskPosition:
+    assignment, participation = sheet.assignment, sheet.assignment.participation
     assert participation is not None
     study, earlier = participation.study, Q(status=Assignment.Status.COMPLETED)
     if assignment.completed_at is not None:
         earlier &= Q(completed_at__lt=assignment.completed_at)
     rated = Assignment.objects.filter(rater=participation.rater_id, hit__in=study.hits.main())
-    return TaskPosition(
-        number=rated.filter(earlier).count() + 1,
-        total=progress_of(participation).total,
-        previous=_task_before(assignment, participation),
-    )
+    before = rated.filter(earlier).aggregate(n=Count("pk"), checks=Count("check_unit"))
+    progress = AnnotatorProgress(before["n"], progress_of(participation).total, before["checks"])
+    return position_among_tasks(sheet, position, progress, _task_before(assignment, participation))
 
 
 def _task_before(assignment: Assignment, participation: Participation) -> str:
@@ -363,29 +409,17 @@ def lost_previous_place(assignment: Assignment) -> bool:
     return previous.filter(status=Assignment.Status.ABANDONED).exists()
 
 
-@dataclass(frozen=True)
-class AnnotatorProgress:
-    """One annotator's progress in a study: HITs completed, and the most that they may complete."""
-
-    completed: int
-    total: int
-
-
-def may_stop(sheet: Worksheet, hits_completed: int = 0) -> bool:
-    """Whether to offer stopping, which is possible between two HITs while more are available.
+def may_stop(assignment: Assignment) -> bool:
+    """Whether to offer stopping. It must not depend on the unit, which may be a gold check.
 
     Reads only what is already loaded, because the function runs for every answer. The page behind
     the link checks again.
     """
-    participation, assignment = sheet.assignment.participation, sheet.assignment
-    is_done = sheet.first_open is None
-    is_between_hits = is_done or (hits_completed and not sheet.answered)
-    if participation is None or assignment.stage or not is_between_hits:
+    participation = assignment.participation
+    if participation is None or assignment.stage:
         return False
-    study = assignment.hit.study
-    is_last = is_done and assignment.position >= (study.hits_per_annotator or inf)
     has_left = participation.status != Participation.Status.ACTIVE
-    if is_last or has_left or study.status == Study.Status.CLOSED:
+    if has_left or assignment.hit.study.status == Study.Status.CLOSED:
         return False
     return participation.may_leave_early
 

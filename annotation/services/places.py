@@ -97,7 +97,9 @@ def _find_work(participation: Participation, now: datetime | None, *, wait: bool
     study = person.study
     _check_may_work(person)
     progress = AnnotatorProgress(
-        person.hits_completed, min(study.hits_per_annotator or person.hits_total, person.hits_total)
+        person.hits_completed,
+        min(study.hits_per_annotator or person.hits_total, person.hits_total),
+        person.checks_completed,
     )
     previous = (person.last_task or "") if may_go_back(study) else ""
     if person.held is not None and study.status != Study.Status.CLOSED:

@@ -20,6 +20,7 @@ from annotation.selectors import (
     lost_previous_place,
     may_stop,
     mixes_in_checks,
+    position_among_tasks,
     task_position_of,
     task_to_correct,
     worksheet,
@@ -53,11 +54,12 @@ def rate(request: HttpRequest, study_id: str) -> HttpResponse:
         return _page_without_work(request, study_id, refusal)
     sheet = worksheet(work.assignment, () if work.is_new else None)
     may_have_lost = work.is_new and work.has_unfinished
+    position = sheet.first_open or max(sheet.hit_units)
     return _page(
         request,
         sheet,
-        sheet.first_open or max(sheet.hit_units),
-        task_position=TaskPosition(work.progress.completed + 1, work.progress.total, work.previous),
+        position,
+        task_position=position_among_tasks(sheet, position, work.progress, work.previous),
         notice=PLACE_LOST if may_have_lost and lost_previous_place(work.assignment) else None,
     )
 
@@ -105,7 +107,7 @@ def look_back(
     position = max(sheet.answered, default=0) if position is None else position
     if position not in sheet.answered:
         return redirect("annotation:rate", study_id)
-    return _page(request, sheet, position, task_position=task_position_of(assignment))
+    return _page(request, sheet, position, task_position=task_position_of(sheet, position))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -159,11 +161,12 @@ def _refused(
     refusal: DomainError,
 ) -> HttpResponse:
     """Return the page again with what was chosen, and why it was refused."""
+    sheet = worksheet(assignment)
     return _page(
         request,
-        worksheet(assignment),
+        sheet,
         position,
-        task_position=task_position_of(assignment),
+        task_position=task_position_of(sheet, position),
         submitted={criterion.pk: answer.shown_label for criterion, answer in answers.items()},
         refusal=refusal,
     )
@@ -192,11 +195,12 @@ def _page(
         "client_key": uuid4(),
         "hit": task_position.number,
         "hits": task_position.total,
+        "counts_items": task_position.is_item,
         "previous_task": task_position.previous,
         "stays": not assignment.stage and mixes_in_checks(study),
         "needed": _pass_mark(assignment),
         "feedback": [feedback_on(*verdict) for verdict in training_feedback(sheet, position)],
-        "may_stop": may_stop(sheet, task_position.number - 1),
+        "may_stop": may_stop(assignment),
         "notice": CHECKS_MISSED if is_warned else notice,
         "refusal": refusal,
     }

@@ -108,7 +108,8 @@ def leave(request: HttpRequest, study_id: str) -> HttpResponse:
     participation = current_participation(request, study_id)
     if participation is None:
         return redirect("recruitment:welcome", study_id)
-    if participation.status != Status.ACTIVE:
+    progress = progress_of(participation)
+    if participation.status != Status.ACTIVE or progress.completed >= progress.total:
         return redirect("annotation:rate", study_id)
     if request.method == "POST":
         leave_early(participation=participation)
@@ -117,7 +118,7 @@ def leave(request: HttpRequest, study_id: str) -> HttpResponse:
     context = {
         "study": participation.study,
         "done": hits_of_visit(participation),
-        "of": progress_of(participation).total,
+        "of": progress.total,
         "owed": owed_on_leaving(participation),
     }
     return render(request, "recruitment/leave.html", context)

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms import ComprehensionForm
 from annotation.models import HIT, HITUnit, Participation, Rater
-from annotation.selectors import UnitProgress, mixes_in_checks, reference_units
+from annotation.selectors import UnitProgress, counts_items, mixes_in_checks, reference_units
 from annotation.services.screening import screening_of
 from annotation.views.unit_presentation import UnitPage, unit_page
 from recruitment.framing import allow_frames
@@ -175,7 +175,8 @@ def _sample(_request: HttpRequest, study: Study, criteria: Sequence[Criterion]) 
     return {
         "page": shown and _page_of(shown, criteria),
         "has_dummies": unit is not None and _has_dummies(unit),
-        "progress": UnitProgress(index=1, min_units=n, max_units=n + mixes_in_checks(study)),
+        "progress": UnitProgress(1, n, n + mixes_in_checks(study), hides_tasks=counts_items(study)),
+        "counts_items": counts_items(study),
         "hit": 1,
         "hits": study.hits.main().count() or 1,
     }

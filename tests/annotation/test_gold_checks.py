@@ -1,7 +1,8 @@
 """Gold checks and planned repeats look like other units in counters, markup and addresses."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
+from dataclasses import dataclass
 from html.parser import HTMLParser
 
 import pytest
@@ -11,10 +12,10 @@ from annotation.selectors import worksheet
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer
-from annotation.services.reference_units import degrade_copies
+from annotation.services.reference_units import ReferencePair, add_reference_units, degrade_copies
 from annotation.services.screening import check_record
 from studies.models import Generation, Screening, Study, Unit
-from tests.annotation.annotators import Annotator, annotator, form_of
+from tests.annotation.annotators import Annotator, Page, annotator, form_of
 from tests.annotation.answers import submit_unit
 from tests.pages import numbers_in
 from tests.studies.factories import make_participation, make_study, open_knowingly
@@ -31,7 +32,12 @@ def study_with_checks(
     study = make_study(instances=instances, comparisons_per_hit=n, **design)
     Generation.objects.update(text=PROSE)
     plan_hits(study=study)
-    degrade_copies(study=study, role=Unit.Role.GOLD, n=gold)
+    if study.unit_kind == Study.UnitKind.GENERATION:
+        texts = Generation.objects.filter(sample_index=0, system__name="system-0")[:gold]
+        pairs = [ReferencePair(text, None, {"preference": "5"}) for text in texts]
+        add_reference_units(study=study, role=Unit.Role.GOLD, pairs=pairs)
+    else:
+        degrade_copies(study=study, role=Unit.Role.GOLD, n=gold)
     Screening.objects.create(study=study, check_rate=check_rate)
     return open_knowingly(study)
 
@@ -161,25 +167,99 @@ def walk(page: Annotator) -> dict[int, tuple[str, str, str]]:
             return shown
 
 
-def test_the_page_of_a_check_is_built_like_every_other():
-    study = study_with_checks(gold=8)
-    page = annotator(study)
-    shown = walk(page)
-    assignment = Assignment.objects.get()
-    check = next(
-        number
-        for number, hit_unit in worksheet(assignment).hit_units.items()
-        if hit_unit.unit_id == assignment.check_unit_id
+class Screen(Structure):
+    """A page's structure with its words, but without the texts to judge, and numbers masked."""
+
+    def handle_data(self, data):
+        if words := " ".join(data.split()):
+            self.parts.append(re.sub(r"\d+", "#", words))
+
+
+def screen(response: Page) -> tuple[object, ...]:
+    """Return all that a response shows and sends, but texts, numbers and random keys."""
+    page = re.sub(
+        r'(<p class="text[^>]*>).*?</p>', r"\1</p>", response.content.decode(), flags=re.S
     )
-    pages = {number: structure(html) for number, (html, _, _) in shown.items()}
-    # The first page has no link to a previous page, unlike all other pages.
-    ordinary = next(n for n in pages if n not in (check, 1))
-    if check != 1:
-        assert pages[check] == pages[ordinary]
-    back = {n: structure(page.client.get(page.at(n)).content.decode()) for n in shown}
-    later = [parts for n, parts in back.items() if n != 1]
-    assert all(parts == later[0] for parts in later)
-    assert re.sub(r"\d+", "#", shown[check][1]) == re.sub(r"\d+", "#", shown[ordinary][1])
+    page = re.sub(r'(name="(?:csrfmiddlewaretoken|assignment)" value=)"[^"]*"', r'\1"key"', page)
+    reader = Screen()
+    reader.feed(page)
+    sent = {
+        name: value for name, value in response.items() if name not in {"Content-Length", "Expires"}
+    }
+    return (*reader.parts, response.status_code, *sorted(sent.items()))
+
+
+@dataclass
+class Seen:
+    """One screen: what it is for, where it stands, what it shows, and the answer to saving."""
+
+    assignment: str
+    position: int
+    counter: list[str]
+    counted: list[str]
+    shown: tuple[object, ...]
+    saved: tuple[object, ...]
+
+
+def screens(page: Annotator, tasks: int, headers: dict[str, str]) -> list[Seen]:
+    """Work through whole tasks, and return every screen."""
+    seen: list[Seen] = []
+    while page.participation.assignments.filter(status="completed").count() < tasks:
+        shown = page.here()
+        form = form_of(shown)
+        html = shown.content.decode()
+        counter = re.search(r'<p class="task">(.*?)</p>', html)[1]
+        counted = re.findall(r"\d+", re.search(r'id="unit-heading">(.*?)</h2>', html)[1])
+        saved = screen(page.send(form.filled(0), **headers))
+        place = form.hidden["assignment"], int(form.hidden["position"])
+        seen.append(Seen(*place, re.findall(r"\d+", counter), counted, screen(shown), saved))
+    return seen
+
+
+def is_special(seen: Seen) -> bool:
+    """Whether a screen shows a gold check or a planned repeat."""
+    assignment = Assignment.objects.get(public_id=seen.assignment)
+    hit_unit = worksheet(assignment).hit_units[seen.position]
+    return bool(hit_unit.repeat) or hit_unit.unit_id == assignment.check_unit_id
+
+
+TEXTS = {"unit_kind": "generation", "scale": "ordinal:1..5"}
+DESIGNS = {
+    "one comparison": {"n": 1},
+    "three comparisons": {"n": 3},
+    "one text": {"n": 1, **TEXTS},
+    "three texts": {"n": 3, **TEXTS},
+    "repeats": {"n": 3, "repeats_per_hit": 1, "repeat_distance": 1},
+    "one comparison and its repeat": {"n": 1, "repeats_per_hit": 1, "repeat_distance": 1},
+}
+
+
+@pytest.mark.parametrize("headers", [{"hx_request": "true"}, {}], ids=["htmx", "plain"])
+@pytest.mark.parametrize("design", DESIGNS)
+def test_checks_and_repeats_look_like_any_other_item(design, headers):
+    design_of_study = {"hits_per_annotator": 12, **DESIGNS[design]}
+    study = study_with_checks(gold=12, check_rate=0.5, instances=12, **design_of_study)
+    for _ in range(2):  # 24 tasks are hardly ever alike by chance
+        page = annotator(study)
+        seen = screens(page, 12, headers)
+        # Only the first screen of a task with several units has no way back.
+        of_kind = defaultdict(set)
+        for one in seen:
+            group = "first" if one.position == 1 and design in SEVERAL else "later"
+            of_kind[group, is_special(one)].add((one.shown, one.saved))
+        for group in ("first", "later"):
+            looks = of_kind[group, False] | of_kind[group, True]
+            assert len(looks) <= 1, design
+        if design in SINGLE:
+            assert [int(one.counter[0]) for one in seen] == list(range(1, len(seen) + 1))
+            assert not any(one.counted for one in seen)
+            totals = [int(one.counter[1]) for one in seen]
+            assert totals == [max(18, n) for n in range(1, len(seen) + 1)]
+    assert 0 < Assignment.objects.filter(check_unit__isnull=False).count() < 24
+
+
+SINGLE = {"one comparison", "one text"}
+SEVERAL = DESIGNS.keys() - SINGLE
 
 
 @pytest.mark.parametrize("word", ["gold", "check_unit", "known", "spoilt", "perturbed", "repeat"])
