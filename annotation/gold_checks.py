@@ -1,12 +1,13 @@
 """Gold checks in HITs: which unit to use, and at which position it does not stand out."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from annotation.hot_path_sql import Person
 from annotation.models import HIT, Assignment, HITUnit
-from studies.models import Study, Unit
+from studies.models import Criterion, Study, Unit
+from tiebreak.errors import InvalidInput
 
 
 def draw_gold_check(person: Person, hit_id: int, gold: Sequence[Unit]) -> int | None:
@@ -65,12 +66,41 @@ class PlacedCheck:
     is_at_edge: bool
 
 
-def placed_check(assignment: Assignment, rng: random.Random) -> PlacedCheck:
-    unit = assignment.check_unit_id
+def expected_side(labels: Mapping[str, str], criteria: Iterable[Criterion]) -> int:
+    """Return −1 if system A is expected to be preferred, 1 for B, and 0 if neither is.
+
+    The first criterion with an expected preference decides.
+    """
+    for criterion in criteria:
+        try:
+            scale, label = criterion.parsed_scale, labels.get(criterion.name)
+            side = 0 if label is None else scale.side_of(scale.parse_label(label))
+        except InvalidInput:  # the criterion of a draft was changed after the unit was made
+            continue
+        if side:
+            return side
+    return 0
+
+
+def placed_check(assignment: Assignment, criteria: Iterable[Criterion]) -> PlacedCheck:
+    """Place the assignment's check so that an annotator's right answers are on both sides in turn.
+
+    The side is drawn for each first check of two; otherwise, somebody who always prefers one side
+    might pass or fail by chance.
+    """
+    unit, participation = assignment.check_unit_id, assignment.participation
     assert unit is not None
-    hit_unit = HITUnit(hit=assignment.hit, unit_id=unit, side_bit=bool(rng.getrandbits(1)))
+    with_check = Assignment.objects.filter(participation=participation, check_unit__isnull=False)
+    earlier = with_check.filter(position__lt=assignment.position).count()
+    seed = participation.order_seed if participation else ""
+    is_left = random.Random(f"{seed}:{earlier // 2}:check-side").getrandbits(1) ^ earlier % 2
+    instance, labels = Unit.objects.values_list("instance_id", "known_labels").get(pk=unit)
+    is_b = expected_side(labels, criteria) > 0
+    # System A is first if the side bit equals the parity of the place.
+    hit_unit = HITUnit(
+        hit=assignment.hit, unit_id=unit, side_bit=bool(assignment.parity ^ is_left ^ (not is_b))
+    )
     instances = _instances_of(assignment.hit_id)
-    instance = Unit.objects.values_list("instance_id", flat=True).get(pk=unit)
     return PlacedCheck(hit_unit, is_at_edge=_share_one(instances) and instance not in instances)
 
 

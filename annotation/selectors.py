@@ -81,7 +81,7 @@ def _random_order(
     originals = [hit_unit for hit_unit in hit_units if not hit_unit.repeat]
     check = None
     if assignment.check_unit_id is not None:
-        check = placed_check(assignment, _seeded_random(assignment, "check-side"))
+        check = placed_check(assignment, criteria_of(assignment.hit.study))
         originals += [] if check.is_at_edge else [check.hit_unit]
     of_unit = {hit_unit.unit_id: hit_unit for hit_unit in originals}
     repeats = [(of_unit[hit_unit.unit_id], hit_unit) for hit_unit in hit_units if hit_unit.repeat]

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from annotation.balancing import balanced_bits
+from annotation.gold_checks import expected_side
 from annotation.models import HIT, HITUnit
 from studies.models import Generation, Study, System, Unit
 from studies.perturbed_copies import generation_of_copy, perturbed_copy
@@ -122,6 +123,8 @@ def expect_labels(*, study: Study, key: str, labels: Mapping[str, str]) -> None:
     except InvalidInput as error:
         raise DomainError(error.code, f"{key}: {error.message}.", status=400) from error
     unit.save(update_fields=["known_labels"])
+    if unit.role != Unit.Role.GOLD:
+        plan_reference_units(unit.study, Unit.Role(unit.role))
 
 
 def _reference_unit_of_draft(study: Study, key: str) -> Unit:
@@ -246,7 +249,10 @@ def plan_reference_units(study: Study, role: Unit.Role) -> None:
     hit, _ = HIT.objects.get_or_create(study=study, kind=role.value, number=1)
     hit.hit_units.all().delete()
     units = list(study.units.filter(role=role).order_by("pk"))
-    bits = balanced_bits([(hit.pk, role) for _ in units], random.Random(f"{study.seed}:{role}"))
+    criteria = list(study.criteria.all())
+    # Right answers are as often on one side as on the other.
+    edges = [(hit.pk, expected_side(unit.known_labels, criteria)) for unit in units]
+    bits = balanced_bits(edges, random.Random(f"{study.seed}:{role}"))
     HITUnit.objects.bulk_create(
         HITUnit(hit=hit, unit=unit, side_bit=bool(bit))
         for unit, bit in zip(units, bits, strict=True)

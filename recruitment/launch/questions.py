@@ -1,7 +1,9 @@
 """Check the guidelines, the criteria and the reference units that screening needs."""
 
+from collections import Counter
 from collections.abc import Iterator
 
+from annotation.gold_checks import expected_side
 from annotation.services.reference_units import ROLES
 from annotation.services.screening import (
     gold_checks_expected,
@@ -67,3 +69,30 @@ def gold_checks_for_all(study: Study) -> Iterator[LaunchCheck]:
             " their share.",
             QUALITY,
         )
+
+
+# Roles whose answers decide who takes part and whose ratings count.
+_DECIDING = (Unit.Role.GOLD, Unit.Role.QUALIFICATION)
+
+
+def expected_answers_favour_nobody(study: Study) -> Iterator[LaunchCheck]:
+    """Whoever prefers the other system honestly fails more often, and fewer such ratings remain."""
+    names = {system.pk: system.name for system in study.ordered_systems()}
+    criteria = list(study.criteria.all())
+    for role in _DECIDING:
+        compared = study.units.filter(role=role, system_a__in=names, system_b__in=names)
+        lead: Counter[int] = Counter()
+        n = 0
+        for a, b, labels in compared.values_list("system_a", "system_b", "known_labels"):
+            side = expected_side(labels, criteria)
+            lead.update({a: -side, b: side})
+            n += side != 0
+        favoured = [names[system] for system, ahead in lead.items() if ahead > 1 and 2 * ahead >= n]
+        if favoured:
+            yield warning(
+                f"{role.value}_favours_a_system",
+                f"{' and '.join(favoured)} should win most items for {ROLES[role]}. Annotators who"
+                " honestly prefer another system fail more often, which shifts the results. Add"
+                " items in which the others should win, or make items from changed copies.",
+                QUALITY,
+            )

@@ -20,6 +20,7 @@ AT_FIRST: tuple[Look, ...] = (
     analysis_plan.plan_can_be_followed,
     questions.guidelines,
     questions.gold_checks_for_all,
+    questions.expected_answers_favour_nobody,
     texts.dummy_texts,
     texts.identical_texts,
     texts.empty_texts,

@@ -7,13 +7,19 @@ from html.parser import HTMLParser
 
 import pytest
 
-from annotation.models import HIT, Assignment, Participation
-from annotation.selectors import worksheet
+from annotation.models import HIT, Assignment, HITUnit, Participation
+from annotation.selectors import is_a_first, worksheet
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer
-from annotation.services.reference_units import ReferencePair, add_reference_units, degrade_copies
+from annotation.services.reference_units import (
+    ReferencePair,
+    add_reference_units,
+    degrade_copies,
+    expect_labels,
+)
 from annotation.services.screening import check_record
+from recruitment.services.launch_checks import launch_checks
 from studies.models import Generation, Screening, Study, Unit
 from tests.annotation.annotators import Annotator, Page, annotator, form_of
 from tests.annotation.answers import submit_unit
@@ -303,3 +309,74 @@ def test_the_page_of_a_planned_repeat_is_built_like_every_other():
     back = [structure(page.client.get(page.at(n)).content.decode()) for n in numbers if n != 1]
     assert len(back) == 5
     assert all(parts == back[0] for parts in back)
+
+
+def of_both_systems(study: Study, role: Unit.Role, labels: list[str]) -> None:
+    """Add reference units that compare the study's own systems, with these expected labels."""
+    texts = Generation.objects.filter(instance__dataset=study.dataset_id, sample_index=0)
+    sides = (texts.filter(system=system).order_by("pk") for system in study.ordered_systems())
+    pairs = [
+        ReferencePair(a, b, {"preference": label})
+        for a, b, label in zip(*sides, labels, strict=False)
+    ]
+    add_reference_units(study=study, role=role, pairs=pairs)
+
+
+def right_side(assignment: Assignment, hit_unit: HITUnit) -> str:
+    known = Unit.objects.get(pk=hit_unit.unit_id).known_labels["preference"]
+    is_left = (known == "-1") == is_a_first(assignment, hit_unit)
+    return "left" if is_left else "right"
+
+
+@pytest.mark.parametrize("labels", [["-1"] * 6, ["1", "1", "-1", "1", "-1", "-1"]])
+def test_the_right_answers_of_one_annotator_are_on_both_sides_in_turn(labels):
+    study = make_study(instances=6, comparisons_per_hit=1, ratings_per_hit=3)
+    plan_hits(study=study)
+    of_both_systems(study, Unit.Role.GOLD, labels)
+    Screening.objects.create(study=study, check_rate=1)
+    study = open_knowingly(study)
+    for n in range(3):
+        sides = []
+        for assignment in take_all(make_participation(study, f"person-{n}"), 6):
+            hit_units = worksheet(assignment).hit_units.values()
+            check = next(u for u in hit_units if u.unit_id == assignment.check_unit_id)
+            sides.append(right_side(assignment, check))
+        assert [set(sides[i : i + 2]) for i in (0, 2, 4)] == [{"left", "right"}] * 3
+
+
+@pytest.mark.parametrize("seed", "abcdefgh")
+def test_the_right_answers_of_a_test_are_as_often_left_as_right(seed):
+    study = make_study(instances=4, seed=seed)
+    of_both_systems(study, Unit.Role.QUALIFICATION, ["-1", "-1", "1", "1"])
+    expect_labels(study=study, key="qualification-3", labels={"preference": "-1"})
+    expect_labels(study=study, key="qualification-0", labels={"preference": "1"})
+    shown = HITUnit.objects.filter(hit__kind="qualification").select_related("hit")
+    sides = Counter(right_side(Assignment(hit=one.hit), one) for one in shown)
+    assert sides == {"left": 2, "right": 2}
+
+
+@pytest.mark.parametrize("role", ["gold", "qualification"])
+@pytest.mark.parametrize(
+    ("labels", "is_warned"),
+    [
+        (["1", "1", "1", "1"], True),
+        (["1", "1", "-1", "1"], True),
+        (["1", "-1", "-1", "1"], False),
+        (["1", "0", "0", "-1"], False),
+        (["1"], False),
+    ],
+)
+def test_it_is_said_before_opening_that_checks_favour_a_system(role, labels, is_warned):
+    study = make_study(instances=4)
+    plan_hits(study=study)
+    of_both_systems(study, Unit.Role(role), labels)
+    checks = {check.code: check.is_error for check in launch_checks(study)}
+    assert checks == ({f"{role}_favours_a_system": False} if is_warned else {})
+
+
+def test_copies_favour_no_system():
+    study = make_study(instances=4)
+    Generation.objects.update(text=PROSE)
+    plan_hits(study=study)
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=4)
+    assert not any("favours" in check.code for check in launch_checks(study))
