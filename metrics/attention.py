@@ -15,6 +15,7 @@ from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import counted
 from recruitment.ledger import Ledger, Money
 from studies.models import Study
+from studies.steps import missing_steps
 
 SENTENCES = {
     "awaiting_payment": "{} finished work and {waits} to be paid.",
@@ -52,12 +53,20 @@ def attention_of(study: Study) -> Attention:
     """Return what needs a person now. It reads every submission, so pages ask for it by itself."""
     accounting = accounts(study)
     needs = [
+        *_of_draft(study),
         *_of_collecting(study, accounting.ledger.now),
         *_of_people(study, accounting.ledger),
         *_of_answers(study),
         *_of_jobs(study),
     ]
     return Attention(needs, accounting.costs, accounting.ledger.money if accounting.costs else None)
+
+
+def _of_draft(study: Study) -> Iterator[Need]:
+    """Yield the steps that a draft lacks. Programs launch a dry run."""
+    if study.status == Study.Status.DRAFT and study.dry_run_of_id is None:
+        for shown in missing_steps(study):
+            yield Need(shown.step.slug, f"{shown.step.title}: {shown.status.sentence}", shown.url)
 
 
 def _of_collecting(study: Study, moment: datetime) -> Iterator[Need]:

@@ -281,10 +281,11 @@ def _state(study: Study) -> dict[str, Any]:
     """Return what the page says about a study above its settings."""
     is_draft = study.status == Study.Status.DRAFT
     late = None if is_draft else late_answers(study)
+    checks = launch_checks(study) if study.status != Study.Status.OPEN else []
     return {
         "progress": progress_of(study),
-        "verbs": offered_actions(study, has_late=late is not None),
-        "checks": launch_checks(study) if is_draft else [],
+        "verbs": offered_actions(study, checks, has_late=late is not None),
+        "checks": checks if is_draft else [],
         "late": () if late is None else quality(late),
     }
 

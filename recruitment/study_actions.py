@@ -1,13 +1,15 @@
 """Actions on a study, offered on its page and in the list, and how they are confirmed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 
 from annotation.services.late_answers import accept_late_answers, decline_late_answers, pending
+from annotation.services.plan_checks import has_design
 from annotation.services.planning import ensure_plan, plan_hits
 from recruitment import confirmations
+from recruitment.launch.check import LaunchCheck
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
 from studies.confirming import Question
 from studies.models import Study
@@ -98,15 +100,25 @@ ACTIONS: dict[str, StudyAction] = {
 }
 
 
-def offered_actions(study: Study, *, has_late: bool | None = None) -> list[tuple[str, str]]:
-    """Return the name and the label of each action that is possible now.
+# Opening a study plans its tasks, so these do not keep it from opening.
+PLANNING = {"not_planned", "plan_outdated"}
+
+
+def offered_actions(
+    study: Study, checks: Iterable[LaunchCheck], *, has_late: bool | None = None
+) -> list[tuple[str, str]]:
+    """Return the name and the label of each action that is possible now, with these launch checks.
 
     ``has_late`` says whether answers came late, if that is known.
     """
     if has_late is None:
         has_late = study.status in _ON_LATE and pending(study).exists()
+    in_the_way = {check.code for check in checks if check.is_error} - PLANNING
+    refused = {"open", "reopen"} if in_the_way else set()
+    if study.status == Study.Status.DRAFT and in_the_way and not has_design(study):
+        refused.add("plan")
     return [
         (name, action.label)
         for name, action in ACTIONS.items()
-        if action.is_offered(study, has_late=has_late)
+        if name not in refused and action.is_offered(study, has_late=has_late)
     ]

@@ -3,7 +3,7 @@
 from django.db.models import Exists, F, OuterRef, Subquery
 from django.db.models.functions import JSONObject
 
-from annotation.models import HIT
+from annotation.models import HIT, Place
 from annotation.services.screening import reference_units_needed
 from recruitment.launch.check import counted
 from recruitment.models import Channel
@@ -65,6 +65,8 @@ def recruit_status(study: Study, facts: Facts) -> StepStatus:
 
 
 def launch_status(study: Study, facts: Facts) -> StepStatus:
+    if study.status == Study.Status.OPEN and not facts["has_free"]:
+        return missing("All responses are completed.")
     if study.opened_at is not None:
         return done(study.get_status_display())
     if not facts["is_planned"]:
@@ -120,7 +122,10 @@ register_step(
         position=70,
         guide="collecting#before-the-study-opens",
         status=launch_status,
-        facts={"is_planned": Exists(HIT.objects.main().filter(**_OF_STUDY))},
+        facts={
+            "is_planned": Exists(HIT.objects.main().filter(**_OF_STUDY)),
+            "has_free": Exists(Place.objects.filter(**_OF_STUDY, completed_at=None)),
+        },
     )
 )
 register_page(

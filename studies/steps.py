@@ -29,6 +29,19 @@ class StepState(StrEnum):
     NOT_NEEDED = "not needed"
 
 
+class StudyState(StrEnum):
+    """The state of a study, which every page asks `StudyFrame` for."""
+
+    UNFINISHED = "unfinished draft"
+    READY = "ready draft"
+    DRY_RUN = "dry run"
+    OPEN = "open"
+    STALLED = "open, and nobody can work"
+    PAUSED = "paused"
+    CLOSED = "closed"
+    IMPORTED = "imported"
+
+
 @dataclass(frozen=True)
 class StepStatus:
     """Whether a step is done, and a short sentence that says what is there or what is missing."""
@@ -156,6 +169,23 @@ class StudyFrame:
         return next((shown for shown in self.steps if shown.status.is_open), None)
 
     @property
+    def missing(self) -> list[ShownStep]:
+        """What is left to do before the launch, or for an open study to go on."""
+        return [shown for shown in self.steps if shown.status.is_open]
+
+    @property
+    def state(self) -> StudyState:
+        study, left = self.study, {shown.step.slug for shown in self.missing}
+        if study.dry_run_of_id is not None:
+            return StudyState.DRY_RUN
+        if study.status == Study.Status.DRAFT:
+            return StudyState.UNFINISHED if left - {"launch"} else StudyState.READY
+        if study.is_imported:
+            return StudyState.IMPORTED
+        is_stalled = study.status == Study.Status.OPEN and left & {"recruit", "launch"}
+        return StudyState.STALLED if is_stalled else StudyState(study.status)
+
+    @property
     def can_change(self) -> bool:
         return self.right >= Right.CHANGE
 
@@ -172,6 +202,11 @@ def with_facts(studies: QuerySet[Study], user: User | AnonymousUser) -> QuerySet
 
 def study_frame(study: Study, user: User | AnonymousUser, here: str = "") -> StudyFrame:
     return frame_of(with_facts(Study.objects.filter(pk=study.pk), user).get(), user, here)
+
+
+def missing_steps(study: Study) -> list[ShownStep]:
+    known = with_facts(Study.objects.filter(pk=study.pk), AnonymousUser()).get()
+    return [shown for step in steps() if (shown := _shown(step, known)).status.is_open]
 
 
 def frame_of(study: Any, user: User | AnonymousUser, here: str = "") -> StudyFrame:
@@ -204,4 +239,7 @@ def _shown(step: Step, study: Study) -> ShownStep:
     prefix = step.slug.replace("-", "_")
     facts = {name: getattr(study, f"{prefix}_{name}") for name in step.facts}
     url = reverse(step.url_name, args=[study.pk])
-    return ShownStep(step, step.status(study, facts), url)
+    status = step.status(study, facts)
+    if status.is_open and study.status == Study.Status.CLOSED:
+        status = not_needed("Nothing to do: the study is closed.")
+    return ShownStep(step, status, url)

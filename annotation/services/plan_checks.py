@@ -31,6 +31,19 @@ def check_can_plan(study: Study) -> None:
             "has_ratings",
             "This study has ratings, so its plan cannot change. Clone the study to plan it anew.",
         )
+    check_design(study)
+
+
+def has_design(study: Study) -> bool:
+    try:
+        check_design(study)
+    except DomainError:
+        return False
+    return True
+
+
+def check_design(study: Study) -> None:
+    """Raise `DomainError` if no tasks could be planned from the design, whatever the state."""
     missing = {}
     if study.dataset is None:
         missing["dataset"] = "a dataset"

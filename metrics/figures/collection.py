@@ -27,6 +27,8 @@ def progress_figure(study: Study, counts: Progress, moments: Moments | None = No
     ``moments`` says how many were complete at which times, if that is known.
     """
     first, last = counts.first_completed_at, counts.last_completed_at
+    if study.is_imported:
+        return empty_figure("progress", "The ratings were imported", "")
     if first is None or last is None:
         return empty_figure("progress", "No response is complete yet", "")
     moments, planned = moments or completed_over_time(study, counts), counts.places

@@ -3,15 +3,31 @@
 from collections.abc import Iterator
 
 from annotation.pairing import unconnected_groups
+from annotation.services.plan_checks import check_design
 from annotation.services.planning import is_plan_current
-from recruitment.launch.check import GENERATE_SELECT, LAUNCH, LaunchCheck, counted, error, warning
+from recruitment.launch.check import (
+    DATA,
+    GENERATE_SELECT,
+    LAUNCH,
+    LaunchCheck,
+    counted,
+    error,
+    warning,
+)
 from studies.instance_selection.scoring import what_is_missing
 from studies.models import InstanceSelection, Study, Unit
+from tiebreak.errors import DomainError
 from tiebreak.similarity import similarity_title
 
 
 def planned(study: Study) -> Iterator[LaunchCheck]:
-    if not study.hits.main().exists():
+    if study.hits.main().exists():
+        return
+    try:
+        check_design(study)
+    except DomainError as refusal:
+        yield error(refusal.code, refusal.message, DATA)
+    else:
         yield error(
             "not_planned",
             "Tasks are not planned yet. Opening the study plans them: it divides the items into tasks."

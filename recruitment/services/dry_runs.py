@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from annotation.counts import progress_of
 from annotation.models import Assignment, Participation, Rater, Rating, ScreeningAttempt
+from annotation.services.plan_checks import check_design
 from annotation.services.planning import plan_hits
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import UNFINISHED, Job
@@ -144,6 +145,7 @@ def prepare_dry_run(*, study: Study, options: DryRunOptions, by: User | None = N
     copy.title = f"{study.title[: room - len(DRY_RUN)]}{DRY_RUN}"
     copy.dry_run_of = study
     copy.save(update_fields=["title", "dry_run_of"])
+    check_design(copy)
     # Bots enter through the open link, which exists only while there is no other channel.
     copy.channels.all().delete()
     return create_job(kind=DryRunJob.name, owner=copy.pk, options=vars(options), by=by)

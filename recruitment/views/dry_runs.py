@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.counts import NO_PLACES, Progress, progress_by_study, study_counts
+from annotation.services.plan_checks import has_design
 from jobs.models import Job
 from recruitment.forms import DryRunForm
 from recruitment.services.dry_runs import (
@@ -46,7 +47,7 @@ def dry_runs(request: HttpRequest, study_id: str) -> HttpResponse:
         else:
             return redirect("recruitment:dry-runs", study.pk)
     status = 400 if form.is_bound else 200
-    context = {"study": study, "form": form, **_runs(study)}
+    context = {"study": study, "form": form, "has_design": has_design(study), **_runs(study)}
     return render(request, "recruitment/dry_runs.html", context, status=status)
 
 

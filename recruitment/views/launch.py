@@ -18,15 +18,12 @@ from recruitment.public_address import public_url
 from recruitment.services.channels import OPEN_LINK, channel_statuses
 from recruitment.services.launch_checks import launch_checks
 from recruitment.step_pages import cost_context
-from recruitment.study_actions import ACTIONS, offered_actions
+from recruitment.study_actions import ACTIONS, PLANNING, offered_actions
 from studies.access import Right, researchers_only, study_for
 from studies.confirming import ask, is_confirmed
 from studies.models import Study
 from studies.steps import ShownStep, StepState, StudyFrame, steps, study_frame
 from tiebreak.errors import DomainError
-
-# Opening a study plans its tasks, so these do not keep it from opening.
-PLANNING = {"not_planned", "plan_outdated"}
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ def launch(request: HttpRequest, study_id: str) -> HttpResponse:
         "progress": progress_of(study),
         "channels": [s.platform.title for s in statuses if s.is_open],
         "drafts": [s.platform.title for s in statuses if s.is_draft_there],
-        "actions": offered_actions(study),
+        "actions": offered_actions(study, current),
         "plans_first": plans_first,
         "planning": PLANNING,
         "is_ready": not any(check.is_error for check in current if check.code not in PLANNING),

@@ -77,6 +77,11 @@ class Study(VersionedSettings, FrozenSettings, FreeSettings):
     def __str__(self) -> str:
         return self.title
 
+    @property
+    def is_imported(self) -> bool:
+        """Whether the ratings came from a file, so that annotators were never served here."""
+        return self.opened_at is not None and self.opened_at == self.closed_at
+
     def ordered_systems(self) -> list[System]:
         """Return the systems in canonical order; the first is system A."""
         return [row.system for row in self.study_systems.select_related("system")]
