@@ -1,6 +1,6 @@
 """The pages of templates: a new study from one, and one for a draft that exists."""
 
-from typing import cast
+from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -12,7 +12,14 @@ from django.views.decorators.http import require_http_methods
 from studies.access import researchers_only, right_for, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import Study
-from studies.protocols import Protocol, create_from_protocol, fill_in, protocol_named, protocols
+from studies.protocols import (
+    Protocol,
+    check_can_fill_in,
+    create_from_protocol,
+    fill_in,
+    protocol_named,
+    protocols,
+)
 from tiebreak.errors import DomainError
 
 REPLACED = (
@@ -76,5 +83,10 @@ def _next(request: HttpRequest, study: Study, protocol: Protocol) -> HttpRespons
 
 
 def _list(request: HttpRequest, *, study: Study | None = None, status: int = 200) -> HttpResponse:
-    context = {"protocols": protocols(), "study": study}
+    context: dict[str, Any] = {"protocols": protocols(), "study": study}
+    try:
+        if study is not None:
+            check_can_fill_in(study)
+    except DomainError as refusal:
+        context["refusal"] = refusal
     return render(request, "studies/protocols.html", context, status=status)

@@ -94,7 +94,7 @@ def fill_in(*, study: Study, protocol: Protocol, by: User | None = None) -> Stud
     or its HITs are planned, because they depend on the settings.
     """
     stored = Study.objects.select_for_update().get(pk=study.pk)
-    _check_is_unplanned_draft(stored)
+    check_can_fill_in(stored)
     settings = {name: setting_value(name, value) for name, value in protocol.settings.items()}
     texts = {"guidelines": protocol.guidelines, "consent": protocol.consent}
     for name, value in {**settings, **texts}.items():
@@ -109,7 +109,7 @@ def fill_in(*, study: Study, protocol: Protocol, by: User | None = None) -> Stud
     return stored
 
 
-def _check_is_unplanned_draft(study: Study) -> None:
+def check_can_fill_in(study: Study) -> None:
     if is_frozen(study):
         raise DomainError(
             "frozen_design",

@@ -4,8 +4,13 @@ from collections.abc import Mapping
 
 from annotation.models import Rating
 from annotation.pairing import budget_of
-from studies.models import Study
+from studies.models import Generation, Study
 from tiebreak.errors import DomainError
+
+NOTHING_TO_PLAN = (
+    "No instance of the dataset has generations of the study's systems. Import or sample"
+    " generations first."
+)
 
 
 class IncompleteDesign(DomainError):
@@ -53,6 +58,10 @@ def check_design(study: Study) -> None:
         missing["criterion"] = "a criterion"
     if missing:
         raise IncompleteDesign(missing)
+    if not Generation.objects.filter(
+        instance__dataset=study.dataset_id, system__in=study.ordered_systems()
+    ).exists():
+        raise DomainError("nothing_to_plan", NOTHING_TO_PLAN)
     _check_pairing(study)
     n = study.comparisons_per_hit
     if study.repeats_per_hit and (study.repeats_per_hit > n or study.repeat_distance > n):

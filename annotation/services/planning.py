@@ -16,7 +16,7 @@ from annotation.length_balance import LengthBalance
 from annotation.models import HIT, HITUnit, Place
 from annotation.pairing import PairSchedule
 from annotation.pilot_doubts import frames_for
-from annotation.services.plan_checks import check_both_orders, check_can_plan
+from annotation.services.plan_checks import NOTHING_TO_PLAN, check_both_orders, check_can_plan
 from studies.freshness import note_change
 from studies.instance_selection.drawing import check_can_draw, draw_instances, take_all_instances
 from studies.instance_selection.scoring import separability_by_instance
@@ -251,11 +251,7 @@ def _all_bundles(study: Study, selected: Iterable[SelectedInstance]) -> list[_Bu
     if study.bundling == Study.Bundling.MIXED:
         bundles = _mixed(study, [unit for bundle in bundles for unit in bundle.units])
     if not bundles:
-        raise DomainError(
-            "nothing_to_plan",
-            "No instance of the dataset has generations of the study's systems. Import or sample"
-            " generations first.",
-        )
+        raise DomainError("nothing_to_plan", NOTHING_TO_PLAN)
     return bundles
 
 
