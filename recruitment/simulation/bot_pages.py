@@ -67,9 +67,10 @@ class Page:
 
     @cached_property
     def hit(self) -> str:
-        """The heading with the HIT's number; "" if there is none, as in training or a test."""
-        headings = self.root.xpath(f"//*[{_has('task')} and not({_has('stage')})]")
-        return " ".join(map(_words, headings))
+        """The id of the HIT's assignment; "" if there is none, as in training or a test."""
+        if self._classed("task", "stage"):
+            return ""
+        return "".join(self.root.xpath("//input[@name='assignment']/@value"))
 
     @cached_property
     def name(self) -> str:
