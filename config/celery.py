@@ -15,10 +15,12 @@ from celery.signals import (
 
 from config.filesystem_broker import use_for_filesystem_urls
 from config.redaction import redact_handlers
+from config.redis_broker import use_for_redis_urls
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 use_for_filesystem_urls()
+use_for_redis_urls()
 app = Celery("tiebreak")
 _is_shutting_down = Event()
 
