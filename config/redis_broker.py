@@ -1,9 +1,9 @@
 """The broker of Redis: a worker survives that Redis restarts while it has a task.
 
-Kombu closes the lost connection, and then gives its tasks back or confirms them on a channel that
-belongs to no connection any more. This raises an AttributeError (kombu 5.7.0), which nobody expects,
-so that the worker's main process ends. As the error of a connection, it is logged, and the worker
-connects anew. What a job has left to do stands in the database, so such a message may be lost.
+Kombu closes the lost connection, and then returns or acknowledges its tasks on a channel that has no
+connection any more. In kombu 5.7.0 this raises an AttributeError, which nothing catches, so that the
+worker's main process ends. A connection error is logged instead, and the worker connects again. The
+message may be lost or come twice, which is harmless, because jobs are rows of the database.
 """
 
 from typing import Any
@@ -12,14 +12,14 @@ from kombu.transport import TRANSPORT_ALIASES, redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 
-class Channel(redis.Channel):  # type: ignore[misc]
+class Channel(redis.Channel):
     def _connparams(self, *arguments: Any, **options: Any) -> Any:
         if self.connection is None or self.connection.client is None:
             raise RedisConnectionError("The connection of this channel was closed.")
-        return super()._connparams(*arguments, **options)
+        return super()._connparams(*arguments, **options)  # type: ignore[no-untyped-call]
 
 
-class Transport(redis.Transport):  # type: ignore[misc]
+class Transport(redis.Transport):
     Channel = Channel
 
 

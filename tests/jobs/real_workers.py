@@ -29,10 +29,10 @@ def client(url: str, monkeypatch, **options: object) -> Iterator[Celery]:
 
 @contextmanager
 def worker(
-    name: str, *, queues: str = "interactive,default", **environment: str
+    name: str, *, queues: str = "interactive,default", pool: str = "solo", **environment: str
 ) -> Iterator["subprocess.Popen[bytes]"]:
-    command = [sys.executable, "-m", "celery", "-A", "config", "worker", "--pool", "solo"]
-    command += ["-Q", queues, "--loglevel", "ERROR", "-n", f"{name}@%h"]
+    command = [sys.executable, "-m", "celery", "-A", "config", "worker", "--pool", pool]
+    command += ["-c", "1", "-Q", queues, "--loglevel", "ERROR", "-n", f"{name}@%h"]
     environment |= {
         "TIEBREAK_DATABASE_URL": f"sqlite:///{connection.settings_dict['NAME']}",
         "TIEBREAK_JOB_LEASE_SECONDS": "2",

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from celery import current_app
 
+from benchmarks.servers import free_port, redis
 from jobs.clock import database_now
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job, JobChunk
@@ -334,6 +335,30 @@ def test_after_one_of_two_workers_was_killed_there_are_exactly_300_scores(study,
         wait_until(lambda: is_done(job))
     assert (job.done, job.total, SeparabilityScore.objects.count()) == (300, 300, 300)
     assert sorted(job.chunks.values_list("attempts", flat=True)) == [1, 1, 2]
+
+
+@pytest.mark.redis
+@pytest.mark.parametrize("pool", ["prefork", "threads"])
+def test_worker_outlives_a_restart_of_redis_under_a_running_task(study, monkeypatch, pool):
+    monkeypatch.setattr("jobs.services.REQUEUE_AFTER", timedelta(seconds=2))
+    port = free_port()
+    with ExitStack() as stack:
+        with redis(port) as url:
+            app = stack.enter_context(client(url, monkeypatch))
+            process = stack.enter_context(worker("a", pool=pool, TIEBREAK_BROKER_URL=url))
+            wait_until(lambda: app.control.ping(timeout=1))
+            job = start_scoring(study)
+            wait_until(lambda: job.chunks.filter(status="running").exists())
+        stack.enter_context(redis(port))
+        wait_until(lambda: requeue_stale_jobs() or is_done(job))
+        wait_until(lambda: is_done(job))
+        assert (job.done, SeparabilityScore.objects.count()) == (300, 300)
+        SeparabilityScore.objects.all().delete()
+        following = start_scoring(study)
+        wait_until(lambda: requeue_stale_jobs() or is_done(following))
+        wait_until(lambda: is_done(following))
+        assert process.poll() is None
+    assert (following.done, SeparabilityScore.objects.count()) == (300, 300)
 
 
 def test_one_worker_behind_the_filesystem_broker_does_a_job(study, monkeypatch, tmp_path):
