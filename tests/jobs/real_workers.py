@@ -32,7 +32,7 @@ def worker(
     name: str, *, queues: str = "interactive,default", pool: str = "solo", **environment: str
 ) -> Iterator["subprocess.Popen[bytes]"]:
     command = [sys.executable, "-m", "celery", "-A", "config", "worker", "--pool", pool]
-    command += ["-c", "1", "-Q", queues, "--loglevel", "ERROR", "-n", f"{name}@%h"]
+    command += ["-c", "4", "-Q", queues, "--loglevel", "ERROR", "-n", f"{name}@%h"]
     environment |= {
         "TIEBREAK_DATABASE_URL": f"sqlite:///{connection.settings_dict['NAME']}",
         "TIEBREAK_JOB_LEASE_SECONDS": "2",
