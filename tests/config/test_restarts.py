@@ -1,4 +1,4 @@
-"""Real restarts of PostgreSQL under real web servers."""
+"""What gunicorn's settings are, and real restarts of PostgreSQL under it."""
 
 import os
 import subprocess
@@ -16,6 +16,21 @@ from tests.paths import ROOT
 from tiebreak.identifiers import new_public_id
 
 PAGE = f"/s/{new_public_id()}/"  # not found, for which the database is read
+
+
+@pytest.mark.parametrize(("pool", "workers"), [("8", ""), ("3", "5")])
+def test_gunicorn_serves_several_requests_at_a_time_each_with_a_connection(pool, workers):
+    asked = subprocess.run(
+        [sys.executable, "-m", "gunicorn", "--print-config", "config.wsgi"],
+        cwd=ROOT,
+        env=os.environ | {"TIEBREAK_DATABASE_POOL": pool, "WEB_CONCURRENCY": workers},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    options = dict(line.split("=", 1) for line in asked.stdout.replace(" ", "").splitlines())
+    assert (options["worker_class"], options["threads"]) == ("gthread", pool)
+    assert options["workers"] == workers or 2 <= int(options["workers"]) <= 4
 
 
 @pytest.fixture
