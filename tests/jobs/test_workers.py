@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import timedelta
 
 import numpy as np
@@ -347,6 +347,8 @@ def test_message_of_a_lost_redis_raises_the_error_of_a_connection():
         queue = connection.SimpleQueue("lost")
         queue.put({})
         message = queue.get(timeout=5)
+        with suppress(queue.Empty):
+            queue.get(timeout=0.5)  # so that it waits for more, as a worker with a free process
     errors = connection.connection_errors
     connection.collect()
     ignore_errors(connection, connection.close)
