@@ -263,11 +263,16 @@ elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
             "min_size": 1,
             "max_size": _integer("TIEBREAK_DATABASE_POOL", 8, 1),
             "timeout": 20,
+            # Then the next request connects anew. By default, attempts are ever rarer for 5 minutes,
+            # and a request after a longer outage waits for the next of them.
+            "reconnect_timeout": 5,
         },
         # PostgreSQL then plans each statement once per connection, and not for every answer.
         server_side_binding=True,
         prepare_threshold=3,
     )
+    # Look at each connection that the pool lends, so that a restart of PostgreSQL costs no answers.
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
     # Compiling a page's statement takes longer than running it, and on current disks a row found by
     # an index costs hardly more than one that is read in order.
     DATABASES["default"]["OPTIONS"].setdefault("options", "-c jit=off -c random_page_cost=1.1")
