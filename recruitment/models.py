@@ -1,6 +1,8 @@
 """Channels, the submissions that arrive through them, payments and platform events."""
 
+from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
 
 from cryptography.fernet import InvalidToken
 from django.db import models
@@ -36,12 +38,33 @@ def decrypted(text: str) -> str:
         ) from error
 
 
+class FormValues(models.JSONField):
+    """What a form asked for: a value that was left empty is stored nowhere, whoever stores it.
+
+    Python, PostgreSQL and SQLite read an absent value alike, but not a JSON null or an empty text.
+    """
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:  # noqa: FBT001  Django's
+        values = _entered(super().pre_save(model_instance, add))
+        setattr(model_instance, self.attname, values)
+        return values
+
+    def get_db_prep_save(self, value: Any, connection: Any) -> Any:
+        return super().get_db_prep_save(_entered(value), connection)
+
+
+def _entered(values: Any) -> Any:
+    if not isinstance(values, Mapping):  # an expression
+        return values
+    return {name: value for name, value in values.items() if value is not None and value != ""}
+
+
 class Channel(models.Model):
     """A way for annotators of one platform to enter a study, with its settings and IDs."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="channels")
     provider = models.SlugField(max_length=100)
-    settings = models.JSONField(default=dict, blank=True)
+    settings = FormValues(default=dict, blank=True)
     # Encrypted; see `encrypted` above.
     secret = models.TextField(blank=True, editable=False)
     webhook_secret = models.TextField(blank=True, editable=False)

@@ -2,6 +2,7 @@
 
 import django.core.validators
 import django.db.models.deletion
+import recruitment.models
 import studies.models.bounds
 import tiebreak.identifiers
 from decimal import Decimal
@@ -23,7 +24,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('provider', models.SlugField(max_length=100)),
-                ('settings', models.JSONField(blank=True, default=dict)),
+                ('settings', recruitment.models.FormValues(blank=True, default=dict)),
                 ('secret', models.TextField(blank=True, editable=False)),
                 ('webhook_secret', models.TextField(blank=True, editable=False)),
                 ('external_id', models.CharField(blank=True, max_length=200)),

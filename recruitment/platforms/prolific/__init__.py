@@ -172,6 +172,10 @@ class ProlificSettings(forms.Form):
         help_text="Paid to participants who fail the test.",
     )
 
+    def clean_screen_out_reward(self) -> Decimal | None:
+        """A reward of zero promises nothing, as an empty one does."""
+        return self.cleaned_data["screen_out_reward"] or None
+
 
 PROLIFIC_REPORTS = (
     "Prolific reports every submission to the researchers, who store both IDs, its status and the"
