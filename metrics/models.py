@@ -92,6 +92,8 @@ class Licence(models.Model):
     class Ending(models.TextChoices):
         REVOKED = "revoked", "revoked"
         DRIFT = "drift", "revoked by drift"
+        # Of a licence whose date had passed when another was granted for the same.
+        EXPIRED = "expired", "expired"
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="licences")
@@ -115,6 +117,13 @@ class Licence(models.Model):
 
     class Meta:
         ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["criterion", "rater", "category"],
+                condition=models.Q(ended_at=None),
+                name="one_licence_at_a_time",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.rater}, {self.criterion}, {self.items}"

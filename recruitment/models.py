@@ -44,7 +44,7 @@ class FormValues(models.JSONField):
     Python, PostgreSQL and SQLite read an absent value alike, but not a JSON null or an empty text.
     """
 
-    def pre_save(self, model_instance: models.Model, add: bool) -> Any:  # noqa: FBT001  Django's
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
         values = _entered(super().pre_save(model_instance, add))
         setattr(model_instance, self.attname, values)
         return values

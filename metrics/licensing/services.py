@@ -4,7 +4,7 @@ from datetime import date
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -137,12 +137,17 @@ def _check_has_people(study: Study, evidence: Evidence, about: dict[str, str]) -
 
 @transaction.atomic
 def _store(licence: Licence, about: dict[str, str]) -> None:
-    """Store a licence, unless there is one for the same; the study is locked against a second."""
-    Study.objects.select_for_update().get(pk=licence.study_id)
+    """Store a licence unless one for the same is in force; the database accepts no second one."""
     same = {"criterion": licence.criterion, "rater": licence.rater, "category": licence.category}
-    if in_force(licence.study).filter(**same).exists():
-        raise DomainError("licence_exists", IN_FORCE_ALREADY.format(**about))
-    licence.save()
+    expired = Licence.objects.filter(
+        **same, ended_at=None, valid_until__lt=licence.granted_at.date()
+    )
+    expired.update(ended_at=licence.granted_at, ending=Licence.Ending.EXPIRED)
+    try:
+        with transaction.atomic():
+            licence.save()
+    except IntegrityError as error:
+        raise DomainError("licence_exists", IN_FORCE_ALREADY.format(**about)) from error
     _record(
         licence,
         StudyEvent.Verb.GRANT_LICENCE,
