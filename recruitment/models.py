@@ -77,6 +77,8 @@ class Channel(models.Model):
     pending_at = models.DateTimeField(null=True, editable=False)
     problem = models.TextField(blank=True, editable=False)
     sync_problem = models.TextField(blank=True, editable=False)
+    # Why somebody's link was refused since the settings were saved.
+    link_problem = models.TextField(blank=True, editable=False)
     # Nobody new can enter after this time; participants who agreed before may continue.
     closed_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -35,6 +35,7 @@ class Migration(migrations.Migration):
                 ('pending_at', models.DateTimeField(editable=False, null=True)),
                 ('problem', models.TextField(blank=True, editable=False)),
                 ('sync_problem', models.TextField(blank=True, editable=False)),
+                ('link_problem', models.TextField(blank=True, editable=False)),
                 ('closed_at', models.DateTimeField(editable=False, null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='channels', to='studies.study')),

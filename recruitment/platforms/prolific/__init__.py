@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +18,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from annotation.models import Participation
+from recruitment.identities import LETTERS_AND_DIGITS, id_in, is_usable
 from recruitment.models import Channel, Payment, PlatformEvent, Submission, decrypted
 from recruitment.platforms.base import (
     ADDRESS,
@@ -57,8 +57,6 @@ PARAMETERS = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID
 KEYS_AGE = timedelta(hours=12)
 # If keys that were fetched within this time do not contain a key, the key is not Prolific's.
 KEYS_FRESH = timedelta(minutes=1)
-
-ID = re.compile(r"[A-Za-z0-9]{1,64}")
 
 STATUSES = {
     "RESERVED": SubmissionStatus.EXPECTED,
@@ -251,7 +249,7 @@ class Prolific(Platform):
 
     def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
         names = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
-        person, study, submission = (_id(request, name) for name in names)
+        person, study, submission = (id_in(request.GET, name, LETTERS_AND_DIGITS) for name in names)
         if channel.external_id and study not in self._studies(channel):
             raise DomainError("other_study", OTHER_STUDY, status=403)
         is_confirmed = _is_signed(request, channel, person, submission)
@@ -425,7 +423,7 @@ def _submission_in(body: bytes) -> str:
     if kind != "submission.status.change":
         return ""
     submission = event.get("resource_id")
-    if not isinstance(submission, str) or not ID.fullmatch(submission):
+    if not isinstance(submission, str) or not is_usable(submission):
         raise DomainError("unknown_event", UNKNOWN_EVENT, status=400)
     return submission
 
@@ -497,17 +495,6 @@ def _use_up(channel: Channel, token: str) -> None:
 def _as_dict(key: jwt.PyJWK) -> dict[str, object]:
     numbers: dict[str, object] = dict(key.Algorithm.to_jwk(key.key, as_dict=True))
     return numbers | {"kid": key.key_id, "alg": "RS256", "use": "sig"}
-
-
-def _id(request: HttpRequest, name: str) -> str:
-    value = request.GET.get(name, "")
-    if not ID.fullmatch(value):
-        raise DomainError(
-            "incomplete_link",
-            f"This link has no valid {name}. Please open the study from its page on Prolific.",
-            status=400,
-        )
-    return value
 
 
 def _client(channel: Channel) -> ProlificClient:

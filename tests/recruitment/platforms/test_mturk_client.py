@@ -489,7 +489,7 @@ def test_a_preview_needs_no_worker_and_no_target(worker, origin):
 def test_an_id_must_be_there_and_plain(name, value):
     with pytest.raises(DomainError) as caught:
         entry(**{name: value})
-    assert (caught.value.code, caught.value.status) == ("mturk_entry", 400)
+    assert (caught.value.code, caught.value.status) == ("incomplete_link", 400)
     assert name in caught.value.message
 
 
