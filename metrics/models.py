@@ -2,9 +2,9 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.utils import timezone
 
 from annotation.models import Rater
+from jobs.clock import database_now
 from recruitment.launch.check import counted
 from studies.models import Criterion, Study
 from tiebreak.identifiers import new_public_id
@@ -137,7 +137,9 @@ class Licence(models.Model):
         """Whether it is in force, in words."""
         if self.ended_at is not None:
             return self.get_ending_display()
-        return "in force" if self.valid_until >= timezone.now().date() else "expired"
+        # Lists read the time with their rows.
+        now = getattr(self, "read_at", None) or database_now()
+        return "in force" if self.valid_until >= now.date() else "expired"
 
     @property
     def is_in_force(self) -> bool:

@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from annotation.models import Participation
+from jobs.clock import database_now
 from recruitment.identities import UnusableId
 from recruitment.messages import (
     ACTION_PENDING,
@@ -185,7 +185,7 @@ def close_channel(*, channel: Channel, now: datetime | None = None) -> None:
     """Accept no new participants. Those who agreed before can continue, are synced and are paid."""
     key: dict[str, Any] = {"study": channel.study, "provider": channel.provider}
     Channel.objects.get_or_create(**key)  # the open link may not be stored yet
-    channel.closed_at = channel.closed_at or now or timezone.now()
+    channel.closed_at = channel.closed_at or now or database_now()
     Channel.objects.filter(**key, closed_at=None).update(closed_at=channel.closed_at)
 
 

@@ -199,8 +199,9 @@ def sync_submission(*, channel: Channel, submission_id: str, now: datetime | Non
     """Update one submission from the platform; returns whether anything changed."""
     now = now or database_now()
     report = get_platform(channel.provider).report_on(channel, submission_id)
-    is_known = report is not None and is_usable(report.external_id)
-    return is_known and _apply(channel, report, now)
+    if report is None or not is_usable(report.external_id):
+        return False
+    return _apply(channel, report, now)
 
 
 def publish(*, channel: Channel, participants: int, entry_url: str) -> str:

@@ -9,7 +9,6 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
@@ -21,6 +20,7 @@ from annotation.views.participation_cookie import (
     forget,
     study_at,
 )
+from jobs.clock import database_now
 from recruitment.framing import allow_frames, framed_address
 from recruitment.identities import UnusableId
 from recruitment.messages import EVENT_TOO_LARGE
@@ -217,7 +217,7 @@ def event(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
             channel=channel,
             headers={name.lower(): value for name, value in request.headers.items()},
             body=body,
-            now=timezone.now(),
+            now=database_now(),
         )
     except DomainError as refusal:
         content = {"code": refusal.code, "message": refusal.message}

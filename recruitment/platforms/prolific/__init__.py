@@ -15,9 +15,9 @@ from django import forms
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
-from django.utils import timezone
 
 from annotation.models import Participation
+from jobs.clock import database_now
 from recruitment.identities import LETTERS_AND_DIGITS, id_in, is_usable
 from recruitment.models import Channel, Payment, PlatformEvent, Submission, decrypted
 from recruitment.platforms.base import (
@@ -408,7 +408,7 @@ class Prolific(Platform):
 
     def renew_keys(self, channel: Channel) -> None:
         keys = [_as_dict(key) for key in fetch_keys(settings.TIEBREAK_PROLIFIC_KEYS_URL).keys]
-        _keep_settings(channel, keys=keys, keys_at=timezone.now().isoformat())
+        _keep_settings(channel, keys=keys, keys_at=database_now().isoformat())
 
 
 def _submission_in(body: bytes) -> str:
@@ -458,7 +458,7 @@ def _is_signed(request: HttpRequest, channel: Channel, person: str, submission: 
 
 def _signed_parameters(channel: Channel, token: str, submission: str) -> dict[str, str]:
     """Return what Prolific signed; raise `NotConfirmedYet` if its keys must be fetched first."""
-    now = timezone.now()
+    now = database_now()
     try:
         return verify_entry_token(
             token,
@@ -476,7 +476,7 @@ def _signed_parameters(channel: Channel, token: str, submission: str) -> dict[st
 
 def _has_keys_since(channel: Channel, age: timedelta) -> bool:
     at = channel.settings.get("keys_at", "")
-    return bool(at) and datetime.fromisoformat(at) > timezone.now() - age
+    return bool(at) and datetime.fromisoformat(at) > database_now() - age
 
 
 def _use_up(channel: Channel, token: str) -> None:
