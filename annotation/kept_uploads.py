@@ -1,7 +1,6 @@
 """Uploads that wait on the server between two pages, or for a worker."""
 
 import shutil
-import time
 import zipfile
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,6 +11,7 @@ from django.contrib.auth.models import User
 from django.core import signing
 
 from annotation.uploads import Upload, check_size
+from jobs.clock import database_now
 from tiebreak.errors import DomainError
 from tiebreak.formats.archive import ZIP_ERRORS
 from tiebreak.formats.spec import STUDY_FILE
@@ -86,7 +86,7 @@ def kept_upload(*, token: str, by: User) -> KeptUpload:
 
 def remove_expired_uploads() -> None:
     """Delete uploads whose tokens have expired."""
-    limit = time.time() - KEPT_FOR.total_seconds()
+    limit = database_now().timestamp() - KEPT_FOR.total_seconds()
     for folder in _folder().glob("*"):
         if folder.stat().st_mtime < limit:
             shutil.rmtree(folder, ignore_errors=True)

@@ -5,6 +5,7 @@ refuses to start with settings that are only safe in development.
 """
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -140,6 +141,12 @@ def _server(label: str, address: str) -> dict[str, Any] | None:
     }
 
 
+def _is_guessable(key: str) -> bool:
+    """Whether a key is short, or made of repetitions or of an alphabet in its order."""
+    steps = [ord(after) - ord(before) for before, after in pairwise(key)]
+    return len(key) < 50 or len(set(zip(steps, steps[1:], steps[2:], strict=False))) < 30
+
+
 PRODUCTION = _choice("TIEBREAK_ENV", ("development", "production"), "development") == "production"
 DEBUG = _boolean("TIEBREAK_DEBUG", default=False)
 SECRET_KEY = str(env.str("TIEBREAK_SECRET_KEY", default=DEVELOPMENT_KEY))
@@ -157,11 +164,14 @@ POSTGRESQL = ("postgres://", "postgresql://", "psql://", "pgsql://")
 BROKERS = ("redis://", "rediss://", "amqp://", "amqps://")
 
 if PRODUCTION:
-    if SECRET_KEY == DEVELOPMENT_KEY or len(SECRET_KEY) < 50:
-        raise ImproperlyConfigured(
-            "Production needs its own TIEBREAK_SECRET_KEY with at least 50 characters. Create one"
-            " with: python -c 'import secrets; print(secrets.token_urlsafe(50))'"
-        )
+    # A former key still opens sessions and secrets, so it has to be as good as the current one.
+    for _key in (SECRET_KEY, *SECRET_KEY_FALLBACKS):
+        if _key == DEVELOPMENT_KEY or _is_guessable(_key):
+            raise ImproperlyConfigured(
+                "Production needs its own TIEBREAK_SECRET_KEY, and in TIEBREAK_SECRET_KEY_FALLBACKS"
+                " only such keys: at least 50 characters chosen at random. Create one with:"
+                " python -c 'import secrets; print(secrets.token_urlsafe(50))'"
+            )
     if DEBUG:
         raise ImproperlyConfigured("TIEBREAK_DEBUG must be off in production.")
     if "TIEBREAK_HOSTS" not in env.ENVIRON or not ALLOWED_HOSTS or "*" in ALLOWED_HOSTS:
@@ -226,6 +236,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
+    "studies.login_throttle.KnownBrowserMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"

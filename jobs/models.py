@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from tiebreak.identifiers import new_public_id
 
@@ -51,7 +51,7 @@ class Job(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(db_default=Now())
     # When it was queued, however often its messages were sent again since then.
     queued_at = models.DateTimeField(null=True)
     # When a message was last sent to its queue.

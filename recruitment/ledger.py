@@ -334,9 +334,7 @@ _SUBMITTED = Q(submission__platform_status__iexact=SUBMITTED[0]) | Q(
     submission__platform_status__iexact=SUBMITTED[1]
 )
 _REJECTED = Q(status=Status.REJECTED) | Q(submission__platform_status__iexact="rejected")
-_PAYS_SCREEN_OUT = Q(submission__channel__settings__screen_out_reward__isnull=False) & ~Q(
-    submission__channel__settings__screen_out_reward__in=["", 0]
-)
+_PAYS_SCREEN_OUT = Q(submission__channel__settings__screen_out_reward__isnull=False)
 
 
 def _lists(study: Study) -> dict[str, Q]:

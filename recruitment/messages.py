@@ -5,6 +5,24 @@ WRONG_LINK = (
     "You cannot enter this study through this link. Please use the link on the page or in the"
     " message that invited you."
 )
+INCOMPLETE_LINK = (
+    "This link is incomplete: the parameter {} is missing or invalid. Please open the study from the"
+    " page that invited you, without changing its address."
+)
+UNFILLED_LINK = (
+    "This link has a placeholder instead of your ID in {}. Nothing about you was stored. Please tell"
+    " the people who sent you the link."
+)
+# For the researcher, by the code of the refusal.
+LINKS_REFUSED = {
+    "unfilled_link": "Somebody came with a link that has a placeholder instead of an ID in {}, and was"
+    " refused. If it was not you, correct the address that the platform or panel uses.",
+    "incomplete_link": "Somebody came with a link whose parameter {} is missing or invalid, and was"
+    " refused. If it was not you, correct the address that the platform or panel uses.",
+}
+IDS_REFUSED = (
+    "{} reported by the platform had unusable IDs and were ignored. Look them up on the platform."
+)
 CHANNEL_CLOSED = (
     "This study no longer accepts new participants through this link. If you came from a"
     " crowdsourcing platform, please return your submission there; returning it costs you nothing."

@@ -1,10 +1,13 @@
 """Channels, the submissions that arrive through them, payments and platform events."""
 
+from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
 
 from cryptography.fernet import InvalidToken
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 
 from annotation.models.rater import Participation
 from studies.ciphers import cipher
@@ -36,12 +39,33 @@ def decrypted(text: str) -> str:
         ) from error
 
 
+class FormValues(models.JSONField):
+    """What a form asked for: a value that was left empty is stored nowhere, whoever stores it.
+
+    Python, PostgreSQL and SQLite read an absent value alike, but not a JSON null or an empty text.
+    """
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        values = _entered(super().pre_save(model_instance, add))
+        setattr(model_instance, self.attname, values)
+        return values
+
+    def get_db_prep_save(self, value: Any, connection: Any) -> Any:
+        return super().get_db_prep_save(_entered(value), connection)
+
+
+def _entered(values: Any) -> Any:
+    if not isinstance(values, Mapping):  # an expression
+        return values
+    return {name: value for name, value in values.items() if value is not None and value != ""}
+
+
 class Channel(models.Model):
     """A way for annotators of one platform to enter a study, with its settings and IDs."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="channels")
     provider = models.SlugField(max_length=100)
-    settings = models.JSONField(default=dict, blank=True)
+    settings = FormValues(default=dict, blank=True)
     # Encrypted; see `encrypted` above.
     secret = models.TextField(blank=True, editable=False)
     webhook_secret = models.TextField(blank=True, editable=False)
@@ -54,9 +78,11 @@ class Channel(models.Model):
     pending_at = models.DateTimeField(null=True, editable=False)
     problem = models.TextField(blank=True, editable=False)
     sync_problem = models.TextField(blank=True, editable=False)
+    # Why somebody's link was refused since the settings were saved.
+    link_problem = models.TextField(blank=True, editable=False)
     # Nobody new can enter after this time; participants who agreed before may continue.
     closed_at = models.DateTimeField(null=True, editable=False)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         constraints = [
@@ -179,7 +205,7 @@ class PlatformEvent(models.Model):
 
     channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="events")
     event_id = models.CharField(max_length=200)
-    received_at = models.DateTimeField(auto_now_add=True)
+    received_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["channel", "event_id"], name="event_once")]

@@ -1,4 +1,5 @@
 from django.db import models
+from django.db.models.functions import Now
 
 from annotation.models.exclusion import Excludable
 from annotation.models.judge import MAX_SEED
@@ -65,7 +66,7 @@ class Baseline(Excludable):
         validators=between(0, MAX_SEED),
         help_text="Only random preferences depend on it.",
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         ordering = ["id"]

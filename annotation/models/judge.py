@@ -1,7 +1,7 @@
 from decimal import Decimal
 
 from django.db import models
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from annotation.models.example_set import ExampleSet
 from annotation.models.rater import Rater
@@ -151,7 +151,7 @@ class Judge(models.Model):
         "In the study's currency; 0 if the model costs nothing. Without prices the cost is unknown.",
     )
     answer_price = _price("price of a million tokens of answers")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         ordering = ["id"]
@@ -210,7 +210,7 @@ class JudgeFailure(models.Model):
     # The code and the sentence of the gateway's error.
     code = models.CharField(max_length=30)
     message = models.TextField()
-    failed_at = models.DateTimeField(default=timezone.now)
+    failed_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         ordering = ["id"]

@@ -1,4 +1,5 @@
 from django.db import models
+from django.db.models.functions import Now
 
 from annotation.models.rater import Rater
 from studies.models import Criterion, Study
@@ -38,7 +39,7 @@ class Jury(models.Model):
         help_text="A member whose preference turns with the order of the texts has no vote. In the mean"
         " of probabilities, or of the shares of its answers, it counts half for either text.",
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         ordering = ["id"]

@@ -8,9 +8,10 @@ from enum import StrEnum
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from annotation.models import Participation
+from jobs.clock import database_now
+from recruitment.identities import UnusableId
 from recruitment.messages import (
     ACTION_PENDING,
     CHANNEL_CLOSED,
@@ -18,6 +19,7 @@ from recruitment.messages import (
     CHANNEL_NOT_READY,
     HAS_PARTICIPANTS,
     IS_ON_PLATFORM,
+    LINKS_REFUSED,
     NO_SIGNED_LINKS,
     NOT_SET_UP,
     OPEN_BY_DEFAULT,
@@ -123,8 +125,9 @@ def save_channel(*, channel: Channel, token: str = "") -> Channel:
     """Store a channel with its settings; an empty token keeps the stored one."""
     if token:
         channel.secret = encrypted(token)
+    channel.link_problem = ""
     # Fields that a worker may write at the same time, such as the study's id, stay as they are.
-    channel.save(update_fields=["settings", "secret"] if channel.pk else None)
+    channel.save(update_fields=["settings", "secret", "link_problem"] if channel.pk else None)
     return channel
 
 
@@ -163,6 +166,13 @@ def _token_refusal(platform: Platform, token: str) -> DomainError | None:
     return None
 
 
+def note_refused_link(*, channel: Channel, refusal: UnusableId) -> None:
+    """Tell the researcher which parameter of a link had no ID, and nothing of what it had."""
+    problem = LINKS_REFUSED[refusal.code].format(refusal.parameter)
+    # One write for a problem, however often the same link is followed.
+    Channel.objects.filter(pk=channel.pk).exclude(link_problem=problem).update(link_problem=problem)
+
+
 def renew_signing_key(*, channel: Channel) -> None:
     """Replace the signing key: links that were signed with the old key stop working."""
     key = get_platform(channel.provider).own_secret(channel)
@@ -175,7 +185,7 @@ def close_channel(*, channel: Channel, now: datetime | None = None) -> None:
     """Accept no new participants. Those who agreed before can continue, are synced and are paid."""
     key: dict[str, Any] = {"study": channel.study, "provider": channel.provider}
     Channel.objects.get_or_create(**key)  # the open link may not be stored yet
-    channel.closed_at = channel.closed_at or now or timezone.now()
+    channel.closed_at = channel.closed_at or now or database_now()
     Channel.objects.filter(**key, closed_at=None).update(closed_at=channel.closed_at)
 
 

@@ -247,7 +247,7 @@ def _status_context(
         "is_in_needs": any(need.sentence == status.sentence for need in needs),
         "why_kept": status.why_kept,
         "pending": PENDING.get(channel.pending, ""),
-        "form": refused or _form(platform, initial=channel.settings or None),
+        "form": refused or _form(platform, initial=_stored(platform, channel)),
         "link": link if platform.has_one_link else "",
         "has_token": bool(channel.secret),
         "participants": typed if refused else request.GET.get(_participants_key(platform), ""),
@@ -284,6 +284,15 @@ def _secrets(request: HttpRequest, study: Study, status: ChannelStatus) -> dict[
 
 def _form(platform: Platform, data: Any = None, *, initial: Any = None) -> Form:
     return platform.settings_form(data, auto_id=f"{platform.name}_%s", initial=initial)
+
+
+def _stored(platform: Platform, channel: Channel) -> dict[str, Any] | None:
+    """Return the stored settings; what was left empty stays empty, whatever the form proposes."""
+    return (
+        {**dict.fromkeys(platform.settings_form.base_fields), **channel.settings}
+        if channel.settings
+        else None
+    )
 
 
 def _participants_key(platform: Platform) -> str:

@@ -1,4 +1,5 @@
 from django.db import models
+from django.db.models.functions import Now
 
 from studies.models.dataset import Instance, System
 
@@ -31,7 +32,7 @@ class SeparabilityScore(models.Model):
     truncated = models.PositiveSmallIntegerField(default=0)
     samples_a = models.PositiveSmallIntegerField()
     samples_b = models.PositiveSmallIntegerField()
-    scored_at = models.DateTimeField(auto_now_add=True)
+    scored_at = models.DateTimeField(db_default=Now())
 
     objects = SeparabilityScoreQuerySet.as_manager()
 

@@ -43,6 +43,54 @@ def rated(ruth: User) -> Study:
     return study
 
 
+# Clocks of hosts differ; all that is stored or compared is by the database's.
+
+OF_THE_HOST = {"now", "utcnow", "today", "localtime", "localdate", "gmtime", "time", "time_ns"}
+CLOCKS = {"timezone", "datetime", "date", "time"}
+
+
+def host_clocks(source: str) -> list[int]:
+    """The lines that read the host's clock, or have Django read it when a row is stored."""
+    lines = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Attribute(value=ast.Name(id=owner) | ast.Attribute(attr=owner), attr=name):
+                found = owner in CLOCKS and name in OF_THE_HOST and owner + name != "datetimetime"
+            case ast.ImportFrom(module="time" | "django.utils.timezone", names=names):
+                found = any(one.name in OF_THE_HOST for one in names)
+            case ast.keyword(arg="auto_now" | "auto_now_add"):
+                found = True
+            case _:
+                continue
+        lines += [node.lineno] * found
+    return lines
+
+
+def test_what_is_stored_or_compared_is_by_the_databases_clock():
+    # The library has no database.
+    ours = [path for path in OWN if "tiebreak" not in path.relative_to(ROOT).parts]
+    assert {str(p): found for p in ours if (found := host_clocks(p.read_text()))} == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "timezone.now()",
+        "DateTimeField(default=timezone.now)",
+        "DateTimeField(auto_now_add=True)",
+        "datetime.now(UTC)",
+        "datetime.datetime.utcnow()",
+        "date.today()",
+        "time.time()",
+        "from time import time",
+        "from django.utils.timezone import now as read",
+    ],
+)
+def test_a_hosts_clock_is_found(source):
+    assert host_clocks(source)
+    assert not host_clocks("time.monotonic(); datetime.combine(day, time.max); database_now()")
+
+
 # What a browser is told with every page.
 
 
