@@ -32,7 +32,7 @@ def progress_figure(study: Study, counts: Progress, moments: Moments | None = No
     moments, planned = moments or completed_over_time(study, counts), counts.places
     finding, sentence = "Responses completed over time", f"{counts.completed} of {planned}."
     if study.status == Study.Status.OPEN and counts.remaining:
-        finding, sentence = _forecast(counts.completed_last_hour, counts.remaining)
+        finding, sentence = _forecast(study, counts)
     chart = time_chart(moments, goal=planned, finding=finding, unit="responses completed")
     rows = tuple((when.isoformat(), n) for when, n in moments)
     return Figure("progress", finding, sentence, chart, COLUMNS, rows, READING)

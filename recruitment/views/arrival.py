@@ -21,12 +21,13 @@ from annotation.views.participation_cookie import (
     forget,
     study_at,
 )
+from recruitment.admission import OPEN_LINK
 from recruitment.framing import allow_frames, framed_address
 from recruitment.messages import EVENT_TOO_LARGE
 from recruitment.models import Channel
 from recruitment.platforms import PlatformEntry, get_platform
 from recruitment.platforms.errors import NotConfirmedYet
-from recruitment.services.channels import OPEN_LINK, channel_for, has_open_link
+from recruitment.services.channels import channel_for, has_open_link
 from recruitment.services.platform_sync import (
     confirm_by_signature,
     enqueue_key_renewal,
