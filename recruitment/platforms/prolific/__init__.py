@@ -50,6 +50,7 @@ from recruitment.platforms.prolific.signatures import (
     verify_entry_token,
     verify_webhook,
 )
+from recruitment.terms import asked_of_one
 from studies.models.bounds import MAX_REWARD
 from tiebreak.errors import DomainError
 
