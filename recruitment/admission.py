@@ -165,7 +165,8 @@ def reserve(channel: Channel, now: datetime) -> None:
     """
     # `no_key` does not block inserts of rows that only reference the study.
     channel.study = Study.objects.select_for_update(no_key=True).get(pk=channel.study_id)
-    check_room(channel, now)
+    if not channel.study.places.filter(completed_at=None).exists():
+        raise DomainError("study_full", STUDY_FULL)
     for participation in _gone(channel, now).select_for_update(skip_locked=True, of=("self",)):
         if not limit_of(channel, collection_of(channel.study)).is_full:
             break

@@ -86,8 +86,8 @@ class Collection:
     @property
     def people(self) -> int:
         """The people needed if each does all tasks they may; one task each if there is no limit."""
-        each = min(self.tasks or 1, self.hits) or 1
-        return max(min(self.ratings_per_hit, self.responses), -(-self.responses // each))
+        tasks_each = min(self.tasks or 1, self.hits) or 1
+        return max(min(self.ratings_per_hit, self.responses), -(-self.responses // tasks_each))
 
     @property
     def people_admitted(self) -> int:

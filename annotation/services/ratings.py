@@ -210,7 +210,8 @@ class _LockedAnswers:
         self.ratings.append(rating)
         self.sheet = self.sheet.with_ratings(self.ratings)
         completed = not rating.late and not self.is_excluded and self._complete(rating.place)
-        if self.sheet.first_open is None and not self.is_excluded:
+        is_paid_only = rating.late or self.by_units
+        if is_paid_only and self.sheet.first_open is None and not self.is_excluded:
             self._note_answered()
         return completed
 

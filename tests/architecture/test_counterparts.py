@@ -49,7 +49,6 @@ from annotation.services.reference_units import (
     import_reference_units,
     remove_reference_unit,
 )
-from annotation.services.settings import save_settings
 from annotation.synthetic.services import (
     add_synthetic_set,
     check_judge,
@@ -96,6 +95,7 @@ from recruitment.services.participants import (
 )
 from recruitment.services.payments import settle, settle_payment
 from recruitment.services.platform_actions import act_on_channel
+from recruitment.services.settings import save_settings
 from recruitment.views import channels, participant_actions
 from studies.dataset_jobs import start_dataset_job
 from studies.expert_surveys import make_expert_survey

@@ -11,11 +11,11 @@ from django.utils import timezone
 from annotation.models import Participation, Place, Rating
 from annotation.services.exclusion import exclude_work, reinstate_work
 from recruitment.ledger import ledger
-from recruitment.terms import owed
 from recruitment.models import Channel, Payment
 from recruitment.platforms import get_platform
 from recruitment.services.leaving import leave_early
 from recruitment.services.lifecycle import close_study
+from recruitment.terms import owed
 from studies.models import Study
 from tests.annotation.annotators import Annotator, annotator, form_of
 from tests.confirming import post_confirmed

@@ -8,8 +8,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from recruitment.pay import Collection
 from recruitment.models import Channel
+from recruitment.pay import Collection
 from studies.models import Generation, Study, Unit
 from studies.models.settings import FrozenSettings, fields_of
 from tests.confirming import post_confirmed
