@@ -31,7 +31,6 @@ from recruitment.costs import forecast
 from recruitment.ledger import ledger
 from recruitment.models import Channel
 from recruitment.platforms import get_platform
-from recruitment.services.channels import set_up_channel
 from recruitment.services.entry import Entrant, give_consent
 from recruitment.services.leaving import leave_early
 from recruitment.services.lifecycle import close_study, reopen_study
