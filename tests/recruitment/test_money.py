@@ -242,8 +242,8 @@ def test_the_ledger_never_exceeds_the_announced_maximum():
     run_state_machine_as_test(
         StudyThatPays,
         settings=settings(
-            max_examples=12,
-            stateful_step_count=15,
+            max_examples=10,
+            stateful_step_count=12,
             deadline=None,
             derandomize=True,
             database=None,

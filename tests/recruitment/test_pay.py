@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from annotation.counts import NO_PLACES
 from annotation.models import Assignment, Participation
+from annotation.services.exclusion import exclude_work
 from annotation.services.places import take_place
 from metrics.figures.collection import pace
 from recruitment.admission import maximum
@@ -19,7 +20,7 @@ from recruitment.pay import Asked
 from recruitment.platforms import get_platform, platforms
 from recruitment.services.channels import close_channel, reopen_channel, set_up_channel
 from recruitment.services.lifecycle import close_study
-from recruitment.services.participants import amount_for
+from recruitment.services.participants import amount_for, reinstate_participant
 from recruitment.services.settings import save_settings
 from studies.models import Study
 from tests.annotation.services.test_screening import answer_all
@@ -59,6 +60,17 @@ def test_a_place_is_reserved_at_the_door_and_given_back_by_who_does_nothing(clie
     assert first.status == "released"
     with refused("released"):
         answer_all(tab, now=NOW + timedelta(minutes=41))
+
+
+def test_who_is_taken_back_after_others_took_the_place_is_released():
+    study = opened(**PAYING)
+    first = enter(study, "open-link", "a")
+    exclude_work(participation=first, status="returned")
+    for name in "bc":
+        enter(study, "open-link", name)
+    reinstate_participant(participation=first)
+    first.refresh_from_db()
+    assert first.status == "released"
 
 
 def test_nobody_is_asked_to_agree_to_a_full_study(client):
