@@ -22,6 +22,7 @@ from recruitment.services.channels import close_channel, reopen_channel, set_up_
 from recruitment.services.lifecycle import close_study
 from recruitment.services.participants import amount_for, reinstate_participant
 from recruitment.services.settings import save_settings
+from recruitment.terms import owed
 from studies.models import Study
 from tests.annotation.services.test_screening import answer_all
 from tests.pages import codes_on
@@ -41,7 +42,8 @@ def test_tasks_that_run_out_are_owed_and_not_the_whole_reward():
         person = enter(study, "open-link", name)
         answer_all(take_place(participation=person))
     Participation.objects.update(status="finished")
-    assert [row.hits for row in ledger(study).awaiting_payment] == [1] * 6
+    awaiting = [row.participation for row in ledger(study).awaiting_payment]
+    assert [owed(participation) for participation in awaiting] == [Decimal("0.15")] * 6
     assert ledger(study).owed.amount == forecast(study, hits=6).total == Decimal("0.90")
     assert maximum(study).total == Decimal("5.40")
 
