@@ -118,7 +118,7 @@ def enter(study: Study, provider: str, name: str, now=None):
     return participation
 
 
-VERBS = [
+ENDINGS = [
     leave_early,
     finish_participation,
     release_participant,
@@ -203,11 +203,11 @@ class StudyThatPays(RuleBasedStateMachine):
             with suppress(DomainError):
                 answer_all(assignment, now=self.now)
 
-    @rule(index=PEOPLE, verb=st.sampled_from(VERBS))
-    def end_or_return(self, index, verb):
+    @rule(index=PEOPLE, ending=st.sampled_from(ENDINGS))
+    def end_or_return(self, index, ending):
         if participation := self.person(index):
             with suppress(DomainError):
-                verb(participation=participation)
+                ending(participation=participation)
 
     @rule()
     def close_and_reopen(self):

@@ -48,7 +48,7 @@ def test_tasks_that_run_out_are_owed_and_not_the_whole_reward():
     assert maximum(study).total == Decimal("5.40")
 
 
-def test_a_place_is_reserved_at_the_door_and_given_back_by_who_does_nothing(client):
+def test_a_place_is_reserved_at_entry_and_given_back_by_who_does_nothing(client):
     study = opened(**PAYING)
     welcome = reverse("recruitment:welcome", args=[study.pk])
     first = enter(study, "open-link", "a", NOW)
