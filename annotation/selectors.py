@@ -393,7 +393,8 @@ def may_stop(sheet: Worksheet, hits_completed: int = 0) -> bool:
 def hits_of_visit(participation: Participation) -> int:
     """Return the number of HITs completed in this submission, which determines its payment."""
     main = participation.assignments.filter(hit__kind=HIT.Kind.MAIN)
-    return main.filter(status=Assignment.Status.COMPLETED).count()
+    completed = main.filter(completed_at__isnull=False)
+    return completed.exclude(status=Assignment.Status.EXCLUDED).count()
 
 
 def progress_of(participation: Participation) -> AnnotatorProgress:

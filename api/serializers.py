@@ -19,11 +19,12 @@ from api.design_serializers import QuestionSerializer, ScreeningSerializer
 from jobs.models import Job
 from jobs.rows import JobRow
 from recruitment.forms import MAX_RATERS
-from recruitment.ledger import LedgerRow, owed
+from recruitment.ledger import LedgerRow
 from recruitment.models import Payment
 from recruitment.platforms.base import MAX_MESSAGE
 from recruitment.services.dry_runs import DryRunOptions
 from recruitment.services.participants import Paid
+from recruitment.terms import owed
 from studies.models import InstanceSelection, Study
 from studies.models.settings import SETTINGS
 from tiebreak.formats.preferences import TIES

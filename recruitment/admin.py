@@ -22,13 +22,13 @@ from annotation.services.reference_units import (
     degrade_copies,
     import_reference_units,
 )
-from annotation.services.settings import save_settings
 from annotation.uploads import stored_upload, upload_limits
 from recruitment.confirmations import quality
 from recruitment.launch.check import counted
 from recruitment.reference_unit_forms import ReferenceUnitsForm
 from recruitment.services.cloning import clone_study
 from recruitment.services.launch_checks import launch_checks
+from recruitment.services.settings import save_settings
 from recruitment.study_actions import ACTIONS, offered_actions
 from studies.access import Right, check_right, right_for, studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin

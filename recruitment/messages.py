@@ -28,6 +28,20 @@ CHANNEL_CLOSED = (
     " crowdsourcing platform, please return your submission there; returning it costs you nothing."
     " Otherwise, you can close this page."
 )
+STUDY_FULL = (
+    "Other people do all tasks of this study, so you cannot take part now. Thank you for coming. If a"
+    " crowdsourcing platform sent you, please return your submission there. Returning it costs you"
+    " nothing. Otherwise, you can close this page, or try again later."
+)
+CHANNEL_FULL = (
+    "As many people as this study needs have entered already. So you cannot take part. Thank you for"
+    " coming. If a crowdsourcing platform sent you, please return your submission there. Returning it"
+    " costs you nothing. Otherwise, you can close this page."
+)
+OVER_BUDGET_AT_ENTRY = (
+    "The study cannot pay more people at this time, so you cannot take part. If a crowdsourcing"
+    " platform sent you, please return your submission there. Returning it costs you nothing."
+)
 CHANNEL_NOT_READY = (
     "This link cannot be used yet. Please tell the person who sent it to you, and try again later."
 )
@@ -63,8 +77,7 @@ EVENT_TOO_LARGE = "The event was not read because it exceeds the limit of {} byt
 # Leaving a study, by the status of the participation.
 ENDED = {
     "screened_out": "You did not pass the comprehension questions or the qualification test, so"
-    " there are no tasks for you in this study. Your invitation says whether you are paid for this"
-    " time.",
+    " there are no tasks for you in this study.",
     "stopped": "Several of your answers were wrong on texts where the correct answer is known, so"
     " you will not receive further tasks. The tasks that you completed still count. If a code or a"
     " button is shown below, please use it; otherwise, you can close this page.",
@@ -82,6 +95,8 @@ ENDED = {
     " have taken over your task. Your answers are saved. If they can still count, the researchers"
     " will contact you on the platform. You can close this page.",
 }
+TEST_PAID = "You are paid {} {} for the time that you spent."
+TEST_UNPAID = "As the first page said, you are not paid for this time."
 NEXT_STEP = {
     "form": "Please submit the HIT below to tell the platform.",
     "link": "Please use the button below to return, so that the people who invited you know.",
@@ -140,6 +155,10 @@ ACTION_PENDING = (
 )
 CHANNEL_GONE = "The study no longer has the channel “{}”. It may have been removed already."
 NOT_TESTED = "{}: the token is saved but could not be tested yet. {}"
+CHANNEL_FULL_STATUS = (
+    "{} of at most {} people have entered, so nobody else can. To let more people in, raise the"
+    " maximum of people below."
+)
 PARTICIPANTS_NEEDED = "Enter how many participants you need: a number from 1 to {}."
 
 # Requests to platforms, as researchers see them. What is pending, by the action:
@@ -212,6 +231,15 @@ STILL_CHANGES = (
 )
 
 # Payments.
+OVER_BUDGET = (
+    "The study could cost up to {0} {2} with fees, and its budget is {1} {2}. Lower the maximum of people"
+    " of a channel on Recruit, the reward or R, or raise the budget on Size & pay."
+)
+OVER_MAXIMUM = (
+    "This channel admits at most {} people, so more participants would be turned away here. Ask for"
+    " fewer, or raise the channel's maximum of people first."
+)
+BOTS_UNPAID = "This participant is a bot of a dry run. Nobody is paid for it."
 NO_REWARD = "The study does not say what annotators are paid. Enter the reward in its design."
 BAD_AMOUNT = "Enter an amount greater than 0 and less than {}, with at most two decimals."
 AMOUNT_NOT_A_NUMBER = "Enter the amount as a number."

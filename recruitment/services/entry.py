@@ -10,6 +10,7 @@ from annotation.models import Participation, Rater
 from annotation.services.addresses import check_entry
 from annotation.services.screening import check_screening_can_be_passed
 from jobs.clock import database_now
+from recruitment.admission import OPEN_LINK, reserve
 from recruitment.messages import OTHER_PERSON
 from recruitment.models import Channel, Payment, Submission
 from recruitment.platforms import get_platform
@@ -58,6 +59,8 @@ def give_consent(*, study: Study, entrant: Entrant, now: datetime | None = None)
     is_reentry = entrant.is_allowed_reentry()
     existing = _existing_participation(study, entrant)
     if existing is not None:
+        if existing.consented_at is None:
+            _reserve(study, entrant, now)
         if is_reentry:
             _flag_reentry(existing, now)
         return _record_consent(existing, entrant, now)
@@ -66,11 +69,18 @@ def give_consent(*, study: Study, entrant: Entrant, now: datetime | None = None)
     check_screening_can_be_passed(study)
     check_entry(study, entrant.address, external_id=entrant.external_id, now=now)
     rater = _locked_rater(entrant.provider, entrant.external_id)
+    if _existing_participation(study, entrant) is None:
+        _reserve(study, entrant, now)
     # If two browsers agree at once, the second sees the first one's participation only now.
     is_reentry = entrant.is_allowed_reentry()
     return _create_participation(
         study, entrant, rater, now, reentered_at=now if is_reentry else None
     )
+
+
+def _reserve(study: Study, entrant: Entrant, now: datetime) -> None:
+    if not entrant.simulated:
+        reserve(entrant.channel or Channel(study=study, provider=OPEN_LINK), now)
 
 
 def _create_participation(

@@ -10,11 +10,11 @@ from django.db import IntegrityError, transaction
 from annotation.models import Participation
 from annotation.services.exclusion import exclude_work
 from jobs.clock import database_now
-from recruitment.ledger import screen_out_reward
 from recruitment.messages import BAD_AMOUNT, NO_PLATFORM, PAID_ALREADY, SETTLED_ALREADY
 from recruitment.models import Channel, Payment, Submission
 from recruitment.platforms import get_platform
 from recruitment.platforms.errors import PlatformError
+from recruitment.terms import screen_out_reward
 from tiebreak.errors import DomainError
 
 MAX_AMOUNT = Decimal(100_000)

@@ -12,6 +12,7 @@ from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.screening import clear_participation
 from jobs.clock import database_now
 from jobs.queue import enqueue
+from recruitment.admission import keep_maximum
 from recruitment.identities import is_usable
 from recruitment.launch.check import counted
 from recruitment.messages import (
@@ -130,6 +131,7 @@ def _apply(channel: Channel, report: PlatformReport, now: datetime) -> bool:
         )
     elif report.submission_status in REINSTATED_BY and participation.status in ENDED_BY_PLATFORM:
         reinstate_work(participation=participation, now=now)
+        keep_maximum(participation=participation, now=now)
     if report.submission_status == SubmissionStatus.APPROVED:
         note_reward(participation, Payment.Kind.REWARD, now)
     elif report.submission_status == SubmissionStatus.SCREENED_OUT:

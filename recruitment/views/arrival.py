@@ -21,13 +21,14 @@ from annotation.views.participation_cookie import (
     study_at,
 )
 from jobs.clock import database_now
+from recruitment.admission import OPEN_LINK
 from recruitment.framing import allow_frames, framed_address
 from recruitment.identities import UnusableId
 from recruitment.messages import EVENT_TOO_LARGE
 from recruitment.models import Channel
 from recruitment.platforms import PlatformEntry, get_platform
 from recruitment.platforms.errors import NotConfirmedYet
-from recruitment.services.channels import OPEN_LINK, channel_for, has_open_link, note_refused_link
+from recruitment.services.channels import channel_for, has_open_link, note_refused_link
 from recruitment.services.platform_sync import (
     confirm_by_signature,
     enqueue_key_renewal,

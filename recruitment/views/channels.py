@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
+from recruitment.admission import OPEN_LINK, is_open_to_all
 from recruitment.confirmations import paying_all, publishing, starting, stopping
 from recruitment.costs import ChannelCost, channel_cost
 from recruitment.launch.channel_needs import channel_needs
@@ -26,12 +27,10 @@ from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.invitation import invitations
 from recruitment.public_address import public_url
 from recruitment.services.channels import (
-    OPEN_LINK,
     ChannelStatus,
     channel_for,
     channel_statuses,
     close_channel,
-    is_open_to_all,
     remove_channel,
     renew_signing_key,
     reopen_channel,

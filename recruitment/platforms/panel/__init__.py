@@ -22,6 +22,7 @@ from recruitment.platforms.base import (
     ADDRESS,
     COOKIES,
     KNOWN_AGAIN,
+    ChannelSettings,
     Ending,
     Platform,
     PlatformEntry,
@@ -39,7 +40,7 @@ def _plain_url(value: str) -> None:
         raise forms.ValidationError(sentence, code="bad_address")
 
 
-class PanelSettings(forms.Form):
+class PanelSettings(ChannelSettings):
     person_parameter = forms.RegexField(
         r"^[A-Za-z_][A-Za-z0-9_.-]{0,49}\Z",
         initial="participantId",

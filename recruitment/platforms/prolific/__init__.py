@@ -24,6 +24,7 @@ from recruitment.platforms.base import (
     ADDRESS,
     COOKIES,
     KNOWN_AGAIN,
+    ChannelSettings,
     Ending,
     OfferedFilter,
     Platform,
@@ -49,6 +50,7 @@ from recruitment.platforms.prolific.signatures import (
     verify_entry_token,
     verify_webhook,
 )
+from recruitment.terms import asked_of_one
 from studies.models.bounds import MAX_REWARD
 from tiebreak.errors import DomainError
 
@@ -126,7 +128,7 @@ CONTENT_WARNINGS = (
 )
 
 
-class ProlificSettings(forms.Form):
+class ProlificSettings(ChannelSettings):
     is_secure = forms.BooleanField(
         label="Signed links only",
         required=False,
@@ -592,9 +594,9 @@ def _draft(channel: Channel, participants: int, entry_url: str) -> StudyDraft:
     for code, sentence in PLATFORM.study_lacks(channel).items():
         raise DomainError(code, sentence)
     assert study.reward is not None
-    assert study.minutes_per_hit is not None
-    assert study.hits_per_annotator is not None
-    minutes = ceil(study.minutes_per_hit * study.hits_per_annotator)
+    asked = asked_of_one(study, study.hits.main().count())
+    assert asked is not None
+    minutes = ceil(asked.minutes)
     _keep_settings(channel, entry_url=entry_url)
     stored = channel.settings
     return StudyDraft(
