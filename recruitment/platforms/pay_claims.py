@@ -7,6 +7,7 @@ from django import forms
 
 from recruitment.models import Channel, Submission
 from recruitment.platforms.base import ReturnInstructions
+from studies.opened_forms import OpenedForm
 
 HELP = (
     "No platform pays people who come through this channel, so you do. Each of them gets a code at the"
@@ -51,7 +52,7 @@ NEEDS = {
 }
 
 
-class PayClaimSettings(forms.Form):
+class PayClaimSettings(OpenedForm, forms.Form):
     """The choice for channels whose participants have no name; see `knows` for the others."""
 
     knows = False

@@ -26,6 +26,7 @@ from recruitment.platforms.base import (
 )
 from recruitment.platforms.mturk.client import MTurkAssignment, MTurkClient
 from recruitment.platforms.mturk.protocol import read_frame_parameters
+from studies.opened_forms import OpenedForm
 from tiebreak.errors import DomainError
 
 STATUSES = {
@@ -35,7 +36,7 @@ STATUSES = {
 }
 
 
-class MTurkSettings(forms.Form):
+class MTurkSettings(OpenedForm, forms.Form):
     access_key = forms.CharField(
         label="Access key ID",
         required=False,

@@ -29,6 +29,7 @@ from recruitment.platforms.base import (
     Reentry,
     ReturnInstructions,
 )
+from studies.opened_forms import OpenedForm
 from tiebreak.errors import DomainError
 
 
@@ -39,7 +40,7 @@ def _plain_url(value: str) -> None:
         raise forms.ValidationError(sentence, code="bad_address")
 
 
-class PanelSettings(forms.Form):
+class PanelSettings(OpenedForm, forms.Form):
     person_parameter = forms.RegexField(
         r"^[A-Za-z_][A-Za-z0-9_.-]{0,49}\Z",
         initial="participantId",

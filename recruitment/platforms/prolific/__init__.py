@@ -50,6 +50,7 @@ from recruitment.platforms.prolific.signatures import (
     verify_webhook,
 )
 from studies.models.bounds import MAX_REWARD
+from studies.opened_forms import OpenedForm
 from tiebreak.errors import DomainError
 
 COMPLETE = "https://app.prolific.com/submissions/complete?cc="
@@ -128,7 +129,7 @@ CONTENT_WARNINGS = (
 )
 
 
-class ProlificSettings(forms.Form):
+class ProlificSettings(OpenedForm, forms.Form):
     is_secure = forms.BooleanField(
         label="Signed links only",
         required=False,
