@@ -3,7 +3,6 @@
 from html import unescape
 
 import pytest
-from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
 from django.test import Client
@@ -14,12 +13,12 @@ from recruitment.models import Channel
 from recruitment.platforms import platforms
 from studies.models import ComprehensionQuestion, Membership, Screening, Unit
 from tests.architecture.test_urls import address, patterns
+from tests.stored import stored_rows
 from tests.studies.factories import make_study
 
 pytestmark = pytest.mark.django_db
+MOST_IN_VAIN = 2
 EDITED = {"text", "number", "textarea", "select"}
-# Logs, sessions, and what is told to workers.
-UNCOMPARED = {"logentry", "session", "job", "accessattempt", "accesslog", "studyevent"}
 
 
 def forms_on(url, page):
@@ -65,14 +64,6 @@ def kind_of(form, name):
     return getattr(field, "type", None) or getattr(field, "tag", "several")
 
 
-def stored_rows():
-    return {
-        model._meta.label: sorted(map(repr, model._base_manager.values()))
-        for model in apps.get_models()
-        if model._meta.model_name not in UNCOMPARED
-    }
-
-
 def same_form(forms, name, form):
     """The form for the same thing, which may have gained rows."""
     return next((one for one in forms if one.to == form.to and name in one.fields), None)
@@ -105,10 +96,10 @@ def test_no_form_takes_back_what_another_saved_meanwhile(study):
     ruth, omar, edited = browser("ruth"), browser("omar"), set()
     for url in dict.fromkeys(addresses(study)):
         for first in forms_of(ruth, url):
-            seen = set()
+            seen, in_vain = set(), 0
             for name in first.fields:
                 kind = kind_of(first, name)
-                if kind not in EDITED or kind in seen or "__prefix__" in name:
+                if kind not in EDITED - seen or "__prefix__" in name or in_vain > MOST_IN_VAIN:
                     continue
                 opened = same_form(forms_of(ruth, url), name, first)
                 values = other_values(opened, name) if opened is not None else []
@@ -117,11 +108,13 @@ def test_no_form_takes_back_what_another_saved_meanwhile(study):
                 omar.post(opened.to, opened.data | {name: values[0]})
                 now = same_form(forms_of(ruth, url), name, first)
                 if now is None or now.data.get(name) != values[0]:
-                    continue  # it edits nothing that is stored, or takes no such value
+                    in_vain += not seen  # it edits nothing that is stored, or takes no such value
+                    continue
                 seen.add(kind)
                 edited.add((first.to, name))
                 check_stale(ruth, url, opened, name, values)
-    assert edited == 0
+    pages = {url.rstrip("/").split("/")[-1] for url, _ in edited}
+    assert {"change", "data", "task", "quality", "size", "prolific", "panel", "mturk"} <= pages
 
 
 def check_stale(ruth, url, opened, name, values):
