@@ -38,7 +38,8 @@
 
   // What is typed stays in this browser until the server said that it is saved: a session may end,
   // the server may fail, a tab may be closed. Passwords and files are never kept.
-  const keyOf = (form) => `typed ${document.body.dataset.user} ${location.pathname} ${form.action}`;
+  const user = document.querySelector("[data-user]")?.dataset.user;
+  const keyOf = (form) => `typed ${user} ${location.pathname} ${form.getAttribute("action")}`;
   const kept = (form) => [...form.elements].filter((field) => field.name && !field.readOnly
     && !["hidden", "password", "file", "submit", "button"].includes(field.type));
   const valueOf = (field) => {
@@ -77,11 +78,16 @@
     }
     changed.add(form);
   };
-  const isSaved = document.querySelector("main .success, .messagelist .success");
+  document.addEventListener("submit", (event) => {
+    sessionStorage.setItem("sent", keyOf(event.target));
+  });
+  if (document.querySelector("main .success, .messagelist .success")) {
+    localStorage.removeItem(sessionStorage.getItem("sent"));
+  }
   for (const form of [...document.forms].filter(saves)) {
     const stored = localStorage.getItem(keyOf(form));
     if (!stored) continue;
-    if (isSaved || stored === JSON.stringify(valuesOf(form))) {
+    if (stored === JSON.stringify(valuesOf(form))) {
       localStorage.removeItem(keyOf(form));
       continue;
     }
@@ -89,9 +95,11 @@
     const note = document.createElement("p");
     note.setAttribute("role", "status");
     note.dataset.draft = "";
-    note.append("You typed something here that is not saved. ");
-    for (const [text, act] of [["Bring it back", () => putBack(form, JSON.parse(stored))], ["Discard it", () => {}]]) {
-      const button = Object.assign(document.createElement("button"), { type: "button", textContent: text });
+    note.append("What you typed here before is not in this form. ");
+    const bringBack = () => putBack(form, JSON.parse(stored));
+    for (const [text, act] of [["Bring it back", bringBack], ["Discard it", () => {}]]) {
+      const button = document.createElement("button");
+      [button.type, button.textContent] = ["button", text];
       button.addEventListener("click", () => {
         localStorage.removeItem(keyOf(form));
         note.remove();
