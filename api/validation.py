@@ -13,7 +13,7 @@ from rest_framework.serializers import Serializer
 
 from api.messages import NEAREST_FIELD, UNKNOWN_FIELD
 
-MOST_UNKNOWN, LONGEST_NAME = 50, 100
+MAX_UNKNOWN, LONGEST_NAME = 50, 100
 
 
 def checked(serializer: type[Serializer[Any]], data: Any, *, many: bool = False) -> Any:
@@ -45,15 +45,15 @@ def refuse_unknown_fields(request: Request, body: Any, query: Iterable[str]) -> 
     ``body`` is the serializer of its content, or None if it takes none.
     """
     known = body() if isinstance(body, type) else body
-    content = request.data if known is not None else _unasked(request)
+    content = _content(request) if known is not None else _unasked(request)
     unknown = [*_unknown(request.query_params, query), *_unknown_in(known or Serializer(), content)]
     if unknown:
-        raise ValidationError(dict(unknown[:MOST_UNKNOWN]))
+        raise ValidationError(dict(unknown[:MAX_UNKNOWN]))
 
 
-def refuse_unknown_names(given: Mapping[str, Any], known: Iterable[str], path: str) -> None:
+def refuse_unknown_names(sent: Mapping[str, Any], known: Iterable[str], path: str) -> None:
     """Raise a refusal that lists the names at a path of a request that are not known."""
-    if unknown := dict(_unknown(given, known, path)):
+    if unknown := dict(_unknown(sent, known, path)):
         raise ValidationError(unknown)
 
 
@@ -62,7 +62,13 @@ def _unasked(request: Request) -> Any:
     if request.method in {"GET", "HEAD", "DELETE"}:
         return {}
     is_form = request.content_type.startswith(("multipart/", "application/x-www-form-urlencoded"))
-    return request._request.POST if is_form else request.data
+    return request._request.POST if is_form else _content(request)
+
+
+def _content(request: Request) -> Any:
+    """Return the content; of another type than the endpoint's it is refused after the look-up."""
+    parser = request.negotiator.select_parser(request, request.parsers)
+    return {} if parser is None else request.data
 
 
 def _unknown_in(field: Field[Any, Any, Any, Any], data: Any, path: str = "") -> Iterator[Any]:
@@ -79,9 +85,9 @@ def _unknown_in(field: Field[Any, Any, Any, Any], data: Any, path: str = "") -> 
         yield from _unknown_in(known[name], data[name], f"{path}{name}.")
 
 
-def _unknown(given: Iterable[str], known: Iterable[str], path: str = "") -> Iterator[Any]:
+def _unknown(sent: Iterable[str], known: Iterable[str], path: str = "") -> Iterator[Any]:
     names = sorted(known)
-    for name in islice((name for name in given if name not in names), MOST_UNKNOWN):
+    for name in islice((name for name in sent if name not in names), MAX_UNKNOWN):
         shown = name[:LONGEST_NAME]
         near = get_close_matches(shown, names, n=1, cutoff=0)
         sentence = (NEAREST_FIELD if near else UNKNOWN_FIELD).format(shown, *near)

@@ -17,7 +17,7 @@ from tests.stored import stored_rows
 from tests.studies.factories import make_study
 
 pytestmark = pytest.mark.django_db
-MOST_IN_VAIN = 2
+MAX_IN_VAIN = 2
 EDITED = {"text", "number", "textarea", "select"}
 
 
@@ -26,11 +26,11 @@ def forms_on(url, page):
     text = getattr(page, "content", b"").decode(errors="replace")
     if page.status_code not in {200, 400} or "<form" not in text:
         return []
-    found = [form for form in fromstring(text).forms if form.method == "POST"]
-    for form in found:
+    sending = [form for form in fromstring(text).forms if form.method == "POST"]
+    for form in sending:
         form.to = form.get("action") or url
         form.data = {name: value.strip() for name, value in form.form_values()}
-    return found
+    return sending
 
 
 def forms_of(client, url):
@@ -99,7 +99,7 @@ def test_no_form_takes_back_what_another_saved_meanwhile(study):
             seen, in_vain = set(), 0
             for name in first.fields:
                 kind = kind_of(first, name)
-                if kind not in EDITED - seen or "__prefix__" in name or in_vain > MOST_IN_VAIN:
+                if kind not in EDITED - seen or "__prefix__" in name or in_vain > MAX_IN_VAIN:
                     continue
                 opened = same_form(forms_of(ruth, url), name, first)
                 values = other_values(opened, name) if opened is not None else []

@@ -111,11 +111,11 @@ PAIRS = [
 @pytest.mark.parametrize(("prepare", "do", "undo"), PAIRS)
 def test_what_is_undone_is_as_it_was(monkeypatch, prepare, do, undo):
     monkeypatch.setattr("jobs.services.enqueue", lambda *_, **__: None)
-    given = prepare()
+    things = prepare()
     before = stored_rows(without=RENEWED)
-    do(**given)
+    do(**things)
     assert stored_rows(without=RENEWED) != before
-    undo(**given)
+    undo(**things)
     assert differences(before, stored_rows(without=RENEWED)) == {}
 
 
