@@ -67,7 +67,8 @@ def _unasked(request: Request) -> Any:
 
 def _content(request: Request) -> Any:
     """Return the content; of another type than the endpoint's it is refused after the look-up."""
-    parser = request.negotiator.select_parser(request, request.parsers)
+    negotiator: Any = request.negotiator
+    parser = negotiator.select_parser(request, request.parsers)
     return {} if parser is None else request.data
 
 
