@@ -60,6 +60,8 @@ class Participation(models.Model):
     provider = models.CharField(max_length=100)
     submission_id = models.CharField(max_length=200)
     status = models.CharField(max_length=15, choices=Status.choices, default=Status.ACTIVE)
+    # What it was before an exclusion, to which reinstating leads back.
+    earlier_status = models.CharField(max_length=15, blank=True)
     consented_version = models.ForeignKey(
         StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
     )
@@ -131,6 +133,8 @@ class Assignment(models.Model):
         StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
     )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
+    # What it was before an exclusion, to which reinstating leads back.
+    earlier_status = models.CharField(max_length=10, blank=True)
     # The parity of the place for which the assignment was created, so that the sides never change.
     parity = models.PositiveSmallIntegerField(default=0)
     position = models.PositiveIntegerField(default=1)

@@ -13,6 +13,7 @@ from annotation.models import Participation
 from recruitment.messages import MESSAGE_LENGTH, PLATFORM_CANNOT, UNKNOWN_CATEGORY
 from recruitment.models import Channel, Payment, Submission
 from studies.models.bounds import MAX_COUNT
+from studies.opened_forms import OpenedForm
 from tiebreak.errors import DomainError
 
 # The most characters of a message to a participant.
@@ -148,7 +149,7 @@ ADDRESS = (
 )
 
 
-class ChannelSettings(forms.Form):
+class ChannelSettings(OpenedForm, forms.Form):
     """What every channel lets a researcher set."""
 
     most_people = forms.IntegerField(

@@ -68,7 +68,8 @@ def save(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
 
 def _save_settings(request: HttpRequest, study: Study, platform: Platform) -> HttpResponse | None:
     """Store the posted settings; return the page with the typed values if they are refused."""
-    form = _form(platform, request.POST)
+    stored = Channel.objects.filter(study=study, provider=platform.name).first()
+    form = _form(stored, platform, request.POST)
     if not form.is_valid():
         return _page(request, study, refused={platform.name: form}, status=400)
     was_open_to_all = is_open_to_all(study)
@@ -116,7 +117,8 @@ def change_state(request: HttpRequest, study_id: str, provider: str, action: str
     else:
         messages.success(request, f"{platform.title}: {sentence}")
     if refused is not None:
-        form = _form(platform, request.POST)
+        stored = Channel.objects.filter(study=study, provider=provider).first()
+        form = _form(stored, platform, request.POST)
         return _page(request, study, refused={provider: form}, status=400)
     return redirect("recruitment:channels", study_id)
 
@@ -246,7 +248,7 @@ def _status_context(
         "is_in_needs": any(need.sentence == status.sentence for need in needs),
         "why_kept": status.why_kept,
         "pending": PENDING.get(channel.pending, ""),
-        "form": refused or _form(platform, initial=_stored(platform, channel)),
+        "form": refused or _form(status.channel, platform),
         "link": link if platform.has_one_link else "",
         "has_token": bool(channel.secret),
         "participants": typed if refused else request.GET.get(_participants_key(platform), ""),
@@ -281,7 +283,8 @@ def _secrets(request: HttpRequest, study: Study, status: ChannelStatus) -> dict[
     }
 
 
-def _form(platform: Platform, data: Any = None, *, initial: Any = None) -> Form:
+def _form(channel: Channel | None, platform: Platform, data: Any = None) -> Form:
+    initial = _stored(platform, channel) if channel is not None else None
     return platform.settings_form(data, auto_id=f"{platform.name}_%s", initial=initial)
 
 
