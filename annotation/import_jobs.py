@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -10,15 +11,23 @@ from django.urls import reverse
 
 from annotation.importing import import_study
 from annotation.kept_uploads import KeptUpload, kept_upload
-from annotation.uploads import upload_limits
+from annotation.uploads import PREVIEW_ROWS, upload_limits
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from jobs.services import start_job
 from studies.importing import KnownDataset
 from studies.models import Study
-from studies.tables import BadRows, BadTable, Choice, import_table_in_steps
+from studies.tables import (
+    BadRows,
+    BadTable,
+    Choice,
+    import_table_in_steps,
+    inspect_table,
+)
 from tiebreak.errors import DomainError
 from tiebreak.formats import FormatError
+from tiebreak.formats.confined import BUNDLE, PlainTable, Read
+from tiebreak.formats.tables import Profile, TableSummary
 
 NOT_RUNNING = "The import was stopped before anything was stored."
 
@@ -74,15 +83,16 @@ def import_upload(request: ImportRequest) -> ImportedUpload:
 
 def _steps(request: ImportRequest, then: Then) -> Steps:
     """Import an upload all or nothing, and yield how many rows of how many were checked."""
-    if request.upload.is_bundle:
-        return _bundle_steps(request, then)
-    return _table_steps(request, then)
+    yield 0, 1
+    found = request.upload.read(in_web=False)
+    steps = _bundle_steps if found.kind == BUNDLE else _table_steps
+    return (yield from steps(request, found, then))
 
 
-def _bundle_steps(request: ImportRequest, then: Then) -> Steps:
+def _bundle_steps(request: ImportRequest, found: Read, then: Then) -> Steps:
     yield 0, 1
     imported = import_study(
-        path=request.upload.path,
+        path=Path(found.path),
         owner=request.by,
         limits=upload_limits(),
         known_dataset=request.known_dataset,
@@ -92,9 +102,10 @@ def _bundle_steps(request: ImportRequest, then: Then) -> Steps:
     return ImportedUpload(imported.study, sentence, tuple(imported.remarks))
 
 
-def _table_steps(request: ImportRequest, then: Then) -> Steps:
+def _table_steps(request: ImportRequest, found: Read, then: Then) -> Steps:
     imported = yield from import_table_in_steps(
         path=request.upload.path,
+        plain=PlainTable.of(found, request.upload.name),
         owner=request.by,
         title=request.title,
         choice=request.choice,
@@ -112,6 +123,20 @@ def _table_steps(request: ImportRequest, then: Then) -> Steps:
         (f"Problems that were left out: {summary.n_problems:,}.",) if summary.problems else ()
     )
     return ImportedUpload(imported.study, sentence, (*summary.notes, *left_out))
+
+
+def inspect_upload(upload: KeptUpload, choice: Choice) -> tuple[Profile, TableSummary, bool]:
+    """Return what a table contains, and whether that is only of the first rows of a large one."""
+    try:
+        found = upload.read(in_web=True)
+    except FormatError as error:
+        return Profile(), TableSummary.of_refusal(error), False
+    plain = PlainTable.of(found, upload.name)
+    max_rows = None if found.is_whole else PREVIEW_ROWS
+    profile, summary = inspect_table(
+        path=upload.path, plain=plain, choice=choice, max_rows=max_rows
+    )
+    return profile, summary, not found.is_whole
 
 
 def problems_of(refusal: DomainError) -> list[ListedProblem]:

@@ -10,6 +10,7 @@ from annotation.services.machine_ratings import AddedRatings, add_machine_rating
 from annotation.services.verdicts import add_verdicts
 from annotation.uploads import Upload, stored_upload, upload_limits
 from studies.models import Study
+from tiebreak.file_names import file_name
 from tiebreak.formats.readers import VERDICT_FORMATS
 
 RATINGS = "ratings"
@@ -66,9 +67,9 @@ def upload_verdicts(
     """
     name = PurePath(upload.name or "").name
     if format == RATINGS:
-        with stored_upload(upload, f"ratings{PurePath(name).suffix.lower()}") as path:
+        with stored_upload(upload, f"ratings{PurePath(name).suffix.lower()}", RATINGS) as path:
             return add_machine_ratings(study=study, path=path, limits=upload_limits())
-    with stored_upload(upload, name) as path:
+    with stored_upload(upload, file_name(name), format) as path:
         return add_verdicts(
             study=study,
             path=path,
