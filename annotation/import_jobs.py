@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.http import Http404
 from django.urls import reverse
 
-from annotation.importing import import_study
+from annotation.importing import Imported, import_study
 from annotation.kept_uploads import KeptUpload, kept_upload
 from annotation.uploads import PREVIEW_ROWS, upload_limits
 from jobs.kinds import ChunkPlan, JobKind, Progress
@@ -21,6 +21,7 @@ from studies.tables import (
     BadRows,
     BadTable,
     Choice,
+    ImportedTable,
     import_table_in_steps,
     inspect_table,
 )
@@ -29,6 +30,7 @@ from tiebreak.formats import FormatError
 from tiebreak.formats.confined import BUNDLE, PlainTable, Read
 from tiebreak.formats.tables import Profile, TableSummary
 
+NOT_OF_KIND = "is a table and no bundle, or a bundle and no table. Send it to the other address"
 NOT_RUNNING = "The import was stopped before anything was stored."
 
 
@@ -45,6 +47,8 @@ class ImportRequest:
     choice: Choice = field(default_factory=Choice)
     bad_rows: BadRows = "refuse"
     known_dataset: KnownDataset = "refuse"
+    # What a program says that the file is; a page looks at it.
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class ImportedUpload:
     study: Study
     sentence: str
     remarks: tuple[str, ...]
+    made: ImportedTable | Imported
 
 
 @dataclass(frozen=True)
@@ -81,10 +86,23 @@ def import_upload(request: ImportRequest) -> ImportedUpload:
             return imported
 
 
+def import_or_start(request: ImportRequest) -> ImportedUpload | Job:
+    """Import a small file now; queue the import of one that is large or takes long to read."""
+    try:
+        found = request.upload.read(in_web=True)
+    except FormatError as error:
+        if {problem.code for problem in error.problems} != {"reading_too_slow"}:
+            raise
+        return start_import(request)
+    return import_upload(request) if request.upload.is_small(found) else start_import(request)
+
+
 def _steps(request: ImportRequest, then: Then) -> Steps:
     """Import an upload all or nothing, and yield how many rows of how many were checked."""
     yield 0, 1
     found = request.upload.read(in_web=False)
+    if request.kind not in ("", found.kind):
+        raise FormatError.of(request.upload.name, None, f"not_a_{request.kind}", NOT_OF_KIND)
     steps = _bundle_steps if found.kind == BUNDLE else _table_steps
     return (yield from steps(request, found, then))
 
@@ -99,7 +117,7 @@ def _bundle_steps(request: ImportRequest, found: Read, then: Then) -> Steps:
         then=then,
     )
     sentence = f"Imported {imported.instances} instances and {imported.ratings} ratings."
-    return ImportedUpload(imported.study, sentence, tuple(imported.remarks))
+    return ImportedUpload(imported.study, sentence, tuple(imported.remarks), imported)
 
 
 def _table_steps(request: ImportRequest, found: Read, then: Then) -> Steps:
@@ -122,7 +140,7 @@ def _table_steps(request: ImportRequest, found: Read, then: Then) -> Steps:
     left_out = (
         (f"Problems that were left out: {summary.n_problems:,}.",) if summary.problems else ()
     )
-    return ImportedUpload(imported.study, sentence, (*summary.notes, *left_out))
+    return ImportedUpload(imported.study, sentence, (*summary.notes, *left_out), imported)
 
 
 def inspect_upload(upload: KeptUpload, choice: Choice) -> tuple[Profile, TableSummary, bool]:
@@ -219,6 +237,7 @@ def start_import(request: ImportRequest) -> Job:
         "is_complete": choice.is_complete,
         "bad_rows": request.bad_rows,
         "known_dataset": request.known_dataset,
+        "kind": request.kind,
     }
     key = f"import:{request.upload.id}"
     return start_job(kind=ImportJob.name, exclusive_key=key, options=options, by=request.by)
@@ -245,6 +264,7 @@ def _request_of(job: Job) -> ImportRequest:
         choice=Choice(options["layout"], options["columns"], options["is_complete"]),
         bad_rows=options["bad_rows"],
         known_dataset=options["known_dataset"],
+        kind=options.get("kind", ""),
     )
 
 

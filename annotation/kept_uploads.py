@@ -43,9 +43,11 @@ class KeptUpload:
         """
         folder = self.path.parent
         facts = folder / ("preview.json" if in_web else "whole.json")
-        for known in (facts, folder / "whole.json"):
+        for known in (folder / "whole.json", folder / "preview.json"):
             if known.is_file():
-                return Read(**json.loads(known.read_text()))
+                found = Read(**json.loads(known.read_text()))
+                if in_web or found.is_whole:
+                    return found
         into = Path(tempfile.mkdtemp(dir=folder))
         try:
             found = confined(UPLOAD, self.path, into=into, in_web=in_web)

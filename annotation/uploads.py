@@ -122,7 +122,9 @@ def confined(task: str, path: Path, *, in_web: bool, into: Path | None = None) -
 def _slot() -> Iterator[None]:
     """Hold one of the few places for readers that this server has, or raise `DomainError`."""
     for number in range(settings.TIEBREAK_READERS):
-        with (Path(tempfile.gettempdir()) / f"tiebreak-reader-{os.getuid()}-{number}").open("w") as file:
+        with (Path(tempfile.gettempdir()) / f"tiebreak-reader-{os.getuid()}-{number}").open(
+            "w"
+        ) as file:
             with suppress(BlockingIOError):
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 yield

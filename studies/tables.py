@@ -125,9 +125,7 @@ def inspect_table(
         return Profile(), TableSummary.of_refusal(error)
 
 
-def _opened(
-    path: Path, plain: Table | None, limits: Limits
-) -> AbstractContextManager[Table]:
+def _opened(path: Path, plain: Table | None, limits: Limits) -> AbstractContextManager[Table]:
     return open_table(path, limits=limits) if plain is None else nullcontext(plain)
 
 

@@ -17,12 +17,11 @@ from annotation.import_jobs import (
     ImportRequest,
     ListedProblem,
     import_for,
-    import_upload,
+    import_or_start,
     inspect_upload,
     listed_problems,
     problems_of,
     repeat_import,
-    start_import,
 )
 from annotation.kept_uploads import KeptUpload, keep_upload, kept_upload
 from annotation.sample_files import SAMPLE_FILES, sample_file
@@ -119,9 +118,9 @@ def _user(request: HttpRequest) -> User:
 
 def _imported(request: HttpRequest, wanted: ImportRequest) -> HttpResponse:
     """Import a small file now and show its study, or queue a large one and show its progress."""
-    if not wanted.upload.is_small(wanted.upload.read(in_web=True)):
-        return redirect("annotation:import", start_import(wanted).public_id)
-    imported = import_upload(wanted)
+    imported = import_or_start(wanted)
+    if isinstance(imported, Job):
+        return redirect("annotation:import", imported.public_id)
     _tell(request, imported)
     return redirect("studies:data", imported.study.pk)
 

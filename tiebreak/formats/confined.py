@@ -88,7 +88,7 @@ def read_confined(
     environment = {"PATH": os.defpath, "PYTHONPATH": root, "LANG": "C.UTF-8", **ALONE}
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
         try:
-            done = subprocess.run(  # noqa: S603  our own module
+            done = subprocess.run(
                 [sys.executable, "-m", "tiebreak.formats.confined"],
                 input=json.dumps(order).encode(),
                 env=environment | {"TMPDIR": folder},
@@ -113,7 +113,9 @@ def _end_of(name: str, code: int) -> FormatError:
     if code == NO_MEMORY:
         return FormatError.of(name, None, "needs_too_much_memory", TOO_MUCH_MEMORY)
     if code == NO_SPACE:
-        return FormatError.of(name, None, "disk_full", "cannot be unpacked: the server's disk is full")
+        return FormatError.of(
+            name, None, "disk_full", "cannot be unpacked: the server's disk is full"
+        )
     return FormatError.of(name, None, "reader_crashed", CRASHED)
 
 
@@ -132,7 +134,9 @@ class PlainTable(Table):
                 if row is not None:
                     yield number, row
                 else:
-                    problems.add(problem["row"], problem["column"], problem["code"], problem["reason"])
+                    problems.add(
+                        problem["row"], problem["column"], problem["code"], problem["reason"]
+                    )
                     problems.is_fatal |= problem["is_fatal"]
 
 

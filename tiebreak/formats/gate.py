@@ -16,6 +16,8 @@ MAX_ELEMENTS = 20_000_000
 MAX_XML_DEPTH = 100
 # Texts that repeat stay as small as they are in the file, so that many rows may be read at once.
 ROWS_AT_ONCE = 16_384
+# What one value of a list takes in memory as an object, whatever its length.
+EACH = 32
 CHUNK = 256 * 1024
 
 
@@ -32,7 +34,7 @@ def check_parquet(path: Path, limits: Limits) -> None:
             groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
             chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
             gate.count(file.metadata.num_rows, len(file.schema_arrow.names))
-            gate.check_size(4 * max((chunk.num_values for chunk in chunks), default=0))
+            gate.check_size(EACH * max((chunk.num_values for chunk in chunks), default=0))
             leaves = [file.schema.column(i) for i in range(len(file.schema.names))]
         texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
         with pq.ParquetFile(path, read_dictionary=texts) as file:
@@ -93,8 +95,9 @@ class _Gate:
             for field in array.flatten():
                 self._add_array(field)
         elif types.is_nested(kind) and hasattr(array, "flatten"):
-            self.add(4 * len(array))
-            self._add_array(array.flatten())
+            inner = array.flatten()
+            self.add(EACH * (len(array) + len(inner)))
+            self._add_array(inner)
         elif _is_text(kind):
             self._add_lengths(array, None)
         else:
@@ -140,8 +143,8 @@ class SheetScan:
         parser.EndElementHandler = self._end
         self._depth = self._row = 0
         while chunk := file.read(CHUNK):
-            parser.Parse(chunk, False)  # noqa: FBT003  it takes no keyword
-        parser.Parse(b"", True)  # noqa: FBT003
+            parser.Parse(chunk, False)
+        parser.Parse(b"", True)
 
     def _refuse_doctype(self, *_: Any) -> None:
         raise self._refusal("xml_entities", "declares XML entities, which no spreadsheet needs")
