@@ -100,7 +100,7 @@ def remove_expired_uploads() -> None:
     """Delete uploads whose tokens have expired."""
     limit = time.time() - KEPT_FOR.total_seconds()
     for folder in _folder().glob("*"):
-        if folder.stat().st_mtime < limit:
+        if folder.is_dir() and folder.stat().st_mtime < limit:
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -1,13 +1,13 @@
 """Files that researchers upload through the web, within size limits."""
 
 import fcntl
-import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
@@ -58,11 +58,11 @@ def check_size(upload: Upload, name: str) -> None:
         raise FormatError.of(name, None, "upload_too_large", upload_limits().refusal(reason))
 
 
-def check_room(folder: Path, size: int, *, of: str) -> None:
+def check_room(folder: Path, size: int, *, of: str = "") -> None:
     """Raise `DomainError` if a file would exceed what one person, or all, may keep in a folder."""
     sizes = [(file.relative_to(folder), file.stat().st_size) for file in _files(folder)]
-    own = sum(n for path, n in sizes if str(path).startswith(of))
-    if of and own + size > settings.TIEBREAK_UPLOAD_QUOTA_BYTES:
+    own = sum(n for path, n in sizes if of and str(path).startswith(of))
+    if own + size > settings.TIEBREAK_UPLOAD_QUOTA_BYTES:
         raise DomainError("upload_quota", OWN_QUOTA.format(settings.TIEBREAK_UPLOAD_QUOTA_BYTES))
     if sum(n for _, n in sizes) + size > settings.TIEBREAK_FOLDER_QUOTA_BYTES:
         raise DomainError("folder_full", FOLDER_FULL, status=507)
@@ -120,13 +120,24 @@ def confined(task: str, path: Path, *, in_web: bool, into: Path | None = None) -
 
 @contextmanager
 def _slot() -> Iterator[None]:
-    """Hold one of the few places for readers that this server has, or raise `DomainError`."""
-    for number in range(settings.TIEBREAK_READERS):
-        with (Path(tempfile.gettempdir()) / f"tiebreak-reader-{os.getuid()}-{number}").open(
-            "w"
-        ) as file:
-            with suppress(BlockingIOError):
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                yield
-                return
-    raise DomainError("readers_busy", READERS_BUSY, status=503)
+    """Wait for one of the few places for readers that this server has, or raise `DomainError`."""
+    until = time.monotonic() + settings.TIEBREAK_READER_SECONDS_IN_WEB
+    folder = Path(settings.TIEBREAK_UPLOAD_FOLDER)
+    folder.mkdir(parents=True, exist_ok=True)
+    names = [folder / f".reader-{number}" for number in range(settings.TIEBREAK_READERS)]
+    with ExitStack() as stack:
+        files = [stack.enter_context(name.open("w")) for name in names]
+        while not any(map(_is_locked, files)):
+            if time.monotonic() > until:
+                raise DomainError("readers_busy", READERS_BUSY, status=503)
+            time.sleep(0.05)
+        yield
+
+
+def _is_locked(file: IO[str]) -> bool:
+    """Lock a file until it is closed, or return False if another process or thread has."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -387,7 +387,7 @@ REST_FRAMEWORK = {
         "api.permissions.MayWrite",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["api.parsing.BoundedJSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "api.negotiation.OneFormat",
     "DEFAULT_THROTTLE_CLASSES": ["api.throttling.ClientThrottle"],
     # Requests of one token or logged-in researcher, and wrong tokens from one address. Each web
@@ -527,6 +527,11 @@ TIEBREAK_MAX_UPLOAD_BYTES = _integer("TIEBREAK_MAX_UPLOAD_BYTES", 100_000_000, 1
 TIEBREAK_MAX_UNPACKED_BYTES = _integer("TIEBREAK_MAX_UNPACKED_BYTES", 500_000_000, 1_000)
 TIEBREAK_MAX_UPLOAD_ROWS = _integer("TIEBREAK_MAX_UPLOAD_ROWS", 100_000, 1)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
+FILE_UPLOAD_HANDLERS = [
+    "config.upload_limit.UploadLimit",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
 
 # All handlers redact frame tokens, query strings and the values of rows.
 LOGGING = {
