@@ -205,8 +205,7 @@ def test_a_damaged_container_is_refused_by_name_or_read_exactly(name, tmp_path):
         try:
             with open_table(path, limits=LIMITS) as table:
                 rows = list(table.rows(problems))
-        except FormatError as error:
-            assert all(problem.code for problem in error.problems)
+        except FormatError:
             refusals += 1
         else:
             assert problems.items or len(rows) <= len(whole)
@@ -240,7 +239,8 @@ def test_a_full_disk_keeps_nothing_of_an_upload(ada, settings, monkeypatch):
 
     upload = an_upload()
     monkeypatch.setattr(upload, "chunks", full)
-    assert refused(keep_upload, upload=upload, by=ada) == "disk_full"
+    with refused("disk_full"):
+        keep_upload(upload=upload, by=ada)
     assert not list(Path(settings.TIEBREAK_UPLOAD_FOLDER).rglob("t.csv"))
 
 
@@ -254,30 +254,28 @@ def test_a_full_disk_keeps_nothing_of_an_upload(ada, settings, monkeypatch):
 def test_uploads_have_a_quota(name, code, ada, settings):
     setattr(settings, name, len(CSV) + 10)
     keep_upload(upload=an_upload(), by=ada)
-    assert refused(keep_upload, upload=an_upload(), by=ada) == code
+    with refused(code):
+        keep_upload(upload=an_upload(), by=ada)
 
 
 def test_no_more_readers_run_at_once_than_the_server_allows(ada, settings, tmp_path):
     settings.TIEBREAK_READERS, settings.TIEBREAK_READER_SECONDS_IN_WEB = 1, 0
     with uploads._slot():
         path = _file(tmp_path, "t.csv", CSV)
-        assert refused(uploads.confined, UPLOAD, path, in_web=True) == "readers_busy"
+        with refused("readers_busy"):
+            uploads.confined(UPLOAD, path, in_web=True)
 
 
 def test_old_uploads_and_exports_are_deleted(ada, settings):
     kept = keep_upload(upload=an_upload(), by=ada)
-    export = _file(Path(settings.TIEBREAK_EXPORT_FOLDER), "e.zip", b"") if _made(settings) else None
-    fresh = _file(Path(settings.TIEBREAK_EXPORT_FOLDER), "f.zip", b"")
+    exports = Path(settings.TIEBREAK_EXPORT_FOLDER)
+    exports.mkdir()
+    export, fresh = _file(exports, "e.zip", b""), _file(exports, "f.zip", b"")
     for path in (kept.path.parent, export):
         os.utime(path, (0, 0))
     kept_uploads.remove_expired_uploads()
     remove_expired_exports()
     assert [path.exists() for path in (kept.path, export, fresh)] == [False, False, True]
-
-
-def _made(settings) -> bool:
-    Path(settings.TIEBREAK_EXPORT_FOLDER).mkdir()
-    return True
 
 
 def test_names_are_cut_where_disks_count():
