@@ -167,6 +167,10 @@ class TableUpload(serializers.Serializer[Any]):
     )
 
 
+class QueuedImport(serializers.Serializer[Any]):
+    job = serializers.CharField(help_text="The id of the job that imports the file.")
+
+
 class TableProblemSerializer(serializers.Serializer[Any]):
     row = serializers.IntegerField(allow_null=True)
     column = serializers.CharField(allow_null=True)
@@ -177,6 +181,9 @@ class TableProblemSerializer(serializers.Serializer[Any]):
 class TableRead(serializers.Serializer[Any]):
     study = serializers.CharField(
         allow_null=True, help_text="The id of the study, if it is stored."
+    )
+    is_preview = serializers.BooleanField(
+        help_text="Whether a dry run has read only the first rows of a large table."
     )
     layout = serializers.CharField(allow_null=True)
     columns = serializers.DictField(child=serializers.CharField())

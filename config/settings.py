@@ -403,7 +403,7 @@ REST_FRAMEWORK = {
         "api.permissions.MayWrite",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["api.parsing.BoundedJSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "api.negotiation.OneFormat",
     "DEFAULT_THROTTLE_CLASSES": ["api.throttling.ClientThrottle"],
     # Requests of one token or logged-in researcher, and wrong tokens from one address. Each web
@@ -473,6 +473,7 @@ TIEBREAK_ROUNDS = {
     "jobs": ("jobs.tasks.requeue_stale_jobs_task", 60),
     "platforms": ("recruitment.tasks.sync_channels_task", 120),
     "webhooks": ("api.tasks.webhooks_task", 30),
+    "files": ("annotation.tasks.remove_expired_files_task", 3600),
     "licences": ("metrics.tasks.check_licences_task", 120),
 }
 # Another worker may claim a part of a job after this long without a sign of life.
@@ -521,7 +522,19 @@ TIEBREAK_EXPORT_FOLDER = str(env.str("TIEBREAK_EXPORT_FOLDER", default=str(VAR_D
 
 # Where uploads wait until they are imported; with several hosts, a folder that all of them share.
 TIEBREAK_UPLOAD_FOLDER = str(env.str("TIEBREAK_UPLOAD_FOLDER", default=str(VAR_DIR / "uploads")))
-# Larger uploads are imported by a worker, while a page shows the progress.
+# After this many hours, uploads that nobody imported are deleted; exports after this many days.
+TIEBREAK_UPLOADS_KEPT_HOURS = _integer("TIEBREAK_UPLOADS_KEPT_HOURS", 24, 1)
+TIEBREAK_EXPORTS_KEPT_DAYS = _integer("TIEBREAK_EXPORTS_KEPT_DAYS", 30, 1)
+# Bytes of uploads that one researcher may keep there, and of all files in each of the two folders.
+TIEBREAK_UPLOAD_QUOTA_BYTES = _integer("TIEBREAK_UPLOAD_QUOTA_BYTES", 2_000_000_000, 1_000)
+TIEBREAK_FOLDER_QUOTA_BYTES = _integer("TIEBREAK_FOLDER_QUOTA_BYTES", 50_000_000_000, 1_000)
+# Uploads are read in processes of their own: so many at once for pages and the API, with so many
+# bytes of memory, for so many seconds of a worker or while a researcher waits.
+TIEBREAK_READERS = _integer("TIEBREAK_READERS", 2, 1)
+TIEBREAK_READER_BYTES = _integer("TIEBREAK_READER_BYTES", 2_000_000_000, 500_000_000)
+TIEBREAK_READER_SECONDS = _integer("TIEBREAK_READER_SECONDS", 300, 10)
+TIEBREAK_READER_SECONDS_IN_WEB = _integer("TIEBREAK_READER_SECONDS_IN_WEB", 10, 1)
+# Uploads of more bytes after unpacking are imported by a worker, while a page shows the progress.
 TIEBREAK_IMPORT_AT_ONCE_BYTES = _integer("TIEBREAK_IMPORT_AT_ONCE_BYTES", 2_000_000, 0)
 
 # Limits of bundles and files that are uploaded on pages. Management commands have options instead.
@@ -530,6 +543,11 @@ TIEBREAK_MAX_UPLOAD_BYTES = _integer("TIEBREAK_MAX_UPLOAD_BYTES", 100_000_000, 1
 TIEBREAK_MAX_UNPACKED_BYTES = _integer("TIEBREAK_MAX_UNPACKED_BYTES", 500_000_000, 1_000)
 TIEBREAK_MAX_UPLOAD_ROWS = _integer("TIEBREAK_MAX_UPLOAD_ROWS", 100_000, 1)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
+FILE_UPLOAD_HANDLERS = [
+    "config.upload_limit.UploadLimit",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
 
 # All handlers redact frame tokens, query strings and the values of rows.
 LOGGING = {

@@ -38,6 +38,7 @@ from studies.order_fields import CountsFromOne
 from studies.refusals import form_errors
 from studies.steps import count_of
 from tiebreak.errors import DomainError
+from tiebreak.formats.confined import LINES
 
 if TYPE_CHECKING:
     ScreeningStacked = admin.StackedInline[Screening, Study]
@@ -303,7 +304,7 @@ def make_reference_units(study: Study, form: ReferenceUnitsForm) -> int:
         n, seed = form.cleaned_data["n"], study.units.count()
         perturbation = form.cleaned_data["perturbation"] or OBVIOUS
         return degrade_copies(study=study, role=role, n=n, seed=seed, perturbation=perturbation)
-    with stored_upload(upload, "known.jsonl") as path:
+    with stored_upload(upload, "known.jsonl", LINES) as path:
         return import_reference_units(study=study, role=role, path=path, limits=upload_limits())
 
 

@@ -1,7 +1,6 @@
 """Prolific: participants arrive with three IDs, and a signed token if the study requires it."""
 
 import hashlib
-import json
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -52,7 +51,8 @@ from recruitment.platforms.prolific.signatures import (
 )
 from recruitment.terms import asked_of_one
 from studies.models.bounds import MAX_REWARD
-from tiebreak.errors import DomainError
+from tiebreak.errors import DomainError, InvalidInput
+from tiebreak.formats.cells import bounded_json
 
 COMPLETE = "https://app.prolific.com/submissions/complete?cc="
 PARAMETERS = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
@@ -416,8 +416,8 @@ class Prolific(Platform):
 def _submission_in(body: bytes) -> str:
     """Return the submission that an event names; "" for events of other kinds."""
     try:
-        event = json.loads(body)
-    except (ValueError, RecursionError):
+        event = bounded_json(body)
+    except InvalidInput:
         raise DomainError("unknown_event", UNKNOWN_EVENT, status=400) from None
     kind = event.get("event_type") if isinstance(event, dict) else None
     if not isinstance(kind, str):
