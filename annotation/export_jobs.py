@@ -1,7 +1,6 @@
 """Exports that a worker writes, and researchers download."""
 
 import tempfile
-import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +13,7 @@ from django.urls import reverse
 
 from annotation.exporting import StudyExport, check_export
 from annotation.uploads import check_room
+from jobs.clock import database_now
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from jobs.services import start_job
@@ -93,7 +93,10 @@ def start_export(
 
 def remove_expired_exports() -> None:
     """Delete the files of old exports, and what interrupted ones left behind."""
-    limit = time.time() - timedelta(days=settings.TIEBREAK_EXPORTS_KEPT_DAYS).total_seconds()
+    limit = (
+        database_now().timestamp()
+        - timedelta(days=settings.TIEBREAK_EXPORTS_KEPT_DAYS).total_seconds()
+    )
     for file in Path(settings.TIEBREAK_EXPORT_FOLDER).glob("*"):
         if file.is_file() and file.stat().st_mtime < limit:
             file.unlink(missing_ok=True)

@@ -189,7 +189,7 @@ def units_of_hit(hit: HIT) -> list[HITUnit]:
 
 
 def insert(row: models.Model) -> None:
-    """Insert one row as `save` would, with a statement that is built once per model."""
+    """Insert one row that has all values, as `save` would, by a statement built once per model."""
     fields, statement = _insert_into(type(row))
     values = [f.get_db_prep_save(f.pre_save(row, True), connection) for f in fields]
     with connection.cursor() as cursor:
