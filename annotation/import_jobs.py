@@ -89,28 +89,28 @@ def import_upload(request: ImportRequest) -> ImportedUpload:
 def import_or_start(request: ImportRequest) -> ImportedUpload | Job:
     """Import a small file now; queue the import of one that is large or takes long to read."""
     try:
-        found = request.upload.read(in_web=True)
+        reading = request.upload.read(in_web=True)
     except FormatError as error:
         if {problem.code for problem in error.problems} != {"reading_too_slow"}:
             raise
         return start_import(request)
-    return import_upload(request) if request.upload.is_small(found) else start_import(request)
+    return import_upload(request) if request.upload.is_small(reading) else start_import(request)
 
 
 def _steps(request: ImportRequest, then: Then) -> Steps:
     """Import an upload all or nothing, and yield how many rows of how many were checked."""
     yield 0, 1
-    found = request.upload.read(in_web=False)
-    if request.kind not in ("", found.kind):
+    reading = request.upload.read(in_web=False)
+    if request.kind not in ("", reading.kind):
         raise FormatError.of(request.upload.name, None, f"not_a_{request.kind}", NOT_OF_KIND)
-    steps = _bundle_steps if found.kind == BUNDLE else _table_steps
-    return (yield from steps(request, found, then))
+    steps = _bundle_steps if reading.kind == BUNDLE else _table_steps
+    return (yield from steps(request, reading, then))
 
 
-def _bundle_steps(request: ImportRequest, found: Read, then: Then) -> Steps:
+def _bundle_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
     yield 0, 1
     imported = import_study(
-        path=Path(found.path),
+        path=Path(reading.path),
         owner=request.by,
         limits=upload_limits(),
         known_dataset=request.known_dataset,
@@ -120,10 +120,10 @@ def _bundle_steps(request: ImportRequest, found: Read, then: Then) -> Steps:
     return ImportedUpload(imported.study, sentence, tuple(imported.remarks), imported)
 
 
-def _table_steps(request: ImportRequest, found: Read, then: Then) -> Steps:
+def _table_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
     imported = yield from import_table_in_steps(
         path=request.upload.path,
-        plain=PlainTable.of(found, request.upload.name),
+        plain=PlainTable.of(reading, request.upload.name),
         owner=request.by,
         title=request.title,
         choice=request.choice,
@@ -146,15 +146,15 @@ def _table_steps(request: ImportRequest, found: Read, then: Then) -> Steps:
 def inspect_upload(upload: KeptUpload, choice: Choice) -> tuple[Profile, TableSummary, bool]:
     """Return what a table contains, and whether that is only of the first rows of a large one."""
     try:
-        found = upload.read(in_web=True)
+        reading = upload.read(in_web=True)
     except FormatError as error:
         return Profile(), TableSummary.of_refusal(error), False
-    plain = PlainTable.of(found, upload.name)
-    max_rows = None if found.is_whole else PREVIEW_ROWS
+    plain = PlainTable.of(reading, upload.name)
+    max_rows = None if reading.is_whole else PREVIEW_ROWS
     profile, summary = inspect_table(
         path=upload.path, plain=plain, choice=choice, max_rows=max_rows
     )
-    return profile, summary, not found.is_whole
+    return profile, summary, not reading.is_whole
 
 
 def problems_of(refusal: DomainError) -> list[ListedProblem]:

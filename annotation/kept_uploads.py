@@ -45,22 +45,22 @@ class KeptUpload:
         facts = folder / ("preview.json" if in_web else "whole.json")
         for known in (folder / "whole.json", folder / "preview.json"):
             if known.is_file():
-                found = Read(**json.loads(known.read_text()))
-                if in_web or found.is_whole:
-                    return found
+                reading = Read(**json.loads(known.read_text()))
+                if in_web or reading.is_whole:
+                    return reading
         into = Path(tempfile.mkdtemp(dir=folder))
         try:
-            found = confined(UPLOAD, self.path, into=into, in_web=in_web)
+            reading = confined(UPLOAD, self.path, into=into, in_web=in_web)
         except BaseException:
             shutil.rmtree(into, ignore_errors=True)
             raise
         with atomic_path(facts) as partial:
-            partial.write_text(json.dumps(asdict(found)))
-        return found
+            partial.write_text(json.dumps(asdict(reading)))
+        return reading
 
-    def is_small(self, found: Read) -> bool:
+    def is_small(self, reading: Read) -> bool:
         """Whether what was read can be imported while the researcher waits."""
-        return found.is_whole and found.size <= settings.TIEBREAK_IMPORT_AT_ONCE_BYTES
+        return reading.is_whole and reading.size <= settings.TIEBREAK_IMPORT_AT_ONCE_BYTES
 
     def remove(self) -> None:
         shutil.rmtree(_folder() / self.id, ignore_errors=True)

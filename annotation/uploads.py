@@ -61,8 +61,8 @@ def check_size(upload: Upload, name: str) -> None:
 def check_room(folder: Path, size: int, *, of: str = "") -> None:
     """Raise `DomainError` if a file would exceed what one person, or all, may keep in a folder."""
     sizes = [(file.relative_to(folder), file.stat().st_size) for file in _files(folder)]
-    own = sum(n for path, n in sizes if of and str(path).startswith(of))
-    if own + size > settings.TIEBREAK_UPLOAD_QUOTA_BYTES:
+    of_one = sum(n for path, n in sizes if of and str(path).startswith(of))
+    if of_one + size > settings.TIEBREAK_UPLOAD_QUOTA_BYTES:
         raise DomainError("upload_quota", OWN_QUOTA.format(settings.TIEBREAK_UPLOAD_QUOTA_BYTES))
     if sum(n for _, n in sizes) + size > settings.TIEBREAK_FOLDER_QUOTA_BYTES:
         raise DomainError("folder_full", FOLDER_FULL, status=507)
@@ -122,9 +122,9 @@ def confined(task: str, path: Path, *, in_web: bool, into: Path | None = None) -
 def _slot() -> Iterator[None]:
     """Wait for one of the few places for readers that this server has, or raise `DomainError`."""
     until = time.monotonic() + settings.TIEBREAK_READER_SECONDS_IN_WEB
-    folder = Path(settings.TIEBREAK_UPLOAD_FOLDER)
+    folder = Path(f"{settings.TIEBREAK_UPLOAD_FOLDER}-readers")
     folder.mkdir(parents=True, exist_ok=True)
-    names = [folder / f".reader-{number}" for number in range(settings.TIEBREAK_READERS)]
+    names = [folder / str(number) for number in range(settings.TIEBREAK_READERS)]
     with ExitStack() as stack:
         files = [stack.enter_context(name.open("w")) for name in names]
         while not any(map(_is_locked, files)):

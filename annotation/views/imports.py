@@ -86,8 +86,8 @@ def new_study(request: HttpRequest) -> HttpResponse:
         upload = None
         try:
             upload = _upload(form, request)
-            found = upload.read(in_web=True)
-            if found.kind == TABLE:
+            reading = upload.read(in_web=True)
+            if reading.kind == TABLE:
                 return redirect("annotation:import-columns", upload.token)
             known: KnownDataset = "use" if form.cleaned_data["use_known"] else "refuse"
             return _imported(request, ImportRequest(upload, _user(request), known_dataset=known))

@@ -132,13 +132,13 @@ def read(content: bytes, name: str, tmp_path: Path, bounds: Bounds = BOUNDS):
 def codes(content: bytes, name: str, tmp_path: Path, bounds: Bounds = BOUNDS) -> set[str]:
     """The codes with which a file is refused, by the process or in the rows that it wrote."""
     try:
-        found = read(content, name, tmp_path, bounds)
+        reading = read(content, name, tmp_path, bounds)
     except FormatError as error:
         return {problem.code for problem in error.problems}
-    if found.kind != "table":
+    if reading.kind != "table":
         return set()
     problems = TableProblems()
-    assert sum(1 for _ in PlainTable.of(found, name).rows(problems)) <= LIMITS.rows
+    assert sum(1 for _ in PlainTable.of(reading, name).rows(problems)) <= LIMITS.rows
     return {problem.code for problem in problems.items}
 
 
@@ -162,12 +162,12 @@ def test_a_reader_that_takes_too_much_is_ended_by_name(tmp_path):
 @pytest.mark.parametrize("name", ["t.xlsx", "t.parquet", "t.arrow", "t.csv.gz", "t.zip"])
 def test_plain_rows_are_those_of_the_file(name, tmp_path):
     content = CONTAINERS[name]
-    found = read(content, name, tmp_path)
-    plain = PlainTable.of(found, name)
+    reading = read(content, name, tmp_path)
+    plain = PlainTable.of(reading, name)
     with open_table(tmp_path / name, limits=LIMITS) as table:
         assert list(plain.rows(TableProblems())) == list(table.rows(TableProblems()))
     assert inspect_table(path=tmp_path / name, plain=plain)[1].instances == 2
-    assert (found.is_whole, found.kind) == (True, "table")
+    assert (reading.is_whole, reading.kind) == (True, "table")
 
 
 CSV = "\r\n".join(map(",".join, [[*ROWS], *zip(*ROWS.values(), strict=True)])).encode()

@@ -113,8 +113,8 @@ class _Gate:
         if longest > self.limits.line:
             reason = f"has a value of {longest:,} bytes, but the limit is {self.limits.line:,}"
             raise FormatError.of(self.name, None, "value_too_long", self.limits.refusal(reason))
-        each = lengths if indices is None else lengths.take(indices)
-        self.add(compute.sum(each.cast("int64")).as_py() or 0)
+        counted = lengths if indices is None else lengths.take(indices)
+        self.add(compute.sum(counted.cast("int64")).as_py() or 0)
 
 
 def _is_text(kind: Any) -> bool:
