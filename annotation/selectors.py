@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
-from math import inf
 
 from django.db.models import F, Q, QuerySet
 
@@ -196,6 +195,14 @@ class UnitProgress:
     task: str = ""
 
     @property
+    def is_numbered(self) -> bool:
+        """Whether to say which unit of its HIT this is.
+
+        Beside a single unit, any number would name the gold check.
+        """
+        return self.min_units > 1 or self.max_units == 1
+
+    @property
     def of(self) -> str:
         """The number of units in the HIT, or "n or n + 1" if a gold check may be mixed in."""
         is_fixed = self.min_units == self.max_units
@@ -239,7 +246,7 @@ class Worksheet:
         positions = list(self.hit_units)
         index = positions.index(position)
         min_units, max_units = self._announced_size()
-        return UnitProgress(
+        progress = UnitProgress(
             index=index + 1,
             min_units=min_units,
             max_units=max_units,
@@ -252,6 +259,10 @@ class Worksheet:
             previous=positions[index - 1] if index else None,
             following=next((n for n in positions[index + 1 :] if n in self.answered), None),
             task=self.assignment.public_id,
+        )
+        # Links between two units would show that they belong together.
+        return (
+            progress if progress.is_numbered else replace(progress, previous=None, following=None)
         )
 
     def _announced_size(self) -> tuple[int, int]:
@@ -371,21 +382,18 @@ class AnnotatorProgress:
     total: int
 
 
-def may_stop(sheet: Worksheet, hits_completed: int = 0) -> bool:
-    """Whether to offer stopping, which is possible between two HITs while more are available.
+def may_stop(sheet: Worksheet) -> bool:
+    """Whether to offer stopping: at every unit alike, from the second HIT on.
 
-    Reads only what is already loaded, because the function runs for every answer. The page behind
-    the link checks again.
+    An offer that depended on how much of a HIT is left would show its gold check. Reads only what
+    is already loaded, because the function runs for every answer. The page behind the link checks
+    again.
     """
     participation, assignment = sheet.assignment.participation, sheet.assignment
-    is_done = sheet.first_open is None
-    is_between_hits = is_done or (hits_completed and not sheet.answered)
-    if participation is None or assignment.stage or not is_between_hits:
+    if participation is None or assignment.stage or assignment.position < 2:
         return False
-    study = assignment.hit.study
-    is_last = is_done and assignment.position >= (study.hits_per_annotator or inf)
     has_left = participation.status != Participation.Status.ACTIVE
-    if is_last or has_left or study.status == Study.Status.CLOSED:
+    if has_left or assignment.hit.study.status == Study.Status.CLOSED:
         return False
     return participation.may_leave_early
 
