@@ -152,7 +152,7 @@ def test_what_unpacks_to_too_much_is_refused_by_name(name, tmp_path):
 
 def test_a_reader_that_takes_too_much_is_ended_by_name(tmp_path):
     table = parquet(pa.table({"t": ["some text"] * 900}))
-    assert codes(table, "t.parquet", tmp_path, Bounds(memory=150_000_000)) <= {
+    assert codes(table, "t.parquet", tmp_path, Bounds(memory=150_000_000)) & {
         "needs_too_much_memory",
         "reader_crashed",
     }
