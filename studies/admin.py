@@ -273,6 +273,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
             {
                 "fields": (
                     ("reward", "currency"),
+                    "budget",
                     ("minutes_per_hit", "promised_hourly_rate"),
                 ),
                 "classes": ("collapse",),
