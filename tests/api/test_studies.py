@@ -3,11 +3,13 @@
 import io
 import json
 import zipfile
+from datetime import timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation.importing import import_study
+from jobs.clock import database_now
 from metrics import services
 from metrics.models import ReportSnapshot
 from metrics.selectors import stored_report
@@ -47,6 +49,8 @@ def zipped(folder) -> SimpleUploadedFile:
 
 def test_pages_of_the_list_have_each_study_once(client, ruth):
     known = [make_study(instances=1, member=ruth).pk for _ in range(5)]
+    for age, pk in enumerate(known[::-1], start=1):  # as if each had had a transaction of its own
+        Study.objects.filter(pk=pk).update(created_at=database_now() - timedelta(minutes=age))
     seen, url = [], f"{at('studies')}?limit=2"
     while url:
         page = client.get(url).json()
