@@ -4,13 +4,14 @@ import json
 import socket
 import time
 from datetime import timedelta
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import pytest
 from celery import Celery
 from django.contrib.auth.models import User
 from django.core.cache import cache
-from django.db import DatabaseError, connections
+from django.db import DatabaseError
 from django.test import Client
 from psycopg_pool import ConnectionPool
 
@@ -91,7 +92,7 @@ def test_pool_without_a_free_connection_is_reported_as_busy(client, monkeypatch)
         "dbname=none", min_size=0, max_size=1, open=False
     ) as pool:  # which never connects
         monkeypatch.setattr("jobs.health.POOL_SECONDS", 0.1)
-        monkeypatch.setattr(type(connections["default"]), "pool", pool, raising=False)
+        monkeypatch.setattr("jobs.health.connection", SimpleNamespace(pool=pool))
         status, report = ask(client)
     assert (status, report["database"], report["schema"]) == (503, "busy", "unknown")
 
