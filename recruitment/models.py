@@ -1,6 +1,5 @@
 """Channels, the submissions that arrive through them, payments and platform events."""
 
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -45,19 +44,10 @@ class FormValues(models.JSONField):
     Python, PostgreSQL and SQLite read an absent value alike, but not a JSON null or an empty text.
     """
 
-    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
-        values = _entered(super().pre_save(model_instance, add))
-        setattr(model_instance, self.attname, values)
-        return values
-
     def get_db_prep_save(self, value: Any, connection: Any) -> Any:
-        return super().get_db_prep_save(_entered(value), connection)
-
-
-def _entered(values: Any) -> Any:
-    if not isinstance(values, Mapping):  # an expression
-        return values
-    return {name: value for name, value in values.items() if value is not None and value != ""}
+        if isinstance(value, dict):  # otherwise an expression
+            value = {name: one for name, one in value.items() if one is not None and one != ""}
+        return super().get_db_prep_save(value, connection)
 
 
 class Channel(models.Model):

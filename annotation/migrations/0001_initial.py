@@ -454,7 +454,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='participation',
-            constraint=models.UniqueConstraint(fields=('study', 'provider', 'submission_id'), name='participation_once'),
+            constraint=models.UniqueConstraint(fields=('study', 'rater', 'submission_id'), name='participation_once'),
         ),
         migrations.AddConstraint(
             model_name='jury',

@@ -87,7 +87,7 @@ class Participation(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["study", "provider", "submission_id"], name="participation_once"
+                fields=["study", "rater", "submission_id"], name="participation_once"
             )
         ]
         indexes = [
