@@ -15,6 +15,8 @@ from pytest_socket import socket_allow_hosts
 
 from tests.recruitment.platforms.fake_prolific import FakeProlific
 
+pytest_plugins = ["tests.summary"]
+
 # Sync Playwright runs inside an event loop; Django would refuse the database there.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
@@ -38,20 +40,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def is_postgresql() -> bool:
     return bool(settings.DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On PostgreSQL only what touches the database runs: the rest ran on SQLite already."""
-    if not is_postgresql():
-        return
-    kept = [item for item in items if _uses_database(item)]
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = kept
-
-
-def _uses_database(item: pytest.Item) -> bool:
-    fixtures = getattr(item, "fixturenames", ())
-    return item.get_closest_marker("django_db") is not None or "db" in fixtures
 
 
 @pytest.fixture(autouse=True)

@@ -1,8 +1,8 @@
 """Runs the tests: unit and database tests on SQLite, or with `--all` every test there is.
 
-`--all` adds the tests in a browser and those with Redis, runs every database test again on PostgreSQL
-(of those in a browser the researcher's whole path), then the slow simulations. It finds the services
-that this machine has, and says which ones it lacks. `--coverage` measures what runs on SQLite, which
+`--all` runs each test once, on PostgreSQL, with those in a browser and with Redis, then those that are
+marked as `both_databases` again on SQLite, then the slow simulations. It finds the services that this
+machine has, and says which ones it lacks. `--coverage` measures what the first of these runs, which
 costs half as much time again.
 """
 
@@ -52,7 +52,7 @@ class Services:
     def missing(self) -> Iterator[Missing]:
         if self.postgresql is None:
             remedy = "Install it, or name one: TIEBREAK_TEST_POSTGRESQL_URL=postgres://…"
-            yield Missing("PostgreSQL", "the races and the second run of database tests", remedy)
+            yield Missing("PostgreSQL", "the races and the restarts", remedy)
         if self.redis is None:
             yield Missing("Redis", "the Celery test", "On Debian: apt install redis-server")
         if self.chromium is None:
@@ -66,11 +66,12 @@ class Pass:
     title: str
     marks: str
     environment: Mapping[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
     measures_coverage: bool = False
 
     def run(self, options: list[str]) -> int:
         inherited = {k: v for k, v in os.environ.items() if k != "TIEBREAK_DATABASE_URL"}
-        command = [*PYTEST, "-m", self.marks, *options]
+        command = [*PYTEST, "-m", self.marks, *self.options, *options]
         command += ["--cov", "--cov-report="] if self.measures_coverage else []
         print(f"{self.title}:", flush=True)
         code = subprocess.call(command, cwd=ROOT, env=inherited | dict(self.environment))
@@ -79,23 +80,27 @@ class Pass:
         return 0 if options and code == NO_TEST_WAS_CHOSEN else code
 
 
-QUICK = Pass("On SQLite", "not (postgresql or redis or browser or slow)")
+# The models say what the tables are: running the migrations would cost each worker as long as many tests.
+QUICK = Pass(
+    "On SQLite", "not (postgresql or redis or browser or slow)", options=("--nomigrations",)
+)
 
 
 def all_passes(services: Services) -> Iterator[Pass]:
     environment = services.environment()
-    absent = ["postgresql", "slow"]
-    absent += [] if services.redis else ["redis"]
-    absent += [] if services.chromium else ["browser"]
-    marks = f"not ({' or '.join(absent)})"
-    yield Pass("On SQLite", marks, environment)
+    here = {
+        "postgresql": services.postgresql,
+        "redis": services.redis,
+        "browser": services.chromium,
+    }
+    absent = " or ".join([mark for mark, url in here.items() if not url] + ["slow"])
     if services.postgresql:
-        again = "(not browser or both_databases)" if services.chromium else "not browser"
-        yield Pass(
-            "The database tests again, on PostgreSQL",
-            f"{again} and not redis and not slow",
-            environment | {"TIEBREAK_DATABASE_URL": services.postgresql},
-        )
+        database = {"TIEBREAK_DATABASE_URL": services.postgresql}
+        yield Pass("On PostgreSQL", f"not ({absent})", environment | database)
+        marked = f"both_databases and not (postgresql or {absent})"
+        yield Pass("What is marked again, on SQLite", marked, environment)
+    else:
+        yield Pass("On SQLite", f"not ({absent})", environment)
     yield Pass("The slow simulations", "slow", environment)
 
 

@@ -25,7 +25,7 @@ from tiebreak.formats.errors import Problems
 from tiebreak.formats.rows import read_rows
 from tiebreak.scales import Scale
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 # A people's vote on each of the units of `rated`: A, a tie, B twice, both bad.
 VOTES = {"u0": [-1, -1, 1], "u1": [0, 0, 1], "u2": [1, 1, 1], "u3": [1, -1, 0], "u4": ["bad"] * 3}
 

@@ -18,7 +18,7 @@ from tests.annotation.services.test_screening import study_with
 from tests.studies.factories import make_study
 from tests.studies.test_admin import change, form_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 NUMBERS = (models.IntegerField, models.FloatField, models.DecimalField)
 
 

@@ -24,7 +24,7 @@ from tiebreak.report.criterion import read_criteria
 from tiebreak.stats import agreement_strata
 from tiebreak.stats.strata import AGREEMENT_STRATA
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 SCALES = {
     "preference:tie+bad": [-1, 0, 1, "bad"],

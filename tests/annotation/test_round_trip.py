@@ -27,7 +27,7 @@ from tests.api.clients import at, program
 from tests.refusals import refused
 from tests.studies.factories import make_study, open_knowingly
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 WORDS = "one two three four five six seven eight nine ten eleven twelve"
 # Ids of participations are not imported, ratings of training get a version, and the codebook has the
 # time of the import.

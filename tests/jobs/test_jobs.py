@@ -42,7 +42,7 @@ from tiebreak.gateway import Failed, GatewayError, Sample, Sampled
 from tiebreak.gateway.encoders import FakeEncoder
 from tiebreak.optional import MissingPackageError
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def bare_study(instances: int = 12, **design) -> Study:

@@ -94,6 +94,7 @@ def test_every_interval_of_a_report_has_width():
             assert estimate.high > estimate.low, path
 
 
+@pytest.mark.slow
 def test_few_instances_of_equal_systems_never_name_a_winner():
     named = 0
     for seed in range(15):

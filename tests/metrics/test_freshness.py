@@ -23,7 +23,7 @@ from studies.models import Criterion, ReportChanges, Study, System
 from tests.annotation.answers import submit_unit
 from tests.studies.factories import make_open_study, make_participation
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def rated(study: Study, name: str = "ann", *, units: int | None = None, now=None) -> None:

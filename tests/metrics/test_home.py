@@ -17,7 +17,7 @@ from tests.annotation.annotators import annotator
 from tests.pages import codes_on
 from tests.studies.factories import make_open_study, make_study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from studies.steps import pages, steps
 from tests.metrics.test_freshness import rated
 from tests.studies.factories import make_open_study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 LIMIT = 12
 

@@ -14,7 +14,7 @@ from studies.models import Study
 from tests.annotation.annotators import annotator
 from tests.studies.factories import make_open_study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 LIMIT = 12
 

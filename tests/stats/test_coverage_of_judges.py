@@ -30,6 +30,7 @@ def test_the_true_biases_are_those_that_the_judge_was_made_with(design):
     assert true_biases(design) == pytest.approx((0.1, 0.1), abs=0.002)
 
 
+@pytest.mark.slow
 def test_better_texts_that_are_longer_look_like_a_length_bias():
     # P(longer preferred) is what is estimated, whatever the reason for the preference.
     assert true_biases(Design(0.75, better_longer=0.65))[1] == pytest.approx(0.15, abs=0.005)

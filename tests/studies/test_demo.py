@@ -75,19 +75,20 @@ def test_the_two_systems_write_different_texts():
     assert all(not set(one[key]) & set(other[key]) for key in one)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda r: f"{r['instance']}-{r['system']}")
-def test_a_generation_is_a_text_shorter_than_its_source(row):
-    source = next(source for source in SOURCES if source.id == row["instance"])
-    text = row["text"]
-    assert 12 <= len(words(text)) < 0.75 * len(words(source.text))
-    assert text == text.strip()
-    assert text[0].isupper()
-    assert text[-1] in '.!?"'
-    assert "  " not in text
-    assert ".." not in text
-    assert ".;" not in text
-    assert ".," not in text
-    assert "{" not in text
+def test_a_generation_is_a_text_shorter_than_its_source():
+    sources = {source.id: source for source in SOURCES}
+    for row in ROWS:
+        source = sources[row["instance"]]
+        text = row["text"]
+        assert 12 <= len(words(text)) < 0.75 * len(words(source.text))
+        assert text == text.strip()
+        assert text[0].isupper()
+        assert text[-1] in '.!?"'
+        assert "  " not in text
+        assert ".." not in text
+        assert ".;" not in text
+        assert ".," not in text
+        assert "{" not in text
 
 
 def test_the_excerpt_says_nothing_that_the_source_does_not_say():

@@ -10,7 +10,7 @@ from studies.models import Unit
 from studies.services import record_version
 from tests.studies.factories import make_open_study, make_study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def rate(assignment: Assignment, unit: Unit, **values) -> Rating:

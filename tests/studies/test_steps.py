@@ -8,7 +8,7 @@ from studies.models import ComprehensionQuestion, Membership, Screening, Study, 
 from studies.steps import StudyFrame, frame_of, steps, study_frame, with_facts
 from tests.studies.factories import make_open_study, make_study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture

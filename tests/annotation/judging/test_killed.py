@@ -32,6 +32,7 @@ def study(transactional_db, monkeypatch):
     return make_open_study(instances=UNITS, comparisons_per_hit=1, ratings_per_hit=1)
 
 
+@pytest.mark.slow
 def test_after_a_kill_exactly_800_answers_are_stored_and_none_is_asked_for_again(
     study, monkeypatch, tmp_path
 ):

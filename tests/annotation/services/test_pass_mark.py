@@ -107,6 +107,7 @@ def test_a_criterion_that_a_unit_does_not_know_is_not_judged():
 
 
 @pytest.mark.parametrize("scale", ["preference", "preference:tie"])
+@pytest.mark.slow
 def test_random_bots_fail_a_test_of_two_criteria_and_perfect_ones_pass(scale):
     study = study_of_two_criteria(test=10, pass_mark=9, scale=scale)
     rng = random.Random(7)

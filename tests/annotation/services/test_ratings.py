@@ -18,7 +18,7 @@ from tests.annotation.answers import submit_rating, submit_unit
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_participation
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 START = timezone.now()
 LATER = START + timedelta(minutes=31)

@@ -191,6 +191,7 @@ def work(ann: Participation, hits: int, *, right: bool) -> list[Assignment]:
     return done
 
 
+@pytest.mark.slow
 def test_gold_checks_come_at_their_rate_and_never_twice():
     # With so many HITs, the share is out of bounds by chance once in a hundred thousand runs.
     study = study_with(instances=60, gold=20, check_rate=0.3)

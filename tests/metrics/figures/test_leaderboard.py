@@ -61,6 +61,7 @@ def test_two_systems_and_a_running_study_have_no_matrix(about):
     assert win_matrix_figure(running).sentence == MATRIX_LATER
 
 
+@pytest.mark.slow
 def test_of_forty_systems_the_first_are_drawn_and_all_pairs_are_in_the_table():
     rng = np.random.default_rng(0)
     names = [f"a system with a rather long name {k:02}" for k in range(40)]

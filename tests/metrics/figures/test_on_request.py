@@ -108,7 +108,7 @@ def scored():
     return report.criteria["preference"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def special(scores, probable, replaceable, categorised, scored):
     """Return ratings that have a section, for those that others do not have."""
     pairs = judged_pairs(STRENGTHS, 4, np.random.default_rng(0)) + by_people("abcd", 4)
@@ -124,7 +124,7 @@ def special(scores, probable, replaceable, categorised, scored):
     }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def figures_of(section, special, discerning):
     """Return the figures of a section on request, of ratings that have it."""
 
@@ -292,6 +292,7 @@ def league_with_judges(rng):
         (lambda rows: drawn(rows, is_rare, control=False), READING_IF_DRAWN["selected"]),
     ],
 )
+@pytest.mark.slow
 def test_figures_after_a_draw_say_which_instances_they_describe(arrange, sentence):
     rows = arrange(league_with_judges(np.random.default_rng(3)))
     names = ("machine_differences", "rank_stability", "comparison_budget", "composite")

@@ -32,7 +32,7 @@ from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_participation
 from tiebreak.errors import DomainError
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 NOON = timezone.now().replace(hour=12)
 

@@ -59,6 +59,7 @@ def test_the_values_of_humans_and_machines_are_those_of_the_strata():
     assert machine.all_units.value == stratum.machines["chatty"].human_machine.leave_one_out.value
 
 
+@pytest.mark.slow
 def test_machines_of_coin_flips_make_no_composite_that_is_better_than_they_are():
     rng = np.random.default_rng(1)
     composites, bests = [], []

@@ -198,6 +198,7 @@ def simulated(rng, drop: float, texts: int, name=TYPOS, **about):
     ("drop", "texts", "low", "high"),
     [(0.0, 40, 0.01, 0.09), (0.25, 40, 0.35, 0.7), (1.0, 40, 0.97, 1)],
 )
+@pytest.mark.slow
 def test_simulated_raters_are_detected_at_the_right_rates(drop, texts, low, high):
     rng = np.random.default_rng(5)
     studies = 200

@@ -48,6 +48,7 @@ def test_the_correlation_is_that_of_hand():
     assert (part.instances, part.other_instances, part.rest) == (5, 6, "hidden")
 
 
+@pytest.mark.slow
 def test_p_values_are_the_shares_of_all_parts_of_this_size_that_are_as_extreme():
     points = next(random_tables(3, [0.5, 0, 0, -0.5], 9))
     names = np.array(["open"] * 4 + ["hidden"] * 5)
@@ -94,6 +95,7 @@ def test_several_parts_are_adjusted_for_their_number():
         assert part.p_adjusted == pytest.approx(min(1, 3 * part.p))  # the small one has no test
 
 
+@pytest.mark.slow
 def test_a_small_part_that_ranks_otherwise_is_seen_by_its_correlation():
     seen = 0
     for seed in range(20):
@@ -104,6 +106,7 @@ def test_a_small_part_that_ranks_otherwise_is_seen_by_its_correlation():
     assert seen >= 18
 
 
+@pytest.mark.slow
 def test_halves_in_opposite_orders_are_seen_by_their_win_rates():
     """All systems win equally over both, so random halves have low correlations too."""
     seen = 0

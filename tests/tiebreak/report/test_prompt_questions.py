@@ -142,6 +142,7 @@ def test_of_many_machines_those_with_the_most_answers_are_compared():
     assert section.confidence_level == pytest.approx(1 - 0.05 / 66)
 
 
+@pytest.mark.slow
 def test_equal_judges_are_told_apart_at_the_stated_rate():
     """Of studies with three equal judges, 5% have an interval without 0, give or take the error."""
     wrong = 0
@@ -355,6 +356,7 @@ def test_accuracy_is_the_share_of_pairs_in_the_order_of_annotators(order, accura
     assert comparison_budget._accuracy(np.full(4, 0.5), np.arange(4.0)) == 0.5
 
 
+@pytest.mark.slow
 def test_only_pairs_that_annotators_part_on_these_instances_have_an_accuracy():
     rows = judged(STRENGTHS, 6, np.random.default_rng(0))
     without = budget(rows)
@@ -368,6 +370,7 @@ def test_only_pairs_that_annotators_part_on_these_instances_have_an_accuracy():
     assert budget([*rows, *by_people("abcd", 6), *elsewhere]).ratings == 36
 
 
+@pytest.mark.slow
 def test_annotators_after_a_draw_count_by_the_inverse_of_the_probability():
     rows = judged(
         {name: 20 * value for name, value in STRENGTHS.items()}, 8, np.random.default_rng(0)
@@ -431,6 +434,7 @@ def test_after_a_draw_differences_weigh_items_and_speak_of_the_dataset():
     assert section.pairs["x vs y"].difference.scope.instances == "selected"
 
 
+@pytest.mark.slow
 def test_weighted_differences_cover_that_of_the_dataset():
     """Of 100 draws, 95 intervals cover the dataset's difference; unweighted ones rarely do."""
     covered = {True: 0, False: 0}
@@ -484,6 +488,7 @@ def test_without_all_probabilities_ranks_speak_of_the_selected_instances():
     assert section["annotators"].speaks_of == "selected"
 
 
+@pytest.mark.slow
 def test_after_a_draw_scores_from_few_comparisons_weigh_instances():
     rng = np.random.default_rng(2)
     reverse = {name: -2 * strength for name, strength in STRENGTHS.items()}

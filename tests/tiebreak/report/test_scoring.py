@@ -277,6 +277,7 @@ def agreement_of(noise: float) -> float:
     return 0.5 + np.arcsin(rho) / np.pi
 
 
+@pytest.mark.slow
 def test_a_known_difference_lies_in_its_interval_as_often_as_it_says():
     noise = (0.5, 1.5)
     truth = agreement_of(noise[0]) - agreement_of(noise[1])

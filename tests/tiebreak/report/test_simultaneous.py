@@ -138,6 +138,7 @@ def test_the_heading_names_who_is_ahead_of_all_at_once(lead, heading):
     assert AT_ONCE.format(n=4) in sentence
 
 
+@pytest.mark.slow
 def test_an_interval_of_one_system_alone_names_nobody():
     """In some study of five equal systems, one system's own interval excludes ½."""
     for seed in range(40):

@@ -154,6 +154,7 @@ MANY = pytest.mark.slow
     ("studies", "shared"),
     [(60, 0.0), pytest.param(200, 0.0, marks=MANY), pytest.param(200, 0.5, marks=MANY)],
 )
+@pytest.mark.slow
 def test_intervals_of_mock_systems_cover_their_rates(studies, shared):
     """A judge that believes too much, and people on a third of the items."""
     kinds = ("powered", "powered_lambda_1", "alone", "human")

@@ -132,6 +132,7 @@ def ratings_of(made, **options):
 
 
 @pytest.mark.parametrize("separable", [False, True])
+@pytest.mark.slow
 def test_errors_are_those_of_means_over_orders_of_resampled_instances(separable):
     made, drawn = (
         crowd(np.random.default_rng(3), instances=60, per_instance=2, separable=separable),

@@ -95,6 +95,7 @@ def test_the_number_is_that_of_a_search_through_all_sets(by, scores):
 
 
 @pytest.mark.parametrize(("by", "scores"), [("bradley_terry", strengths), ("win_rate", rates)])
+@pytest.mark.slow
 def test_with_weights_the_number_is_never_below_that_of_a_search_through_all_sets(by, scores):
     rng, compared, differ = np.random.default_rng(12), 0, 0
     while compared < 150:

@@ -115,6 +115,7 @@ def test_an_instance_does_not_choose_its_own_weights():
         (90, 300, (0.6, 0.4), 3),
     ],
 )
+@pytest.mark.slow
 def test_intervals_cover(n, others, accuracies, shared):
     hits, gains = 0, []
     for seed in range(200):
@@ -146,6 +147,7 @@ def test_random_machines_cost_less_than_a_tenth(n, machines):
     assert classical / powered > 0.9
 
 
+@pytest.mark.slow
 def test_weights_from_the_labels_that_they_correct_would_be_too_sure_of_themselves():
     """With four machines and 15 labels, in-sample residuals are much too small."""
     truth = [study(seed, n=15, accuracies=(0,) * 4) for seed in range(300)]
