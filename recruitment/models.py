@@ -6,9 +6,9 @@ from typing import Any
 from cryptography.fernet import InvalidToken
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
 
 from annotation.models.rater import Participation
+from jobs.clock import Moment
 from studies.ciphers import cipher
 from studies.models import Study
 from studies.models.bounds import MAX_REWARD, between
@@ -72,7 +72,7 @@ class Channel(models.Model):
     link_problem = models.TextField(blank=True, editable=False)
     # Nobody new can enter after this time; participants who agreed before may continue.
     closed_at = models.DateTimeField(null=True, editable=False)
-    created_at = models.DateTimeField(db_default=Now())
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         constraints = [
@@ -195,7 +195,7 @@ class PlatformEvent(models.Model):
 
     channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="events")
     event_id = models.CharField(max_length=200)
-    received_at = models.DateTimeField(db_default=Now())
+    received_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["channel", "event_id"], name="event_once")]
