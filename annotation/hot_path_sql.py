@@ -196,11 +196,14 @@ def insert(row: models.Model) -> None:
         cursor.execute(statement, values)
         (row.pk,) = cursor.fetchone()
     row._state.adding, row._state.db = False, connection.alias
+    for field in (f for f in row._meta.concrete_fields if f.has_db_default()):
+        del row.__dict__[field.attname]  # read from the database if somebody asks
 
 
 @lru_cache(maxsize=8)
 def _insert_into(model: type[models.Model]) -> tuple[list[Any], str]:
-    fields = [f for f in model._meta.concrete_fields if not f.primary_key]
+    filled = {f for f in model._meta.concrete_fields if f.primary_key or f.has_db_default()}
+    fields = [f for f in model._meta.concrete_fields if f not in filled]
     columns = ", ".join(connection.ops.quote_name(str(f.column)) for f in fields)
     parameters = ", ".join(["%s"] * len(fields))
     table = model._meta.db_table

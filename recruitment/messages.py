@@ -13,13 +13,11 @@ UNFILLED_LINK = (
     "This link has a placeholder instead of your ID in {}. Nothing about you was stored. Please tell"
     " the people who sent you the link."
 )
-# For the researcher, by the code of the refusal.
-LINKS_REFUSED = {
-    "unfilled_link": "Somebody came with a link that has a placeholder instead of an ID in {}, and was"
-    " refused. If it was not you, correct the address that the platform or panel uses.",
-    "incomplete_link": "Somebody came with a link whose parameter {} is missing or invalid, and was"
-    " refused. If it was not you, correct the address that the platform or panel uses.",
-}
+# For the researcher.
+LINK_REFUSED = (
+    "Somebody was refused because their link has no ID in {}, or a placeholder. If it was not you,"
+    " correct the address that the platform or panel uses."
+)
 IDS_REFUSED = (
     "{} reported by the platform had unusable IDs and were ignored. Look them up on the platform."
 )
@@ -53,10 +51,6 @@ CONSENT_CHANGED = (
 DRY_RUN_ONLY = (
     "This is a dry run of a study: only bots take part in it. Please use the link of the study"
     " itself."
-)
-OTHER_PERSON = (
-    "This link names a submission that belongs to another person. Please open the study from the"
-    " platform's own page."
 )
 OTHER_BROWSER = (
     "Somebody started this study with your ID in another browser. If that was you, please continue"

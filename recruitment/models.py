@@ -1,15 +1,14 @@
 """Channels, the submissions that arrive through them, payments and platform events."""
 
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 from cryptography.fernet import InvalidToken
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
 
 from annotation.models.rater import Participation
+from jobs.clock import Moment
 from studies.ciphers import cipher
 from studies.models import Study
 from studies.models.bounds import MAX_REWARD, between
@@ -45,19 +44,10 @@ class FormValues(models.JSONField):
     Python, PostgreSQL and SQLite read an absent value alike, but not a JSON null or an empty text.
     """
 
-    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
-        values = _entered(super().pre_save(model_instance, add))
-        setattr(model_instance, self.attname, values)
-        return values
-
     def get_db_prep_save(self, value: Any, connection: Any) -> Any:
-        return super().get_db_prep_save(_entered(value), connection)
-
-
-def _entered(values: Any) -> Any:
-    if not isinstance(values, Mapping):  # an expression
-        return values
-    return {name: value for name, value in values.items() if value is not None and value != ""}
+        if isinstance(value, dict):  # otherwise an expression
+            value = {name: one for name, one in value.items() if one is not None and one != ""}
+        return super().get_db_prep_save(value, connection)
 
 
 class Channel(models.Model):
@@ -82,7 +72,7 @@ class Channel(models.Model):
     link_problem = models.TextField(blank=True, editable=False)
     # Nobody new can enter after this time; participants who agreed before may continue.
     closed_at = models.DateTimeField(null=True, editable=False)
-    created_at = models.DateTimeField(db_default=Now())
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         constraints = [
@@ -205,7 +195,7 @@ class PlatformEvent(models.Model):
 
     channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="events")
     event_id = models.CharField(max_length=200)
-    received_at = models.DateTimeField(db_default=Now())
+    received_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["channel", "event_id"], name="event_once")]

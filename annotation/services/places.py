@@ -339,7 +339,6 @@ def _new(place: Place, person: Person) -> Assignment:
         parity=place.parity,
         position=person.hits_started + 1,
         check_unit_id=gold_check_for(person, place.hit_id) if person.check_rate else None,
-        created_at=person.now,
     )
     insert(assignment)
     return assignment

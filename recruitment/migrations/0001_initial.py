@@ -2,11 +2,11 @@
 
 import django.core.validators
 import django.db.models.deletion
-import django.db.models.functions.datetime
 import recruitment.models
 import studies.models.bounds
 import tiebreak.identifiers
 from decimal import Decimal
+import jobs.clock
 from django.db import migrations, models
 
 
@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
                 ('sync_problem', models.TextField(blank=True, editable=False)),
                 ('link_problem', models.TextField(blank=True, editable=False)),
                 ('closed_at', models.DateTimeField(editable=False, null=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='channels', to='studies.study')),
             ],
         ),
@@ -80,7 +80,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('event_id', models.CharField(max_length=200)),
-                ('received_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('received_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('channel', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='events', to='recruitment.channel')),
             ],
         ),

@@ -21,7 +21,7 @@ from recruitment.messages import (
     CHANNEL_NOT_READY,
     HAS_PARTICIPANTS,
     IS_ON_PLATFORM,
-    LINKS_REFUSED,
+    LINK_REFUSED,
     NO_SIGNED_LINKS,
     NOT_SET_UP,
     OPEN_BY_DEFAULT,
@@ -164,7 +164,7 @@ def _token_refusal(platform: Platform, token: str) -> DomainError | None:
 
 def note_refused_link(*, channel: Channel, refusal: UnusableId) -> None:
     """Tell the researcher which parameter of a link had no ID, and nothing of what it had."""
-    problem = LINKS_REFUSED[refusal.code].format(refusal.parameter)
+    problem = LINK_REFUSED.format(refusal.parameter)
     # One write for a problem, however often the same link is followed.
     Channel.objects.filter(pk=channel.pk).exclude(link_problem=problem).update(link_problem=problem)
 

@@ -88,7 +88,7 @@ class Invitation(Platform):
 
     def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
         person = invited(channel, request.GET.get("invitation", ""))
-        if person not in people(channel):
+        if not {person, name_of(person)}.intersection(people(channel)):
             raise DomainError("uninvited", NOT_INVITED, status=403)
         return PlatformEntry(external_id=person, submission_id=person, is_confirmed=True)
 
