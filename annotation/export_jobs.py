@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -11,6 +12,8 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.exporting import StudyExport, check_export
+from annotation.uploads import check_room
+from jobs.clock import database_now
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from jobs.services import start_job
@@ -82,9 +85,21 @@ def start_export(
 ) -> Job:
     """Queue an export. Raises `DomainError` if the study cannot be exported like this."""
     check_export(study, formats, ties)
+    check_room(Path(settings.TIEBREAK_EXPORT_FOLDER), 0)
     key = f"export:{study.pk}"
     options = {"formats": formats, "ties": ties, "with_texts": with_texts}
     return start_job(kind=ExportJob.name, owner=study.pk, exclusive_key=key, options=options, by=by)
+
+
+def remove_expired_exports() -> None:
+    """Delete the files of old exports, and what interrupted ones left behind."""
+    limit = (
+        database_now().timestamp()
+        - timedelta(days=settings.TIEBREAK_EXPORTS_KEPT_DAYS).total_seconds()
+    )
+    for file in Path(settings.TIEBREAK_EXPORT_FOLDER).glob("*"):
+        if file.is_file() and file.stat().st_mtime < limit:
+            file.unlink(missing_ok=True)
 
 
 def export_file(job: Job) -> Path:

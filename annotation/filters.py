@@ -1,7 +1,6 @@
 """A part of a study's ratings: what chooses it, and which ratings are in it."""
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, time, timedelta
@@ -28,6 +27,7 @@ from annotation.models import Rater, Rating, Tally
 from annotation.models.rating import RatingQuerySet
 from annotation.services.screening import check_records
 from studies.models import Criterion, Study, Unit
+from tiebreak.formats.cells import parse_json
 from tiebreak.scales import Scale
 
 BETWEEN_SYSTEMS = " vs "
@@ -123,7 +123,7 @@ def units_in(study: Study, chosen: Filter) -> QuerySet[Unit]:
 def _scalars(text: str) -> list[str | float | bool]:
     """Return the values of metadata that are written like this: a text, and a number or truth."""
     try:
-        value = json.loads(text, parse_constant=str)
+        value = parse_json(text.encode())
     except ValueError:
         return [text]
     return [text, value] if isinstance(value, int | float) else [text]

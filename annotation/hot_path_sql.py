@@ -191,18 +191,21 @@ def units_of_hit(hit: HIT) -> list[HITUnit]:
 
 
 def insert(row: models.Model) -> None:
-    """Insert one row as `save` would, with a statement that is built once per model."""
+    """Insert one row that has all values, as `save` would, by a statement built once per model."""
     fields, statement = _insert_into(type(row))
     values = [f.get_db_prep_save(f.pre_save(row, True), connection) for f in fields]
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         (row.pk,) = cursor.fetchone()
     row._state.adding, row._state.db = False, connection.alias
+    for field in (f for f in row._meta.concrete_fields if f.has_db_default()):
+        del row.__dict__[field.attname]  # read from the database if somebody asks
 
 
 @lru_cache(maxsize=8)
 def _insert_into(model: type[models.Model]) -> tuple[list[Any], str]:
-    fields = [f for f in model._meta.concrete_fields if not f.primary_key]
+    filled = {f for f in model._meta.concrete_fields if f.primary_key or f.has_db_default()}
+    fields = [f for f in model._meta.concrete_fields if f not in filled]
     columns = ", ".join(connection.ops.quote_name(str(f.column)) for f in fields)
     parameters = ", ".join(["%s"] * len(fields))
     table = model._meta.db_table

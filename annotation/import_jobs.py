@@ -2,24 +2,35 @@
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.http import Http404
 from django.urls import reverse
 
-from annotation.importing import import_study
+from annotation.importing import Imported, import_study
 from annotation.kept_uploads import KeptUpload, kept_upload
-from annotation.uploads import upload_limits
+from annotation.uploads import PREVIEW_ROWS, upload_limits
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from jobs.services import start_job
 from studies.importing import KnownDataset
 from studies.models import Study
-from studies.tables import BadRows, BadTable, Choice, import_table_in_steps
+from studies.tables import (
+    BadRows,
+    BadTable,
+    Choice,
+    ImportedTable,
+    import_table_in_steps,
+    inspect_table,
+)
 from tiebreak.errors import DomainError
 from tiebreak.formats import FormatError
+from tiebreak.formats.confined import BUNDLE, PlainTable, Read
+from tiebreak.formats.tables import Profile, TableSummary
 
+NOT_OF_KIND = "is a table and no bundle, or a bundle and no table. Send it to the other address"
 NOT_RUNNING = "The import was stopped before anything was stored."
 
 
@@ -36,6 +47,8 @@ class ImportRequest:
     choice: Choice = field(default_factory=Choice)
     bad_rows: BadRows = "refuse"
     known_dataset: KnownDataset = "refuse"
+    # What a program says that the file is; a page looks at it.
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,6 +58,7 @@ class ImportedUpload:
     study: Study
     sentence: str
     remarks: tuple[str, ...]
+    made: ImportedTable | Imported
 
 
 @dataclass(frozen=True)
@@ -72,29 +86,44 @@ def import_upload(request: ImportRequest) -> ImportedUpload:
             return imported
 
 
+def import_or_start(request: ImportRequest) -> ImportedUpload | Job:
+    """Import a small file now; queue the import of one that is large or takes long to read."""
+    try:
+        reading = request.upload.read(in_web=True)
+    except FormatError as error:
+        if {problem.code for problem in error.problems} != {"reading_too_slow"}:
+            raise
+        return start_import(request)
+    return import_upload(request) if request.upload.is_small(reading) else start_import(request)
+
+
 def _steps(request: ImportRequest, then: Then) -> Steps:
     """Import an upload all or nothing, and yield how many rows of how many were checked."""
-    if request.upload.is_bundle:
-        return _bundle_steps(request, then)
-    return _table_steps(request, then)
+    yield 0, 1
+    reading = request.upload.read(in_web=False)
+    if request.kind not in ("", reading.kind):
+        raise FormatError.of(request.upload.name, None, f"not_a_{request.kind}", NOT_OF_KIND)
+    steps = _bundle_steps if reading.kind == BUNDLE else _table_steps
+    return (yield from steps(request, reading, then))
 
 
-def _bundle_steps(request: ImportRequest, then: Then) -> Steps:
+def _bundle_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
     yield 0, 1
     imported = import_study(
-        path=request.upload.path,
+        path=Path(reading.path),
         owner=request.by,
         limits=upload_limits(),
         known_dataset=request.known_dataset,
         then=then,
     )
     sentence = f"Imported {imported.instances} instances and {imported.ratings} ratings."
-    return ImportedUpload(imported.study, sentence, tuple(imported.remarks))
+    return ImportedUpload(imported.study, sentence, tuple(imported.remarks), imported)
 
 
-def _table_steps(request: ImportRequest, then: Then) -> Steps:
+def _table_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
     imported = yield from import_table_in_steps(
         path=request.upload.path,
+        plain=PlainTable.of(reading, request.upload.name),
         owner=request.by,
         title=request.title,
         choice=request.choice,
@@ -111,7 +140,21 @@ def _table_steps(request: ImportRequest, then: Then) -> Steps:
     left_out = (
         (f"Problems that were left out: {summary.n_problems:,}.",) if summary.problems else ()
     )
-    return ImportedUpload(imported.study, sentence, (*summary.notes, *left_out))
+    return ImportedUpload(imported.study, sentence, (*summary.notes, *left_out), imported)
+
+
+def inspect_upload(upload: KeptUpload, choice: Choice) -> tuple[Profile, TableSummary, bool]:
+    """Return what a table contains, and whether that is only of the first rows of a large one."""
+    try:
+        reading = upload.read(in_web=True)
+    except FormatError as error:
+        return Profile(), TableSummary.of_refusal(error), False
+    plain = PlainTable.of(reading, upload.name)
+    max_rows = None if reading.is_whole else PREVIEW_ROWS
+    profile, summary = inspect_table(
+        path=upload.path, plain=plain, choice=choice, max_rows=max_rows
+    )
+    return profile, summary, not reading.is_whole
 
 
 def problems_of(refusal: DomainError) -> list[ListedProblem]:
@@ -194,6 +237,7 @@ def start_import(request: ImportRequest) -> Job:
         "is_complete": choice.is_complete,
         "bad_rows": request.bad_rows,
         "known_dataset": request.known_dataset,
+        "kind": request.kind,
     }
     key = f"import:{request.upload.id}"
     return start_job(kind=ImportJob.name, exclusive_key=key, options=options, by=request.by)
@@ -220,6 +264,7 @@ def _request_of(job: Job) -> ImportRequest:
         choice=Choice(options["layout"], options["columns"], options["is_complete"]),
         bad_rows=options["bad_rows"],
         known_dataset=options["known_dataset"],
+        kind=options.get("kind", ""),
     )
 
 

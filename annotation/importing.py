@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from django.contrib.auth.models import User
 from django.db import DataError, IntegrityError, transaction
-from django.utils import timezone
 
 from annotation.design_import import PlanImport, StoredRows, import_scores, table_problems
 from annotation.import_checks import columns_not_stored, rating_problems
@@ -21,6 +20,7 @@ from annotation.services.rating_writer import (
     create_tallies,
     whole,
 )
+from jobs.clock import database_now
 from studies.importing import KnownDataset, Stored, design_problems, import_design, store
 from studies.models import Study, Unit
 from tiebreak.formats import Bundle, FormatError, RatingTable, read_bundle
@@ -110,7 +110,7 @@ def _store(
         assert bundle.ratings is not None
         _RatingsImport(study, bundle.ratings, stored, planned).run()
         study.status = Study.Status.CLOSED
-        study.opened_at = study.closed_at = timezone.now()
+        study.opened_at = study.closed_at = database_now()
         study.save(update_fields=["status", "opened_at", "closed_at"])
     if plan is not None:
         plan.add_places()
@@ -156,7 +156,7 @@ class _RatingsImport:
     ) -> None:
         self.study, self.table, self.stored, self.planned = study, table, stored, planned
         self.criteria = study.criteria.count()
-        self.now = timezone.now()
+        self.now = database_now()
 
     def run(self) -> None:
         if self.planned is None:

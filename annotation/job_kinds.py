@@ -8,10 +8,12 @@ from annotation.judging.job import JudgeDryRunJob, JudgingJob
 from annotation.juries.job import JuryJob
 from annotation.synthetic.checking_job import SyntheticCheckJob
 from annotation.synthetic.making_job import SyntheticJob
+from annotation.verdict_uploads import VerdictsJob
 from jobs.kinds import register_kind
 
 register_kind(ExportJob)
 register_kind(ImportJob)
+register_kind(VerdictsJob)
 register_kind(JudgingJob)
 register_kind(JudgeDryRunJob)
 register_kind(JudgeInjectionJob)

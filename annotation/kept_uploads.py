@@ -1,9 +1,9 @@
 """Uploads that wait on the server between two pages, or for a worker."""
 
+import json
 import shutil
-import time
-import zipfile
-from dataclasses import dataclass
+import tempfile
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,16 +11,17 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core import signing
 
-from annotation.uploads import Upload, check_size
+from annotation.uploads import Upload, check_room, check_size, confined, write_upload
+from jobs.clock import database_now
 from tiebreak.errors import DomainError
-from tiebreak.formats.archive import ZIP_ERRORS
-from tiebreak.formats.spec import STUDY_FILE
+from tiebreak.file_names import file_name
+from tiebreak.formats import atomic_path
+from tiebreak.formats.confined import UPLOAD, Read
 from tiebreak.identifiers import new_public_id
 
 SALT = "annotation.kept_uploads"
-KEPT_FOR = timedelta(hours=24)
+KEPT_FOR = timedelta(hours=settings.TIEBREAK_UPLOADS_KEPT_HOURS)
 GONE = "The uploaded file is not there any more. Please upload it again."
-MAX_NAME = 100
 
 
 @dataclass(frozen=True)
@@ -35,41 +36,52 @@ class KeptUpload:
     def path(self) -> Path:
         return _folder() / self.id / self.name
 
-    @property
-    def is_bundle(self) -> bool:
-        """Whether the file is a .zip with the design of a study."""
-        try:
-            with zipfile.ZipFile(self.path) as file:
-                return any(Path(name).name == STUDY_FILE for name in file.namelist())
-        except ZIP_ERRORS:
-            return False
+    def read(self, *, in_web: bool) -> Read:
+        """Return what a confined process has read of the file, once and for all later pages.
 
-    @property
-    def is_small(self) -> bool:
-        """Whether the file can be imported while the researcher waits."""
-        return self.path.stat().st_size <= settings.TIEBREAK_IMPORT_AT_ONCE_BYTES
+        In a web process, only the first rows of a large table are read. Raises `FormatError`.
+        """
+        folder = self.path.parent
+        facts = folder / ("preview.json" if in_web else "whole.json")
+        for known in (folder / "whole.json", folder / "preview.json"):
+            if known.is_file():
+                reading = Read(**json.loads(known.read_text()))
+                if in_web or reading.is_whole:
+                    return reading
+        into = Path(tempfile.mkdtemp(dir=folder))
+        try:
+            reading = confined(UPLOAD, self.path, into=into, in_web=in_web)
+        except BaseException:
+            shutil.rmtree(into, ignore_errors=True)
+            raise
+        with atomic_path(facts) as partial:
+            partial.write_text(json.dumps(asdict(reading)))
+        return reading
+
+    def is_small(self, reading: Read) -> bool:
+        """Whether what was read can be imported while the researcher waits."""
+        return reading.is_whole and reading.size <= settings.TIEBREAK_IMPORT_AT_ONCE_BYTES
 
     def remove(self) -> None:
         shutil.rmtree(_folder() / self.id, ignore_errors=True)
 
 
 def keep_upload(*, upload: Upload, by: User) -> KeptUpload:
-    """Store an upload for a day. Raises `FormatError` if it is too large."""
+    """Store an upload until it expires. Raises `DomainError` if it or all of them are too large."""
     name = name_of(upload)
     check_size(upload, name)
     remove_expired_uploads()
-    upload_id = new_public_id()
+    check_room(_folder(), upload.size or 0, of=f"{by.pk}-")
+    upload_id = f"{by.pk}-{new_public_id()}"
     kept = KeptUpload(upload_id, name, signing.dumps([by.pk, upload_id, name], salt=SALT))
     kept.path.parent.mkdir(parents=True)
-    with kept.path.open("wb") as file:
-        for chunk in upload.chunks():
-            file.write(chunk)
+    write_upload(upload, kept.path)
     return kept
 
 
 def name_of(upload: Upload) -> str:
     """Return the name of an uploaded file, without folders, in a length that any disk takes."""
-    return Path(upload.name or "table").name[-MAX_NAME:].lstrip(".") or "table"
+    return file_name(Path(upload.name or "").name, "table")
 
 
 def kept_upload(*, token: str, by: User) -> KeptUpload:
@@ -86,9 +98,9 @@ def kept_upload(*, token: str, by: User) -> KeptUpload:
 
 def remove_expired_uploads() -> None:
     """Delete uploads whose tokens have expired."""
-    limit = time.time() - KEPT_FOR.total_seconds()
+    limit = database_now().timestamp() - KEPT_FOR.total_seconds()
     for folder in _folder().glob("*"):
-        if folder.stat().st_mtime < limit:
+        if folder.is_dir() and folder.stat().st_mtime < limit:
             shutil.rmtree(folder, ignore_errors=True)
 
 

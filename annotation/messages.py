@@ -88,6 +88,10 @@ DAMAGED_ANSWER = (
 TASK_STAYS = (
     "Your new answer was not saved, because the answers of a task stay once the next task is open."
 )
+RELEASED = (
+    "You were away for too long, so this task was given to somebody else. Your new answer was not"
+    " saved. The tasks that you completed before still count."
+)
 PLACE_LOST = Note(
     "place_lost",
     "The time for your last task ran out before you completed it, so the task was given to another"

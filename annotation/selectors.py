@@ -209,12 +209,14 @@ class UnitProgress:
     following: int | None = None
     # The public id of the assignment.
     task: str = ""
-    hides_tasks: bool = False
 
     @property
-    def is_counted(self) -> bool:
-        """Whether the page says which unit of how many this is."""
-        return self.max_units > 1 and not self.hides_tasks
+    def is_numbered(self) -> bool:
+        """Whether to say which unit of its HIT this is.
+
+        Beside a single unit, any number would name the gold check.
+        """
+        return self.min_units > 1 or self.max_units == 1
 
     @property
     def of(self) -> str:
@@ -259,9 +261,8 @@ class Worksheet:
     def progress_at(self, position: int) -> UnitProgress:
         positions = list(self.hit_units)
         index = positions.index(position)
-        hides_tasks = not self.assignment.stage and counts_items(self.assignment.hit.study)
         min_units, max_units = self._announced_size()
-        return UnitProgress(
+        progress = UnitProgress(
             index=index + 1,
             min_units=min_units,
             max_units=max_units,
@@ -271,10 +272,13 @@ class Worksheet:
             is_answered=position in self.answered,
             stage=self.assignment.stage,
             is_hit_done=self.first_open is None,
-            previous=positions[index - 1] if index and not hides_tasks else None,
+            previous=positions[index - 1] if index else None,
             following=next((n for n in positions[index + 1 :] if n in self.answered), None),
             task=self.assignment.public_id,
-            hides_tasks=hides_tasks,
+        )
+        # Links between two units would show that they belong together.
+        return (
+            progress if progress.is_numbered else replace(progress, previous=None, following=None)
         )
 
     def _announced_size(self) -> tuple[int, int]:
@@ -333,18 +337,6 @@ def _completed_main(participation: Participation) -> QuerySet[Assignment]:
 
 
 @dataclass(frozen=True)
-class AnnotatorProgress:
-    """One annotator's progress in a study: HITs completed, and the most that they may complete.
-
-    `checks` counts the completed HITs that had a gold check.
-    """
-
-    completed: int
-    total: int
-    checks: int = 0
-
-
-@dataclass(frozen=True)
 class TaskPosition:
     """A task among those of one annotator, or an item in studies that count items.
 
@@ -358,7 +350,7 @@ class TaskPosition:
 
 
 def position_among_tasks(
-    sheet: Worksheet, position: int, progress: AnnotatorProgress, previous: str = ""
+    sheet: Worksheet, position: int, progress: "AnnotatorProgress", previous: str = ""
 ) -> TaskPosition:
     """Return the position of a unit's task, or of the unit itself in studies that count items."""
     study, number = sheet.assignment.hit.study, progress.completed + 1
@@ -409,14 +401,27 @@ def lost_previous_place(assignment: Assignment) -> bool:
     return previous.filter(status=Assignment.Status.ABANDONED).exists()
 
 
-def may_stop(assignment: Assignment) -> bool:
-    """Whether to offer stopping. It must not depend on the unit, which may be a gold check.
+@dataclass(frozen=True)
+class AnnotatorProgress:
+    """One annotator's progress in a study: HITs completed, and the most that they may complete.
 
-    Reads only what is already loaded, because the function runs for every answer. The page behind
-    the link checks again.
+    `checks` counts the completed HITs that had a gold check.
     """
-    participation = assignment.participation
-    if participation is None or assignment.stage:
+
+    completed: int
+    total: int
+    checks: int = 0
+
+
+def may_stop(sheet: Worksheet) -> bool:
+    """Whether to offer stopping: at every unit alike, from the second HIT on.
+
+    An offer that depended on how much of a HIT is left would show its gold check. Reads only what
+    is already loaded, because the function runs for every answer. The page behind the link checks
+    again.
+    """
+    participation, assignment = sheet.assignment.participation, sheet.assignment
+    if participation is None or assignment.stage or assignment.position < 2:
         return False
     has_left = participation.status != Participation.Status.ACTIVE
     if has_left or assignment.hit.study.status == Study.Status.CLOSED:
@@ -427,7 +432,8 @@ def may_stop(assignment: Assignment) -> bool:
 def hits_of_visit(participation: Participation) -> int:
     """Return the number of HITs completed in this submission, which determines its payment."""
     main = participation.assignments.filter(hit__kind=HIT.Kind.MAIN)
-    return main.filter(status=Assignment.Status.COMPLETED).count()
+    completed = main.filter(completed_at__isnull=False)
+    return completed.exclude(status=Assignment.Status.EXCLUDED).count()
 
 
 def progress_of(participation: Participation) -> AnnotatorProgress:

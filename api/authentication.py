@@ -16,19 +16,20 @@ SCHEME = "bearer"
 class TokenAuthentication(BaseAuthentication):
     """Identify the researcher by a token; without one, leave it to the browser's session.
 
-    An address that sent too many wrong tokens is refused before its token is looked up.
+    A valid token always passes, whatever others at its address send: nobody guesses a token, and
+    the limit only keeps wrong ones from costing much.
     """
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         scheme, _, text = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != SCHEME:
             return None
-        throttle = WrongTokenThrottle()
-        if throttle.is_exhausted(request):
-            raise Throttled(wait=throttle.wait(), code="too_many_wrong_tokens")
         try:
             token = valid_token(text.strip())
         except DomainError as refusal:
+            throttle = WrongTokenThrottle()
+            if throttle.is_exhausted(request):
+                raise Throttled(wait=throttle.wait(), code="too_many_wrong_tokens") from refusal
             throttle.count(request)
             raise AuthenticationFailed(refusal.message, code=refusal.code) from refusal
         return token.user, token

@@ -5,10 +5,10 @@ from typing import Any, cast
 
 from django import forms
 from django.contrib.auth.models import User
-from django.utils import timezone
 
 from api.messages import EXPIRES_IN_PAST, WITHOUT_STUDIES
 from api.models import ApiToken, Webhook
+from jobs.clock import database_now
 from studies.access import studies_of
 from studies.models import Study
 
@@ -42,7 +42,7 @@ class TokenForm(forms.Form):
         if day is None:
             return None
         end = datetime.combine(day, time.max, tzinfo=UTC)
-        if end <= timezone.now():
+        if end <= database_now():
             raise forms.ValidationError(EXPIRES_IN_PAST, code="expires_in_past")
         return end
 

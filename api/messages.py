@@ -25,8 +25,16 @@ NO_SUCH_DATASET = "There is no such dataset, or you may not read it. Check the d
 NOT_FOUND = "There is nothing at this address. Check the path and the ids in it."
 NO_SUCH_JOB = "This study has no such job. Check the job's id in the list of jobs."
 NOT_A_DRY_RUN = "Only the jobs of dry runs can be deleted. Stop another job instead."
+UNKNOWN_FIELD = "There is no field {!r} here. Leave it out."
+NEAREST_FIELD = "There is no field {!r} here. Leave it out, or did you mean {!r}?"
 INVALID_REQUEST = "The request has invalid values; see `problems`."
 UNFORESEEN = "This request is not possible. Check its method, its path and its content."
+SERVER_ERROR = (
+    "An unexpected error occurred on the server. Its log has the details. Please repeat the request,"
+    " or tell the server's administrator."
+)
+BODY_TOO_LARGE = "The request's body is too large. Please send less at once."
+BAD_JSON = "The request's body cannot be used: it {}. Correct it and send it again."
 REVOKED = "The token is revoked. Programs that use it are refused from now on."
 WITHOUT_STUDIES = "Choose at least one study, or all studies."
 EXPIRES_IN_PAST = "Choose a date in the future, or leave this empty."

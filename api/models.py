@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
-from django.utils import timezone
 
+from jobs.clock import Moment
 from studies.models import Study
 from tiebreak.identifiers import new_public_id
 
@@ -36,7 +36,7 @@ class ApiToken(models.Model):
     access = models.CharField(max_length=5, choices=Access.choices, default=Access.READ)
     covers_all = models.BooleanField(default=False)
     studies = models.ManyToManyField(Study, related_name="api_tokens", blank=True)
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)

@@ -1,21 +1,26 @@
 """Refusals as problem details (RFC 9457): `application/problem+json` with a code for programs."""
 
+import logging
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from math import ceil
 from typing import Any
 
-from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied
+from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, RequestDataTooBig
 from django.core.exceptions import ValidationError as ModelError
+from django.core.signals import got_request_exception
 from django.http import Http404, JsonResponse
 from rest_framework import exceptions
 from rest_framework.fields import get_error_detail
 from rest_framework.settings import api_settings
 
+from annotation.uploads import DISK_FULL
 from api.messages import (
+    BODY_TOO_LARGE,
     CREDENTIALS_MISSING,
     INVALID_REQUEST,
     NOT_FOUND,
+    SERVER_ERROR,
     TOO_MANY_REQUESTS,
     TOO_MANY_WRONG,
     UNFORESEEN,
@@ -24,6 +29,9 @@ from recruitment.services.launch_checks import LaunchRefused
 from studies.tables import BadTable
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import FormatError
+from tiebreak.formats.confined import FULL
+
+log = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
 Json = dict[str, Any]
@@ -40,8 +48,8 @@ _SENTENCES = {
 }
 
 
-def problem_response(error: Exception, context: Json) -> JsonResponse | None:  # noqa: ARG001
-    """Return the response to an error, or None for one that is no refusal. DRF calls it."""
+def problem_response(error: Exception, context: Json) -> JsonResponse:
+    """Return the response to an error. DRF calls it."""
     if isinstance(error, Http404):
         error = DomainError("not_found", NOT_FOUND, status=404)
     if isinstance(error, PermissionDenied):
@@ -54,7 +62,21 @@ def problem_response(error: Exception, context: Json) -> JsonResponse | None:  #
         wait = RETRY_AFTER.get(error.code)
         headers = {"Retry-After": str(wait)} if wait else None
         return problem(error.status, error.code, error.message, headers=headers, **_more(error))
-    return _drf_problem(error) if isinstance(error, exceptions.APIException) else None
+    if isinstance(error, RequestDataTooBig):
+        return problem(413, "body_too_large", BODY_TOO_LARGE)
+    if isinstance(error, exceptions.APIException):
+        return _drf_problem(error)
+    # As Django does for pages; a test's client raises the error then.
+    got_request_exception.send(sender=None, request=context["request"])
+    log.error("%s of an API request", type(error).__name__, exc_info=error)
+    return unforeseen(error)
+
+
+def unforeseen(error: BaseException | None) -> JsonResponse:
+    """Return the response to an error that nobody foresaw, or to a full disk."""
+    if isinstance(error, OSError) and error.errno in FULL:
+        return problem(507, "disk_full", DISK_FULL)
+    return problem(500, "server_error", SERVER_ERROR)
 
 
 def problem(

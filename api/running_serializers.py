@@ -111,9 +111,20 @@ class OfferedFilterSerializer(serializers.Serializer[Any]):
     high = serializers.CharField()
 
 
+class RangeChoice(serializers.Serializer[Any]):
+    lower = serializers.JSONField(required=False, allow_null=True)
+    upper = serializers.JSONField(required=False, allow_null=True)
+
+
+class FilterChoice(serializers.Serializer[Any]):
+    filter_id = serializers.CharField(max_length=200)
+    selected_values = serializers.ListField(required=False, max_length=1000)
+    selected_range = RangeChoice(required=False)
+
+
 class EligibilityChoice(serializers.Serializer[Any]):
     filters = serializers.ListField(
-        child=serializers.DictField(),
+        child=FilterChoice(),
         max_length=100,
         help_text="Each with `filter_id`, and `selected_values` (keys of choices) or"
         " `selected_range` (`lower`, `upper`).",

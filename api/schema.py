@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from http import HTTPStatus
 from typing import Any
 
@@ -12,10 +13,13 @@ from drf_spectacular.utils import (
     OpenApiResponse,
     extend_schema,
 )
+from rest_framework.request import Request
+from rest_framework.views import APIView
 
 from api.problems import CONTENT_TYPE, problem_body
 from api.serializers import Problem
 from api.streaming import CONTENT_TYPE as JSONL
+from api.validation import refuse_unknown_fields
 
 # The ids in paths: what they are of.
 IDS = {
@@ -63,7 +67,7 @@ def described(
     answers = dict(responses)
     for status, codes in (refusals or {}).items():
         answers[status, CONTENT_TYPE] = _refusal(status, codes)
-    return extend_schema(
+    description_of = extend_schema(
         operation_id=re.sub(r"\W+", "_", summary.lower()),
         summary=summary,
         description=description,
@@ -72,6 +76,26 @@ def described(
         parameters=[query] if query is not None else [],
         responses=answers,
     )
+    body = next(iter(request.values())) if isinstance(request, dict) else request
+
+    def endpoint(method: Any) -> Any:
+        """Describe a method, which refuses what its description does not name."""
+
+        @wraps(method)
+        def checking(view: APIView, request: Request, *args: Any, **kwargs: Any) -> Any:
+            refuse_unknown_fields(request, body, _query_names(view, query, request.method))
+            return method(view, request, *args, **kwargs)
+
+        return description_of(checking)
+
+    return endpoint
+
+
+def _query_names(view: APIView, query: Any, method: str | None) -> list[str]:
+    """Return the parameters that an endpoint takes in its address."""
+    pages = getattr(view, "pagination_class", None) if method == "GET" else None
+    of_pages = pages().get_schema_operation_parameters(view) if pages else []
+    return [*(query().fields if query else ()), *(one["name"] for one in of_pages)]
 
 
 def jsonl(description: str) -> dict[Any, Any]:

@@ -19,11 +19,12 @@ from api.design_serializers import QuestionSerializer, ScreeningSerializer
 from jobs.models import Job
 from jobs.rows import JobRow
 from recruitment.forms import MAX_RATERS
-from recruitment.ledger import LedgerRow, owed
+from recruitment.ledger import LedgerRow
 from recruitment.models import Payment
 from recruitment.platforms.base import MAX_MESSAGE
 from recruitment.services.dry_runs import DryRunOptions
 from recruitment.services.participants import Paid
+from recruitment.terms import owed
 from studies.models import InstanceSelection, Study
 from studies.models.settings import SETTINGS
 from tiebreak.formats.preferences import TIES
@@ -166,6 +167,10 @@ class TableUpload(serializers.Serializer[Any]):
     )
 
 
+class QueuedImport(serializers.Serializer[Any]):
+    job = serializers.CharField(help_text="The id of the job that imports the file.")
+
+
 class TableProblemSerializer(serializers.Serializer[Any]):
     row = serializers.IntegerField(allow_null=True)
     column = serializers.CharField(allow_null=True)
@@ -176,6 +181,9 @@ class TableProblemSerializer(serializers.Serializer[Any]):
 class TableRead(serializers.Serializer[Any]):
     study = serializers.CharField(
         allow_null=True, help_text="The id of the study, if it is stored."
+    )
+    is_preview = serializers.BooleanField(
+        help_text="Whether a dry run has read only the first rows of a large table."
     )
     layout = serializers.CharField(allow_null=True)
     columns = serializers.DictField(child=serializers.CharField())

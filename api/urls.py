@@ -35,6 +35,7 @@ PARTICIPANT = f"{STUDY}participants/<public_id:participation_id>/"
 endpoints = [
     path("schema/", schema.Schema.as_view(), name="schema"),
     path("studies/", studies_views.Studies.as_view(), name="studies"),
+    path("imports/<public_id:job_id>/", tables.ImportView.as_view(), name="import"),
     path("studies/from-table/", tables.Tables.as_view(), name="tables"),
     path(STUDY, studies_views.StudyView.as_view(), name="study"),
     path("studies/without-file/", design.DraftStudy.as_view(), name="draft"),

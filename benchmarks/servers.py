@@ -76,9 +76,9 @@ def postgresql() -> Iterator[PostgreSQL]:
 
 
 @contextmanager
-def redis() -> Iterator[str]:
+def redis(port: int | None = None) -> Iterator[str]:
     """Start a Redis server that stores nothing on disk; yield its URL."""
-    program, port = shutil.which("redis-server"), free_port()
+    program, port = shutil.which("redis-server"), port or free_port()
     if program is None:
         raise SystemExit("This benchmark needs Redis. On Debian: apt install redis-server")
     command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]

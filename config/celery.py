@@ -9,16 +9,21 @@ from celery import Celery
 from celery.signals import (
     after_setup_logger,
     after_setup_task_logger,
+    beat_init,
+    worker_init,
     worker_ready,
     worker_shutting_down,
 )
+from django.core.exceptions import ImproperlyConfigured
 
 from config.filesystem_broker import use_for_filesystem_urls
 from config.redaction import redact_handlers
+from config.redis_broker import use_for_redis_urls
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 use_for_filesystem_urls()
+use_for_redis_urls()
 app = Celery("tiebreak")
 _is_shutting_down = Event()
 
@@ -37,6 +42,17 @@ def _make_broker_folder(sender: Celery, **_: object) -> None:
 def _redact(logger: logging.Logger, **_: object) -> None:
     """Redact a worker's own handlers, which do not use the formatters from the settings."""
     redact_handlers(logger)
+
+
+@worker_init.connect  # type: ignore[untyped-decorator]
+@beat_init.connect  # type: ignore[untyped-decorator]
+def _refuse_incomplete_database(**_: object) -> None:
+    from jobs.schema import refuse_incomplete_database  # noqa: PLC0415  models need loaded apps
+
+    try:
+        refuse_incomplete_database()
+    except ImproperlyConfigured as error:  # signals swallow every Exception
+        raise SystemExit(str(error)) from error
 
 
 @worker_ready.connect  # type: ignore[untyped-decorator]

@@ -69,8 +69,10 @@ def _prepare() -> tuple[str, str]:
     call_command("migrate", verbosity=0, interactive=False)
     from django.contrib.auth.models import User  # noqa: PLC0415
 
+    from jobs.schema import refuse_incomplete_database  # noqa: PLC0415
     from metrics.demo import load_demo_study  # noqa: PLC0415
 
+    refuse_incomplete_database()
     researcher, _ = User.objects.get_or_create(
         username=RESEARCHER, defaults={"is_staff": True, "is_superuser": True}
     )
@@ -82,9 +84,8 @@ def _prepare() -> tuple[str, str]:
 
 
 def _start_web(port: int) -> subprocess.Popen[bytes]:
-    command = ["gunicorn", "config.wsgi", "--bind", f"{HOST}:{port}", "--workers", "2"]
-    options = ["--threads", "4", "--log-level", "warning", "--no-control-socket"]
-    return _start([*command, *options])
+    command = ["gunicorn", "config.wsgi", "--bind", f"{HOST}:{port}"]
+    return _start([*command, "--log-level", "warning", "--no-control-socket"])
 
 
 def _start_worker() -> subprocess.Popen[bytes]:

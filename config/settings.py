@@ -5,6 +5,7 @@ refuses to start with settings that are only safe in development.
 """
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -140,6 +141,12 @@ def _server(label: str, address: str) -> dict[str, Any] | None:
     }
 
 
+def _is_guessable(key: str) -> bool:
+    """Whether a key is short, or made of repetitions or of an alphabet in its order."""
+    steps = [ord(after) - ord(before) for before, after in pairwise(key)]
+    return len(key) < 50 or len(set(zip(steps, steps[1:], steps[2:], strict=False))) < 30
+
+
 PRODUCTION = _choice("TIEBREAK_ENV", ("development", "production"), "development") == "production"
 DEBUG = _boolean("TIEBREAK_DEBUG", default=False)
 SECRET_KEY = str(env.str("TIEBREAK_SECRET_KEY", default=DEVELOPMENT_KEY))
@@ -157,11 +164,14 @@ POSTGRESQL = ("postgres://", "postgresql://", "psql://", "pgsql://")
 BROKERS = ("redis://", "rediss://", "amqp://", "amqps://")
 
 if PRODUCTION:
-    if SECRET_KEY == DEVELOPMENT_KEY or len(SECRET_KEY) < 50:
-        raise ImproperlyConfigured(
-            "Production needs its own TIEBREAK_SECRET_KEY with at least 50 characters. Create one"
-            " with: python -c 'import secrets; print(secrets.token_urlsafe(50))'"
-        )
+    # A former key still opens sessions and secrets, so it has to be as good as the current one.
+    for _key in (SECRET_KEY, *SECRET_KEY_FALLBACKS):
+        if _key == DEVELOPMENT_KEY or _is_guessable(_key):
+            raise ImproperlyConfigured(
+                "Production needs its own TIEBREAK_SECRET_KEY, and in TIEBREAK_SECRET_KEY_FALLBACKS"
+                " only such keys: at least 50 characters chosen at random. Create one with:"
+                " python -c 'import secrets; print(secrets.token_urlsafe(50))'"
+            )
     if DEBUG:
         raise ImproperlyConfigured("TIEBREAK_DEBUG must be off in production.")
     if "TIEBREAK_HOSTS" not in env.ENVIRON or not ALLOWED_HOSTS or "*" in ALLOWED_HOSTS:
@@ -226,6 +236,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
+    "studies.login_throttle.KnownBrowserMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -263,11 +274,16 @@ elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
             "min_size": 1,
             "max_size": _integer("TIEBREAK_DATABASE_POOL", 8, 1),
             "timeout": 20,
+            # Then the next request connects anew. By default, attempts are ever rarer for 5 minutes,
+            # and a request after a longer outage waits for the next of them.
+            "reconnect_timeout": 5,
         },
         # PostgreSQL then plans each statement once per connection, and not for every answer.
         server_side_binding=True,
         prepare_threshold=3,
     )
+    # Look at each connection that the pool lends, so that a restart of PostgreSQL costs no answers.
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
     # Compiling a page's statement takes longer than running it, and on current disks a row found by
     # an index costs hardly more than one that is read in order.
     DATABASES["default"]["OPTIONS"].setdefault("options", "-c jit=off -c random_page_cost=1.1")
@@ -387,7 +403,7 @@ REST_FRAMEWORK = {
         "api.permissions.MayWrite",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["api.parsing.BoundedJSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "api.negotiation.OneFormat",
     "DEFAULT_THROTTLE_CLASSES": ["api.throttling.ClientThrottle"],
     # Requests of one token or logged-in researcher, and wrong tokens from one address. Each web
@@ -457,6 +473,7 @@ TIEBREAK_ROUNDS = {
     "jobs": ("jobs.tasks.requeue_stale_jobs_task", 60),
     "platforms": ("recruitment.tasks.sync_channels_task", 120),
     "webhooks": ("api.tasks.webhooks_task", 30),
+    "files": ("annotation.tasks.remove_expired_files_task", 3600),
     "licences": ("metrics.tasks.check_licences_task", 120),
 }
 # Another worker may claim a part of a job after this long without a sign of life.
@@ -505,7 +522,19 @@ TIEBREAK_EXPORT_FOLDER = str(env.str("TIEBREAK_EXPORT_FOLDER", default=str(VAR_D
 
 # Where uploads wait until they are imported; with several hosts, a folder that all of them share.
 TIEBREAK_UPLOAD_FOLDER = str(env.str("TIEBREAK_UPLOAD_FOLDER", default=str(VAR_DIR / "uploads")))
-# Larger uploads are imported by a worker, while a page shows the progress.
+# After this many hours, uploads that nobody imported are deleted; exports after this many days.
+TIEBREAK_UPLOADS_KEPT_HOURS = _integer("TIEBREAK_UPLOADS_KEPT_HOURS", 24, 1)
+TIEBREAK_EXPORTS_KEPT_DAYS = _integer("TIEBREAK_EXPORTS_KEPT_DAYS", 30, 1)
+# Bytes of uploads that one researcher may keep there, and of all files in each of the two folders.
+TIEBREAK_UPLOAD_QUOTA_BYTES = _integer("TIEBREAK_UPLOAD_QUOTA_BYTES", 2_000_000_000, 1_000)
+TIEBREAK_FOLDER_QUOTA_BYTES = _integer("TIEBREAK_FOLDER_QUOTA_BYTES", 50_000_000_000, 1_000)
+# Uploads are read in processes of their own: so many at once for pages and the API, with so many
+# bytes of memory, for so many seconds of a worker or while a researcher waits.
+TIEBREAK_READERS = _integer("TIEBREAK_READERS", 2, 1)
+TIEBREAK_READER_BYTES = _integer("TIEBREAK_READER_BYTES", 2_000_000_000, 500_000_000)
+TIEBREAK_READER_SECONDS = _integer("TIEBREAK_READER_SECONDS", 300, 10)
+TIEBREAK_READER_SECONDS_IN_WEB = _integer("TIEBREAK_READER_SECONDS_IN_WEB", 10, 1)
+# Uploads of more bytes after unpacking are imported by a worker, while a page shows the progress.
 TIEBREAK_IMPORT_AT_ONCE_BYTES = _integer("TIEBREAK_IMPORT_AT_ONCE_BYTES", 2_000_000, 0)
 
 # Limits of bundles and files that are uploaded on pages. Management commands have options instead.
@@ -514,6 +543,11 @@ TIEBREAK_MAX_UPLOAD_BYTES = _integer("TIEBREAK_MAX_UPLOAD_BYTES", 100_000_000, 1
 TIEBREAK_MAX_UNPACKED_BYTES = _integer("TIEBREAK_MAX_UNPACKED_BYTES", 500_000_000, 1_000)
 TIEBREAK_MAX_UPLOAD_ROWS = _integer("TIEBREAK_MAX_UPLOAD_ROWS", 100_000, 1)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
+FILE_UPLOAD_HANDLERS = [
+    "config.upload_limit.UploadLimit",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
 
 # All handlers redact frame tokens, query strings and the values of rows.
 LOGGING = {

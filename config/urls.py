@@ -1,13 +1,18 @@
 """All URLs of the server."""
 
+import sys
+
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.templatetags.static import static
 from django.urls import include, path
+from django.views import defaults
 from django.views.generic import RedirectView
 
+from api.problems import unforeseen
 from jobs.health import health
+from tiebreak.formats.confined import FULL
 
 
 def favicon(_: HttpRequest) -> HttpResponse:
@@ -15,6 +20,19 @@ def favicon(_: HttpRequest) -> HttpResponse:
     return redirect(static("images/favicon.svg"))
 
 
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer an error outside of the views; programs get problem details, as from the views."""
+    error = sys.exc_info()[1]
+    if request.path.startswith(API):
+        return unforeseen(error)
+    response = defaults.server_error(request)
+    if isinstance(error, OSError) and error.errno in FULL:
+        response.status_code = 507
+    return response
+
+
+handler500 = server_error
+API = "/api/"
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index"), name="home"),
     # What is left of a study's address without its id.

@@ -7,3 +7,7 @@ from django.core.wsgi import get_wsgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 application = get_wsgi_application()
+
+from jobs.schema import refuse_incomplete_database  # noqa: E402  models need loaded apps
+
+refuse_incomplete_database()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.db import connection
+from django.db.models.functions import Now
 
 # The time at which the statement began. PostgreSQL's now() would be the time at which the
 # transaction began, possibly before it waited for a lock.
@@ -16,6 +17,14 @@ _MOMENT = {
     # The format in which Django stores timestamps on SQLite, so that both can be compared as text.
     "sqlite": "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')",
 }
+
+
+class Moment(Now):
+    """The time at which a row is stored, in all digits with which Django compares it on SQLite."""
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = "STRFTIME('%%%%Y-%%%%m-%%%%d %%%%H:%%%%M:%%%%f000', 'NOW')"
+        return self.as_sql(compiler, connection, template=template, **context)
 
 
 def moment_sql() -> str:

@@ -2,21 +2,28 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from threading import Thread
+from time import monotonic
+from typing import Any, TypeVar
 
 from celery import current_app
 from django.core.cache import cache
-from django.db import DatabaseError
+from django.db import DatabaseError, Error, connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+from psycopg_pool import PoolTimeout
 
 from jobs.clock import database_now
 from jobs.rounds import is_late, last_round
+from jobs.schema import direct_connection, missing_parts
 from jobs.stuck_jobs import stuck_jobs
 
-OK = "ok"
-BROKER_SECONDS = 2
+T = TypeVar("T")
+OK, UNKNOWN, UNREACHABLE = "ok", "unknown", "unreachable"
+# A service that accepts connections and then says nothing is unreachable after this long.
+SECONDS = 1.5
+POOL_SECONDS = 1
 # The endpoint is public, so results are cached for this long.
 CACHE_SECONDS = 5
 
@@ -26,15 +33,19 @@ class Health:
     """A status for each component. The numbers are shown to researchers only."""
 
     database: str = OK
+    schema: str = OK
     broker: str = OK
     scheduler: str = OK
     jobs: str = OK
+    # The tables and columns that the database lacks.
+    missing: tuple[str, ...] = ()
     scheduler_age_seconds: float | None = None
     stuck_jobs: int = 0
 
     @property
     def statuses(self) -> dict[str, str]:
-        return {name: getattr(self, name) for name in ("database", "broker", "scheduler", "jobs")}
+        names = ("database", "schema", "broker", "scheduler", "jobs")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def is_good(self) -> bool:
@@ -46,20 +57,34 @@ class Health:
 def health(request: HttpRequest) -> JsonResponse:
     result = _cached(check_health)
     content: dict[str, Any] = {"status": OK if result.is_good else "failing", **result.statuses}
-    # Reading the user needs the database.
-    if result.database == OK and request.user.is_active and request.user.is_staff:
+    if result.missing:
+        content["missing"] = result.missing
+    if result.schema == OK and _is_researcher(request):
         content |= asdict(result)
     return JsonResponse(content, status=200 if result.is_good else 503)
 
 
+def _is_researcher(request: HttpRequest) -> bool:
+    """Read the user, for which the database is needed."""
+    try:
+        return request.user.is_active and request.user.is_staff
+    except Error:
+        return False
+
+
 def check_health() -> Health:
-    broker = OK if _broker_answers() else "unreachable"
+    until = monotonic() + SECONDS
+    broker_until, database_until = _begin(_broker_status), _begin(_database_status)
+    broker = broker_until(until) or UNREACHABLE
+    database, missing = database_until(until) or (UNREACHABLE, ())
+    if database != OK or missing:
+        schema = "incomplete" if missing else UNKNOWN
+        return Health(database, schema, broker, UNKNOWN, UNKNOWN, missing)
     try:
         now, begun_at = database_now(), last_round()
         stuck = len(stuck_jobs(now=now))
     except DatabaseError:
-        unknown = "unknown"
-        return Health(database="unreachable", broker=broker, scheduler=unknown, jobs=unknown)
+        return Health(UNREACHABLE, UNKNOWN, broker, UNKNOWN, UNKNOWN)
     return Health(
         broker=broker,
         scheduler="late" if is_late(begun_at, now) else OK,
@@ -69,13 +94,48 @@ def check_health() -> Health:
     )
 
 
-def _broker_answers() -> bool:
+def _begin(check: Callable[[], T]) -> Callable[[float], T | None]:
+    """Check in a thread; return a function that waits until a moment for the result, or None."""
+    results: list[T] = []
+    thread = Thread(target=lambda: results.append(check()), daemon=True, name="health")
+    thread.start()
+
+    def wait(until: float) -> T | None:
+        thread.join(max(0.0, until - monotonic()))
+        return results[0] if results else None
+
+    return wait
+
+
+def _broker_status() -> str:
     try:
-        with current_app.connection_for_write(connect_timeout=BROKER_SECONDS) as connection:
-            connection.ensure_connection(max_retries=1, timeout=BROKER_SECONDS)
+        with current_app.connection_for_write(connect_timeout=SECONDS) as broker:
+            broker.ensure_connection(max_retries=1, timeout=SECONDS)
     except Exception:  # each transport raises its own exception types
+        return UNREACHABLE
+    return OK
+
+
+def _database_status() -> tuple[str, tuple[str, ...]]:
+    """Return a status and what the database lacks. `busy` if it answers, but no connection is free."""
+    try:
+        with direct_connection() as database:
+            missing = tuple(missing_parts(database))
+    except Error:
+        return UNREACHABLE, ()
+    return (OK if _pool_has_free() else "busy"), missing
+
+
+def _pool_has_free() -> bool:
+    pool = getattr(connection, "pool", None)
+    if pool is None:
+        return True
+    pool.open()
+    try:
+        with pool.connection(timeout=POOL_SECONDS):
+            return True
+    except PoolTimeout:
         return False
-    return True
 
 
 def _cached(check: Callable[[], Health]) -> Health:

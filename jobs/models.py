@@ -3,8 +3,8 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 
+from jobs.clock import Moment
 from tiebreak.identifiers import new_public_id
 
 UNFINISHED = ("queued", "running", "paused")
@@ -51,7 +51,7 @@ class Job(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
     # When it was queued, however often its messages were sent again since then.
     queued_at = models.DateTimeField(null=True)
     # When a message was last sent to its queue.

@@ -19,6 +19,7 @@ from jobs.kinds import JobKind, Progress, kind_of
 from jobs.models import Job, JobChunk
 from jobs.services import LEASE, send
 from tiebreak.errors import DomainError
+from tiebreak.formats.confined import FULL
 from tiebreak.gateway import GatewayError
 from tiebreak.identifiers import new_public_id
 
@@ -29,6 +30,10 @@ TURN = timedelta(seconds=settings.TIEBREAK_JOB_TURN_SECONDS)
 UNFORESEEN = (
     "An unexpected error occurred ({}). The worker's log has the details. The results so far are"
     " kept, and the job can be resumed."
+)
+DISK_FULL = (
+    "The server's disk is full. What was not written completely is deleted. Ask the server's"
+    " administrator for room, then resume the job."
 )
 Status, ChunkStatus = Job.Status, JobChunk.Status
 Clock = Callable[[], datetime]
@@ -234,6 +239,10 @@ def _failing(job: Job, now: datetime) -> Iterator[None]:
         yield
     except (DomainError, GatewayError) as error:
         _fail(job, error.message, now)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        _fail(job, DISK_FULL, now)
 
 
 @contextmanager

@@ -78,6 +78,9 @@ def _of_collecting(study: Study, moment: datetime) -> Iterator[Need]:
         sentence = "All responses are completed. Close the study, or raise R to collect more."
         yield Need("all_completed", sentence, reverse("recruitment:launch", args=[study.pk]))
         return
+    for channel in study.channels.exclude(link_problem=""):
+        url = reverse("recruitment:channels", args=[study.pk])
+        yield Need("link_refused", channel.link_problem, url)
     for check in somebody_can_enter(study):
         yield Need(check.code, check.sentence, reverse(check.where, args=[study.pk]))
 

@@ -25,6 +25,7 @@ from studies.access import (
 from studies.expert_surveys import make_expert_survey, survey_of
 from studies.freshness import note_change
 from studies.models import Criterion, Study, StudyEvent
+from studies.opened_forms import OpenedForm
 from studies.refusals import form_errors
 from studies.services import record_event
 from tiebreak.errors import DomainError, InvalidInput
@@ -112,7 +113,7 @@ def use_expert_weights(*, study: Study, survey: Study | None, by: User | None = 
     return weights
 
 
-class SurveyForm(forms.Form):
+class SurveyForm(OpenedForm, forms.Form):
     survey = forms.ModelChoiceField(
         Study.objects.none(), required=False, empty_label="none: equal weights"
     )

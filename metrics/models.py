@@ -2,9 +2,9 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.utils import timezone
 
 from annotation.models import Rater
+from jobs.clock import database_now
 from recruitment.launch.check import counted
 from studies.models import Criterion, Study
 from tiebreak.identifiers import new_public_id
@@ -92,6 +92,8 @@ class Licence(models.Model):
     class Ending(models.TextChoices):
         REVOKED = "revoked", "revoked"
         DRIFT = "drift", "revoked by drift"
+        # Of a licence whose date had passed when another was granted for the same.
+        EXPIRED = "expired", "expired"
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="licences")
@@ -115,6 +117,13 @@ class Licence(models.Model):
 
     class Meta:
         ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["criterion", "rater", "category"],
+                condition=models.Q(ended_at=None),
+                name="one_licence_at_a_time",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.rater}, {self.criterion}, {self.items}"
@@ -128,7 +137,9 @@ class Licence(models.Model):
         """Whether it is in force, in words."""
         if self.ended_at is not None:
             return self.get_ending_display()
-        return "in force" if self.valid_until >= timezone.now().date() else "expired"
+        # Lists read the time with their rows.
+        now = getattr(self, "read_at", None) or database_now()
+        return "in force" if self.valid_until >= now.date() else "expired"
 
     @property
     def is_in_force(self) -> bool:

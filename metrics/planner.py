@@ -13,7 +13,6 @@ from django.shortcuts import redirect, render
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.services.settings import save_settings
 from metrics.charts.lines import Line, line_chart
 from metrics.messages import (
     APPLIED,
@@ -25,6 +24,7 @@ from metrics.messages import (
 from metrics.models import ReportSnapshot
 from metrics.words import in_digits
 from recruitment.costs import highest_fee, per_response
+from recruitment.services.settings import save_settings
 from studies.access import Right, researchers_only, studies_of, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError

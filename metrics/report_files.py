@@ -7,10 +7,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.export_jobs import export_file, pack
+from annotation.uploads import check_room
 from jobs.clock import database_now
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
@@ -101,5 +103,6 @@ class ReportFilesJob(JobKind):
 
 def start_report_files(*, study: Study, by: User | None = None) -> Job:
     """Queue the files of the report. Raises `DomainError` if they are being written already."""
+    check_room(Path(settings.TIEBREAK_EXPORT_FOLDER), 0)
     key = f"{ReportFilesJob.name}:{study.pk}"
     return start_job(kind=ReportFilesJob.name, owner=study.pk, exclusive_key=key, by=by)

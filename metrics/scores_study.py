@@ -16,6 +16,7 @@ from metrics.selectors import source_of
 from studies.access import Right, researchers_only, right_for, studies_of, study_for
 from studies.freshness import note_change
 from studies.models import Study, StudyEvent
+from studies.opened_forms import OpenedForm
 from studies.refusals import form_errors
 from studies.services import record_event
 from tiebreak.errors import DomainError
@@ -69,7 +70,7 @@ def use_scores(*, study: Study, scores: Study | None, by: User | None = None) ->
     return raters
 
 
-class ScoresForm(forms.Form):
+class ScoresForm(OpenedForm, forms.Form):
     scores = forms.ModelChoiceField(
         Study.objects.none(),
         required=False,

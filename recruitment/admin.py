@@ -22,13 +22,13 @@ from annotation.services.reference_units import (
     degrade_copies,
     import_reference_units,
 )
-from annotation.services.settings import save_settings
 from annotation.uploads import stored_upload, upload_limits
 from recruitment.confirmations import quality
 from recruitment.launch.check import counted
 from recruitment.reference_unit_forms import ReferenceUnitsForm
 from recruitment.services.cloning import clone_study
 from recruitment.services.launch_checks import launch_checks
+from recruitment.services.settings import save_settings
 from recruitment.study_actions import ACTIONS, offered_actions
 from studies.access import Right, check_right, right_for, studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
@@ -38,6 +38,7 @@ from studies.order_fields import CountsFromOne
 from studies.refusals import form_errors
 from studies.steps import count_of
 from tiebreak.errors import DomainError
+from tiebreak.formats.confined import LINES
 
 if TYPE_CHECKING:
     ScreeningStacked = admin.StackedInline[Screening, Study]
@@ -304,7 +305,7 @@ def make_reference_units(study: Study, form: ReferenceUnitsForm) -> int:
         n, seed = form.cleaned_data["n"], study.units.count()
         perturbation = form.cleaned_data["perturbation"] or OBVIOUS
         return degrade_copies(study=study, role=role, n=n, seed=seed, perturbation=perturbation)
-    with stored_upload(upload, "known.jsonl") as path:
+    with stored_upload(upload, "known.jsonl", LINES) as path:
         return import_reference_units(study=study, role=role, path=path, limits=upload_limits())
 
 

@@ -1,13 +1,14 @@
 """Confirmations before actions that cannot be undone, with the numbers that they affect."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from annotation.counts import progress_of, study_counts
 from annotation.services.late_answers import LateAnswers, late_answers
-from recruitment.costs import ChannelCost, channel_cost
+from recruitment.admission import ChannelLimit
+from recruitment.costs import ChannelCost, channel_cost, forecast
 from recruitment.launch.check import LaunchCheck, counted
-from recruitment.ledger import fee_share, owed
+from recruitment.ledger import fee_share
 from recruitment.messages import (
     CLOSING_EARLY,
     NO_LATE_ANSWERS,
@@ -20,6 +21,7 @@ from recruitment.platforms import get_platform
 from recruitment.services.channels import channel_statuses
 from recruitment.services.launch_checks import launch_checks
 from recruitment.services.platform_actions import rows_awaiting_payment
+from recruitment.terms import owed
 from studies.confirming import Question
 from studies.models import Study
 from studies.models.settings import FrozenSettings, fields_of
@@ -33,7 +35,7 @@ def opening(study: Study) -> Question:
         f"Planned: {counted(now.hits, 'task')} with {counted(now.units, 'item')} of"
         f" {counted(now.instances, 'instance')}. Each task is done by {study.ratings_per_hit} (R)"
         f" different annotators, so {counted(now.remaining, 'response')} are to be collected.",
-        *_cost(study, now.remaining),
+        *_cost(study, now.hits),
         who_can_enter(study),
         *(f"Warning: {check.sentence}" for check in warnings),
     )
@@ -77,11 +79,21 @@ def _by_code(checks: Iterable[LaunchCheck]) -> dict[str, str]:
     return {check.code: check.sentence for check in checks}
 
 
-def _cost(study: Study, places: int) -> tuple[str, ...]:
-    if study.reward is None or not study.hits_per_annotator:
-        return ()
-    cost = study.reward * places / study.hits_per_annotator
-    return (f"The responses will cost about {cost:.2f} {study.currency}, without platform fees.",)
+def _cost(study: Study, hits: int) -> Iterator[str]:
+    """Yield what the study is expected to cost, and what it can cost at most."""
+    cost = forecast(study, hits=hits)
+    if cost.total is not None:
+        yield f"All responses will cost about {cost.total} {study.currency}, with platform fees."
+    if study.reward is not None:
+        yield (
+            f"The study can cost {cost.maximum.total} {study.currency} at most, with fees:"
+            f" {'; '.join(_at_most(one) for one in cost.maximum.channels if one.amount)}."
+        )
+
+
+def _at_most(limit: ChannelLimit) -> str:
+    people = counted(max(limit.people, limit.most_people or 0), "person", "people")
+    return f"{limit.title} admits {people}, each paid up to {limit.pay.most}"
 
 
 def closing(study: Study) -> Question:

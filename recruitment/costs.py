@@ -1,19 +1,21 @@
 """What a study will cost, and what studies have cost: for the steps and the list of studies."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_UP, Decimal
+from decimal import Decimal
 from functools import cached_property
-from math import ceil
 from typing import Any
 
 from django.db.models import DecimalField, Max, OuterRef, Q, Subquery, Sum, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce, Now, NullIf
 
-from annotation.models import Place
-from recruitment.ledger import CENT, PAID, Ledger, ledger
+from annotation.models import Participation, Place
+from recruitment.admission import PAID, Maximum, collection_of, maximum
+from recruitment.ledger import Ledger, ledger
 from recruitment.models import Channel, Payment
+from recruitment.pay import CENT, Asked, Pay
+from recruitment.terms import asked_of_one, pay_of
 from studies.models import Study
 from studies.steps import count_of
 
@@ -22,14 +24,17 @@ _PERCENT = DecimalField(max_digits=8, decimal_places=4)
 
 @dataclass(frozen=True)
 class Forecast:
-    """What responses will cost. A value is None if `missing` names a setting that it needs."""
+    """What a study is expected to cost, and at most. A value is None if `missing` says what it needs."""
 
     currency: str
     responses: int
     people: int | None
     rewards: Decimal | None
     fees: Decimal | None
+    maximum: Maximum
+    budget: Decimal | None
     hourly_rate: Decimal | None
+    minutes: float | None
     promised_hourly_rate: Decimal | None
     fee_percent: Decimal
     missing: tuple[str, ...] = ()
@@ -41,33 +46,50 @@ class Forecast:
         return self.rewards + self.fees
 
     @property
+    def is_over_budget(self) -> bool:
+        return self.budget is not None and self.maximum.total > self.budget
+
+    @property
     def is_under_promise(self) -> bool:
         rate, promise = self.hourly_rate, self.promised_hourly_rate
         return rate is not None and promise is not None and rate < promise
 
 
-def forecast(study: Study, *, responses: int, fee_percent: Decimal) -> Forecast:
-    """Return what this number of responses will cost with the study's settings."""
-    tasks, reward, minutes = study.hits_per_annotator, study.reward, study.minutes_per_hit
+def forecast(study: Study, *, hits: int) -> Forecast:
+    """Return what collecting all responses to this number of HITs costs with the study's settings."""
     needs = {
-        "the tasks per annotator": tasks,
-        "the reward": reward,
-        "the minutes per task": minutes,
+        "the tasks per annotator": study.hits_per_annotator,
+        "the reward": study.reward,
+        "the minutes per task": study.minutes_per_hit,
     }
-    rewards = per_response(study)
-    rewards = None if rewards is None else (rewards * responses).quantize(CENT)
-    hours = Decimal(minutes * tasks) / 60 if minutes and tasks else None
+    collection, most = collection_of(study, hits), maximum(study, hits)
+    pays = [one.pay for one in most.channels if not one.channel.closed_at]
+    pays = pays or [pay_of(study, {}, paid_per=Participation.PaidPer.HIT, planned=hits)]
+    expected = [pay.expected(collection) for pay in pays] if study.reward is not None else []
+    rewards = max((amount for amount in expected if amount is not None), default=None)
+    fee_percent, asked = highest_fee(study.channels.all()), asked_of_one(study, hits)
     return Forecast(
         currency=study.currency,
-        responses=responses,
-        people=max(study.ratings_per_hit, ceil(responses / tasks)) if tasks else None,
+        responses=collection.responses,
+        people=collection.people if study.hits_per_annotator else None,
         rewards=rewards,
         fees=None if rewards is None else (rewards * fee_percent / 100).quantize(CENT),
-        hourly_rate=(reward / hours).quantize(CENT) if reward is not None and hours else None,
+        maximum=most,
+        budget=study.budget,
+        hourly_rate=_hourly_rate(pays, asked) if study.reward is not None else None,
+        minutes=asked.minutes if asked else None,
         promised_hourly_rate=study.promised_hourly_rate,
         fee_percent=fee_percent,
         missing=tuple(name for name, value in needs.items() if value is None),
     )
+
+
+def _hourly_rate(pays: Sequence[Pay], asked: Asked | None) -> Decimal | None:
+    """Return the pay for an hour of all that is asked, on the channel that pays least."""
+    if asked is None:
+        return None
+    hours = Decimal(asked.minutes) / 60
+    return (min(pay.for_tasks(asked.tasks) for pay in pays) / hours).quantize(CENT)
 
 
 @dataclass(frozen=True)
@@ -106,28 +128,6 @@ def per_response(study: Study) -> Decimal | None:
     if study.reward is None or not study.hits_per_annotator:
         return None
     return study.reward / study.hits_per_annotator
-
-
-def share_of_reward(reward: Decimal, completed: int, total: int) -> Decimal:
-    """Return the pay of somebody who stops after some of their tasks, rounded up to a cent."""
-    return (reward * completed / total).quantize(CENT, ROUND_UP)
-
-
-@dataclass(frozen=True)
-class TaskPay:
-    """What somebody who stops early is paid for each completed task."""
-
-    amount: Decimal
-    is_rounded: bool
-
-
-def pay_per_task(study: Study, tasks: int) -> TaskPay | None:
-    """Return the share of the reward for one task; None if nobody can complete only some tasks."""
-    total = min(study.hits_per_annotator or 0, tasks)
-    if not study.reward or total < 2:
-        return None
-    amount = share_of_reward(study.reward, 1, total)
-    return TaskPay(amount, is_rounded=amount * total != study.reward)
 
 
 def highest_fee(channels: Collection[Channel]) -> Decimal:
@@ -188,8 +188,8 @@ class Accounts:
 
     @cached_property
     def costs(self) -> StudyCosts | None:
-        """What the study has cost and will cost; None if it states no reward."""
-        if self.plan.reward is None:
+        """What the study has cost and will cost; None if it states no reward, or only bots work."""
+        if self.plan.reward is None or self.plan.dry_run_of_id is not None:
             return None
         money, owed = self.ledger.money, self.ledger.owed
         so_far = _spending(self.plan, _Paid(money.rewards, money.fees, money.for_plan))
@@ -269,7 +269,7 @@ def _paid(studies: list[str]) -> dict[str, _Paid]:
 
 def _committed(study: Any, paid: Decimal) -> Decimal | None:
     """Return the cost of what is still to be paid; a closed study collects nothing more."""
-    if study.status == Study.Status.DRAFT:
+    if study.status == Study.Status.DRAFT or study.dry_run_of_id is not None:
         return Decimal(0).quantize(CENT)
     reward = per_response(study)
     if reward is None:

@@ -4,13 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from annotation.models import Participation
-from recruitment.costs import pay_per_task
 from recruitment.platforms import Platform, get_platform
+from recruitment.terms import pay_of
 from studies.models import Study
 
 PaidPer = Participation.PaidPer
 PER_TASK = (
-    "Annotators who stop early are paid {} for each completed task, their share of the reward."
+    "Annotators who stop early, or find no further task, are paid {} for each completed task, their"
+    " share of the reward."
 )
 WHOLE = (
     "Annotators who stop early, after one task or more, are paid the whole reward, because no number"
@@ -45,9 +46,9 @@ def _rule(study: Study, platform: Platform, tasks: int) -> str:
     """Return the rule of one channel, or "" if annotators do one task each."""
     if study.hits_per_annotator is None:
         return NOT_AT_ALL if platform.paid_per == PaidPer.STUDY else WHOLE
-    pay = pay_per_task(study, tasks)
-    if pay is None:
+    pay = pay_of(study, {}, paid_per=platform.paid_per, planned=tasks)
+    if study.hits_per_annotator == 1:
         return ""
-    if platform.paid_per != PaidPer.HIT:
+    if pay.per_task is None:
         return NOT_AT_ALL
-    return PER_TASK.format(f"{'about ' if pay.is_rounded else ''}{pay.amount} {study.currency}")
+    return PER_TASK.format(f"{'about ' if pay.is_rounded else ''}{pay.per_task} {study.currency}")

@@ -16,9 +16,9 @@ from typing import Any
 from cryptography.fernet import InvalidToken
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import get_script_prefix, set_script_prefix
-from django.utils import timezone
 
 from annotation.views.participation_cookie import notice
+from jobs.clock import database_now
 from recruitment.messages import FRAME_EXPIRED
 from recruitment.models import Channel
 from recruitment.platforms import get_platform
@@ -126,7 +126,7 @@ def _decrypted(frame_token: str) -> FrameToken:
 
 
 def _now() -> int:
-    return int(timezone.now().timestamp())
+    return int(database_now().timestamp())
 
 
 def _channel(token: FrameToken) -> Channel:

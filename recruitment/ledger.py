@@ -31,17 +31,18 @@ from annotation.counts import (
     counts_by_participation,
     first_flag,
 )
-from annotation.models import HIT, Assignment, Participation, Place, Rating
+from annotation.models import Assignment, Participation, Place, Rating
 from annotation.models.rating import MAIN_FIRST
 from jobs.clock import database_now
+from recruitment.admission import PAID
 from recruitment.models import Channel, Payment
+from recruitment.pay import CENT
 from recruitment.platforms import get_platform
+from recruitment.terms import PAID_TASK, paid_per, pay_of
 from studies.models import Study
 from tiebreak.errors import DomainError
 
 Status = Participation.Status
-CENT = Decimal("0.01")
-PAID = (Payment.Status.PAID, Payment.Status.ASKED)
 # Pages show so many rows of each list.
 MAX_LISTED = 100
 
@@ -225,7 +226,7 @@ class Ledger:
         lists = _lists(self.study)
         awaits = (lists[name] for name in ("awaiting_payment", "screened_out") if name in lists)
         people = self._matching(reduce(or_, awaits))
-        return _owed_to(people, self.study.reward or Decimal(0))
+        return _owed_to(people, self.study)
 
     @cached_property
     def rows(self) -> list[LedgerRow]:
@@ -297,13 +298,6 @@ def _is(condition: Q) -> Case:
     return Case(When(condition, then=True), default=False, output_field=BooleanField())
 
 
-_DONE = Q(
-    status__in=[Assignment.Status.COMPLETED, Assignment.Status.EXCLUDED],
-    completed_at__isnull=False,
-    hit__kind=HIT.Kind.MAIN,
-)
-
-
 def _conditions(study: Study, now: datetime) -> dict[str, Any]:
     """Return the conditions on participations of which the lists are made."""
     of_person = {"participation": OuterRef("pk")}
@@ -318,7 +312,7 @@ def _conditions(study: Study, now: datetime) -> dict[str, Any]:
     # Looking for recent answers takes the time, so it is done only for those who may be silent.
     may_be_silent = Q(status=Status.ACTIVE, created_at__lt=since)
     return {
-        "has_work": Exists(Assignment.objects.filter(_DONE, **of_person)),
+        "has_work": Exists(Assignment.objects.filter(PAID_TASK, **of_person)),
         "is_paid": Exists(paid),
         # A bonus comes on top of what is owed.
         "is_rewarded": Exists(paid.exclude(kind=Payment.Kind.BONUS)),
@@ -334,9 +328,7 @@ _SUBMITTED = Q(submission__platform_status__iexact=SUBMITTED[0]) | Q(
     submission__platform_status__iexact=SUBMITTED[1]
 )
 _REJECTED = Q(status=Status.REJECTED) | Q(submission__platform_status__iexact="rejected")
-_PAYS_SCREEN_OUT = Q(submission__channel__settings__screen_out_reward__isnull=False) & ~Q(
-    submission__channel__settings__screen_out_reward__in=["", 0]
-)
+_PAYS_SCREEN_OUT = Q(submission__channel__settings__screen_out_reward__isnull=False)
 
 
 def _lists(study: Study) -> dict[str, Q]:
@@ -358,7 +350,9 @@ def _lists(study: Study) -> dict[str, Q]:
     }
     if study.reward is None:
         del lists["awaiting_payment"]
-    return {name: which & Q(submission__settled_at=None) for name, which in lists.items()}
+    # Bots are owed nothing, and nobody has to decide about their work.
+    open_to_decide = Q(submission__settled_at=None, simulated=False)
+    return {name: which & open_to_decide for name, which in lists.items()}
 
 
 LISTS = ("paid_without_data", "awaiting_payment", "surplus", "late", "screened_out", "stuck")
@@ -372,22 +366,24 @@ def _with_ratings(study: Study, which: Q) -> QuerySet[Any]:
     )
 
 
-def _owed_to(people: QuerySet[Participation], reward: Decimal) -> Owed:
+def _owed_to(people: QuerySet[Participation], study: Study) -> Owed:
     """Sum up what `owed` returns for each person."""
     settings = "submission__channel__settings"
     grouped = people.order_by().annotate(
-        for_test=KeyTextTransform("screen_out_reward", settings),
+        screen_out_reward=KeyTextTransform("screen_out_reward", settings),
         fee_percent=KeyTextTransform("fee_percent", settings),
+        done=_tasks_done(),
     )
-    keys = ("status", "for_test", "submission__owed", "fee_percent")
+    keys = ("status", "screen_out_reward", "fee_percent", "submission__owed", "paid_per", "done")
     amount = fees = Decimal(0)
-    for status, stated, on_leaving, fee_percent, n in grouped.values_list(*keys).annotate(
-        n=Count("pk")
-    ):
-        whole = reward if on_leaving is None else on_leaving
-        sum_of_group = n * (Decimal(stated or 0) if status == Status.SCREENED_OUT else whole)
-        amount += sum_of_group
-        fees += sum_of_group * Decimal(str(fee_percent or 0)) / 100
+    for *row, n in grouped.values_list(*keys).annotate(n=Count("pk")):
+        status, for_test, fee_percent, on_leaving, per, done = row
+        stated = {"screen_out_reward": for_test, "fee_percent": fee_percent}
+        pay = pay_of(study, stated, paid_per=paid_per(status, per), planned=0)
+        of_work = pay.for_tasks(done) if on_leaving is None else on_leaving
+        of_group = n * (pay.screen_out if status == Status.SCREENED_OUT else of_work)
+        amount += of_group
+        fees += of_group * pay.fee_percent / 100
     return Owed(amount, fees)
 
 
@@ -407,13 +403,13 @@ def _rows(people: QuerySet[Participation]) -> Iterable[LedgerRow]:
 
 def _with_sums(people: QuerySet[Participation]) -> QuerySet[Any]:
     """Annotate the number of completed HITs, and what was paid."""
-    done = Assignment.objects.filter(_DONE, participation=OuterRef("pk")).order_by()
-    return people.annotate(
-        hits=Coalesce(
-            Subquery(done.values("participation").annotate(n=Count("pk")).values("n")), 0
-        ),
-        paid=_sum_of(Payment.objects.all()),
-    )
+    return people.annotate(hits=_tasks_done(), paid=_sum_of(Payment.objects.all()))
+
+
+def _tasks_done() -> Coalesce:
+    """Return as an expression how many tasks of a participant are paid."""
+    done = Assignment.objects.filter(PAID_TASK, participation=OuterRef("pk")).order_by()
+    return Coalesce(Subquery(done.values("participation").annotate(n=Count("pk")).values("n")), 0)
 
 
 def _sum_of(payments: QuerySet[Payment]) -> Coalesce:
@@ -426,21 +422,6 @@ def _sum_of(payments: QuerySet[Payment]) -> Coalesce:
 def is_submitted(participation: Participation) -> bool:
     """Whether the platform waits for the researcher's review of the submission."""
     return participation.submission.platform_status.lower() in SUBMITTED
-
-
-def screen_out_reward(participation: Participation) -> Decimal | None:
-    """Return what the channel pays participants who fail the test; None if it pays nothing."""
-    channel = participation.submission.channel
-    stated = channel.settings.get("screen_out_reward") if channel else None
-    return Decimal(str(stated)) if stated else None
-
-
-def owed(participation: Participation) -> Decimal | None:
-    """Return the promised payment for a participation; None if the study promises none."""
-    if participation.status == Status.SCREENED_OUT:
-        return screen_out_reward(participation)
-    owed_on_leaving = participation.submission.owed
-    return participation.study.reward if owed_on_leaving is None else owed_on_leaving
 
 
 def _money(study: Study, paid_people: QuerySet[Participation]) -> Money:

@@ -5,10 +5,40 @@ WRONG_LINK = (
     "You cannot enter this study through this link. Please use the link on the page or in the"
     " message that invited you."
 )
+INCOMPLETE_LINK = (
+    "This link is incomplete: the parameter {} is missing or invalid. Please open the study from the"
+    " page that invited you, without changing its address."
+)
+UNFILLED_LINK = (
+    "This link has a placeholder instead of your ID in {}. Nothing about you was stored. Please tell"
+    " the people who sent you the link."
+)
+# For the researcher.
+LINK_REFUSED = (
+    "Somebody was refused because their link has no ID in {}, or a placeholder. If it was not you,"
+    " correct the address that the platform or panel uses."
+)
+IDS_REFUSED = (
+    "{} reported by the platform had unusable IDs and were ignored. Look them up on the platform."
+)
 CHANNEL_CLOSED = (
     "This study no longer accepts new participants through this link. If you came from a"
     " crowdsourcing platform, please return your submission there; returning it costs you nothing."
     " Otherwise, you can close this page."
+)
+STUDY_FULL = (
+    "Other people do all tasks of this study, so you cannot take part now. Thank you for coming. If a"
+    " crowdsourcing platform sent you, please return your submission there. Returning it costs you"
+    " nothing. Otherwise, you can close this page, or try again later."
+)
+CHANNEL_FULL = (
+    "As many people as this study needs have entered already. So you cannot take part. Thank you for"
+    " coming. If a crowdsourcing platform sent you, please return your submission there. Returning it"
+    " costs you nothing. Otherwise, you can close this page."
+)
+OVER_BUDGET_AT_ENTRY = (
+    "The study cannot pay more people at this time, so you cannot take part. If a crowdsourcing"
+    " platform sent you, please return your submission there. Returning it costs you nothing."
 )
 CHANNEL_NOT_READY = (
     "This link cannot be used yet. Please tell the person who sent it to you, and try again later."
@@ -21,10 +51,6 @@ CONSENT_CHANGED = (
 DRY_RUN_ONLY = (
     "This is a dry run of a study: only bots take part in it. Please use the link of the study"
     " itself."
-)
-OTHER_PERSON = (
-    "This link names a submission that belongs to another person. Please open the study from the"
-    " platform's own page."
 )
 OTHER_BROWSER = (
     "Somebody started this study with your ID in another browser. If that was you, please continue"
@@ -45,8 +71,7 @@ EVENT_TOO_LARGE = "The event was not read because it exceeds the limit of {} byt
 # Leaving a study, by the status of the participation.
 ENDED = {
     "screened_out": "You did not pass the comprehension questions or the qualification test, so"
-    " there are no tasks for you in this study. Your invitation says whether you are paid for this"
-    " time.",
+    " there are no tasks for you in this study.",
     "stopped": "Several of your answers were wrong on texts where the correct answer is known, so"
     " you will not receive further tasks. The tasks that you completed still count. If a code or a"
     " button is shown below, please use it; otherwise, you can close this page.",
@@ -64,6 +89,8 @@ ENDED = {
     " have taken over your task. Your answers are saved. If they can still count, the researchers"
     " will contact you on the platform. You can close this page.",
 }
+TEST_PAID = "You are paid {} {} for the time that you spent."
+TEST_UNPAID = "As the first page said, you are not paid for this time."
 NEXT_STEP = {
     "form": "Please submit the HIT below to tell the platform.",
     "link": "Please use the button below to return, so that the people who invited you know.",
@@ -122,6 +149,10 @@ ACTION_PENDING = (
 )
 CHANNEL_GONE = "The study no longer has the channel “{}”. It may have been removed already."
 NOT_TESTED = "{}: the token is saved but could not be tested yet. {}"
+CHANNEL_FULL_STATUS = (
+    "{} of at most {} people have entered, so nobody else can. To let more people in, raise the"
+    " maximum of people below."
+)
 PARTICIPANTS_NEEDED = "Enter how many participants you need: a number from 1 to {}."
 
 # Requests to platforms, as researchers see them. What is pending, by the action:
@@ -194,6 +225,15 @@ STILL_CHANGES = (
 )
 
 # Payments.
+OVER_BUDGET = (
+    "The study could cost up to {0} {2} with fees, and its budget is {1} {2}. Lower the maximum of people"
+    " of a channel on Recruit, the reward or R, or raise the budget on Size & pay."
+)
+OVER_MAXIMUM = (
+    "This channel admits at most {} people, so more participants would be turned away here. Ask for"
+    " fewer, or raise the channel's maximum of people first."
+)
+BOTS_UNPAID = "This participant is a bot of a dry run. Nobody is paid for it."
 NO_REWARD = "The study does not say what annotators are paid. Enter the reward in its design."
 BAD_AMOUNT = "Enter an amount greater than 0 and less than {}, with at most two decimals."
 AMOUNT_NOT_A_NUMBER = "Enter the amount as a number."

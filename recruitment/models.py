@@ -1,12 +1,14 @@
 """Channels, the submissions that arrive through them, payments and platform events."""
 
 from decimal import Decimal
+from typing import Any
 
 from cryptography.fernet import InvalidToken
 from django.db import models
 from django.db.models import Q
 
 from annotation.models.rater import Participation
+from jobs.clock import Moment
 from studies.ciphers import cipher
 from studies.models import Study
 from studies.models.bounds import MAX_REWARD, between
@@ -36,12 +38,24 @@ def decrypted(text: str) -> str:
         ) from error
 
 
+class FormValues(models.JSONField):
+    """What a form asked for: a value that was left empty is stored nowhere, whoever stores it.
+
+    Python, PostgreSQL and SQLite read an absent value alike, but not a JSON null or an empty text.
+    """
+
+    def get_db_prep_save(self, value: Any, connection: Any) -> Any:
+        if isinstance(value, dict):  # otherwise an expression
+            value = {name: one for name, one in value.items() if one is not None and one != ""}
+        return super().get_db_prep_save(value, connection)
+
+
 class Channel(models.Model):
     """A way for annotators of one platform to enter a study, with its settings and IDs."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="channels")
     provider = models.SlugField(max_length=100)
-    settings = models.JSONField(default=dict, blank=True)
+    settings = FormValues(default=dict, blank=True)
     # Encrypted; see `encrypted` above.
     secret = models.TextField(blank=True, editable=False)
     webhook_secret = models.TextField(blank=True, editable=False)
@@ -54,9 +68,11 @@ class Channel(models.Model):
     pending_at = models.DateTimeField(null=True, editable=False)
     problem = models.TextField(blank=True, editable=False)
     sync_problem = models.TextField(blank=True, editable=False)
+    # Why somebody's link was refused since the settings were saved.
+    link_problem = models.TextField(blank=True, editable=False)
     # Nobody new can enter after this time; participants who agreed before may continue.
     closed_at = models.DateTimeField(null=True, editable=False)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         constraints = [
@@ -179,7 +195,7 @@ class PlatformEvent(models.Model):
 
     channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="events")
     event_id = models.CharField(max_length=200)
-    received_at = models.DateTimeField(auto_now_add=True)
+    received_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["channel", "event_id"], name="event_once")]

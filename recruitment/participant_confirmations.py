@@ -5,8 +5,9 @@ from decimal import Decimal
 
 from annotation.evidence import Evidence, evidence_of
 from annotation.models import HIT, Participation, Rating
+from recruitment.admission import PAID
 from recruitment.launch.check import counted
-from recruitment.ledger import PAID, fee_share, owed, pays_by_platform, platform_title
+from recruitment.ledger import fee_share, pays_by_platform, platform_title
 from recruitment.messages import NO_REWARD
 from recruitment.models import Payment
 from recruitment.platforms import get_platform
@@ -16,6 +17,7 @@ from recruitment.services.participants import (
     check_bonus,
     check_rejection,
 )
+from recruitment.terms import owed
 from studies.confirming import Question
 from studies.models import Study
 

@@ -12,6 +12,8 @@ from django.db.models import Count
 from annotation.services.reference_units import OBVIOUS, ROLES, expect_labels
 from annotation.services.screening import reference_units_needed, screening_of
 from studies.models import Criterion, Study, Unit
+from studies.opened_forms import OpenedForm
+from tiebreak.errors import DomainError
 from tiebreak.perturbations import PERTURBATIONS
 from tiebreak.scales import Label, Scale
 
@@ -61,7 +63,7 @@ def role_counts(study: Study) -> list[RoleCount]:
     ]
 
 
-class LabelsForm(forms.Form):
+class LabelsForm(OpenedForm, forms.Form):
     """The expected labels of one reference unit, a field for each criterion."""
 
     def __init__(
@@ -107,5 +109,14 @@ def save_labels(study: Study, data: Mapping[str, Any], keys: list[str]) -> None:
     criteria = list(study.criteria.all())
     for unit in study.units.exclude(role=Unit.Role.MAIN).filter(key__in=keys[:PER_PAGE]):
         form = LabelsForm(unit, criteria, data)
-        if form.is_valid() and form.has_changed():
+        if not form.is_valid():
+            raise _refused_labels(unit, form)
+        if form.has_changed():
             expect_labels(study=study, key=unit.key, labels=form.labels())
+
+
+def _refused_labels(unit: Unit, form: LabelsForm) -> DomainError:
+    name, (error, *_) = next(iter(form.errors.as_data().items()))
+    typed = form.data.get(form.add_prefix(name), "")
+    sentence = f"{unit.key}: “{typed}” is not stored. {error.messages[0]}"
+    return DomainError(error.code or "invalid", sentence, status=400)

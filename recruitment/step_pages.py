@@ -16,7 +16,7 @@ from recruitment.admin import (
     ScreeningInline,
     make_reference_units,
 )
-from recruitment.costs import forecast, highest_fee
+from recruitment.costs import forecast
 from recruitment.early_stops import early_stop_rules
 from recruitment.reference_unit_forms import (
     ReferenceUnitsForm,
@@ -102,7 +102,7 @@ class SizeStep(StepAdmin, CollectingStudyAdmin):
         ),
         (
             "Time and pay",
-            {"fields": ("minutes_per_hit", "reward", "currency", "promised_hourly_rate")},
+            {"fields": ("minutes_per_hit", "reward", "currency", "promised_hourly_rate", "budget")},
         ),
         (
             "Analysis plan",
@@ -159,8 +159,7 @@ def cost_context(study: Study) -> dict[str, Any]:
         hits = _hits(study, planned)
     except (DomainError, InvalidInput) as refusal:
         return {"n_planned": planned, "why_unknown": refusal.message}
-    responses = hits * study.ratings_per_hit
-    cost = forecast(study, responses=responses, fee_percent=highest_fee(study.channels.all()))
+    cost = forecast(study, hits=hits)
     return {
         "n_planned": planned,
         "hits": hits,

@@ -7,13 +7,16 @@ from collections.abc import Callable
 from enum import IntEnum
 from functools import wraps
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.contrib.admin.views.decorators import staff_member_required
 from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.urls import reverse
 
 from studies.models import Dataset, Membership, Study
 from tiebreak.errors import DomainError
@@ -59,9 +62,17 @@ def researchers_only(view: View) -> View:
         is_researcher = request.user.is_active and request.user.is_staff
         if "HX-Request" in request.headers and not is_researcher:
             return HttpResponse(status=204, headers={"HX-Refresh": "true"})
+        if request.method == "POST" and not is_researcher:
+            return redirect_to_login(_form_page(request), reverse("admin:login"))
         return checked(request, *args, **kwargs)
 
     return page
+
+
+def _form_page(request: HttpRequest) -> str:
+    """Return the page whose form was sent, which offers what was typed after the log-in."""
+    referer = urlsplit(request.headers.get("Referer", ""))
+    return referer.path if referer.netloc == request.get_host() else reverse("admin:index")
 
 
 def studies_of(user: User | AnonymousUser, may: Right = Right.SEE) -> QuerySet[Study]:

@@ -30,6 +30,7 @@ from studies.analysis_plan import PLAN
 from studies.members import Members, MembershipForm
 from studies.models import Criterion, Dataset, Generation, Membership, Study, StudySystem, System
 from studies.models.settings import SETTINGS
+from studies.opened_forms import LocksRow, OpenedModelForm
 from studies.order_fields import CountsFromOne
 from studies.services import (
     FROZEN_FIELDS,
@@ -49,23 +50,22 @@ if TYPE_CHECKING:
     DatasetSystemStacked = admin.StackedInline[System, Dataset]
     CriterionStacked = admin.StackedInline[Criterion, Study]
     MemberStacked = admin.StackedInline[Membership, Study]
-    StudyForm = forms.ModelForm[Study]
     SystemFormSet = BaseInlineFormSet[StudySystem, Study, forms.ModelForm[StudySystem]]
 else:
     StudyModelAdmin = DatasetModelAdmin = admin.ModelAdmin
     SystemStacked = CriterionStacked = MemberStacked = admin.StackedInline
     DatasetSystemStacked = admin.StackedInline
-    StudyForm = forms.ModelForm
     SystemFormSet = BaseInlineFormSet
 
 
-class _ForResearchers:
+class _ForResearchers(LocksRow):
     """Grants model permissions to staff, as far as `studies.access` gives them rights.
 
     Researchers may add objects of their own. What they may do with an object depends on their
     role in the study, or in a study with the dataset.
     """
 
+    form: Any = OpenedModelForm
     to_change: ClassVar[Right] = Right.CHANGE
 
     def has_module_permission(self, request: HttpRequest) -> bool:
@@ -178,7 +178,7 @@ class MembershipInline(_ForResearchers, MemberStacked):
         return super().get_queryset(request).select_related("user")
 
 
-class StudyDesignForm(StudyForm):
+class StudyDesignForm(OpenedModelForm):
     class Meta:
         model = Study
         fields = "__all__"
@@ -273,6 +273,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
             {
                 "fields": (
                     ("reward", "currency"),
+                    "budget",
                     ("minutes_per_hit", "promised_hourly_rate"),
                 ),
                 "classes": ("collapse",),

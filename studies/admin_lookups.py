@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import admin
 from django.contrib.admin.filters import SimpleListFilter
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.forms import UserChangeForm
 from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
+
+from studies.opened_forms import LocksRow, OpenedForm, OpenedModelForm
 
 if TYPE_CHECKING:
     PeopleModelAdmin = UserAdmin[User]
@@ -58,12 +61,20 @@ class ForSuperusers:
     has_add_permission = has_change_permission = has_delete_permission = has_view_permission
 
 
-class PeopleAdmin(ForSuperusers, DeclaredLookups, PeopleModelAdmin):
+class PersonForm(OpenedForm, UserChangeForm):  # type: ignore[type-arg]
+    """A user's form."""
+
+
+class PeopleAdmin(LocksRow, ForSuperusers, DeclaredLookups, PeopleModelAdmin):
     """The admin pages of users, for superusers only."""
 
+    form = PersonForm
 
-class TeamAdmin(ForSuperusers, DeclaredLookups, GroupAdmin):
+
+class TeamAdmin(LocksRow, ForSuperusers, DeclaredLookups, GroupAdmin):
     """The admin pages of groups, for superusers only."""
+
+    form = OpenedModelForm
 
 
 admin.site.unregister([User, Group])

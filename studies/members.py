@@ -15,13 +15,13 @@ from django.db import transaction
 from django.forms.models import BaseInlineFormSet
 
 from studies.models import Membership, Study
+from studies.opened_forms import OpenedModelForm
 from tiebreak.errors import DomainError
 
 if TYPE_CHECKING:
-    MembershipModelForm = forms.ModelForm[Membership]
-    MembershipFormSet = BaseInlineFormSet[Membership, Study, MembershipModelForm]
+    MembershipFormSet = BaseInlineFormSet[Membership, Study, forms.ModelForm[Membership]]
 else:
-    MembershipModelForm, MembershipFormSet = forms.ModelForm, BaseInlineFormSet
+    MembershipFormSet = BaseInlineFormSet
 
 
 NOBODY = (
@@ -88,7 +88,7 @@ def _person(entered: str) -> User | None:
     return by_address[0] if len(by_address) == 1 else None
 
 
-class MembershipForm(MembershipModelForm):
+class MembershipForm(OpenedModelForm):
     user = PersonField(label="user name or e-mail address", max_length=254)
 
     class Meta:

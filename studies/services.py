@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Model
-from django.utils import timezone
 
+from jobs.clock import database_now
 from studies.dataset_jobs import jobs_of
 from studies.models import (
     ComprehensionQuestion,
@@ -63,7 +63,7 @@ def record_event(
 ) -> StudyEvent:
     """Add an entry to a study's activity log, in the transaction of the action."""
     return StudyEvent.objects.create(
-        study=study, verb=verb, by=by, details=dict(details or {}), at=timezone.now()
+        study=study, verb=verb, by=by, details=dict(details or {}), at=database_now()
     )
 
 

@@ -44,7 +44,9 @@ class StepAdmin(PlainFields, StudyAdmin):
     def get_fieldsets(self, *_: Any) -> Any:
         return self.fieldsets
 
-    def get_object(self, *_: Any, **__: Any) -> Study:
+    def get_object(self, request: HttpRequest, *_: Any, **__: Any) -> Study:
+        if request.method == "POST":  # it was read before its row was locked
+            self.study.refresh_from_db()
         return self.study
 
     def right_for(self, request: HttpRequest) -> Right:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -80,10 +81,11 @@ class ImportedTable:
 class ImportOptions(TypedDict):
     """What `import_table` needs to know.
 
-    ``then`` is called in the transaction in which the study is stored.
+    ``plain`` has the rows of an upload, which a confined process has read. ``then`` is called in the transaction in which the study is stored.
     """
 
     path: Path
+    plain: NotRequired[Table]
     owner: User
     title: str
     choice: NotRequired[Choice]
@@ -107,19 +109,24 @@ class BadTable(DomainError):
 def inspect_table(
     *,
     path: Path,
+    plain: Table | None = None,
     choice: Choice | None = None,
     limits: Limits = LIMITS,
     max_rows: int | None = None,
 ) -> tuple[Profile, TableSummary]:
     """Return what the columns look like and what the table contains, and store nothing."""
     try:
-        with open_table(path, limits=limits) as table:
+        with _opened(path, plain, limits) as table:
             reading = _reading(table, choice, max_rows)
             for _ in reading.rows():
                 pass
             return reading.profile, reading.summary()
     except FormatError as error:
         return Profile(), TableSummary.of_refusal(error)
+
+
+def _opened(path: Path, plain: Table | None, limits: Limits) -> AbstractContextManager[Table]:
+    return open_table(path, limits=limits) if plain is None else nullcontext(plain)
 
 
 def import_table(**options: Unpack[ImportOptions]) -> ImportedTable:
@@ -144,7 +151,8 @@ def import_table_in_steps(
     """
     _check_title(options["title"])
     try:
-        with open_table(options["path"], limits=options.get("limits", LIMITS)) as table:
+        limits = options.get("limits", LIMITS)
+        with _opened(options["path"], options.get("plain"), limits) as table:
             reading = _reading(table, options.get("choice"))
             digest = ContentDigest()
             yield from _checked(reading, digest)

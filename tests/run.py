@@ -1,7 +1,7 @@
 """Runs the tests: unit and database tests on SQLite, or with `--all` every test there is.
 
-`--all` runs each test once, on PostgreSQL, with those in a browser and with Redis, then those that are
-marked as `both_databases` again on SQLite, then the slow simulations. It finds the services that this
+`--all` runs each test once, on PostgreSQL, then on SQLite those in a browser and again those that are
+marked as `both_databases`, then the slow simulations. It finds the services that this
 machine has, and says which ones it lacks. `--coverage` measures what the first of these runs, which
 costs half as much time again.
 """
@@ -88,17 +88,18 @@ QUICK = Pass(
 
 def all_passes(services: Services) -> Iterator[Pass]:
     environment = services.environment()
-    here = {
+    found = {
         "postgresql": services.postgresql,
         "redis": services.redis,
         "browser": services.chromium,
     }
-    absent = " or ".join([mark for mark, url in here.items() if not url] + ["slow"])
+    absent = " or ".join([mark for mark, url in found.items() if not url] + ["slow"])
     if services.postgresql:
         database = {"TIEBREAK_DATABASE_URL": services.postgresql}
-        yield Pass("On PostgreSQL", f"not ({absent})", environment | database)
-        marked = f"both_databases and not (postgresql or {absent})"
-        yield Pass("What is marked again, on SQLite", marked, environment)
+        here = f"(not browser or both_databases) and not ({absent})"
+        yield Pass("On PostgreSQL", here, environment | database)
+        again = f"(browser or both_databases) and not (postgresql or {absent})"
+        yield Pass("In a browser and what is marked again, on SQLite", again, environment)
     else:
         yield Pass("On SQLite", f"not ({absent})", environment)
     yield Pass("The slow simulations", "slow", environment)

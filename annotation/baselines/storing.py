@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils import timezone
 
 from annotation.baselines.scored import Scored
 from annotation.judging.passes import Pass, items_of
@@ -14,6 +14,7 @@ from annotation.messages import BASELINE_EXCLUDED
 from annotation.models import Abstention, Assignment, Baseline, Rating
 from annotation.services.machine_raters import machine_assignments
 from annotation.services.tallies import apply_tally_deltas, tally_key
+from jobs.clock import database_now
 from studies.models import Study, Unit
 from tiebreak.errors import DomainError
 from tiebreak.scales import Scale
@@ -61,7 +62,8 @@ def store_preferences(baseline: Baseline, results: Sequence[Scored]) -> None:
         else:
             preferred[Pass(result.unit.pk, result.order, "1")] = result
     assignments = machine_assignments(baseline.study, baseline.rater, preferred)
-    ratings = [_rating(baseline, preferred[one], assignments[one]) for one in preferred]
+    now = database_now()
+    ratings = [_rating(baseline, preferred[one], assignments[one], now) for one in preferred]
     Rating.objects.bulk_create(ratings)
     apply_tally_deltas(Counter(map(tally_key, ratings)))
     Abstention.objects.bulk_create(
@@ -78,7 +80,7 @@ def _reason(result: Scored, scale: Scale) -> Reason | None:
     return None
 
 
-def _rating(baseline: Baseline, result: Scored, assignment: Assignment) -> Rating:
+def _rating(baseline: Baseline, result: Scored, assignment: Assignment, now: datetime) -> Rating:
     assert result.scores is not None
     a, b = result.scores
     return Rating(
@@ -92,5 +94,5 @@ def _rating(baseline: Baseline, result: Scored, assignment: Assignment) -> Ratin
         raw=f"A {a:.6g}, B {b:.6g}",
         side_a={"": "", A_FIRST: "left"}.get(result.order, "right"),
         client_key=f"baseline-{baseline.public_id}",
-        created_at=timezone.now(),
+        created_at=now,
     )

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import transaction
-from django.utils import timezone
 
 from annotation.judging.passes import Pass, answered
 from annotation.judging.prompts import B_FIRST
@@ -13,6 +13,7 @@ from annotation.judging.replies import Reply
 from annotation.models import Assignment, Judge, JudgeFailure, Rating, Verdict
 from annotation.services.machine_raters import machine_assignments
 from annotation.services.tallies import apply_tally_deltas, tally_key
+from jobs.clock import database_now
 from studies.models import Unit
 from tiebreak.gateway import GatewayError
 
@@ -45,7 +46,8 @@ def store_answers(judge: Judge, answers: Sequence[Answered]) -> int:
     answers = [answer for answer in answers if answer.asked not in known]
     asked = (answer.asked for answer in answers)
     assignments = machine_assignments(judge.study, judge.rater, asked)
-    ratings = [_rating(judge, answer, assignments) for answer in answers]
+    now = database_now()
+    ratings = [_rating(judge, answer, assignments, now) for answer in answers]
     Rating.objects.bulk_create(ratings)
     Verdict.objects.bulk_create(map(_verdict, [judge] * len(answers), answers, ratings))
     apply_tally_deltas(Counter(map(tally_key, ratings)))
@@ -55,7 +57,7 @@ def store_answers(judge: Judge, answers: Sequence[Answered]) -> int:
 
 def note_failures(judge: Judge, failures: Sequence[tuple[Pass, GatewayError]]) -> None:
     """Keep why questions were not answered; of a question that fails again, only the last reason."""
-    now = timezone.now()
+    now = database_now()
     last = dict(failures)
     JudgeFailure.objects.bulk_create(
         [
@@ -84,7 +86,9 @@ def _forget_failures(judge: Judge, asked: set[Pass]) -> None:
         judge.failures.filter(pk__in=over).delete()
 
 
-def _rating(judge: Judge, answer: Answered, assignments: dict[Pass, Assignment]) -> Rating:
+def _rating(
+    judge: Judge, answer: Answered, assignments: dict[Pass, Assignment], now: datetime
+) -> Rating:
     asked, reply = answer.asked, answer.reply
     text, label, shares = reply.text.replace("\0", ""), reply.label, reply.probabilities
     assignment = assignments[asked]
@@ -100,7 +104,7 @@ def _rating(judge: Judge, answer: Answered, assignments: dict[Pass, Assignment])
         probabilities=shares and {str(name): share for name, share in shares.items()},
         side_a=side if asked.order else "",
         client_key=f"judge-{judge.public_id}",
-        created_at=timezone.now(),
+        created_at=now,
     )
 
 

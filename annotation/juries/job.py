@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.urls import reverse
-from django.utils import timezone
 
 from annotation.judging.passes import Pass
 from annotation.juries.verdicts import JuryVerdict, undecided_units, verdicts_of
@@ -14,6 +14,7 @@ from annotation.messages import NO_SUCH_JURY
 from annotation.models import Assignment, Jury, Rating
 from annotation.services.machine_raters import machine_assignments
 from annotation.services.tallies import apply_tally_deltas, tally_key
+from jobs.clock import database_now
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from tiebreak.errors import DomainError
@@ -56,12 +57,17 @@ def store_verdicts(jury: Jury, verdicts: Mapping[int, JuryVerdict]) -> None:
     undecided = undecided_units(jury).filter(pk__in=verdicts).values_list("pk", flat=True)
     asked = {unit: Pass(unit, "", "1") for unit in undecided}
     assignments = machine_assignments(jury.study, jury.rater, asked.values())
-    ratings = [_rating(jury, unit, verdicts[unit], assignments[one]) for unit, one in asked.items()]
+    now = database_now()
+    ratings = [
+        _rating(jury, unit, verdicts[unit], assignments[one], now) for unit, one in asked.items()
+    ]
     Rating.objects.bulk_create(ratings)
     apply_tally_deltas(Counter(map(tally_key, ratings)))
 
 
-def _rating(jury: Jury, unit: int, verdict: JuryVerdict, assignment: Assignment) -> Rating:
+def _rating(
+    jury: Jury, unit: int, verdict: JuryVerdict, assignment: Assignment, now: datetime
+) -> Rating:
     return Rating(
         assignment=assignment,
         rater=jury.rater,
@@ -72,7 +78,7 @@ def _rating(jury: Jury, unit: int, verdict: JuryVerdict, assignment: Assignment)
         raw="" if verdict.label is not None else NO_MAJORITY if verdict.shares else NO_ANSWER,
         probabilities=verdict.shares or None,
         client_key=f"jury-{jury.public_id}",
-        created_at=timezone.now(),
+        created_at=now,
     )
 
 

@@ -2,11 +2,11 @@
 
 import django.core.validators
 import django.db.models.deletion
-import django.utils.timezone
 import studies.models.bounds
 import studies.models.dataset
 import tiebreak.identifiers
 from decimal import Decimal
+import jobs.clock
 from django.db import migrations, models
 
 
@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                 ('public_id', models.CharField(default=tiebreak.identifiers.new_public_id, editable=False, max_length=22, unique=True)),
                 ('name', models.CharField(max_length=200, validators=[studies.models.dataset.validate_name])),
                 ('items', models.JSONField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='example_sets', to='studies.study')),
             ],
             options={
@@ -90,7 +90,7 @@ class Migration(migrations.Migration):
                 ('seed', models.PositiveIntegerField(default=0, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(2147483647)])),
                 ('prompt_price', models.DecimalField(blank=True, decimal_places=6, help_text="In the study's currency; 0 if the model costs nothing. Without prices the cost is unknown.", max_digits=12, null=True, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(Decimal('0')), django.core.validators.MaxValueValidator(Decimal('1000000'))], verbose_name='price of a million tokens of prompts')),
                 ('answer_price', models.DecimalField(blank=True, decimal_places=6, max_digits=12, null=True, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(Decimal('0')), django.core.validators.MaxValueValidator(Decimal('1000000'))], verbose_name='price of a million tokens of answers')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('criterion', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='judges', to='studies.criterion')),
                 ('example_set', models.ForeignKey(blank=True, help_text='A named set of training items, instead of a number of them.', null=True, on_delete=django.db.models.deletion.RESTRICT, related_name='judges', to='annotation.exampleset', verbose_name='set of examples')),
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='judges', to='studies.study')),
@@ -107,7 +107,7 @@ class Migration(migrations.Migration):
                 ('run', models.CharField(max_length=20)),
                 ('code', models.CharField(max_length=30)),
                 ('message', models.TextField()),
-                ('failed_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('failed_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('judge', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='failures', to='annotation.judge')),
                 ('unit', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='studies.unit')),
             ],
@@ -123,6 +123,7 @@ class Migration(migrations.Migration):
                 ('provider', models.CharField(max_length=100)),
                 ('submission_id', models.CharField(max_length=200)),
                 ('status', models.CharField(choices=[('active', 'Active'), ('finished', 'Finished'), ('no_consent', 'No Consent'), ('screened_out', 'Screened Out'), ('stopped', 'Stopped'), ('left', 'left early'), ('returned', 'Returned'), ('rejected', 'Rejected'), ('timed_out', 'Timed Out'), ('released', 'Released'), ('excluded', 'Excluded')], default='active', max_length=15)),
+                ('earlier_status', models.CharField(blank=True, max_length=15)),
                 ('consented_at', models.DateTimeField(null=True)),
                 ('confirmed_at', models.DateTimeField(null=True)),
                 ('guidelines_read_at', models.DateTimeField(null=True)),
@@ -133,7 +134,7 @@ class Migration(migrations.Migration):
                 ('paid_per', models.CharField(choices=[('hit', 'each completed task'), ('visit', 'one visit'), ('study', 'all tasks together')], default='hit', max_length=5)),
                 ('order_seed', models.CharField(default=tiebreak.identifiers.new_seed, max_length=64)),
                 ('simulated', models.BooleanField(default=False)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('finished_at', models.DateTimeField(null=True)),
                 ('left_at', models.DateTimeField(null=True)),
                 ('consented_version', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='studies.studyversion')),
@@ -146,11 +147,12 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('public_id', models.CharField(default=tiebreak.identifiers.new_public_id, editable=False, max_length=22, unique=True)),
                 ('status', models.CharField(choices=[('active', 'Active'), ('completed', 'Completed'), ('abandoned', 'Abandoned'), ('excluded', 'Excluded')], default='active', max_length=10)),
+                ('earlier_status', models.CharField(blank=True, max_length=10)),
                 ('parity', models.PositiveSmallIntegerField(default=0)),
                 ('position', models.PositiveIntegerField(default=1)),
                 ('run', models.CharField(blank=True, max_length=100)),
                 ('order', models.CharField(blank=True, max_length=100)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('completed_at', models.DateTimeField(null=True)),
                 ('check_unit', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='studies.unit')),
                 ('study_version', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='studies.studyversion')),
@@ -183,7 +185,7 @@ class Migration(migrations.Migration):
                 ('pseudonym', models.CharField(default=tiebreak.identifiers.new_public_id, max_length=200)),
                 ('provider', models.CharField(max_length=100)),
                 ('external_id', models.CharField(max_length=200)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('provider', 'external_id'), name='rater_once_per_provider')],
@@ -201,7 +203,7 @@ class Migration(migrations.Migration):
                 ('public_id', models.CharField(default=tiebreak.identifiers.new_public_id, editable=False, max_length=22, unique=True)),
                 ('name', models.CharField(help_text='Its name as a rater, in exports and results.', max_length=200, validators=[studies.models.dataset.validate_name])),
                 ('rule', models.CharField(choices=[('vote', 'one vote for each member'), ('mean_probability', 'the mean of probabilities'), ('dawid_skene', 'votes weighted by consistency')], default='vote', help_text='A member whose preference turns with the order of the texts has no vote. In the mean of probabilities, or of the shares of its answers, it counts half for either text.', max_length=20)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('criterion', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='juries', to='studies.criterion')),
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='juries', to='studies.study')),
                 ('members', models.ManyToManyField(related_name='+', to='annotation.rater')),
@@ -229,7 +231,7 @@ class Migration(migrations.Migration):
                 ('server', models.CharField(blank=True, help_text='Only for a reward model, which vLLM serves.', max_length=50, verbose_name='model server')),
                 ('language_model', models.CharField(blank=True, help_text='Its name on the model server.', max_length=200, verbose_name='reward model')),
                 ('seed', models.PositiveIntegerField(default=0, help_text='Only random preferences depend on it.', validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(2147483647)])),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('criterion', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='baselines', to='studies.criterion')),
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='baselines', to='studies.study')),
                 ('rater', models.OneToOneField(editable=False, on_delete=django.db.models.deletion.PROTECT, related_name='baseline', to='annotation.rater')),
@@ -309,7 +311,7 @@ class Migration(migrations.Migration):
                 ('temperature', models.FloatField(default=0.7, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(2)])),
                 ('max_tokens', models.PositiveIntegerField(default=256, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000000)], verbose_name='maximum length of a text in tokens')),
                 ('seed', models.PositiveIntegerField(default=0, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(2147483647)])),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='synthetic_sets', to='studies.study')),
             ],
             options={
@@ -329,7 +331,7 @@ class Migration(migrations.Migration):
                 ('seed', models.BigIntegerField()),
                 ('tokens', models.PositiveIntegerField(null=True)),
                 ('finish_reason', models.CharField(blank=True, max_length=50)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('instance', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='studies.instance')),
                 ('question', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='replies', to='annotation.synthetictext')),
                 ('synthetic_set', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='texts', to='annotation.syntheticset')),
@@ -365,7 +367,7 @@ class Migration(migrations.Migration):
                 ('prompt_sha256', models.CharField(max_length=64)),
                 ('seed', models.BigIntegerField(null=True)),
                 ('tokens', models.PositiveIntegerField(null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('item', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='verdicts', to='annotation.syntheticitem')),
                 ('judge', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='synthetic_verdicts', to='annotation.judge')),
             ],
@@ -454,7 +456,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='participation',
-            constraint=models.UniqueConstraint(fields=('study', 'provider', 'submission_id'), name='participation_once'),
+            constraint=models.UniqueConstraint(fields=('study', 'rater', 'submission_id'), name='participation_once'),
         ),
         migrations.AddConstraint(
             model_name='jury',

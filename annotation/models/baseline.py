@@ -3,6 +3,7 @@ from django.db import models
 from annotation.models.exclusion import Excludable
 from annotation.models.judge import MAX_SEED
 from annotation.models.rater import Rater
+from jobs.clock import Moment
 from studies.models import Criterion, Study, Unit
 from studies.models.bounds import between
 from studies.models.dataset import validate_name
@@ -65,7 +66,7 @@ class Baseline(Excludable):
         validators=between(0, MAX_SEED),
         help_text="Only random preferences depend on it.",
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         ordering = ["id"]

@@ -1,5 +1,6 @@
 from django.db import models
 
+from jobs.clock import Moment
 from studies.models import Study
 from studies.models.dataset import validate_name
 from tiebreak.identifiers import new_public_id
@@ -16,7 +17,7 @@ class ExampleSet(models.Model):
     name = models.CharField(max_length=200, validators=[validate_name])
     # Keys of training items, in the order in which a judge reads them.
     items = models.JSONField()
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         ordering = ["id"]

@@ -1,11 +1,11 @@
 from decimal import Decimal
 
 from django.db import models
-from django.utils import timezone
 
 from annotation.models.example_set import ExampleSet
 from annotation.models.rater import Rater
 from annotation.models.rating import Rating
+from jobs.clock import Moment
 from studies.models import Criterion, Study, Unit
 from studies.models.bounds import MAX_COUNT, between
 from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS, validate_name
@@ -151,7 +151,7 @@ class Judge(models.Model):
         "In the study's currency; 0 if the model costs nothing. Without prices the cost is unknown.",
     )
     answer_price = _price("price of a million tokens of answers")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         ordering = ["id"]
@@ -210,7 +210,7 @@ class JudgeFailure(models.Model):
     # The code and the sentence of the gateway's error.
     code = models.CharField(max_length=30)
     message = models.TextField()
-    failed_at = models.DateTimeField(default=timezone.now)
+    failed_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         ordering = ["id"]

@@ -1,6 +1,7 @@
 from django.db import models
 
 from annotation.models.rater import Rater
+from jobs.clock import Moment
 from studies.models import Criterion, Study
 from studies.models.dataset import validate_name
 from tiebreak.identifiers import new_public_id
@@ -38,7 +39,7 @@ class Jury(models.Model):
         help_text="A member whose preference turns with the order of the texts has no vote. In the mean"
         " of probabilities, or of the shares of its answers, it counts half for either text.",
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         ordering = ["id"]

@@ -2,6 +2,7 @@ from django.db import models
 from django.db.models import Q
 
 from annotation.models.hit import HIT
+from jobs.clock import Moment
 from studies.models import Study, StudyVersion, Unit
 from tiebreak.identifiers import new_public_id, new_seed
 
@@ -17,7 +18,7 @@ class Rater(models.Model):
     pseudonym = models.CharField(max_length=200, default=new_public_id)
     provider = models.CharField(max_length=100)
     external_id = models.CharField(max_length=200)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         constraints = [
@@ -59,6 +60,8 @@ class Participation(models.Model):
     provider = models.CharField(max_length=100)
     submission_id = models.CharField(max_length=200)
     status = models.CharField(max_length=15, choices=Status.choices, default=Status.ACTIVE)
+    # What it was before an exclusion, to which reinstating leads back.
+    earlier_status = models.CharField(max_length=15, blank=True)
     consented_version = models.ForeignKey(
         StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
     )
@@ -78,7 +81,7 @@ class Participation(models.Model):
     # Seed for the order of units within this annotator's HITs and for the draw of gold checks.
     order_seed = models.CharField(max_length=64, default=new_seed)
     simulated = models.BooleanField(default=False)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
     finished_at = models.DateTimeField(null=True)
     # When the annotator chose to leave early; kept if the status changes later.
     left_at = models.DateTimeField(null=True)
@@ -86,7 +89,7 @@ class Participation(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["study", "provider", "submission_id"], name="participation_once"
+                fields=["study", "rater", "submission_id"], name="participation_once"
             )
         ]
         indexes = [
@@ -130,6 +133,8 @@ class Assignment(models.Model):
         StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
     )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
+    # What it was before an exclusion, to which reinstating leads back.
+    earlier_status = models.CharField(max_length=10, blank=True)
     # The parity of the place for which the assignment was created, so that the sides never change.
     parity = models.PositiveSmallIntegerField(default=0)
     position = models.PositiveIntegerField(default=1)
@@ -137,7 +142,7 @@ class Assignment(models.Model):
     check_unit = models.ForeignKey(Unit, null=True, on_delete=models.PROTECT, related_name="+")
     run = models.CharField(max_length=100, blank=True)
     order = models.CharField(max_length=100, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
     completed_at = models.DateTimeField(null=True)
 
     class Meta:

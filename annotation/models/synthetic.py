@@ -2,6 +2,7 @@ from django.db import models
 
 from annotation.models.exclusion import Excludable
 from annotation.models.judge import MAX_EXAMPLES, MAX_SEED, Judge
+from jobs.clock import Moment
 from studies.models import Instance, Study
 from studies.models.bounds import between
 from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS, validate_name
@@ -56,7 +57,7 @@ class SyntheticSet(Excludable):
         "maximum length of a text in tokens", default=256, validators=between(1, MAX_TOKENS)
     )
     seed = models.PositiveIntegerField(default=0, validators=between(0, MAX_SEED))
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         ordering = ["id"]
@@ -106,7 +107,7 @@ class SyntheticText(models.Model):
     seed = models.BigIntegerField()
     tokens = models.PositiveIntegerField(null=True)
     finish_reason = models.CharField(max_length=50, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         ordering = ["id"]
@@ -179,7 +180,7 @@ class SyntheticVerdict(models.Model):
     prompt_sha256 = models.CharField(max_length=64)
     seed = models.BigIntegerField(null=True)
     tokens = models.PositiveIntegerField(null=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         ordering = ["id"]

@@ -13,6 +13,7 @@ from annotation.models import HIT, Assignment, Participation, Place, Rating
 from annotation.selectors import worksheet
 from annotation.services.places import (
     complete_if_full,
+    extend_lease,
     hand_over,
     lock_places,
     move_ratings,
@@ -59,8 +60,10 @@ def exclude_work(
             assignment__participation=participation, excluded_reason=earlier
         )
         set_flags(ratings=ratings, excluded_reason=status)
+    if earlier not in OUT:
+        participation.earlier_status = earlier
     participation.status, participation.finished_at = status, participation.finished_at or now
-    participation.save(update_fields=["status", "finished_at"])
+    participation.save(update_fields=["status", "earlier_status", "finished_at"])
     main = participation.assignments.filter(hit__kind=HIT.Kind.MAIN)
     counted = main.exclude(status=Assignment.Status.EXCLUDED)
     assignments = list(counted.select_related("hit__study").order_by("hit"))
@@ -70,8 +73,9 @@ def exclude_work(
             _release(place)
         ratings = Rating.objects.filter(assignment=assignment)
         set_flags(ratings=ratings, excluded=True, excluded_reason=status)
+        assignment.earlier_status = assignment.status
         assignment.status = Assignment.Status.EXCLUDED
-        assignment.save(update_fields=["status"])
+        assignment.save(update_fields=["status", "earlier_status"])
     if status == Participation.Status.EXCLUDED:
         details = {
             "annotator": participation.rater.pseudonym,
@@ -129,28 +133,32 @@ def _leave(assignment: Assignment, now: datetime) -> None:
 def reinstate_work(*, participation: Participation, now: datetime | None = None) -> int:
     """Undo `exclude_work`: ratings count again if their place, or another one, is still free.
 
-    Ratings without a free place become surplus. Returns the number of reinstated assignments.
+    Ratings without a free place become surplus. Who was at work goes on with the same HIT if it has
+    a free place. Returns the number of reinstated assignments.
     """
     now = now or database_now()
     participation = _locked(participation)
     reason = participation.status
     if reason not in OUT:
         return 0
-    if participation.left_at is not None:
-        participation.status = Participation.Status.LEFT
-    else:
-        participation.status, participation.finished_at = Participation.Status.ACTIVE, None
-    participation.save(update_fields=["status", "finished_at"])
+    participation.status = participation.earlier_status or Participation.Status.ACTIVE
+    if participation.status == Participation.Status.ACTIVE:
+        participation.finished_at = None
+    participation.earlier_status = ""
+    participation.save(update_fields=["status", "earlier_status", "finished_at"])
     excluded = participation.assignments.filter(status=Assignment.Status.EXCLUDED)
     assignments = list(excluded.select_related("hit__study").order_by("hit"))
     for assignment in assignments:
         free = lock_places(assignment=assignment, now=now).free
+        earlier, assignment.earlier_status = assignment.earlier_status, ""
+        assignment.save(update_fields=["earlier_status"])
+        goes_on = earlier == Assignment.Status.ACTIVE and participation.finished_at is None
         ratings = Rating.objects.filter(assignment=assignment, excluded_reason=reason)
         set_flags(ratings=ratings, excluded=False, excluded_reason="")
         if assignment.hit.study.abandoned == Study.Abandoned.UNITS:
-            _reinstate_units(assignment, free, now)
+            _reinstate_units(assignment, free, now, goes_on=goes_on)
         else:
-            _reinstate_set(assignment, next(iter(free), None), now)
+            _reinstate_set(assignment, next(iter(free), None), now, goes_on=goes_on)
     return len(assignments)
 
 
@@ -165,13 +173,18 @@ def _release(place: Place) -> None:
     Place.objects.filter(pk=place.pk).update(assignment=None, lease_until=None, completed_at=None)
 
 
-def _reinstate_set(assignment: Assignment, place: Place | None, now: datetime) -> None:
+def _reinstate_set(
+    assignment: Assignment, place: Place | None, now: datetime, *, goes_on: bool
+) -> None:
     ratings = Rating.objects.filter(assignment=assignment)
     # The last answers may have arrived from an open page after the exclusion.
     is_complete = worksheet(assignment).first_open is None
+    if not is_complete and place is not None and goes_on:
+        _go_on(assignment, place, now)
+        return
     if is_complete and place is not None:
         hand_over(place=place, assignment=assignment)
-        complete_place(place, now)
+        complete_place(place, assignment.completed_at or now)
     elif is_complete:
         set_flags(ratings=ratings, surplus=True)
     else:
@@ -181,7 +194,16 @@ def _reinstate_set(assignment: Assignment, place: Place | None, now: datetime) -
     assignment.save(update_fields=["status", "completed_at"])
 
 
-def _reinstate_units(assignment: Assignment, free: list[Place], now: datetime) -> None:
+def _go_on(assignment: Assignment, place: Place, now: datetime) -> None:
+    hand_over(place=place, assignment=assignment)
+    extend_lease(place=place, study=assignment.hit.study, now=now)
+    assignment.status = Assignment.Status.ACTIVE
+    assignment.save(update_fields=["status"])
+
+
+def _reinstate_units(
+    assignment: Assignment, free: list[Place], now: datetime, *, goes_on: bool
+) -> None:
     """Give each answer the first place that still needs it, and complete places that are full."""
     for rating in Rating.objects.filter(assignment=assignment, superseded=False):
         place = place_for_unit(free, rating)
@@ -190,5 +212,7 @@ def _reinstate_units(assignment: Assignment, free: list[Place], now: datetime) -
         row.update(place=place)
     status = Assignment.Status.COMPLETED if assignment.completed_at else Assignment.Status.ABANDONED
     Assignment.objects.filter(pk=assignment.pk).update(status=status)
-    for place in free:
-        complete_if_full(place, assignment, now)
+    ended = assignment.completed_at or now
+    unfilled = [place for place in free if not complete_if_full(place, assignment, ended)]
+    if goes_on and unfilled:
+        _go_on(assignment, unfilled[0], now)

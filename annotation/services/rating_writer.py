@@ -9,10 +9,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.utils import timezone
-
 from annotation.models import HIT, Assignment, Rater, Rating, Tally
 from annotation.services.tallies import TallyKey, tally_key
+from jobs.clock import database_now
 from studies.importing import store
 from studies.models import Study, Unit
 from studies.services import record_version
@@ -76,7 +75,7 @@ class RatingWriter:
         self.version = record_version(study=study)
         self.criteria = {c.name: c for c in study.criteria.all()}
         self.scales = {name: criterion.parsed_scale for name, criterion in self.criteria.items()}
-        self.now = timezone.now()
+        self.now = database_now()
 
     def keys(self) -> Iterator[AssignmentKey]:
         """Yield each row's assignment."""

@@ -16,6 +16,7 @@ from annotation.messages import (
     LEFT,
     NO_ANSWER,
     NOT_A_LABEL,
+    RELEASED,
     SURPLUS,
     TASK_STAYS,
     Note,
@@ -134,7 +135,7 @@ def _result(work: "_LockedAnswers", position: int) -> RatingResult:
         progress=work.sheet.progress_at(position),
         note=_note(work.ratings, work.assignment.participation),
         feedback=training_feedback(work.sheet, position),
-        may_stop=may_stop(work.assignment),
+        may_stop=may_stop(work.sheet),
         next_position=position if is_training else None,
     )
 
@@ -197,6 +198,7 @@ class _LockedAnswers:
             return self._complete_if_held()
         if self.stays:
             raise DomainError("task_stays", TASK_STAYS)
+        self._check_not_released()
         rating = _new_rating(self.assignment, hit_unit, criterion, answer)
         rating.label, rating.created_at = label, self.now
         current = next((row for row in earlier if not row.superseded), None)
@@ -207,7 +209,29 @@ class _LockedAnswers:
         self.stored[criterion] = StoredAnswer(rating, outcome)
         self.ratings.append(rating)
         self.sheet = self.sheet.with_ratings(self.ratings)
-        return not rating.late and not self.is_excluded and self._complete(rating.place)
+        completed = not rating.late and not self.is_excluded and self._complete(rating.place)
+        is_paid_only = rating.late or self.by_units
+        if is_paid_only and self.sheet.first_open is None and not self.is_excluded:
+            self._note_answered()
+        return completed
+
+    def _check_not_released(self) -> None:
+        """Refuse an answer to a task that was taken away with the person's place in the study.
+
+        Somebody else has that place, so nobody could pay for the task.
+        """
+        if self.places.held is not None or self.is_test:
+            return
+        released = Participation.objects.filter(
+            assignments=self.assignment, status=Participation.Status.RELEASED
+        )
+        if self.assignment.status != Assignment.Status.COMPLETED and released.exists():
+            raise DomainError("released", RELEASED)
+
+    def _note_answered(self) -> None:
+        """Note that a task was answered, which is paid even if its answers do not count."""
+        open_tasks = Assignment.objects.filter(pk=self.assignment.pk, completed_at=None)
+        open_tasks.update(completed_at=self.now)
 
     def _flag(self, rating: Rating, earlier: Rating | None) -> None:
         """Set the place of an answer, and flag it if it is late, without a place, or excluded.

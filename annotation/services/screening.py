@@ -11,7 +11,6 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import Q
 
-from annotation.hot_path_sql import insert
 from annotation.messages import NO_TRY_LEFT, SCREENING_INCOMPLETE, TOO_MANY_PEOPLE, UNANSWERED
 from annotation.models import HIT, Assignment, Participation, Rating, ScreeningAttempt
 from annotation.selectors import Worksheet, reference_units
@@ -367,14 +366,13 @@ def _new_try(participation: Participation, step: Step) -> Assignment:
     earlier_tries = Assignment.objects.filter(
         hit=hit, rater=participation.rater_id, participation__isnull=False
     ).count()
-    assignment = Assignment(
+    assignment = Assignment.objects.create(
         hit=hit,
         rater_id=participation.rater_id,
         participation=participation,
         run=f"{step.value}:{earlier_tries + 1}",
         position=earlier_tries + 1,
     )
-    insert(assignment)
     Participation.objects.filter(pk=participation.pk).update(retries=False)
     return assignment
 

@@ -17,15 +17,15 @@ from annotation.import_jobs import (
     ImportRequest,
     ListedProblem,
     import_for,
-    import_upload,
+    import_or_start,
+    inspect_upload,
     listed_problems,
     problems_of,
     repeat_import,
-    start_import,
 )
 from annotation.kept_uploads import KeptUpload, keep_upload, kept_upload
 from annotation.sample_files import SAMPLE_FILES, sample_file
-from annotation.uploads import upload_limits
+from annotation.uploads import PREVIEW_ROWS, upload_limits
 from annotation.views.import_columns import MEANINGS, choice_of, chosen_rows, column_rows
 from jobs.models import Job
 from jobs.rows import job_rows
@@ -34,14 +34,17 @@ from studies.access import researchers_only
 from studies.importing import KnownDataset
 from studies.models import Study
 from studies.refusals import form_errors
-from studies.tables import BadTable, Choice, inspect_table
+from studies.tables import BadTable, Choice
 from tiebreak.errors import DomainError
 from tiebreak.formats.cells import MAX_COLUMNS
+from tiebreak.formats.confined import TABLE
 from tiebreak.formats.rows import escape_formula
 from tiebreak.formats.tables import TableSummary
 
-# Rows of a large file that are read for the page on which its columns are chosen.
-PREVIEW_ROWS = 2000
+NOT_ALL_READ = (
+    "The file is large, so only its first {:,} rows were read here. Create the study: all rows are"
+    " checked before anything is stored."
+)
 MAX_LISTED = 50
 MAX_TITLE = 200
 SUFFIXES = ".csv,.tsv,.txt,.json,.jsonl,.ndjson,.parquet,.arrow,.xlsx,.gz,.zip"
@@ -83,7 +86,8 @@ def new_study(request: HttpRequest) -> HttpResponse:
         upload = None
         try:
             upload = _upload(form, request)
-            if not upload.is_bundle:
+            reading = upload.read(in_web=True)
+            if reading.kind == TABLE:
                 return redirect("annotation:import-columns", upload.token)
             known: KnownDataset = "use" if form.cleaned_data["use_known"] else "refuse"
             return _imported(request, ImportRequest(upload, _user(request), known_dataset=known))
@@ -114,9 +118,9 @@ def _user(request: HttpRequest) -> User:
 
 def _imported(request: HttpRequest, wanted: ImportRequest) -> HttpResponse:
     """Import a small file now and show its study, or queue a large one and show its progress."""
-    if not wanted.upload.is_small:
-        return redirect("annotation:import", start_import(wanted).public_id)
-    imported = import_upload(wanted)
+    imported = import_or_start(wanted)
+    if isinstance(imported, Job):
+        return redirect("annotation:import", imported.public_id)
     _tell(request, imported)
     return redirect("studies:data", imported.study.pk)
 
@@ -175,11 +179,7 @@ def _title_of(kept: KeptUpload) -> str:
 def _columns_page(
     request: HttpRequest, kept: KeptUpload, choice: Choice, *, refusal: DomainError | None = None
 ) -> HttpResponse:
-    max_rows = None if kept.is_small else PREVIEW_ROWS
-    limits = upload_limits()
-    profile, summary = inspect_table(
-        path=kept.path, choice=choice, limits=limits, max_rows=max_rows
-    )
+    profile, summary, is_preview = inspect_upload(kept, choice)
     rows = column_rows(profile, summary)
     is_lost = refusal is not None and not isinstance(refusal, BadTable)
     context = {
@@ -190,7 +190,7 @@ def _columns_page(
         "title": request.POST.get("title") or _title_of(kept),
         "layout": summary.plan.layout if summary.plan else "",
         "problems": summary.problems[:MAX_LISTED],
-        "is_preview": max_rows is not None and summary.rows >= PREVIEW_ROWS,
+        "is_preview": is_preview,
         "preview_rows": PREVIEW_ROWS,
         "refusal": refusal,
         # The counts would be those of other columns than were chosen.
@@ -213,10 +213,11 @@ def column_problems(request: HttpRequest, upload: str) -> HttpResponse:
         raise Http404(refusal.message) from refusal
     try:
         choice = choice_of(request.POST)
-        _, summary = inspect_table(path=kept.path, choice=choice, limits=upload_limits())
+        _, summary, is_preview = inspect_upload(kept, choice)
     except DomainError as refusal:
         return _csv(problems_of(refusal))
-    return _csv(_listed(summary))
+    rest = [ListedProblem(None, "", NOT_ALL_READ.format(PREVIEW_ROWS))] if is_preview else []
+    return _csv([*_listed(summary), *rest])
 
 
 def _listed(summary: TableSummary) -> list[ListedProblem]:

@@ -80,6 +80,7 @@ def _framed(arrival: dict[str, str], study_id: str) -> Participation | None:
     return Participation.objects.filter(
         study=study_id if study_id == arrival["study"] else None,
         provider=arrival["provider"],
+        rater__external_id=arrival["person"],
         submission_id=arrival["submission"],
     ).first()
 

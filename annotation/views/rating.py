@@ -200,7 +200,7 @@ def _page(
         "stays": not assignment.stage and mixes_in_checks(study),
         "needed": _pass_mark(assignment),
         "feedback": [feedback_on(*verdict) for verdict in training_feedback(sheet, position)],
-        "may_stop": may_stop(assignment),
+        "may_stop": may_stop(sheet),
         "notice": CHECKS_MISSED if is_warned else notice,
         "refusal": refusal,
     }

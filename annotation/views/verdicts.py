@@ -1,15 +1,21 @@
 """The part of the page of judges that takes verdicts from elsewhere."""
 
+from typing import cast
+
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
+from annotation.services.machine_ratings import AddedRatings
 from annotation.verdict_uploads import VerdictsForm, upload_verdicts
 from annotation.views.judges import judges_page
 from studies.access import researchers_only, study_for
 from studies.refusals import form_errors
 from tiebreak.errors import DomainError
+
+QUEUED = "The file is large, so a worker adds its verdicts. Watch the job under Jobs."
 
 
 @require_POST
@@ -21,11 +27,16 @@ def upload(request: HttpRequest, study_id: str) -> HttpResponse:
     if form.is_valid():
         values = form.cleaned_data
         try:
-            added = upload_verdicts(study=study, upload=values.pop("ratings"), **values)
+            by = cast(User, request.user)
+            added = upload_verdicts(study=study, upload=values.pop("ratings"), by=by, **values)
         except DomainError as refusal:
             form.add_error(None, form_errors(refusal))
         else:
-            sentence = f"Verdicts that were stored: {added.added}. Stored before: {added.known}."
+            sentence = QUEUED
+            if isinstance(added, AddedRatings):
+                sentence = (
+                    f"Verdicts that were stored: {added.added}. Stored before: {added.known}."
+                )
             messages.success(request, sentence)
             return redirect("annotation:judges", study.pk)
     return judges_page(request, study, verdicts_form=form)

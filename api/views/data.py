@@ -45,6 +45,7 @@ from studies.models import Unit
 from studies.perturbed_copies import add_perturbed_copies
 from studies.services import delete_dataset
 from tiebreak.errors import DomainError
+from tiebreak.formats.confined import LINES
 
 TAG = "data"
 ITEMS_PER_PAGE = 100
@@ -250,7 +251,7 @@ class ReferenceUnitsFile(APIView):
         study = visible_study(request, study_id)
         values = checked(ReferenceRows, request.data)
         role = Unit.Role(values["role"])
-        with stored_upload(values["rows"], "known.jsonl") as path:
+        with stored_upload(values["rows"], "known.jsonl", LINES) as path:
             n = import_reference_units(study=study, role=role, path=path, limits=upload_limits())
         return Response(CreatedUnits({"created": n}).data, status=201)
 

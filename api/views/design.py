@@ -10,7 +10,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.services.settings import save_settings
 from api.access import creator, researcher, visible_dataset, visible_study
 from api.design_serializers import (
     CloneSerializer,
@@ -27,6 +26,7 @@ from api.serializers import ChangedStudy, StudyDetail
 from api.validation import checked, checked_form
 from metrics.demo import start_demo
 from recruitment.services.cloning import clone_study
+from recruitment.services.settings import save_settings
 from studies.access import studies_of
 from studies.admin import StudyDesignForm
 from studies.models import ComprehensionQuestion, Criterion, Screening, Study, StudySystem

@@ -1,6 +1,7 @@
 """Ratings and separability scores as streams of rows."""
 
 from django.http import StreamingHttpResponse
+from django.urls import reverse
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -9,11 +10,12 @@ from rest_framework.views import APIView
 from annotation.exported_ratings import rating_rows
 from annotation.rating_pages import rating_page
 from annotation.verdict_uploads import upload_verdicts
-from api.access import visible_study
+from api.access import researcher, visible_study
 from api.schema import described, jsonl
-from api.serializers import AddedSerializer, RatingsQuery, RatingsUpload, ScoresQuery
+from api.serializers import AddedSerializer, QueuedImport, RatingsQuery, RatingsUpload, ScoresQuery
 from api.streaming import jsonl_response
 from api.validation import checked
+from jobs.models import Job
 from studies.instance_selection.score_rows import score_page, score_rows
 
 TAG = "ratings"
@@ -47,20 +49,28 @@ class MachineRatings(APIView):
         " With a `format`, the file has verdicts as AlpacaEval, Alt-Test, LLMBar, LMArena, MT-Bench or"
         " PandaLM write them; each is placed on the item that the file names or, without a name, on the"
         " only one with its texts, or with its instance and systems."
+        " A large file is read by a worker: the answer is 202 with the job."
         " `problems` of a refusal lists the lines: `human_rating`, `rater_is_human`,"
         " `unknown_unit`, `ambiguous_unit`, `contradicts_unit`, `unknown_criterion`, `label_not_on_scale`,"
         " `rating_differs` and those of the format.",
         request={"multipart/form-data": RatingsUpload},
-        responses={200: AddedSerializer},
+        responses={200: AddedSerializer, 202: QueuedImport},
         refusals={
             400: ["bad_file", "criterion_needed", "unknown_criterion"],
-            409: ["study_is_draft"],
+            409: ["study_is_draft", "job_unfinished", "upload_quota"],
+            503: ["readers_busy", "no_broker"],
         },
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id)
         values = checked(RatingsUpload, request.data)
-        added = upload_verdicts(study=study, upload=values.pop("ratings"), **values)
+        added = upload_verdicts(
+            study=study, upload=values.pop("ratings"), by=researcher(request), **values
+        )
+        if isinstance(added, Job):
+            url = reverse("api:job", args=[study.pk, added.public_id])
+            body = QueuedImport({"job": added.public_id}).data
+            return Response(body, status=202, headers={"Location": url})
         return Response(AddedSerializer(added).data)
 
 

@@ -20,7 +20,7 @@ from api.running_serializers import (
     PaymentOutcome,
 )
 from api.schema import NOTHING, described
-from api.validation import checked, checked_form
+from api.validation import checked, checked_form, refuse_unknown_names
 from recruitment.messages import NOT_SET_UP
 from recruitment.models import Channel, Payment
 from recruitment.platforms import get_platform
@@ -95,7 +95,9 @@ class ChannelView(APIView):
         values = checked(ChannelChange, request.data)
         stored = Channel.objects.filter(study=study, provider=provider).first()
         entered = {**(stored.settings if stored else {}), **values["settings"]}
-        settings = checked_form(platform.settings_form(entered))
+        form = platform.settings_form(entered)
+        refuse_unknown_names(values["settings"], form.fields, "settings.")
+        settings = checked_form(form)
         _, problem = set_up_channel(
             study=study, platform=platform, settings=settings, token=values["token"].strip()
         )

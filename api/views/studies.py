@@ -12,10 +12,10 @@ from rest_framework.views import APIView
 
 from annotation.counts import study_counts
 from annotation.filters import EVERYTHING, Filter
-from annotation.importing import import_study
+from annotation.import_jobs import ImportRequest
+from annotation.kept_uploads import keep_upload
 from annotation.pilot_doubts import frames_for
 from annotation.services.planning import draw_and_plan, plan_hits, take_all_and_plan
-from annotation.uploads import stored_upload, upload_limits
 from api.access import creator, researcher, visible_studies, visible_study
 from api.design_serializers import DesignChange
 from api.pagination import StudyPagination
@@ -28,6 +28,7 @@ from api.serializers import (
     OpenOptions,
     PlanSerializer,
     Progress,
+    QueuedImport,
     ReportQuery,
     SelectionOptions,
     SelectionPreviewSerializer,
@@ -36,6 +37,8 @@ from api.serializers import (
 )
 from api.validation import checked, checked_form
 from api.views.design import CHANGE, change_design, changed
+from api.views.tables import BUSY, QUEUED, imported_by_program, queued
+from jobs.models import Job
 from metrics.asked import asked_for
 from metrics.figures.files import CONTENT_TYPES
 from metrics.filters import FilterForm, asked_values
@@ -46,6 +49,7 @@ from studies.access import Right, right_in
 from studies.instance_selection.drawing import selection_previews
 from studies.models import InstanceSelection, Study
 from studies.services import delete_draft
+from tiebreak.formats.confined import BUNDLE
 
 TAG = "studies"
 WRONG_STATE = {409: ["wrong_state"]}
@@ -67,27 +71,26 @@ class Studies(APIView):
         "Create a study from a bundle",
         tag=TAG,
         description="The limits are those of uploads on the pages. All of the bundle is stored, or"
-        " nothing.",
+        f" nothing.{QUEUED}",
         request={"multipart/form-data": BundleUpload},
-        responses={201: ImportedStudy},
+        responses={201: ImportedStudy, 202: QueuedImport},
         refusals={
             400: ["bad_file"],
             403: ["needs_all_studies"],
-            409: ["known_dataset"],
+            409: ["known_dataset", "upload_quota"],
+            **BUSY,
         },
     )
     def post(self, request: Request) -> Response:
         owner = creator(request)
         values = checked(BundleUpload, request.data)
-        with stored_upload(values["bundle"], "bundle.zip") as path:
-            imported = import_study(
-                path=path,
-                owner=owner,
-                limits=upload_limits(),
-                known_dataset=values["known_dataset"],
-            )
+        kept = keep_upload(upload=values["bundle"], by=owner)
+        wanted = ImportRequest(kept, owner, known_dataset=values["known_dataset"], kind=BUNDLE)
+        imported = imported_by_program(wanted)
+        if isinstance(imported, Job):
+            return queued(imported)
         url = reverse("api:study", args=[imported.study.pk])
-        return Response(ImportedStudy(imported).data, status=201, headers={"Location": url})
+        return Response(ImportedStudy(imported.made).data, status=201, headers={"Location": url})
 
 
 class StudyView(APIView):

@@ -8,6 +8,7 @@ from django.db.models.functions import TruncDay, TruncHour, TruncMinute
 from django.db.models.functions.datetime import TruncBase
 
 from annotation.counts import Progress
+from jobs.clock import database_now
 from metrics.charts.curves import time_chart
 from metrics.figures.figure import Figure, empty_figure
 from studies.models import Study
@@ -15,9 +16,10 @@ from studies.models import Study
 READING = (
     "The area shows how many responses were complete at each time, and the line at the top how many"
     " are planned. A response is one annotator's ratings of one task. The forecast assumes the"
-    " pace of the last hour."
+    " pace of the last hour, or of the time since the first response if that is less."
 )
 COLUMNS = ("until", "responses_completed")
+HOUR, EARLIEST = timedelta(hours=1), timedelta(minutes=10)
 Moments = Sequence[tuple[datetime, int]]
 
 
@@ -34,17 +36,37 @@ def progress_figure(study: Study, counts: Progress, moments: Moments | None = No
     moments, planned = moments or completed_over_time(study, counts), counts.places
     finding, sentence = "Responses completed over time", f"{counts.completed} of {planned}."
     if study.status == Study.Status.OPEN and counts.remaining:
-        finding, sentence = _forecast(counts.completed_last_hour, counts.remaining)
+        finding, sentence = _forecast(study, counts)
     chart = time_chart(moments, goal=planned, finding=finding, unit="responses completed")
     rows = tuple((when.isoformat(), n) for when, n in moments)
     return Figure("progress", finding, sentence, chart, COLUMNS, rows, READING)
 
 
-def _forecast(per_hour: int, remaining: int) -> tuple[str, str]:
-    if not per_hour:
+def _forecast(study: Study, counts: Progress) -> tuple[str, str]:
+    first, opened = counts.first_completed_at, study.opened_at
+    if first is not None and opened is not None and first <= opened:
+        return "Imported responses have no pace", "When they were given here is not known."
+    if not counts.completed_last_hour:
         return "No response was completed in the last hour", ""
-    finding = f"At this pace, the rest takes {_in_words(timedelta(hours=remaining / per_hour))}"
-    return finding, f"Responses completed in the last hour: {per_hour}."
+    sentence = f"Responses completed in the last hour: {counts.completed_last_hour}."
+    per_hour = pace(counts, database_now())
+    if per_hour is None:
+        return "It is too early for a forecast", sentence
+    time = timedelta(hours=counts.remaining / per_hour)
+    return f"At this pace, the rest takes {_in_words(time)}", sentence
+
+
+def pace(counts: Progress, now: datetime) -> float | None:
+    """Return the responses an hour; None if it is too early.
+
+    In the first hour, those after the first response are divided by the time since the first.
+    """
+    first = counts.first_completed_at
+    if first is None or now - first >= HOUR:
+        return counts.completed_last_hour or None
+    if now - first < EARLIEST or counts.completed_last_hour < 2:
+        return None
+    return (counts.completed_last_hour - 1) * (HOUR / (now - first))
 
 
 def _in_words(time: timedelta) -> str:

@@ -4,11 +4,11 @@ import random
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from annotation.judging.passes import items_of
 from annotation.judging.services import copy_judge
 from annotation.models import Judge
+from jobs.clock import database_now
 from metrics.licensing.messages import (
     FOLLOW_UP_IS_DRAFT,
     FOLLOW_UP_OF_ENDED,
@@ -94,7 +94,7 @@ def _select(study: Study, instances: list[int], *, of: int) -> None:
         study=study,
         design=InstanceSelection.Design.UNIFORM,
         instances=len(instances),
-        drawn_at=timezone.now(),
+        drawn_at=database_now(),
     )
     SelectedInstance.objects.bulk_create(
         SelectedInstance(

@@ -4,11 +4,12 @@ from datetime import date
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from annotation.models import Rater
+from jobs.clock import database_now
 from metrics.licensing.drift import drifts_of, opened_follow_ups
 from metrics.licensing.evidence import (
     EPSILON,
@@ -40,7 +41,9 @@ from tiebreak.stats import AgreementDrift
 
 
 def licences_of(study: Study) -> QuerySet[Licence]:
-    licences = study.licences.select_related("criterion", "rater", "granted_by", "ended_by")
+    licences = study.licences.annotate(read_at=Now()).select_related(
+        "criterion", "rater", "granted_by", "ended_by"
+    )
     return licences.select_related("study").prefetch_related("follow_ups__study")
 
 
@@ -55,7 +58,7 @@ def studies_with_licences() -> QuerySet[Study]:
 
 
 def _in_force() -> Q:
-    return Q(ended_at__isnull=True, valid_until__gte=timezone.now().date())
+    return Q(ended_at__isnull=True, valid_until__gte=database_now().date())
 
 
 def licence_named(study: Study, public_id: str) -> Licence:
@@ -82,7 +85,7 @@ def grant_licence(
     these items, the planned number of responses is reached, and, except in a dry run, people gave
     some of the labels.
     """
-    if valid_until < timezone.now().date():
+    if valid_until < database_now().date():
         raise DomainError("date_is_past", DATE_IS_PAST, status=400)
     stored = current_evidence(study, criterion)
     evidence = stored.one(machine, category, EPSILON[annotators])
@@ -102,7 +105,7 @@ def grant_licence(
         annotators=annotators,
         valid_until=valid_until,
         evidence=as_stored(evidence, stored),
-        granted_at=timezone.now(),
+        granted_at=database_now(),
         granted_by=by,
     )
     _store(licence, about)
@@ -137,12 +140,17 @@ def _check_has_people(study: Study, evidence: Evidence, about: dict[str, str]) -
 
 @transaction.atomic
 def _store(licence: Licence, about: dict[str, str]) -> None:
-    """Store a licence, unless there is one for the same; the study is locked against a second."""
-    Study.objects.select_for_update().get(pk=licence.study_id)
+    """Store a licence unless one for the same is in force; the database accepts no second one."""
     same = {"criterion": licence.criterion, "rater": licence.rater, "category": licence.category}
-    if in_force(licence.study).filter(**same).exists():
-        raise DomainError("licence_exists", IN_FORCE_ALREADY.format(**about))
-    licence.save()
+    expired = Licence.objects.filter(
+        **same, ended_at=None, valid_until__lt=licence.granted_at.date()
+    )
+    expired.update(ended_at=licence.granted_at, ending=Licence.Ending.EXPIRED)
+    try:
+        with transaction.atomic():
+            licence.save()
+    except IntegrityError as error:
+        raise DomainError("licence_exists", IN_FORCE_ALREADY.format(**about)) from error
     _record(
         licence,
         StudyEvent.Verb.GRANT_LICENCE,
@@ -185,7 +193,7 @@ def _is_ended_by(licence: Licence, drift: AgreementDrift | None, state: str) -> 
     licence.checked = {
         "labels": drift.labels,
         "agreement": drift.agreement if drift.labels else None,
-        "at": timezone.now().isoformat(),
+        "at": database_now().isoformat(),
         "watermark": state,
     }
     Licence.objects.filter(pk=licence.pk).update(checked=licence.checked)
@@ -210,7 +218,7 @@ def _end(
     by: User | None = None,
 ) -> bool:
     """End a licence, and return whether it had not ended before."""
-    licence.ended_at, licence.ended_by = timezone.now(), by
+    licence.ended_at, licence.ended_by = database_now(), by
     licence.ending, licence.reason = ending, reason
     fields = ("ended_at", "ended_by", "ending", "reason")
     ended = Licence.objects.filter(pk=licence.pk, ended_at__isnull=True).update(

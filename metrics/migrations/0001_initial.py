@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
                 ('granted_at', models.DateTimeField()),
                 ('checked', models.JSONField(default=dict)),
                 ('ended_at', models.DateTimeField(null=True)),
-                ('ending', models.CharField(blank=True, choices=[('revoked', 'revoked'), ('drift', 'revoked by drift')], max_length=7)),
+                ('ending', models.CharField(blank=True, choices=[('revoked', 'revoked'), ('drift', 'revoked by drift'), ('expired', 'expired')], max_length=7)),
                 ('reason', models.CharField(blank=True, max_length=500)),
                 ('criterion', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='licences', to='studies.criterion')),
                 ('ended_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
@@ -39,6 +39,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('criterion', 'rater', 'category'), name='one_licence_at_a_time')],
             },
         ),
         migrations.CreateModel(

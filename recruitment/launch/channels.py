@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from django.conf import settings
 
+from recruitment.admission import OPEN_LINK
 from recruitment.launch.check import RECRUITMENT, SIZE, LaunchCheck, error, warning
 from recruitment.models import Channel
 from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.pay_claims import pay_claim
 from recruitment.public_address import address_problem
-from recruitment.services.channels import OPEN_LINK, channel_statuses, has_open_link
+from recruitment.services.channels import ChannelState, channel_statuses, has_open_link
 from studies.models import Study
 from tiebreak.errors import DomainError
 
@@ -19,7 +20,15 @@ def somebody_can_enter(study: Study) -> Iterator[LaunchCheck]:
     if any(status.is_open for status in statuses):
         return
     drafts = [status.platform.title for status in statuses if status.is_draft_there]
-    if drafts and study.opened_at is not None:
+    full = [status.platform.title for status in statuses if status.state == ChannelState.FULL]
+    if full:
+        yield warning(
+            "channels_full",
+            f"The maximum of people has entered through {' and '.join(full)}, and responses are missing."
+            " Raise the channel's maximum of people to go on.",
+            RECRUITMENT,
+        )
+    elif drafts and study.opened_at is not None:
         yield warning(
             "not_published",
             f"Nobody can enter until you publish the study on {' or '.join(drafts)}.",

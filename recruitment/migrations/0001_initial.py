@@ -2,9 +2,11 @@
 
 import django.core.validators
 import django.db.models.deletion
+import recruitment.models
 import studies.models.bounds
 import tiebreak.identifiers
 from decimal import Decimal
+import jobs.clock
 from django.db import migrations, models
 
 
@@ -23,7 +25,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('provider', models.SlugField(max_length=100)),
-                ('settings', models.JSONField(blank=True, default=dict)),
+                ('settings', recruitment.models.FormValues(blank=True, default=dict)),
                 ('secret', models.TextField(blank=True, editable=False)),
                 ('webhook_secret', models.TextField(blank=True, editable=False)),
                 ('external_id', models.CharField(blank=True, max_length=200)),
@@ -34,8 +36,9 @@ class Migration(migrations.Migration):
                 ('pending_at', models.DateTimeField(editable=False, null=True)),
                 ('problem', models.TextField(blank=True, editable=False)),
                 ('sync_problem', models.TextField(blank=True, editable=False)),
+                ('link_problem', models.TextField(blank=True, editable=False)),
                 ('closed_at', models.DateTimeField(editable=False, null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='channels', to='studies.study')),
             ],
         ),
@@ -77,7 +80,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('event_id', models.CharField(max_length=200)),
-                ('received_at', models.DateTimeField(auto_now_add=True)),
+                ('received_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('channel', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='events', to='recruitment.channel')),
             ],
         ),

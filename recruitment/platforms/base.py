@@ -12,6 +12,8 @@ from django.http import HttpRequest
 from annotation.models import Participation
 from recruitment.messages import MESSAGE_LENGTH, PLATFORM_CANNOT, UNKNOWN_CATEGORY
 from recruitment.models import Channel, Payment, Submission
+from studies.models.bounds import MAX_COUNT
+from studies.opened_forms import OpenedForm
 from tiebreak.errors import DomainError
 
 # The most characters of a message to a participant.
@@ -147,13 +149,26 @@ ADDRESS = (
 )
 
 
+class ChannelSettings(OpenedForm, forms.Form):
+    """What every channel lets a researcher set."""
+
+    most_people = forms.IntegerField(
+        label="Maximum of people",
+        required=False,
+        min_value=1,
+        max_value=MAX_COUNT,
+        help_text="Nobody else can enter after so many people. Who leaves without a completed task gives"
+        " the place back. Leave empty for what a study that pays needs and a tenth more.",
+    )
+
+
 class Platform:
     """One source of annotators. Actions that a platform does not support raise `DomainError`."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     # The settings that a researcher has to enter.
-    settings_form: type[forms.Form] = forms.Form
+    settings_form: type[forms.Form] = ChannelSettings
     # Whether participants come from another site, so that they must be able to reach this server.
     is_platform: ClassVar[bool] = False
     # Settings that identify an account or people, which a clone of the study does not inherit.

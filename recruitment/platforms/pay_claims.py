@@ -6,7 +6,8 @@ from typing import Any
 from django import forms
 
 from recruitment.models import Channel, Submission
-from recruitment.platforms.base import ReturnInstructions
+from recruitment.platforms.base import ChannelSettings, ReturnInstructions
+from recruitment.terms import owed
 
 HELP = (
     "No platform pays people who come through this channel, so you do. Each of them gets a code at the"
@@ -51,7 +52,7 @@ NEEDS = {
 }
 
 
-class PayClaimSettings(forms.Form):
+class PayClaimSettings(ChannelSettings):
     """The choice for channels whose participants have no name; see `knows` for the others."""
 
     knows = False
@@ -105,8 +106,7 @@ def with_code(channel: Channel, submission: Submission) -> ReturnInstructions:
 
 
 def _at_the_end(channel: Channel, submission: Submission) -> str:
-    study = channel.study
-    amount = study.reward if submission.owed is None else submission.owed
+    study, amount = channel.study, owed(submission.participation)
     if not amount:
         return ""
     # Somebody who does not know better asks the person from whom the link came.

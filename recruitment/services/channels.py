@@ -8,16 +8,20 @@ from enum import StrEnum
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from annotation.models import Participation
+from jobs.clock import database_now
+from recruitment.admission import OPEN_LINK, full_limit, is_open_to_all, within_budget
+from recruitment.identities import UnusableId
 from recruitment.messages import (
     ACTION_PENDING,
     CHANNEL_CLOSED,
     CHANNEL_CLOSED_STATUS,
+    CHANNEL_FULL_STATUS,
     CHANNEL_NOT_READY,
     HAS_PARTICIPANTS,
     IS_ON_PLATFORM,
+    LINK_REFUSED,
     NO_SIGNED_LINKS,
     NOT_SET_UP,
     OPEN_BY_DEFAULT,
@@ -31,8 +35,6 @@ from recruitment.platforms import Platform, get_platform, platforms
 from studies.models import Study
 from tiebreak.errors import DomainError
 
-# The channel that a study has even if nobody has set one up.
-OPEN_LINK = "open-link"
 # With these codes the platform rejected the token; with others, the token could not be tested.
 TOKEN_REFUSED = {"platform_token_refused", "platform_forbidden", "bad_token"}
 
@@ -68,6 +70,7 @@ class ChannelState(StrEnum):
     NOT_SENDING = "The platform sends nobody"
     NOT_READY = "Not ready"
     NOT_SET_UP = "Not set up"
+    FULL = "Full"
 
 
 def channel_statuses(study: Study) -> list[ChannelStatus]:
@@ -93,15 +96,6 @@ def channel_for(study: Study, provider: str) -> Channel:
     raise DomainError("no_such_channel", WRONG_LINK, status=404)
 
 
-def is_open_to_all(study: Study) -> bool:
-    """Whether the open link works although nobody set it up, because no other channel is ready.
-
-    A channel that is still being prepared leaves the open link open, or nobody could enter. A
-    channel that was ready does not, even when it is closed: closing one must not open another.
-    """
-    return all(_missing(channel) for channel in study.channels.all())
-
-
 def has_open_link(study: Study) -> bool:
     """Whether anyone who has the study's own address can enter."""
     stored = [channel for channel in study.channels.all() if channel.provider == OPEN_LINK]
@@ -120,11 +114,16 @@ def check_accepts_newcomers(channel: Channel) -> None:
 
 
 def save_channel(*, channel: Channel, token: str = "") -> Channel:
-    """Store a channel with its settings; an empty token keeps the stored one."""
+    """Store a channel with its settings; an empty token keeps the stored one.
+
+    Raises `DomainError` if the study could then cost more than its budget.
+    """
     if token:
         channel.secret = encrypted(token)
+    channel.link_problem = ""
     # Fields that a worker may write at the same time, such as the study's id, stay as they are.
-    channel.save(update_fields=["settings", "secret"] if channel.pk else None)
+    with within_budget(channel.study_id):
+        channel.save(update_fields=["settings", "secret", "link_problem"] if channel.pk else None)
     return channel
 
 
@@ -163,6 +162,13 @@ def _token_refusal(platform: Platform, token: str) -> DomainError | None:
     return None
 
 
+def note_refused_link(*, channel: Channel, refusal: UnusableId) -> None:
+    """Tell the researcher which parameter of a link had no ID, and nothing of what it had."""
+    problem = LINK_REFUSED.format(refusal.parameter)
+    # One write for a problem, however often the same link is followed.
+    Channel.objects.filter(pk=channel.pk).exclude(link_problem=problem).update(link_problem=problem)
+
+
 def renew_signing_key(*, channel: Channel) -> None:
     """Replace the signing key: links that were signed with the old key stop working."""
     key = get_platform(channel.provider).own_secret(channel)
@@ -175,13 +181,15 @@ def close_channel(*, channel: Channel, now: datetime | None = None) -> None:
     """Accept no new participants. Those who agreed before can continue, are synced and are paid."""
     key: dict[str, Any] = {"study": channel.study, "provider": channel.provider}
     Channel.objects.get_or_create(**key)  # the open link may not be stored yet
-    channel.closed_at = channel.closed_at or now or timezone.now()
+    channel.closed_at = channel.closed_at or now or database_now()
     Channel.objects.filter(**key, closed_at=None).update(closed_at=channel.closed_at)
 
 
 def reopen_channel(*, channel: Channel) -> None:
+    """Accept new participants again; refused as by `save_channel`."""
+    with within_budget(channel.study_id):
+        Channel.objects.filter(pk=channel.pk).update(closed_at=None)
     channel.closed_at = None
-    Channel.objects.filter(pk=channel.pk).update(closed_at=None)
 
 
 @transaction.atomic
@@ -211,8 +219,8 @@ def _channel_status(study: Study, name: str, channel: Channel | None) -> Channel
         return ChannelStatus(platform, None, ChannelState.NOT_SET_UP, NOT_SET_UP)
     if not is_open_to_all(study):
         return ChannelStatus(platform, None, ChannelState.CLOSED, OPEN_LINK_REPLACED)
-    audience = platform.audience(Channel(study=study, provider=name))
-    return ChannelStatus(platform, None, ChannelState.OPEN, f"{audience} {OPEN_BY_DEFAULT}")
+    state, audience = _open_or_full(Channel(study=study, provider=name), platform)
+    return ChannelStatus(platform, None, state, f"{audience} {OPEN_BY_DEFAULT}")
 
 
 def _state(channel: Channel, platform: Platform) -> tuple[ChannelState, str]:
@@ -224,7 +232,14 @@ def _state(channel: Channel, platform: Platform) -> tuple[ChannelState, str]:
         return ChannelState.NOT_READY, missing
     if why := platform.why_not_sending(channel):
         return ChannelState.NOT_SENDING, why
-    return ChannelState.OPEN, platform.audience(channel)
+    return _open_or_full(channel, platform)
+
+
+def _open_or_full(channel: Channel, platform: Platform) -> tuple[ChannelState, str]:
+    limit = full_limit(channel) if channel.study.opened_at is not None else None
+    if limit is None:
+        return ChannelState.OPEN, platform.audience(channel)
+    return ChannelState.FULL, CHANNEL_FULL_STATUS.format(limit.people, limit.most_people)
 
 
 def _missing(channel: Channel) -> str:

@@ -7,8 +7,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
+from jobs.clock import database_now
 from recruitment.messages import BAD_RANGE, UNKNOWN_CHOICE, UNKNOWN_FILTER
 from recruitment.models import Channel, Eligibility
 from recruitment.platforms import get_platform
@@ -28,7 +28,7 @@ def ask_about_eligibility(*, channel: Channel) -> Eligibility:
         "offered": [asdict(one) for one in offered],
         "people": people,
         "counted_for": chosen_filters(channel),
-        "asked_at": timezone.now(),
+        "asked_at": database_now(),
     }
     return Eligibility.objects.update_or_create(channel=channel, defaults=values)[0]
 

@@ -10,7 +10,7 @@ from annotation.models import Participation, Rater
 from annotation.services.addresses import check_entry
 from annotation.services.screening import check_screening_can_be_passed
 from jobs.clock import database_now
-from recruitment.messages import OTHER_PERSON
+from recruitment.admission import OPEN_LINK, reserve
 from recruitment.models import Channel, Payment, Submission
 from recruitment.platforms import get_platform
 from recruitment.services.reentry import Browser, is_allowed_reentry
@@ -58,6 +58,8 @@ def give_consent(*, study: Study, entrant: Entrant, now: datetime | None = None)
     is_reentry = entrant.is_allowed_reentry()
     existing = _existing_participation(study, entrant)
     if existing is not None:
+        if existing.consented_at is None:
+            _reserve(study, entrant, now)
         if is_reentry:
             _flag_reentry(existing, now)
         return _record_consent(existing, entrant, now)
@@ -66,6 +68,8 @@ def give_consent(*, study: Study, entrant: Entrant, now: datetime | None = None)
     check_screening_can_be_passed(study)
     check_entry(study, entrant.address, external_id=entrant.external_id, now=now)
     rater = _locked_rater(entrant.provider, entrant.external_id)
+    if _existing_participation(study, entrant) is None:
+        _reserve(study, entrant, now)
     # If two browsers agree at once, the second sees the first one's participation only now.
     is_reentry = entrant.is_allowed_reentry()
     return _create_participation(
@@ -73,15 +77,20 @@ def give_consent(*, study: Study, entrant: Entrant, now: datetime | None = None)
     )
 
 
+def _reserve(study: Study, entrant: Entrant, now: datetime) -> None:
+    if not entrant.simulated:
+        reserve(entrant.channel or Channel(study=study, provider=OPEN_LINK), now)
+
+
 def _create_participation(
     study: Study, entrant: Entrant, rater: Rater, now: datetime, *, reentered_at: datetime | None
 ) -> Participation:
     participation, is_new = Participation.objects.get_or_create(
         study=study,
-        provider=entrant.provider,
+        rater=rater,
         submission_id=entrant.submission_id,
         defaults={
-            "rater": rater,
+            "provider": entrant.provider,
             "consented_version": study.versions.order_by("-number").first(),
             "consented_at": now,
             "confirmed_at": now if entrant.is_confirmed else None,
@@ -113,14 +122,14 @@ def _flag_reentry(participation: Participation, now: datetime) -> None:
 
 
 def _existing_participation(study: Study, entrant: Entrant) -> Participation | None:
-    """Return this submission's participation; raise `DomainError` if it is another person's."""
+    """Return this person's participation with this submission, whoever else claims the same."""
     participations = Participation.objects.filter(
-        study=study, provider=entrant.provider, submission_id=entrant.submission_id
+        study=study,
+        provider=entrant.provider,
+        rater__external_id=entrant.external_id,
+        submission_id=entrant.submission_id,
     )
-    existing = participations.select_related("rater", "study").first()
-    if existing is not None and existing.rater.external_id != entrant.external_id:
-        raise DomainError("other_person", OTHER_PERSON, status=403)
-    return existing
+    return participations.select_related("rater", "study").first()
 
 
 def _record_consent(participation: Participation, entrant: Entrant, now: datetime) -> Participation:
@@ -149,10 +158,10 @@ def get_or_create_participation(
     rater, _ = Rater.objects.get_or_create(provider=channel.provider, external_id=external_id)
     participation, is_new = Participation.objects.get_or_create(
         study=study,
-        provider=channel.provider,
+        rater=rater,
         submission_id=submission_id,
         defaults={
-            "rater": rater,
+            "provider": channel.provider,
             "paid_per": get_platform(channel.provider).paid_per,
             "created_at": now,
         },

@@ -2,7 +2,16 @@
 
 from collections.abc import Collection, Iterable
 
-from recruitment.launch import analysis_plan, blinding, channels, limits, plan, questions, texts
+from recruitment.launch import (
+    analysis_plan,
+    blinding,
+    channels,
+    limits,
+    money,
+    plan,
+    questions,
+    texts,
+)
 from recruitment.launch.check import LaunchCheck, Look
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -13,6 +22,7 @@ ALWAYS: tuple[Look, ...] = (
     questions.criteria,
     questions.reference_units,
     texts.missing_texts,
+    money.within_budget,
 )
 # Checked when the study opens for the first time: these cannot be fixed after the first answer.
 AT_FIRST: tuple[Look, ...] = (

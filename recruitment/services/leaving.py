@@ -1,18 +1,16 @@
 """Leaving a study, at its end or between two HITs, and the amount that is owed then."""
 
 from datetime import datetime
-from decimal import Decimal
 
 from django.db import transaction
 
 from annotation.models import Participation
-from annotation.selectors import hits_of_visit, progress_of
+from annotation.selectors import hits_of_visit
 from annotation.services.exclusion import stop_work
-from annotation.services.places import has_work
-from recruitment.costs import share_of_reward
 from recruitment.messages import NOTHING_COMPLETED, ONE_PAYMENT_FOR_ALL
 from recruitment.models import Channel, Submission
 from recruitment.platforms import Ending, ReturnInstructions, get_platform
+from recruitment.terms import owed
 from tiebreak.errors import DomainError
 
 
@@ -33,16 +31,6 @@ def check_may_leave_early(participation: Participation) -> None:
         raise DomainError("nothing_complete", NOTHING_COMPLETED)
 
 
-def owed_on_leaving(participation: Participation) -> Decimal | None:
-    """Return the share of the reward for the completed HITs; the full reward if no work is left."""
-    study, progress = participation.study, progress_of(participation)
-    reward, completed = study.reward, hits_of_visit(participation)
-    is_share = study.hits_per_annotator is not None and completed < progress.total
-    if reward is None or not is_share or not has_work(participation):
-        return reward
-    return share_of_reward(reward, completed, progress.total)
-
-
 def leave_early(*, participation: Participation, now: datetime | None = None) -> None:
     """End a participation at the annotator's request. Completed HITs count, an active one is freed.
 
@@ -50,7 +38,7 @@ def leave_early(*, participation: Participation, now: datetime | None = None) ->
     `check_may_leave_early` does.
     """
     check_may_leave_early(participation)
-    owed = owed_on_leaving(participation)
+    promised = owed(participation)
     with transaction.atomic():
         if stop_work(participation=participation, status=Participation.Status.LEFT, now=now):
-            Submission.objects.filter(participation=participation).update(owed=owed)
+            Submission.objects.filter(participation=participation).update(owed=promised)

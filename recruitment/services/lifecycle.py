@@ -4,11 +4,11 @@ from collections.abc import Collection
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from annotation.counts import progress_of
 from annotation.services.late_answers import set_late_answers_aside
 from annotation.services.planning import ensure_plan
+from jobs.clock import database_now
 from recruitment.services.launch_checks import check_can_open
 from studies.analysis_plan import plan_digest
 from studies.models import Study, StudyEvent
@@ -37,7 +37,7 @@ def open_study(
         ensure_plan(study=study)
     confirmed = check_can_open(study, confirmed_warnings=confirmed_warnings)
     study.status = Status.OPEN
-    study.opened_at = study.opened_at or timezone.now()
+    study.opened_at = study.opened_at or database_now()
     study.save(update_fields=["status", "opened_at"])
     version = record_version(study=study)
     details = {
@@ -64,7 +64,7 @@ def close_study(*, study: Study, by: User | None = None) -> Study:
     """End the study. Answers that still arrive are kept and flagged late."""
     study = _locked(study, {Status.OPEN, Status.PAUSED}, "closed")
     study.status = Status.CLOSED
-    study.closed_at = timezone.now()
+    study.closed_at = database_now()
     study.save(update_fields=["status", "closed_at"])
     record_event(study=study, verb=Verb.CLOSE, by=by, details=_counts(study))
     return study
@@ -81,7 +81,7 @@ def reopen_study(*, study: Study, by: User | None = None) -> Study:
     check_can_open(study)
     late = set_late_answers_aside(study=study)
     study.status, study.closed_at = Status.OPEN, None
-    study.opened_at = study.opened_at or timezone.now()
+    study.opened_at = study.opened_at or database_now()
     study.save(update_fields=["status", "closed_at", "opened_at"])
     record_version(study=study)
     details = _counts(study) | {"late_answers": late}

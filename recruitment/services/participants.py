@@ -12,9 +12,11 @@ from django.contrib.auth.models import User
 
 from annotation.models import Participation
 from annotation.services.exclusion import exclude_work, reinstate_work, stop_work
-from recruitment.ledger import LedgerRow, is_submitted, owed, payable, pays_by_platform
+from recruitment.admission import keep_maximum
+from recruitment.ledger import LedgerRow, is_submitted, payable, pays_by_platform
 from recruitment.messages import (
     AMOUNT_IS_FIXED,
+    BOTS_UNPAID,
     NO_BONUS_REASON,
     NO_PLATFORM,
     NO_REQUEST_KEY,
@@ -32,6 +34,7 @@ from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.base import MAX_MESSAGE
 from recruitment.services.payments import AlreadyPaid, check_amount, note_payment
 from recruitment.services.platform_actions import PAID_APART, enqueue_action, write_payees
+from recruitment.terms import owed
 from studies.models import Study, StudyEvent
 from studies.services import record_event
 from tiebreak.errors import DomainError
@@ -101,6 +104,8 @@ def awaiting_payment(study: Study, chosen: Chosen = ALL_AWAITING) -> list[Partic
 
 def amount_for(participation: Participation, amount: Decimal | None = None) -> Decimal:
     """Return what a participant is paid, or refuse an amount that cannot be paid."""
+    if participation.simulated:
+        raise DomainError("bots_unpaid", BOTS_UNPAID)
     promised = owed(participation)
     if amount is None and promised is None:
         raise DomainError("no_reward", NO_REWARD)
@@ -272,6 +277,7 @@ def exclude_participant(
 def reinstate_participant(*, participation: Participation, by: User | None = None) -> int:
     """Undo an exclusion, and return how many HITs count again or are surplus."""
     n = reinstate_work(participation=participation)
+    keep_maximum(participation=participation)
     details = {"annotator": participation.rater.pseudonym, "hits": n}
     verb = StudyEvent.Verb.REINSTATE
     record_event(study=participation.study, verb=verb, by=by, details=details)

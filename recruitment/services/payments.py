@@ -6,15 +6,15 @@ from datetime import datetime
 from decimal import Decimal
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from annotation.models import Participation
 from annotation.services.exclusion import exclude_work
-from recruitment.ledger import screen_out_reward
+from jobs.clock import database_now
 from recruitment.messages import BAD_AMOUNT, NO_PLATFORM, PAID_ALREADY, SETTLED_ALREADY
 from recruitment.models import Channel, Payment, Submission
 from recruitment.platforms import get_platform
 from recruitment.platforms.errors import PlatformError
+from recruitment.terms import screen_out_reward
 from tiebreak.errors import DomainError
 
 MAX_AMOUNT = Decimal(100_000)
@@ -33,7 +33,7 @@ def approve(*, participations: Sequence[Participation], now: datetime | None = N
     If a platform refuses some, the others are still approved and recorded; the refusal is raised
     at the end.
     """
-    now = now or timezone.now()
+    now = now or database_now()
     n_approved, refusal = 0, None
     for channel, group in _by_channel(participations):
         platform = get_platform(channel.provider)
@@ -59,7 +59,7 @@ def reject(
 
     The platform is asked first: if it refuses, nothing changes here.
     """
-    now = now or timezone.now()
+    now = now or database_now()
     channel = _channel(participation)
     get_platform(channel.provider).reject(channel, participation, message, category)
     exclude_work(participation=participation, status=Participation.Status.REJECTED, now=now)
@@ -82,7 +82,7 @@ def pay(
     result is unknown, the row stays asked, counts as spent, and the ledger asks the researcher to
     check.
     """
-    now = now or timezone.now()
+    now = now or database_now()
     check_amount(amount)
     channel = _channel(participation)
     try:
@@ -133,7 +133,7 @@ def note_payment(
                 amount=amount,
                 currency=participation.study.currency,
                 status=Payment.Status.PAID,
-                created_at=now or timezone.now(),
+                created_at=now or database_now(),
             )
     except IntegrityError as error:
         raise AlreadyPaid from error
@@ -171,7 +171,7 @@ def settle_payment(*, payment: Payment, was_paid: bool) -> None:
 def settle(*, participation: Participation, now: datetime | None = None) -> None:
     """Mark a submission as settled, so that the ledger no longer asks for a decision on it."""
     submission = Submission.objects.filter(participation=participation)
-    submission.update(settled_at=now or timezone.now())
+    submission.update(settled_at=now or database_now())
 
 
 def ask_to_return(*, participation: Participation, reason: str) -> None:

@@ -13,12 +13,14 @@ from annotation.models import Participation
 from annotation.services.exclusion import OUT
 from jobs.clock import database_now
 from jobs.queue import enqueue
+from recruitment.admission import collection_of, limit_of
 from recruitment.ledger import LedgerRow, ledger
 from recruitment.messages import (
     ACTION_PENDING,
     NO_RESULT,
     NO_SUCH_PARTICIPATION,
     NOTHING_ARRIVED,
+    OVER_MAXIMUM,
     PARTICIPANTS_NEEDED,
     UNEXPECTED_ERROR,
 )
@@ -70,7 +72,10 @@ def act_on_channel(
 ) -> None:
     """Hand an action on a whole channel to a worker, and note in the log what costs money."""
     if action == "publish":
-        participants_wanted(participants)
+        wanted = participants_wanted(participants)
+        most = limit_of(channel, collection_of(channel.study)).most_people
+        if most is not None and wanted > most:
+            raise DomainError("over_maximum", OVER_MAXIMUM.format(most))
     typed = {"participants": participants, "email": email}
     enqueue_action(channel=channel, action=action, **typed, **addresses)
     if action in LOGGED:

@@ -12,7 +12,15 @@ from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.screening import clear_participation
 from jobs.clock import database_now
 from jobs.queue import enqueue
-from recruitment.messages import NO_REHEARSAL_NOW, NOT_OPEN_FOR_REHEARSAL, PUBLISHED_STAYS
+from recruitment.admission import keep_maximum
+from recruitment.identities import is_usable
+from recruitment.launch.check import counted
+from recruitment.messages import (
+    IDS_REFUSED,
+    NO_REHEARSAL_NOW,
+    NOT_OPEN_FOR_REHEARSAL,
+    PUBLISHED_STAYS,
+)
 from recruitment.models import Channel, Payment, PlatformEvent, Submission, encrypted
 from recruitment.platforms import PlatformEntry, PlatformReport, SubmissionStatus, get_platform
 from recruitment.platforms.errors import PlatformError
@@ -84,8 +92,11 @@ def sync_channel(*, channel: Channel, now: datetime | None = None) -> int:
         channel.sync_problem = error.message
         channel.save(update_fields=["sync_problem"])
         raise
-    changed = apply_reports(channel=channel, reports=reports, now=now)
-    channel.sync_problem, channel.synced_at = "", now
+    usable = [one for one in reports if is_usable(one.external_id) and is_usable(one.submission_id)]
+    changed = apply_reports(channel=channel, reports=usable, now=now)
+    ignored = counted(len(reports) - len(usable), "submission")
+    channel.sync_problem = IDS_REFUSED.format(ignored) if len(usable) < len(reports) else ""
+    channel.synced_at = now
     channel.external_status = status or channel.external_status
     channel.save(update_fields=["sync_problem", "synced_at", "external_status"])
     return changed
@@ -120,6 +131,7 @@ def _apply(channel: Channel, report: PlatformReport, now: datetime) -> bool:
         )
     elif report.submission_status in REINSTATED_BY and participation.status in ENDED_BY_PLATFORM:
         reinstate_work(participation=participation, now=now)
+        keep_maximum(participation=participation, now=now)
     if report.submission_status == SubmissionStatus.APPROVED:
         note_reward(participation, Payment.Kind.REWARD, now)
     elif report.submission_status == SubmissionStatus.SCREENED_OUT:
@@ -189,7 +201,9 @@ def sync_submission(*, channel: Channel, submission_id: str, now: datetime | Non
     """Update one submission from the platform; returns whether anything changed."""
     now = now or database_now()
     report = get_platform(channel.provider).report_on(channel, submission_id)
-    return report is not None and _apply(channel, report, now)
+    if report is None or not is_usable(report.external_id):
+        return False
+    return _apply(channel, report, now)
 
 
 def publish(*, channel: Channel, participants: int, entry_url: str) -> str:

@@ -49,7 +49,7 @@ def is_allowed_reentry(
     rule = platform.reentry(channel)
     same_person = _consented(channel).filter(rater__external_id=external_id)
     is_own = rule == Reentry.FREE or _is_among(same_person, browser)
-    if not (is_own and _consented(channel).filter(submission_id=submission_id).exists()):
+    if not (is_own and same_person.filter(submission_id=submission_id).exists()):
         check_accepts_newcomers(channel)
     if is_own or not same_person.exists():
         return False

@@ -9,7 +9,6 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
@@ -21,12 +20,15 @@ from annotation.views.participation_cookie import (
     forget,
     study_at,
 )
+from jobs.clock import database_now
+from recruitment.admission import OPEN_LINK
 from recruitment.framing import allow_frames, framed_address
+from recruitment.identities import UnusableId
 from recruitment.messages import EVENT_TOO_LARGE
 from recruitment.models import Channel
 from recruitment.platforms import PlatformEntry, get_platform
 from recruitment.platforms.errors import NotConfirmedYet
-from recruitment.services.channels import OPEN_LINK, channel_for, has_open_link
+from recruitment.services.channels import channel_for, has_open_link, note_refused_link
 from recruitment.services.platform_sync import (
     confirm_by_signature,
     enqueue_key_renewal,
@@ -55,6 +57,8 @@ def arrive(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
         # An expired link that is reloaded in a browser that has already entered does no harm.
         if current_participation(request, study_id) or stored_entry(request, study):
             return SeeOther(reverse("recruitment:welcome", args=[study_id]))
+        if isinstance(refusal, UnusableId):
+            note_refused_link(channel=channel, refusal=refusal)
         if not isinstance(refusal, NotConfirmedYet):
             raise
         enqueue_key_renewal(channel=channel)
@@ -214,7 +218,7 @@ def event(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
             channel=channel,
             headers={name.lower(): value for name, value in request.headers.items()},
             body=body,
-            now=timezone.now(),
+            now=database_now(),
         )
     except DomainError as refusal:
         content = {"code": refusal.code, "message": refusal.message}

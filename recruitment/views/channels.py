@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
+from recruitment.admission import OPEN_LINK, is_open_to_all
 from recruitment.confirmations import paying_all, publishing, starting, stopping
 from recruitment.costs import ChannelCost, channel_cost
 from recruitment.launch.channel_needs import channel_needs
@@ -26,12 +27,10 @@ from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.invitation import invitations
 from recruitment.public_address import public_url
 from recruitment.services.channels import (
-    OPEN_LINK,
     ChannelStatus,
     channel_for,
     channel_statuses,
     close_channel,
-    is_open_to_all,
     remove_channel,
     renew_signing_key,
     reopen_channel,
@@ -69,7 +68,8 @@ def save(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
 
 def _save_settings(request: HttpRequest, study: Study, platform: Platform) -> HttpResponse | None:
     """Store the posted settings; return the page with the typed values if they are refused."""
-    form = _form(platform, request.POST)
+    stored = Channel.objects.filter(study=study, provider=platform.name).first()
+    form = _form(stored, platform, request.POST)
     if not form.is_valid():
         return _page(request, study, refused={platform.name: form}, status=400)
     was_open_to_all = is_open_to_all(study)
@@ -117,7 +117,8 @@ def change_state(request: HttpRequest, study_id: str, provider: str, action: str
     else:
         messages.success(request, f"{platform.title}: {sentence}")
     if refused is not None:
-        form = _form(platform, request.POST)
+        stored = Channel.objects.filter(study=study, provider=provider).first()
+        form = _form(stored, platform, request.POST)
         return _page(request, study, refused={provider: form}, status=400)
     return redirect("recruitment:channels", study_id)
 
@@ -247,7 +248,7 @@ def _status_context(
         "is_in_needs": any(need.sentence == status.sentence for need in needs),
         "why_kept": status.why_kept,
         "pending": PENDING.get(channel.pending, ""),
-        "form": refused or _form(platform, initial=channel.settings or None),
+        "form": refused or _form(status.channel, platform),
         "link": link if platform.has_one_link else "",
         "has_token": bool(channel.secret),
         "participants": typed if refused else request.GET.get(_participants_key(platform), ""),
@@ -282,8 +283,18 @@ def _secrets(request: HttpRequest, study: Study, status: ChannelStatus) -> dict[
     }
 
 
-def _form(platform: Platform, data: Any = None, *, initial: Any = None) -> Form:
+def _form(channel: Channel | None, platform: Platform, data: Any = None) -> Form:
+    initial = _stored(platform, channel) if channel is not None else None
     return platform.settings_form(data, auto_id=f"{platform.name}_%s", initial=initial)
+
+
+def _stored(platform: Platform, channel: Channel) -> dict[str, Any] | None:
+    """Return the stored settings; what was left empty stays empty, whatever the form proposes."""
+    return (
+        {**dict.fromkeys(platform.settings_form.base_fields), **channel.settings}
+        if channel.settings
+        else None
+    )
 
 
 def _participants_key(platform: Platform) -> str:

@@ -1,5 +1,6 @@
 """The researcher's page that chooses who may take part, by the filters that the platform offers."""
 
+import json
 from typing import Any
 
 from django.contrib import messages
@@ -17,10 +18,12 @@ from recruitment.services.eligibility import (
     choose_filters,
     chosen_filters,
     eligible_people,
+    filters_in_words,
     offered_filters,
 )
 from recruitment.services.platform_actions import enqueue_action
 from studies.access import researchers_only, right_for, study_for
+from studies.opened_forms import check_opened, digest_of
 from tiebreak.errors import DomainError
 
 
@@ -34,7 +37,10 @@ def eligibility(request: HttpRequest, study_id: str, provider: str) -> HttpRespo
     if request.method != "POST":
         return _page(request, channel, chosen_filters(channel))
     typed = _typed(request, channel)
+    stored = chosen_filters(channel)
     try:
+        words = "\n".join(f"{title}: {told}" for title, told in filters_in_words(channel))
+        check_opened(request, stored=json.dumps(stored), typed=json.dumps(typed), words=words)
         if "filter" in request.POST or "load" not in request.POST:
             choose_filters(channel=channel, chosen=typed)
         enqueue_action(channel=channel, action="check-eligibility")
@@ -87,6 +93,7 @@ def _page(
         "pending": PENDING.get(channel.pending, ""),
         "is_waiting": bool(channel.pending),
         "refusal": refusal,
+        "opened": digest_of(json.dumps(chosen_filters(channel))),
     }
     status = 200 if refusal is None else refusal.status
     return render(request, "recruitment/eligibility.html", context, status=status)

@@ -10,15 +10,15 @@ from annotation.selectors import hits_of_visit, progress_of
 from annotation.services.participations import finish_participation
 from annotation.services.places import NoWorkLeft, why_no_work
 from annotation.views.participation_cookie import SeeOther, annotator_page, current_participation
-from recruitment.messages import ENDED, NEXT_STEP
+from recruitment.messages import ENDED, NEXT_STEP, TEST_PAID, TEST_UNPAID
 from recruitment.platforms import Ending, ReturnInstructions
 from recruitment.services.entry import is_paid, resume_participation
 from recruitment.services.leaving import (
     check_may_leave_early,
     leave_early,
-    owed_on_leaving,
     return_instructions,
 )
+from recruitment.terms import owed, screen_out_reward
 from studies.models import Study
 from tiebreak.errors import DomainError
 
@@ -54,7 +54,7 @@ def _end_page(
         "is_screened_out": ending == Ending.SCREENED_OUT,
         "return_instructions": instructions,
         "refusal": _ended(participation) or refusal,
-        "advice": _advice(instructions) if ending == Ending.SCREENED_OUT else "",
+        "advice": _advice(participation, instructions) if ending == Ending.SCREENED_OUT else "",
         "may_resume": _may_resume(participation),
     }
     return render(request, "recruitment/end.html", context)
@@ -65,8 +65,20 @@ def _ended(participation: Participation) -> DomainError | None:
     return DomainError(participation.status, sentence) if sentence else None
 
 
-def _advice(instructions: ReturnInstructions) -> str:
-    """Return what a screened-out annotator should do next, depending on what the page shows."""
+def _test_pay(participation: Participation) -> str:
+    """Return what somebody who failed the test is paid, in a study that pays."""
+    amount = screen_out_reward(participation)
+    if amount is not None:
+        return TEST_PAID.format(amount, participation.study.currency)
+    return TEST_UNPAID if participation.study.reward else ""
+
+
+def _advice(participation: Participation, instructions: ReturnInstructions) -> str:
+    """Return what a screened-out annotator is paid, and should do next by what the page shows."""
+    return f"{_test_pay(participation)} {_next_step(instructions)}".strip()
+
+
+def _next_step(instructions: ReturnInstructions) -> str:
     if instructions.post_to:
         return NEXT_STEP["form"]
     if instructions.url:
@@ -108,8 +120,7 @@ def leave(request: HttpRequest, study_id: str) -> HttpResponse:
     participation = current_participation(request, study_id)
     if participation is None:
         return redirect("recruitment:welcome", study_id)
-    progress = progress_of(participation)
-    if participation.status != Status.ACTIVE or progress.completed >= progress.total:
+    if participation.status != Status.ACTIVE:
         return redirect("annotation:rate", study_id)
     if request.method == "POST":
         leave_early(participation=participation)
@@ -118,7 +129,6 @@ def leave(request: HttpRequest, study_id: str) -> HttpResponse:
     context = {
         "study": participation.study,
         "done": hits_of_visit(participation),
-        "of": progress.total,
-        "owed": owed_on_leaving(participation),
+        "owed": owed(participation),
     }
     return render(request, "recruitment/leave.html", context)

@@ -17,16 +17,18 @@ from annotation.views.participation_cookie import (
     remember,
     study_at,
 )
-from recruitment.costs import TaskPay, pay_per_task
+from jobs.clock import database_now
+from recruitment.admission import check_room, collection_of, limit_of
 from recruitment.forms import ConsentForm
 from recruitment.messages import CHOOSE, CONSENT_CHANGED, DRY_RUN_ONLY
 from recruitment.models import Channel
-from recruitment.platforms import Ending, Platform, PlatformEntry, Reentry, get_platform
+from recruitment.platforms import Ending, PlatformEntry, Reentry, get_platform
 from recruitment.platforms.open_link import new_entry_token
 from recruitment.services.entry import Entrant, give_consent
 from recruitment.services.platform_sync import enqueue_confirmation
 from recruitment.services.reentry import Browser, is_allowed_reentry
 from recruitment.simulation.raters import is_simulated
+from recruitment.terms import asked_of_one, can_fail
 from recruitment.views.arrival import address_of, browser_of, entry_or_open_link
 from studies.markdown import render_markdown
 from studies.models import Study
@@ -52,6 +54,8 @@ def welcome(request: HttpRequest, study_id: str) -> HttpResponse:
         browser=browser_of(request, study_id),
     )
     check_screening_can_be_passed(study)
+    if not is_simulated(request, study.pk):
+        check_room(channel, database_now())
     if request.method == "POST":
         return _decide(request, study, channel, entry)
     return _welcome(request, study, channel)
@@ -135,19 +139,15 @@ def _welcome(
 
 def about_channel(channel: Channel) -> dict[str, Any]:
     """Return what the welcome page says that depends on how somebody came."""
-    platform = get_platform(channel.provider)
+    platform, study = get_platform(channel.provider), channel.study
+    collection = collection_of(study)
     return {
         "privacy_notice": platform.privacy_notice(channel),
         "pay_claim": platform.claim_at_the_start(channel),
-        "task_pay": _task_pay(channel.study, platform),
+        "pay": limit_of(channel, collection).pay,
+        "asked": asked_of_one(study, collection.hits),
+        "can_fail": can_fail(study),
     }
-
-
-def _task_pay(study: Study, platform: Platform) -> TaskPay | None:
-    """Return what each task pays to somebody who stops early, if this channel pays per task."""
-    if platform.paid_per != Participation.PaidPer.HIT:
-        return None
-    return pay_per_task(study, study.hits.main().count())
 
 
 def _version_number(study: Study) -> int:

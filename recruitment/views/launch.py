@@ -12,10 +12,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.counts import progress_of
+from recruitment.admission import OPEN_LINK
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import LaunchCheck
 from recruitment.public_address import public_url
-from recruitment.services.channels import OPEN_LINK, channel_statuses
+from recruitment.services.channels import channel_statuses
 from recruitment.services.launch_checks import launch_checks
 from recruitment.step_pages import cost_context
 from recruitment.study_actions import ACTIONS, PLANNING, offered_actions

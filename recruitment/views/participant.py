@@ -10,9 +10,10 @@ from django.views.decorators.http import require_safe
 from annotation.answers import answers_page, given_answers
 from annotation.evidence import FAST_WORDS_PER_MINUTE, MAX_ANSWERS, evidence_of
 from annotation.models import HIT, Assignment, Participation
-from recruitment.ledger import owed, pays_by_platform, platform_title
+from recruitment.ledger import pays_by_platform, platform_title
 from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.base import MAX_MESSAGE
+from recruitment.terms import owed
 from studies.access import Right, held_right, researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError

@@ -15,6 +15,7 @@ from annotation.models import HIT, HITUnit, Participation, Rater
 from annotation.selectors import UnitProgress, counts_items, mixes_in_checks, reference_units
 from annotation.services.screening import screening_of
 from annotation.views.unit_presentation import UnitPage, unit_page
+from recruitment.admission import collection_of, limit_of
 from recruitment.framing import allow_frames
 from recruitment.models import Channel, Submission
 from recruitment.platforms import Ending, Platform
@@ -23,7 +24,6 @@ from recruitment.views.entry import about_channel
 from studies.access import Right, researchers_only, right_for, study_for
 from studies.markdown import render_markdown
 from studies.models import Criterion, Generation, Screening, Study, System, Unit
-from studies.models.bounds import MAX_COUNT
 from studies.typed_task import typed_task
 
 TEMPLATES = {
@@ -127,8 +127,10 @@ def _finish(request: HttpRequest, study: Study, _criteria: Sequence[Criterion]) 
     rater = Rater(provider=channel.provider, external_id=EXAMPLE)
     participation = Participation(study=study, rater=rater, submission_id=EXAMPLE)
     submission = Submission(participation=participation, completion_code=EXAMPLE)
+    pay = limit_of(channel, collection_of(study)).pay
+    done = pay.tasks_each or 1
+    submission.owed = pay.for_tasks(done)
     instructions = platform.return_instructions(channel, submission, Ending.COMPLETED)
-    done = min(study.hits_per_annotator or MAX_COUNT, study.hits.main().count() or 1)
     return {"is_completed": True, "done": done, "return_instructions": instructions, **shown}
 
 
@@ -175,7 +177,7 @@ def _sample(_request: HttpRequest, study: Study, criteria: Sequence[Criterion]) 
     return {
         "page": shown and _page_of(shown, criteria),
         "has_dummies": unit is not None and _has_dummies(unit),
-        "progress": UnitProgress(1, n, n + mixes_in_checks(study), hides_tasks=counts_items(study)),
+        "progress": UnitProgress(index=1, min_units=n, max_units=n + mixes_in_checks(study)),
         "counts_items": counts_items(study),
         "hit": 1,
         "hits": study.hits.main().count() or 1,

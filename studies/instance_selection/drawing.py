@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 from numpy.typing import NDArray
 
+from jobs.clock import database_now
 from studies.instance_selection.scoring import separability_by_instance
 from studies.models import (
     InstanceSelection,
@@ -223,7 +223,7 @@ def draw_instances(
     study = Study.objects.select_for_update().get(pk=study.pk)
     check_can_draw(study)
     rows = proposed_instances(study, design, frames)
-    design.drawn_at = timezone.now()
+    design.drawn_at = database_now()
     InstanceSelection.objects.filter(study=study).exclude(pk=design.pk).delete()
     design.save()
     SelectedInstance.objects.filter(study=study).delete()

@@ -9,6 +9,7 @@ import studies.models.study
 import tiebreak.identifiers
 from decimal import Decimal
 from django.conf import settings
+import jobs.clock
 from django.db import migrations, models
 
 
@@ -59,6 +60,7 @@ class Migration(migrations.Migration):
                 ('entries_per_address_per_hour', models.PositiveIntegerField(blank=True, default=20, help_text='Leave empty for no limit.', null=True, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100000000)], verbose_name='maximum new annotators per internet address per hour')),
                 ('unconfirmed_leases', models.PositiveIntegerField(default=1000, help_text='How many annotators whose identity no platform confirms may have a task in progress.', validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100000000)], verbose_name='maximum unverified annotators at the same time')),
                 ('minutes_per_hit', models.FloatField(blank=True, help_text='The estimate is shown to annotators before they agree, and required by platforms.', null=True, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0.1), django.core.validators.MaxValueValidator(10080)], verbose_name='estimated minutes per task')),
+                ('budget', models.DecimalField(blank=True, decimal_places=2, help_text='What the study may cost at most, with fees. Nothing can then raise its maximum cost above this: opening it, more people or ratings, another channel or a higher reward. Leave empty for no budget.', max_digits=12, null=True, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(Decimal('0')), django.core.validators.MaxValueValidator(Decimal('1000000000'))])),
                 ('reward', models.DecimalField(blank=True, decimal_places=2, max_digits=10, null=True, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(Decimal('0')), django.core.validators.MaxValueValidator(Decimal('1000000'))], verbose_name='reward per annotator')),
                 ('currency', models.CharField(default='GBP', max_length=3, validators=[studies.models.settings.validate_currency])),
                 ('promised_hourly_rate', models.DecimalField(blank=True, decimal_places=2, help_text='The page Participants & payments warns if the median hourly pay falls below this rate.', max_digits=8, null=True, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(Decimal('0')), django.core.validators.MaxValueValidator(Decimal('100000'))])),
@@ -66,7 +68,7 @@ class Migration(migrations.Migration):
                 ('title', models.CharField(max_length=200, validators=[studies.models.dataset.validate_name])),
                 ('status', models.CharField(choices=[('draft', 'Draft'), ('open', 'Open'), ('paused', 'Paused'), ('closed', 'Closed')], default='draft', editable=False, max_length=10)),
                 ('seed', models.CharField(default=tiebreak.identifiers.new_seed, editable=False, max_length=64)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('opened_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('closed_at', models.DateTimeField(blank=True, editable=False, null=True)),
             ],
@@ -82,7 +84,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=200, validators=[studies.models.dataset.validate_name])),
                 ('notes', models.TextField(blank=True)),
                 ('sha256', models.CharField(blank=True, editable=False, max_length=64)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('created_by', models.ForeignKey(blank=True, editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
             ],
             options={
@@ -265,7 +267,7 @@ class Migration(migrations.Migration):
                 ('most_answers_per_day', models.PositiveIntegerField(blank=True, help_text='Leave empty for no limit. Days are in UTC.', null=True, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100000000)], verbose_name='maximum responses per day')),
                 ('lease_minutes', models.FloatField(default=30, help_text="The time is counted from the annotator's last answer. When it is up, the task is offered to others.", validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0.1), django.core.validators.MaxValueValidator(100000)], verbose_name='minutes until an unfinished task is released')),
                 ('number', models.PositiveIntegerField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='versions', to='studies.study')),
             ],
             options={
@@ -322,7 +324,7 @@ class Migration(migrations.Migration):
                 ('truncated', models.PositiveSmallIntegerField(default=0)),
                 ('samples_a', models.PositiveSmallIntegerField()),
                 ('samples_b', models.PositiveSmallIntegerField()),
-                ('scored_at', models.DateTimeField(auto_now_add=True)),
+                ('scored_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('instance', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='separability', to='studies.instance')),
                 ('system_a', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='studies.system')),
                 ('system_b', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='studies.system')),
@@ -350,7 +352,7 @@ class Migration(migrations.Migration):
                 ('language_model', models.CharField(max_length=200)),
                 ('prompt_sha256', models.CharField(max_length=64)),
                 ('seed', models.BigIntegerField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
                 ('original', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='refused_copies', to='studies.generation')),
                 ('system', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='refused_copies', to='studies.system')),
             ],

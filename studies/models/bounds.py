@@ -17,6 +17,7 @@ MAX_LEASE_MINUTES = 100_000
 MAX_MINUTES_PER_HIT = 10_080
 MAX_VALID_DAYS = 36_500
 MAX_REWARD = Decimal(1_000_000)
+MAX_BUDGET = Decimal(1_000_000_000)
 MAX_HOURLY_RATE = Decimal(100_000)
 # No similarity gives a separability (δ) further from 0.
 MAX_DELTA = 1e6

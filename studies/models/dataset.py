@@ -5,6 +5,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
 
+from jobs.clock import Moment
 from studies.models.bounds import MAX_BIG_SEED, MAX_POSITION, MIN_BIG_SEED, between
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.cells import check_name
@@ -82,7 +83,7 @@ class Dataset(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, editable=False
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         ordering = ["-created_at"]
@@ -167,7 +168,7 @@ class RefusedCopy(models.Model):
     language_model = models.CharField(max_length=200)
     prompt_sha256 = models.CharField(max_length=64)
     seed = models.BigIntegerField()
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         ordering = ["id"]

@@ -1,5 +1,6 @@
 from django.db import models
 
+from jobs.clock import Moment
 from studies.models.dataset import Instance, System
 
 
@@ -31,7 +32,7 @@ class SeparabilityScore(models.Model):
     truncated = models.PositiveSmallIntegerField(default=0)
     samples_a = models.PositiveSmallIntegerField()
     samples_b = models.PositiveSmallIntegerField()
-    scored_at = models.DateTimeField(auto_now_add=True)
+    scored_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     objects = SeparabilityScoreQuerySet.as_manager()
 

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 
 from studies.models.bounds import (
+    MAX_BUDGET,
     MAX_COUNT,
     MAX_HOURLY_RATE,
     MAX_LEASE_MINUTES,
@@ -318,6 +319,16 @@ class FreeSettings(models.Model):
         null=True,
         blank=True,
         validators=between(Decimal(0), MAX_REWARD),
+    )
+    budget = models.DecimalField(
+        max_digits=12,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=between(Decimal(0), MAX_BUDGET),
+        help_text="What the study may cost at most, with fees. Nothing can then raise its maximum cost"
+        " above this: opening it, more people or ratings, another channel or a higher reward. Leave"
+        " empty for no budget.",
     )
     currency = models.CharField(max_length=3, default="GBP", validators=[validate_currency])
     promised_hourly_rate = models.DecimalField(

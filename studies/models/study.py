@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
 
+from jobs.clock import Moment
 from studies.models.bounds import MAX_POSITION, between
 from studies.models.dataset import Dataset, System, validate_name
 from studies.models.settings import FreeSettings, FrozenSettings, VersionedSettings
@@ -66,7 +67,7 @@ class Study(VersionedSettings, FrozenSettings, FreeSettings):
     )
     # The seed is secret, because it determines which system is shown on which side.
     seed = models.CharField(max_length=64, default=new_seed, editable=False)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
     opened_at = models.DateTimeField(null=True, blank=True, editable=False)
     closed_at = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -119,7 +120,7 @@ class StudyVersion(VersionedSettings):
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
 
     class Meta:
         ordering = ["number"]

@@ -276,6 +276,35 @@ def test_no_page_of_a_task_says_what_a_unit_is_for(word):
         assert word not in answer.lower()
 
 
+WORDS = re.compile(r"<(script|style|article|pre)\b.*?</\1>|<[^>]+>", re.S)
+
+
+def words_of(html: str) -> str:
+    """What a page says apart from its texts and the number of its task."""
+    return re.sub(r"Task \d+|\s+", " ", WORDS.sub(" ", html)).replace(PROSE, "")
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_the_words_and_controls_of_a_task_do_not_tell_whether_it_has_a_check(n):
+    study = study_with_checks(gold=8, check_rate=0.5, n=n)
+    page, looks, sizes = annotator(study), set(), set()
+    for _ in range(8):
+        shown = walk(page)
+        sizes.add(len(shown))
+        later = shown.items() if n == 1 else list(shown.items())[-1:]
+        if Assignment.objects.count() > 1:  # from the second task on, one may stop
+            looks |= {
+                (
+                    tuple(structure(html)),
+                    tuple(structure(answer)),
+                    words_of(answer).replace("4 of", "3 of"),
+                )
+                for _, (html, _, answer) in later
+            }
+    assert sizes == {n, n + 1}
+    assert len(looks) == 1
+
+
 def counters(page: Annotator) -> list[tuple[str, ...]]:
     """Return the numbers that each page gives as the total of units: one number, or two."""
     lines = (

@@ -3,11 +3,13 @@
 import io
 import json
 import zipfile
+from datetime import timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation.importing import import_study
+from jobs.clock import database_now
 from metrics import services
 from metrics.models import ReportSnapshot
 from metrics.selectors import stored_report
@@ -47,6 +49,8 @@ def zipped(folder) -> SimpleUploadedFile:
 
 def test_pages_of_the_list_have_each_study_once(client, ruth):
     known = [make_study(instances=1, member=ruth).pk for _ in range(5)]
+    for age, pk in enumerate(known[::-1], start=1):  # as if each had had a transaction of its own
+        Study.objects.filter(pk=pk).update(created_at=database_now() - timedelta(minutes=age))
     seen, url = [], f"{at('studies')}?limit=2"
     while url:
         page = client.get(url).json()
@@ -287,6 +291,16 @@ def test_a_study_is_created_from_a_table(client, ruth):
     body = answer.json()
     assert (body["study"], body["layout"], body["instances"]) == (study.pk, "wide", 12)
     assert study.memberships.get().user == ruth
+
+
+def test_a_large_file_is_imported_by_a_job_that_names_the_study(client, settings, tmp_path):
+    settings.TIEBREAK_UPLOAD_FOLDER = str(tmp_path)
+    settings.TIEBREAK_IMPORT_AT_ONCE_BYTES = 100
+    answer = client.post(at("tables"), {"table": table(), "title": "Large"})
+    assert (answer.status_code, answer["Location"]) == (202, at("import", answer.json()["job"]))
+    result = client.get(answer["Location"]).json()["result"]
+    assert result["study"] == Study.objects.get().pk
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_dry_run_of_a_table_stores_nothing(client):

@@ -3,6 +3,7 @@
 import ast
 import json
 import pickle
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +42,47 @@ def rated(ruth: User) -> Study:
     annotator(study).choose()
     refresh_report(study=study)
     return study
+
+
+# Clocks of hosts differ; all that is stored or compared is by the database's.
+
+HOST_CLOCK = re.compile(
+    r"\b(timezone|datetime|date)\.(now|utcnow|today|local\w+)$|\btime\.(time|time_ns)$|^auto_now"
+)
+
+
+def names_in(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute):
+            yield ast.unparse(node)
+        elif isinstance(node, ast.keyword):
+            yield str(node.arg)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{one.name}" for one in node.names)
+
+
+def host_clocks(source: str) -> list[str]:
+    """Return what reads the host's clock, or has Django read it when a row is stored."""
+    return list(filter(HOST_CLOCK.search, names_in(source)))
+
+
+def test_what_is_stored_or_compared_is_by_the_databases_clock():
+    # The library has no database.
+    ours = [path for path in OWN if "tiebreak" not in path.relative_to(ROOT).parts]
+    assert [(path, read) for path in ours for read in host_clocks(path.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *("timezone.now()", "datetime.now(UTC)", "datetime.datetime.utcnow()", "date.today()"),
+        *("DateTimeField(default=timezone.now)", "DateTimeField(auto_now_add=True)"),
+        *("time.time()", "from time import time", "from django.utils.timezone import now as n"),
+    ],
+)
+def test_a_hosts_clock_is_found(source):
+    assert host_clocks(source)
+    assert not host_clocks("time.monotonic(); datetime.combine(day, time.max); database_now()")
 
 
 # What a browser is told with every page.

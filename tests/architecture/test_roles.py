@@ -51,6 +51,7 @@ OF_NO_STUDY = (
     "sample-file",
     "column-problems",
     "annotation:import",
+    "api:import",
     "annotation:repeat-import",
     "annotation:stop-import",
 )

@@ -27,4 +27,4 @@ def expect_status(page: Page, state: str, *counts: object) -> None:
 
 
 def expect_unit(page: Page | FrameLocator, number: int) -> None:
-    expect(page.locator("input[name=position]")).to_have_value(str(number))
+    expect(page.locator("#unit-heading")).to_have_text(numbers(number))

@@ -87,6 +87,36 @@ def test_guessing_from_many_addresses_locks_the_name_but_not_its_owner(settings)
     assert status(WRONG, AWAY, name="another") == 200
 
 
+def test_failures_of_others_never_keep_a_known_browser_or_name_out(settings):
+    settings.TIEBREAK_LOGIN_FAILURES_OF_NAME = 10
+    owner = Client(REMOTE_ADDR=AWAY)
+
+    def log_in(password: str, name: str = "rea") -> int:
+        return owner.post(LOGIN, {"username": name, "password": password}).status_code
+
+    assert log_in(RIGHT) == 302
+    for i in range(40):  # all limits are reached at the same address, and for the same name
+        status(WRONG, name=f"person-{i}")
+        status(WRONG)
+        status(WRONG, f"192.0.2.{i}")
+    assert status(RIGHT) == 429
+    del owner.cookies["sessionid"]
+    assert [log_in(WRONG), log_in(RIGHT)] == [200, 302]
+    for i in range(10):
+        status(WRONG, name=f"another-{i}")
+    User.objects.create_superuser("eve", password=RIGHT)
+    assert log_in(RIGHT, "eve") == 429  # the cookie is good for its own name only
+    assert [log_in(WRONG) for _ in range(8)][-1] == log_in(RIGHT) == 429
+
+
+def test_somebody_who_logged_in_from_an_address_is_not_locked_out_by_other_names_there():
+    assert status(RIGHT) == 302
+    for i in range(40):
+        status(WRONG, name=f"person-{i}")
+    assert status(RIGHT) == 302
+    assert status(WRONG, name="one-more") == 429
+
+
 def test_addresses_are_deleted_after_ninety_days(settings):
     settings.TIEBREAK_LOGIN_FAILURES_OF_NAME = 10
     status(RIGHT, HOME)

@@ -18,6 +18,7 @@ from annotation.models import Rater
 from benchmarks.servers import free_port
 from config.celery import app
 from config.redaction import RedactingFormatter, redact_handlers, redacted
+from tests.jobs.real_workers import url_of_test_database
 from tests.paths import ROOT
 
 TOKEN = "gAAAAABm-Secret_token=="
@@ -115,6 +116,7 @@ def test_handlers_of_a_celery_worker_redact():
 
 
 @pytest.mark.enable_socket
+@pytest.mark.django_db
 @pytest.mark.parametrize("program", [[sys.executable, "-m", "gunicorn"], ["gunicorn"]])
 def test_gunicorn_logs_neither_the_framed_token_nor_the_query(tmp_path, program):
     port, log = free_port(), tmp_path / "log"
@@ -129,7 +131,7 @@ def test_gunicorn_logs_neither_the_framed_token_nor_the_query(tmp_path, program)
             cwd=ROOT,
             stdout=file,
             stderr=file,
-            env=os.environ | {"TIEBREAK_VAR_DIR": str(tmp_path)},
+            env=os.environ | {"TIEBREAK_DATABASE_URL": url_of_test_database()},
         )
         try:
             url = f"http://127.0.0.1:{port}/f/{TOKEN}/?workerId={WORKER}"

@@ -4,16 +4,18 @@ import ast
 import os
 import subprocess
 import sys
+from random import Random
+from string import ascii_letters, digits, hexdigits
 
 import pytest
 
-from config.settings import DEVELOPMENT_KEY
+from config.settings import DEVELOPMENT_KEY, _is_guessable
 from tests.paths import ROOT
 from tiebreak.gateway import ModelSettings, open_models
 
 GOOD = {
     "TIEBREAK_ENV": "production",
-    "TIEBREAK_SECRET_KEY": "k" * 60,
+    "TIEBREAK_SECRET_KEY": "c6Vd0pZyN-hQ2wJtXo9uR_4kEsGmLa7fBvT1iYxUrq8HnDzWb5CgPKe3jSOl",
     "TIEBREAK_HOSTS": "rate.example.org",
     "TIEBREAK_DATABASE_URL": "postgres://tiebreak@db.example.org/tiebreak",
     "TIEBREAK_BROKER_URL": "redis://queue.example.org:6379/0",
@@ -53,6 +55,11 @@ def test_production_starts_with_a_key_and_hosts_of_its_own():
         ("TIEBREAK_SECRET_KEY", ""),
         ("TIEBREAK_SECRET_KEY", "short"),
         ("TIEBREAK_SECRET_KEY", DEVELOPMENT_KEY),
+        ("TIEBREAK_SECRET_KEY", "k" * 60),
+        ("TIEBREAK_SECRET_KEY", "secret1234" * 6),
+        ("TIEBREAK_SECRET_KEY", ascii_letters + digits),
+        ("TIEBREAK_SECRET_KEY_FALLBACKS", "k" * 60),
+        ("TIEBREAK_SECRET_KEY_FALLBACKS", DEVELOPMENT_KEY),
         ("TIEBREAK_HOSTS", "*"),
         ("TIEBREAK_DEBUG", "1"),
     ],
@@ -61,6 +68,12 @@ def test_production_refuses_development_settings(name, value):
     result = start(**(GOOD | {name: value}))
     assert result.returncode != 0
     assert name in complaint(result)
+
+
+@pytest.mark.parametrize("alphabet", [digits, hexdigits[:16], ascii_letters + digits + "-_"])
+def test_a_random_key_of_50_characters_is_no_guess(alphabet):
+    draws = Random(7)
+    assert not any(_is_guessable("".join(draws.choices(alphabet, k=50))) for _ in range(5_000))
 
 
 @pytest.mark.parametrize("name", sorted(GOOD.keys() - {"TIEBREAK_ENV"}))

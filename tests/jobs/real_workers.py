@@ -27,14 +27,21 @@ def client(url: str, monkeypatch, **options: object) -> Iterator[Celery]:
         yield app
 
 
+def url_of_test_database() -> str:
+    name = connection.settings_dict["NAME"]
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{name}"
+    return os.environ["TIEBREAK_DATABASE_URL"].rpartition("/")[0] + f"/{name}"
+
+
 @contextmanager
 def worker(
-    name: str, *, queues: str = "interactive,default", **environment: str
+    name: str, *, queues: str = "interactive,default", pool: str = "solo", **environment: str
 ) -> Iterator["subprocess.Popen[bytes]"]:
-    command = [sys.executable, "-m", "celery", "-A", "config", "worker", "--pool", "solo"]
-    command += ["-Q", queues, "--loglevel", "ERROR", "-n", f"{name}@%h"]
+    command = [sys.executable, "-m", "celery", "-A", "config", "worker", "--pool", pool]
+    command += ["-c", "4", "-Q", queues, "--loglevel", "ERROR", "-n", f"{name}@%h"]
     environment |= {
-        "TIEBREAK_DATABASE_URL": f"sqlite:///{connection.settings_dict['NAME']}",
+        "TIEBREAK_DATABASE_URL": url_of_test_database(),
         "TIEBREAK_JOB_LEASE_SECONDS": "2",
         "TIEBREAK_JOB_TURN_SECONDS": "1",
     }

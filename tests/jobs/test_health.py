@@ -1,13 +1,19 @@
 """The health check, which monitoring services poll."""
 
 import json
+import socket
+import time
 from datetime import timedelta
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
+from celery import Celery
 from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.db import DatabaseError
 from django.test import Client
+from psycopg_pool import ConnectionPool
 
 from jobs.clock import database_now
 from jobs.models import Round
@@ -17,7 +23,7 @@ from tests.jobs.factories import make_job
 from tests.studies.factories import make_study
 
 pytestmark = pytest.mark.django_db
-WORDS = {"status", "database", "broker", "scheduler", "jobs"}
+WORDS = {"status", "database", "schema", "broker", "scheduler", "jobs"}
 
 
 @pytest.fixture(autouse=True)
@@ -68,6 +74,29 @@ def test_an_unreachable_broker_is_reported(client, monkeypatch):
     assert (status, report["broker"], report["scheduler"]) == (503, "unreachable", "ok")
 
 
+@pytest.mark.usefixtures("running")
+@pytest.mark.enable_socket
+def test_broker_that_accepts_and_never_answers_is_reported_within_two_seconds(client):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
+        broker = Celery(broker=url, set_as_current=False)
+        with patch("jobs.health.current_app", broker):
+            begun = time.monotonic()
+            status, report = ask(client)
+    assert time.monotonic() - begun < 2
+    assert (status, report["broker"], report["scheduler"]) == (503, "unreachable", "ok")
+
+
+def test_pool_without_a_free_connection_is_reported_as_busy(client, monkeypatch):
+    with ConnectionPool(
+        "dbname=none", min_size=0, max_size=1, open=False
+    ) as pool:  # which never connects
+        monkeypatch.setattr("jobs.health.POOL_SECONDS", 0.1)
+        monkeypatch.setattr("jobs.health.connection", SimpleNamespace(pool=pool))
+        status, report = ask(client)
+    assert (status, report["database"], report["schema"]) == (503, "busy", "unknown")
+
+
 def test_an_unreachable_database_is_reported_as_json(client, monkeypatch):
     def away() -> None:
         raise DatabaseError
@@ -93,7 +122,7 @@ def test_only_researchers_see_numbers(client):
 def test_frequent_requests_share_one_check(client, monkeypatch):
     looks = []
     monkeypatch.setattr("jobs.health.CACHE_SECONDS", 60)
-    monkeypatch.setattr("jobs.health._broker_answers", lambda: not looks.append(1))
+    monkeypatch.setattr("jobs.health._broker_status", lambda: looks.append(1) or "ok")
     for _ in range(5):
         ask(client)
     assert len(looks) == 1

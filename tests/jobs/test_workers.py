@@ -3,14 +3,16 @@
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import timedelta
 
 import numpy as np
 import pytest
-from celery import current_app
+from celery import Celery, current_app
 
+from benchmarks.servers import free_port, redis
 from jobs.clock import database_now
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job, JobChunk
@@ -334,6 +336,45 @@ def test_after_one_of_two_workers_was_killed_there_are_exactly_300_scores(study,
         wait_until(lambda: is_done(job))
     assert (job.done, job.total, SeparabilityScore.objects.count()) == (300, 300, 300)
     assert sorted(job.chunks.values_list("attempts", flat=True)) == [1, 1, 2]
+
+
+@pytest.mark.redis
+def test_message_of_a_lost_redis_raises_the_error_of_a_connection():
+    """Celery expects this error alone; any other one ends the worker's main process."""
+    with redis() as url:
+        connection = Celery(broker=url, set_as_current=False).connection_for_read()
+        queue = connection.SimpleQueue("lost")
+        queue.put({})
+        message = queue.get(timeout=5)
+    errors = connection.connection_errors
+    connection.collect()
+    message.channel._disconnect_pools()  # as where closing fails half-way, and is tried again
+    with pytest.raises(errors):
+        message.ack()
+
+
+@pytest.mark.redis
+def test_worker_outlives_a_restart_of_redis_under_a_running_task(study, monkeypatch):
+    monkeypatch.setattr("jobs.services.REQUEUE_AFTER", timedelta(seconds=2))
+    port = free_port()
+    with ExitStack() as stack:
+        with redis(port) as url:
+            app = stack.enter_context(client(url, monkeypatch))
+            process = stack.enter_context(worker("a", pool="prefork", TIEBREAK_BROKER_URL=url))
+            wait_until(lambda: app.control.ping(timeout=1))
+            job = start_scoring(study)
+            wait_until(lambda: job.chunks.filter(status="running").exists())
+        time.sleep(2)  # as a restart takes, in which the worker looks for its messages
+        stack.enter_context(redis(port))
+        wait_until(lambda: requeue_stale_jobs() or is_done(job))
+        wait_until(lambda: is_done(job))
+        assert (job.done, SeparabilityScore.objects.count()) == (300, 300)
+        SeparabilityScore.objects.all().delete()
+        following = start_scoring(study)
+        wait_until(lambda: requeue_stale_jobs() or is_done(following))
+        wait_until(lambda: is_done(following))
+        assert process.poll() is None
+    assert (following.done, SeparabilityScore.objects.count()) == (300, 300)
 
 
 def test_one_worker_behind_the_filesystem_broker_does_a_job(study, monkeypatch, tmp_path):

@@ -76,5 +76,5 @@ def test_the_welcome_page_says_the_amount_that_is_paid_later(client):
 
 @pytest.mark.parametrize(("provider", "is_told"), [("invitation", True), ("panel", False)])
 def test_where_one_payment_covers_all_tasks_no_share_is_told(provider, is_told):
-    told = about_channel(Channel(study=paying(), provider=provider))["task_pay"]
-    assert (told is not None) == is_told
+    told = about_channel(Channel(study=paying(), provider=provider))["pay"]
+    assert (told.per_task is not None) == is_told

@@ -302,7 +302,9 @@ def test_a_setting_without_a_place_on_the_page_is_shown_under_other(
     monkeypatch.setattr(StudyAdmin, "fieldsets", without)
     title, options = fieldsets_of(client, study)[-1]
     assert title == "Other"
-    assert options["fields"] == ["currency", "minutes_per_hit", "promised_hourly_rate", "reward"]
+    assert options["fields"] == [
+        *("budget", "currency", "minutes_per_hit", "promised_hourly_rate", "reward"),
+    ]
 
 
 def fieldsets_of(client, study: Study) -> list[tuple[str | None, dict[str, object]]]:

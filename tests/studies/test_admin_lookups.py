@@ -131,7 +131,7 @@ def test_completion_names_no_users_and_no_foreign_studies(ruth, source):
 
 def test_no_other_address_takes_a_look_up(ruth):
     study = Study.objects.get()
-    for name in ("api:report", "metrics:report", "metrics:dashboard"):
+    for name in ("metrics:report", "metrics:dashboard"):
         address = reverse(name, args=[study.pk])
         plain, asked = ruth.get(address), ruth.get(f"{address}?seed__startswith=zzz&ordering=seed")
         assert plain.status_code == asked.status_code

@@ -212,6 +212,8 @@ def ask(channel, verb):
 
 
 def test_publishing_says_what_it_costs_and_is_logged(client, ruth, platform):
+    platform.settings["most_people"] = 20
+    platform.save(update_fields=["settings"])
     page = client.post(ask(platform, "publish"), {"participants": "20"})
     assert {"20", "1.50", "30.00", "9.99"} <= numbers_in(prose_of(page))
     assert platform.asked == []

@@ -25,6 +25,15 @@ ZIP_ERRORS = (
 )
 
 
+def is_bundle(path: Path) -> bool:
+    """Whether the file is a .zip with the design of a study."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            return any(PurePosixPath(name).name == "study.toml" for name in file.namelist())
+    except ZIP_ERRORS:
+        return False
+
+
 def extract(archive: Path, folder: Path, limits: Limits = LIMITS) -> Path:
     """Extract a .zip into a folder, and return the folder that contains study.toml."""
     try:

@@ -13,6 +13,7 @@ from tiebreak.formats.limits import LIMITS
 MAX_COLUMNS = 500
 MAX_DEPTH = 20
 MAX_ID = 200
+MAX_VALUES = 200_000
 # PostgreSQL stores no NUL, and a lone surrogate cannot be encoded as UTF-8.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 # Zero-width joiners and non-joiners, which Persian names and emoji need, count as not printable.
@@ -32,6 +33,18 @@ def parse_json(raw: bytes) -> Any:
         raise InvalidInput(
             "not_json", f"is not valid JSON ({error.msg} at character {error.pos + 1})"
         ) from None
+
+
+def bounded_json(raw: bytes) -> Any:
+    """Parse JSON that anybody may have sent: of limited depth and number of values, and storable.
+
+    Whoever reads the bytes limits their number. Raises `InvalidInput`.
+    """
+    if raw.count(b",") > MAX_VALUES:
+        raise InvalidInput("too_many_values", f"has more than {MAX_VALUES:,} values")
+    value = parse_json(raw)
+    _check_value("the JSON", value, len(raw), depth=0)
+    return value
 
 
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

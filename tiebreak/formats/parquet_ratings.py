@@ -15,6 +15,7 @@ from tiebreak import optional
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.cells import MAX_COLUMNS, MAX_ID, check_cells, check_text
 from tiebreak.formats.coded import CodedColumn, Column
+from tiebreak.formats.gate import check_parquet
 from tiebreak.formats.limits import Limits
 from tiebreak.formats.rating_cells import (
     COLUMNS,
@@ -41,6 +42,7 @@ def read_columns(path: Path, limits: Limits) -> Read | None:
     """
     pa, pq = optional.load("pyarrow"), optional.load("pyarrow.parquet")
     try:
+        check_parquet(path, limits)
         with pq.ParquetFile(path) as file:
             if not _is_plain(file, limits):
                 return None
@@ -49,6 +51,8 @@ def read_columns(path: Path, limits: Limits) -> Read | None:
         with pq.ParquetFile(path, read_dictionary=texts) as file:
             names, length = file.schema_arrow.names, file.metadata.num_rows
             return _columns(names, partial(_array, file), length, limits.cell)
+    except MemoryError:
+        raise
     except (_UnusualError, InvalidInput, pa.ArrowException, OSError, ValueError, OverflowError):
         return None
 

@@ -10,6 +10,7 @@ from tiebreak import optional
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.cells import MAX_COLUMNS, check_cells, parse_json
 from tiebreak.formats.errors import FormatError, Problems
+from tiebreak.formats.gate import check_parquet
 from tiebreak.formats.limits import LIMITS, Limits
 
 Row = dict[str, Any]
@@ -143,6 +144,7 @@ def _read_parquet(path: Path, problems: Problems, limits: Limits) -> Iterator[tu
 
     number = 0
     try:
+        check_parquet(path, limits)
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
             if len(set(names)) < len(names) or len(names) > MAX_COLUMNS:
@@ -153,6 +155,10 @@ def _read_parquet(path: Path, problems: Problems, limits: Limits) -> Iterator[tu
                     number += 1
                     with problems.at(path.name, number):
                         yield number, check_cells(row, limits.cell)
+    except FormatError as error:
+        problems.extend(error)
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         problems.add(
             path.name, number or None, "not_parquet", f"is not a valid Parquet file ({error})"

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.models import Participation
-from recruitment.ledger import ledger, owed
+from recruitment.ledger import ledger
 from recruitment.services.participants import (
     Chosen,
     exclude_participant,
@@ -17,6 +17,7 @@ from recruitment.services.participants import (
     reinstate_participant,
     reject_submission,
 )
+from recruitment.terms import owed
 from studies.models import Study
 from tiebreak.errors import DomainError
 

@@ -7,6 +7,7 @@ from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest
 
 from annotation.models import Participation
+from recruitment.identities import MAX_NAME, name_of
 from recruitment.models import Channel, Submission
 from recruitment.platforms.base import (
     COOKIES,
@@ -38,17 +39,18 @@ class InvitationSettings(PayClaimSettings):
     )
 
     def clean_people(self) -> str:
-        people = [line.strip() for line in self.cleaned_data["people"].splitlines()]
-        names = [person for person in people if person]
+        typed = [line for line in self.cleaned_data["people"].splitlines() if line.strip()]
+        names = [name_of(line) for line in typed]
+        if not all(names):
+            raise forms.ValidationError(
+                f"Line {names.index('') + 1} is no name or ID: it has more than {MAX_NAME} characters,"
+                " or characters that cannot be seen. Type it again.",
+                code="unusable_name",
+            )
         if len(set(names)) < len(names):
             duplicate = next(person for person in names if names.count(person) > 1)
             raise forms.ValidationError(
                 f"{duplicate} is listed twice. Remove one of the two lines.", code="repeated_name"
-            )
-        if any(len(person) > 150 for person in names):
-            raise forms.ValidationError(
-                "A name or ID can have at most 150 characters. Shorten the longer ones.",
-                code="name_too_long",
             )
         return "\n".join(names)
 
@@ -86,7 +88,7 @@ class Invitation(Platform):
 
     def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
         person = invited(channel, request.GET.get("invitation", ""))
-        if person not in people(channel):
+        if not {person, name_of(person)}.intersection(people(channel)):
             raise DomainError("uninvited", NOT_INVITED, status=403)
         return PlatformEntry(external_id=person, submission_id=person, is_confirmed=True)
 

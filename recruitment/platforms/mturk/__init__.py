@@ -16,6 +16,7 @@ from recruitment.models import Channel, Payment, Submission, decrypted
 from recruitment.platforms.base import (
     ADDRESS,
     KNOWN_AGAIN,
+    ChannelSettings,
     Ending,
     Platform,
     PlatformEntry,
@@ -35,7 +36,7 @@ STATUSES = {
 }
 
 
-class MTurkSettings(forms.Form):
+class MTurkSettings(ChannelSettings):
     access_key = forms.CharField(
         label="Access key ID",
         required=False,

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from recruitment.identities import LETTERS_AND_DIGITS, id_in
 from tiebreak.errors import DomainError
 
 PRODUCTION_ORIGIN = "https://www.mturk.com"
@@ -17,7 +18,6 @@ PUBLIC_ORIGINS = (PRODUCTION_ORIGIN, SANDBOX_ORIGIN)
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 SUBMIT_PATH = "/mturk/externalSubmit"
 
-_ID = re.compile(r"[A-Za-z0-9]{1,64}")
 _ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
 
 
@@ -55,14 +55,9 @@ def read_frame_parameters(
 
 
 def _id(parameters: Mapping[str, str], name: str, *, optional: bool = False) -> str:
-    value = parameters.get(name, "")
-    if (optional and not value) or _ID.fullmatch(value):
-        return value
-    raise DomainError(
-        "mturk_entry",
-        f"This address has no valid {name}. Please open the HIT from Mechanical Turk again.",
-        status=400,
-    )
+    if optional and not parameters.get(name):
+        return ""
+    return id_in(parameters, name, LETTERS_AND_DIGITS)
 
 
 def _submit_target(

@@ -8,7 +8,6 @@ address apply to them.
 
 import hashlib
 import hmac
-import re
 import secrets
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,11 +16,13 @@ from django import forms
 from django.http import HttpRequest
 
 from annotation.models import Participation
+from recruitment.identities import ANY_ID, id_in
 from recruitment.models import Channel, Submission, decrypted
 from recruitment.platforms.base import (
     ADDRESS,
     COOKIES,
     KNOWN_AGAIN,
+    ChannelSettings,
     Ending,
     Platform,
     PlatformEntry,
@@ -39,7 +40,7 @@ def _plain_url(value: str) -> None:
         raise forms.ValidationError(sentence, code="bad_address")
 
 
-class PanelSettings(forms.Form):
+class PanelSettings(ChannelSettings):
     person_parameter = forms.RegexField(
         r"^[A-Za-z_][A-Za-z0-9_.-]{0,49}\Z",
         initial="participantId",
@@ -134,9 +135,9 @@ class Panel(Platform):
 
     def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
         names = channel.settings
-        person = _id(request, names.get("person_parameter", "participantId"))
+        person = id_in(request.GET, names.get("person_parameter", "participantId"), ANY_ID)
         submission = names.get("submission_parameter")
-        visit = _id(request, submission) if submission else person
+        visit = id_in(request.GET, submission, ANY_ID) if submission else person
         is_signed = bool(names.get("is_signed"))
         if is_signed:
             _check_signature(request, channel, signed_part(channel, person, visit))
@@ -183,18 +184,6 @@ def _check_signature(request: HttpRequest, channel: Channel, part: str) -> None:
     key, sent = decrypted(channel.secret), request.GET.get("signature", "").lower()
     if not key or not hmac.compare_digest(signature(key, part).encode(), sent.encode()):
         raise DomainError("unsigned_link", UNSIGNED, status=403)
-
-
-def _id(request: HttpRequest, parameter: str) -> str:
-    value = request.GET.get(parameter, "")
-    if not re.fullmatch(r"[A-Za-z0-9_.@:-]{1,150}", value):
-        raise DomainError(
-            "incomplete_link",
-            f"This link is incomplete: the parameter {parameter} is missing or invalid. Please open"
-            " the study from the page that invited you, without changing its address.",
-            status=400,
-        )
-    return value
 
 
 def _filled(template: str, submission: Submission | None, code: str) -> str:

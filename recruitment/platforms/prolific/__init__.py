@@ -1,8 +1,6 @@
 """Prolific: participants arrive with three IDs, and a signed token if the study requires it."""
 
 import hashlib
-import json
-import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -16,14 +14,16 @@ from django import forms
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
-from django.utils import timezone
 
 from annotation.models import Participation
+from jobs.clock import database_now
+from recruitment.identities import LETTERS_AND_DIGITS, id_in, is_usable
 from recruitment.models import Channel, Payment, PlatformEvent, Submission, decrypted
 from recruitment.platforms.base import (
     ADDRESS,
     COOKIES,
     KNOWN_AGAIN,
+    ChannelSettings,
     Ending,
     OfferedFilter,
     Platform,
@@ -49,16 +49,16 @@ from recruitment.platforms.prolific.signatures import (
     verify_entry_token,
     verify_webhook,
 )
+from recruitment.terms import asked_of_one
 from studies.models.bounds import MAX_REWARD
-from tiebreak.errors import DomainError
+from tiebreak.errors import DomainError, InvalidInput
+from tiebreak.formats.cells import bounded_json
 
 COMPLETE = "https://app.prolific.com/submissions/complete?cc="
 PARAMETERS = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 KEYS_AGE = timedelta(hours=12)
 # If keys that were fetched within this time do not contain a key, the key is not Prolific's.
 KEYS_FRESH = timedelta(minutes=1)
-
-ID = re.compile(r"[A-Za-z0-9]{1,64}")
 
 STATUSES = {
     "RESERVED": SubmissionStatus.EXPECTED,
@@ -128,7 +128,7 @@ CONTENT_WARNINGS = (
 )
 
 
-class ProlificSettings(forms.Form):
+class ProlificSettings(ChannelSettings):
     is_secure = forms.BooleanField(
         label="Signed links only",
         required=False,
@@ -171,6 +171,10 @@ class ProlificSettings(forms.Form):
         decimal_places=2,
         help_text="Paid to participants who fail the test.",
     )
+
+    def clean_screen_out_reward(self) -> Decimal | None:
+        """A reward of zero promises nothing, as an empty one does."""
+        return self.cleaned_data["screen_out_reward"] or None
 
 
 PROLIFIC_REPORTS = (
@@ -247,7 +251,7 @@ class Prolific(Platform):
 
     def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
         names = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
-        person, study, submission = (_id(request, name) for name in names)
+        person, study, submission = (id_in(request.GET, name, LETTERS_AND_DIGITS) for name in names)
         if channel.external_id and study not in self._studies(channel):
             raise DomainError("other_study", OTHER_STUDY, status=403)
         is_confirmed = _is_signed(request, channel, person, submission)
@@ -406,14 +410,14 @@ class Prolific(Platform):
 
     def renew_keys(self, channel: Channel) -> None:
         keys = [_as_dict(key) for key in fetch_keys(settings.TIEBREAK_PROLIFIC_KEYS_URL).keys]
-        _keep_settings(channel, keys=keys, keys_at=timezone.now().isoformat())
+        _keep_settings(channel, keys=keys, keys_at=database_now().isoformat())
 
 
 def _submission_in(body: bytes) -> str:
     """Return the submission that an event names; "" for events of other kinds."""
     try:
-        event = json.loads(body)
-    except (ValueError, RecursionError):
+        event = bounded_json(body)
+    except InvalidInput:
         raise DomainError("unknown_event", UNKNOWN_EVENT, status=400) from None
     kind = event.get("event_type") if isinstance(event, dict) else None
     if not isinstance(kind, str):
@@ -421,7 +425,7 @@ def _submission_in(body: bytes) -> str:
     if kind != "submission.status.change":
         return ""
     submission = event.get("resource_id")
-    if not isinstance(submission, str) or not ID.fullmatch(submission):
+    if not isinstance(submission, str) or not is_usable(submission):
         raise DomainError("unknown_event", UNKNOWN_EVENT, status=400)
     return submission
 
@@ -456,7 +460,7 @@ def _is_signed(request: HttpRequest, channel: Channel, person: str, submission: 
 
 def _signed_parameters(channel: Channel, token: str, submission: str) -> dict[str, str]:
     """Return what Prolific signed; raise `NotConfirmedYet` if its keys must be fetched first."""
-    now = timezone.now()
+    now = database_now()
     try:
         return verify_entry_token(
             token,
@@ -474,7 +478,7 @@ def _signed_parameters(channel: Channel, token: str, submission: str) -> dict[st
 
 def _has_keys_since(channel: Channel, age: timedelta) -> bool:
     at = channel.settings.get("keys_at", "")
-    return bool(at) and datetime.fromisoformat(at) > timezone.now() - age
+    return bool(at) and datetime.fromisoformat(at) > database_now() - age
 
 
 def _use_up(channel: Channel, token: str) -> None:
@@ -493,17 +497,6 @@ def _use_up(channel: Channel, token: str) -> None:
 def _as_dict(key: jwt.PyJWK) -> dict[str, object]:
     numbers: dict[str, object] = dict(key.Algorithm.to_jwk(key.key, as_dict=True))
     return numbers | {"kid": key.key_id, "alg": "RS256", "use": "sig"}
-
-
-def _id(request: HttpRequest, name: str) -> str:
-    value = request.GET.get(name, "")
-    if not ID.fullmatch(value):
-        raise DomainError(
-            "incomplete_link",
-            f"This link has no valid {name}. Please open the study from its page on Prolific.",
-            status=400,
-        )
-    return value
 
 
 def _client(channel: Channel) -> ProlificClient:
@@ -601,9 +594,9 @@ def _draft(channel: Channel, participants: int, entry_url: str) -> StudyDraft:
     for code, sentence in PLATFORM.study_lacks(channel).items():
         raise DomainError(code, sentence)
     assert study.reward is not None
-    assert study.minutes_per_hit is not None
-    assert study.hits_per_annotator is not None
-    minutes = ceil(study.minutes_per_hit * study.hits_per_annotator)
+    asked = asked_of_one(study, study.hits.main().count())
+    assert asked is not None
+    minutes = ceil(asked.minutes)
     _keep_settings(channel, entry_url=entry_url)
     stored = channel.settings
     return StudyDraft(

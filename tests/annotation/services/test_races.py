@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from decimal import Decimal
 from threading import Barrier, Thread
 
 import pytest
@@ -16,6 +17,7 @@ from annotation.services.exclusion import exclude_work
 from annotation.services.places import NoWorkLeft, take_place
 from annotation.services.ratings import Answer
 from annotation.services.tallies import recount, stored_tallies
+from recruitment.services.entry import Entrant, give_consent
 from studies.models import Study
 from tests.annotation.answers import submit_rating
 from tests.conftest import is_postgresql
@@ -197,3 +199,19 @@ def test_corrections_of_an_earlier_task_race_with_an_exclusion_and_with_each_oth
     assert not Rating.objects.counted().exists()
     assert not Place.objects.filter(completed_at__isnull=False).exists()
     assert stored_tallies(study=study) == +recount(study=study)
+
+
+def test_a_channel_admits_its_maximum_of_people_and_nobody_else():
+    study = make_open_study(
+        instances=3, ratings_per_hit=1, hits_per_annotator=1, reward=Decimal("1.00")
+    )
+
+    def enter(index: int) -> Participation:
+        name = str(index)
+        entrant = Entrant(provider="open-link", external_id=name, submission_id=name)
+        return give_consent(study=study, entrant=entrant)
+
+    results = race(enter, threads=12)
+    assert sum(isinstance(result, Participation) for result in results) == 4
+    refusals = [result for result in results if not isinstance(result, Participation)]
+    assert {refusal.code for refusal in refusals} == {"channel_full"}

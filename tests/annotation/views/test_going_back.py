@@ -177,7 +177,7 @@ def test_with_gold_checks_nobody_goes_back_and_each_task_says_so_before_its_answ
     ann = annotator(study_with_checks(gold=4, n=1, check_rate=1))
     for _ in range(5):
         page = ann.here()
-        assert previous(page) is None  # a second item would say that one of both is a check
+        assert previous(page) is None
         assert "data-stays" in page.content.decode()
         ann.choose()
     task = Assignment.objects.filter(status="completed").latest("completed_at")

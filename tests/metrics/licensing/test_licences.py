@@ -27,8 +27,10 @@ from metrics.messages import READING_IF_DRAWN
 from metrics.models import Licence, ReportSnapshot, SectionSnapshot
 from studies.freshness import changes_noted
 from studies.models import Membership, StudyEvent
+from tests.annotation.services.test_races import race
 from tests.api.clients import at, problem_of, program
 from tests.architecture.test_roles import member
+from tests.conftest import is_postgresql
 from tests.metrics.licensing.studies import (
     EASY,
     HARD,
@@ -171,6 +173,17 @@ def test_there_is_one_licence_at_a_time_for_the_same(study):
     assert grant(study).pk != first.pk
 
 
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(not is_postgresql(), reason="SQLite writes one at a time: there is no race.")
+def test_of_licences_granted_at_once_for_the_same_one_is_stored(study):
+    granted = race(lambda _: grant(study), threads=6)
+    assert sorted(getattr(one, "code", "granted") for one in granted) == (
+        ["granted"] + ["licence_exists"] * 5
+    )
+    assert in_force(study).count() == 1
+
+
 def test_an_expired_licence_is_not_in_force_and_may_be_granted_anew(study):
     licence = grant(study)
     Licence.objects.update(valid_until=timezone.now().date() - timedelta(days=1))
@@ -179,6 +192,7 @@ def test_an_expired_licence_is_not_in_force_and_may_be_granted_anew(study):
     assert not in_force(study)
     assert not studies_with_licences()
     assert grant(study).state == "in force"
+    assert [one.state for one in licences_of(study)] == ["in force", "expired"]
 
 
 def test_a_licence_is_revoked_once(study):

@@ -6,7 +6,7 @@ import pytest
 from django.db.models import QuerySet
 
 from annotation.counts import study_counts
-from annotation.models import Participation, Rating
+from annotation.models import Rating
 from metrics.report_document.html import as_html
 from metrics.report_document.latex import as_latex
 from metrics.report_document.pdf import _source
@@ -19,9 +19,10 @@ from metrics.report_document.study_facts import (
     limitations,
     simulated_notice,
 )
+from recruitment.services.entry import Entrant, give_consent
 from studies.models import Study
 from tests.metrics.report_document.test_report_document import document_of, section, study, texts
-from tests.studies.factories import make_open_study, make_participation
+from tests.studies.factories import make_open_study
 
 pytestmark = pytest.mark.django_db
 __all__ = ["study"]
@@ -34,8 +35,9 @@ def simulate(study, names=("r0", "r1", "r2")) -> None:
 
 def enter(study, *, people: int, bots: int) -> None:
     for number in range(people + bots):
-        participation = make_participation(study, f"one-{number}")
-        Participation.objects.filter(pk=participation.pk).update(simulated=number >= people)
+        name, is_bot = f"one-{number}", number >= people
+        entrant = Entrant(provider="test", external_id=name, submission_id=name, simulated=is_bot)
+        give_consent(study=study, entrant=entrant)
 
 
 @pytest.mark.parametrize(

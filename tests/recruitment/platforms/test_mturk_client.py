@@ -19,6 +19,7 @@ from botocore import exceptions
 from botocore.config import Config
 from botocore.stub import ANY, Stubber
 
+from recruitment.identities import UnusableId
 from recruitment.platforms.mturk.client import (
     LONG_AGO,
     XMLNS,
@@ -489,7 +490,8 @@ def test_a_preview_needs_no_worker_and_no_target(worker, origin):
 def test_an_id_must_be_there_and_plain(name, value):
     with pytest.raises(DomainError) as caught:
         entry(**{name: value})
-    assert (caught.value.code, caught.value.status) == ("mturk_entry", 400)
+    assert isinstance(caught.value, UnusableId)
+    assert caught.value.status == 400
     assert name in caught.value.message
 
 

@@ -12,9 +12,11 @@ from django.utils import timezone
 from annotation.models import Participation, Place, Rating
 from annotation.services.planning import plan_hits
 from annotation.services.tallies import recount, stored_tallies
+from jobs.clock import database_now
 from recruitment.ledger import ledger
 from recruitment.messages import NO_RESULT
 from recruitment.models import Channel, Payment, PlatformEvent, Submission
+from recruitment.platforms import PlatformReport, SubmissionStatus
 from recruitment.platforms.errors import PlatformError
 from recruitment.platforms.prolific.client import ProlificClient
 from recruitment.services.channels import save_channel
@@ -22,6 +24,7 @@ from recruitment.services.entry import Entrant, give_consent
 from recruitment.services.payments import approve, pay, reject, settle_payment
 from recruitment.services.platform_actions import ACTIONS, enqueue_action
 from recruitment.services.platform_sync import (
+    apply_reports,
     confirm_participation,
     publish,
     sync_channel,
@@ -280,10 +283,9 @@ def test_a_replacement_takes_the_place_that_a_return_freed(fake):
     channel = on_prolific(fake, ratings_per_hit=1, hits_per_annotator=4)
     browser, submission, _ = participant(fake, channel)
     work(browser, 4)
-    other, _, _ = participant(fake, channel, "p2")
-    assert not form_of(other.here()).choices
     fake.return_(submission)
     sync_channel(channel=channel)
+    other, _, _ = participant(fake, channel, "p2")
     work(other, 4)
     fake.set_status(submission, "ACTIVE")
     sync_channel(channel=channel)
@@ -681,20 +683,16 @@ def test_what_took_too_long_leaves_what_was_asked_since_alone(fake, monkeypatch)
     assert (channel.pending, channel.problem) == ("", "")
 
 
-def test_another_persons_submission_lets_nobody_enter(fake):
+def test_who_claims_another_persons_submission_first_keeps_nobody_out(fake):
     channel = on_prolific(fake, is_secure=False)
-    submitted(fake, channel)
-    first = Participation.objects.get()
-    with refused("other_person"):
-        give_consent(
-            study=channel.study,
-            entrant=Entrant(
-                provider="prolific",
-                external_id="other",
-                submission_id=first.submission_id,
-                channel=channel,
-            ),
-        )
+    claims = {"provider": "prolific", "submission_id": "v9", "channel": channel}
+    for person in ("eve", "bob"):
+        entrant = Entrant(external_id=person, is_confirmed=False, **claims)
+        assert give_consent(study=channel.study, entrant=entrant).rater.external_id == person
+    report = PlatformReport("v9", "bob", "ACTIVE", SubmissionStatus.WORKING)
+    apply_reports(channel=channel, reports=[report], now=database_now())
+    reported = Submission.objects.get(platform_status="ACTIVE")
+    assert reported.participation.rater.external_id == "bob"
 
 
 def test_settings_saved_during_a_round_stay(fake):

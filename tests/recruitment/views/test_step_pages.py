@@ -8,8 +8,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from recruitment.costs import forecast
 from recruitment.models import Channel
+from recruitment.pay import Collection
 from studies.models import Generation, Study, Unit
 from studies.models.settings import FrozenSettings, fields_of
 from tests.confirming import post_confirmed
@@ -147,8 +147,7 @@ def test_without_a_dataset_the_number_of_tasks_is_unknown(client, ruth, study):
 
 
 def test_a_person_does_no_task_twice():
-    study = Study(ratings_per_hit=5, hits_per_annotator=10)
-    assert forecast(study, responses=5, fee_percent=Decimal(0)).people == 5
+    assert Collection(hits=1, ratings_per_hit=5, tasks=10).people == 5
 
 
 def test_size_is_saved_with_the_growth_of_r(client, ruth):

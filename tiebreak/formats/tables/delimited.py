@@ -107,8 +107,15 @@ def _lines(file: Any) -> Iterator[str]:
         yield line
 
 
+# Longer headers are a mistake or an attack; how many columns a row may have is checked with it.
+MAX_HEADER = 20_000
+
+
 def checked_header(names: list[str], row: int) -> list[str]:
-    """Return the names of the columns; raise `BadCell` if one is missing or occurs twice."""
+    """Return the names of the columns; raise `BadCell` if one is missing or occurs twice, or for too many."""
+    if len(names) > MAX_HEADER:
+        reason = f"The table has {len(names):,} columns. Keep those that are needed."
+        raise BadCell("too_many_columns", reason)
     while names and not names[-1]:
         names = names[:-1]
     if names and not names[0]:  # the index that pandas writes

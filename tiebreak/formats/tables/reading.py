@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -28,6 +29,8 @@ Reader = Callable[[Path, TableProblems], Rows]
 
 CHUNK = 1024 * 1024
 MAX_SHARDS = 1000
+# How often a file may be packed, folders in it included: a gzip of a .zip of a gzip.
+MAX_DEPTH = 4
 # Files of a dataset's folder that hold rows, in the order of preference.
 SHARDS = (".parquet", ".arrow", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx")
 # Files that describe a dataset's folder, and hold no rows.
@@ -58,12 +61,16 @@ class Table:
 
     def rows(self, problems: TableProblems) -> Rows:
         """Yield the rows with their numbers; invalid rows are added to ``problems`` instead."""
-        count = before = number = 0
+        count = before = number = size = 0
         for path, reader in zip(self.files, self.readers, strict=True):
             for number, row in reader(path, problems):
                 count += 1
                 if count > self.limits.rows:
                     problems.stop(before + number, "too_many_rows", self._too_many_rows())
+                    return
+                size += sum(len(cell) for cell in row.values() if isinstance(cell, str))
+                if size > self.limits.unpacked:
+                    problems.stop(before + number, "unpacks_too_large", self._too_large())
                     return
                 with problems.at(before + number):
                     yield before + number, self._checked(row)
@@ -73,6 +80,10 @@ class Table:
 
     def _too_many_rows(self) -> str:
         reason = f"The table has more than {self.limits.rows:,} rows, which is the limit"
+        return self.limits.refusal(reason)
+
+    def _too_large(self) -> str:
+        reason = f"The table has texts of more than {self.limits.unpacked:,} characters"
         return self.limits.refusal(reason)
 
     def _checked(self, row: Row) -> Row:
@@ -131,21 +142,24 @@ def open_table(path: Path, *, limits: Limits = LIMITS) -> Iterator[Table]:
         yield replace(table, name=path.name)
 
 
-def _opened(path: Path, folder: Path, limits: Limits) -> Table:
+def _opened(path: Path, folder: Path, limits: Limits, depth: int = 0) -> Table:
+    if depth > MAX_DEPTH:
+        reason = f"is packed more than {MAX_DEPTH} times over. Unpack it first"
+        raise FormatError.of(path.name, None, "packed_too_often", reason)
     if path.is_dir():
-        return _of_folder(path, folder, limits)
+        return _of_folder(path, folder, limits, depth)
     with path.open("rb") as file:
         magic = file.read(8)
     if magic.startswith(b"\x1f\x8b"):
         plain = folder / path.stem
         _unpack(path, plain, limits)
-        return _opened(plain, _subfolder(folder), limits)
+        return _opened(plain, _subfolder(folder), limits, depth + 1)
     if magic.startswith(b"PAR1"):
-        return Table(path.name, (path,), (read_parquet,), limits)
+        return Table(path.name, (path,), (partial(read_parquet, limits=limits),), limits)
     if magic.startswith(b"ARROW1") or path.suffix == ".arrow":
-        return Table(path.name, (path,), (read_arrow,), limits)
+        return Table(path.name, (path,), (partial(read_arrow, limits=limits),), limits)
     if magic.startswith(b"PK"):
-        return _of_zip(path, folder, limits)
+        return _of_zip(path, folder, limits, depth)
     if magic.startswith(b"\xd0\xcf\x11\xe0") or magic.startswith(b"%PDF"):
         reason = "is no table. Save it as XLSX or CSV, and choose that file"
         raise FormatError.of(path.name, None, "unknown_format", reason)
@@ -156,17 +170,17 @@ def _subfolder(folder: Path) -> Path:
     return Path(tempfile.mkdtemp(dir=folder))
 
 
-def _of_zip(path: Path, folder: Path, limits: Limits) -> Table:
+def _of_zip(path: Path, folder: Path, limits: Limits, depth: int) -> Table:
     if is_workbook(path):
 
         def reader(file: Path, problems: TableProblems) -> Rows:
             return read_workbook(file, problems, limits)
 
         return Table(path.name, (path,), (reader,), limits)
-    return _of_folder(extract(path, _subfolder(folder), limits), folder, limits)
+    return _of_folder(extract(path, _subfolder(folder), limits), folder, limits, depth + 1)
 
 
-def _of_folder(path: Path, folder: Path, limits: Limits) -> Table:
+def _of_folder(path: Path, folder: Path, limits: Limits, depth: int) -> Table:
     """Return the table of a folder: its files of the preferred format, one after the other."""
     files = [file for file in islice(path.rglob("*"), MAX_SHARDS) if _may_hold_rows(file, path)]
     kinds = [kind for kind in SHARDS if any(_kind(file) == kind for file in files)]
@@ -174,7 +188,11 @@ def _of_folder(path: Path, folder: Path, limits: Limits) -> Table:
         reason = f"contains no table; tables are files such as {', '.join(SHARDS)}"
         raise FormatError.of(path.name, None, "no_table", reason)
     shards = sorted(file for file in files if _kind(file) == kinds[0])
-    tables = [_opened(file, _subfolder(folder), limits) for file in shards]
+    tables, left = [], limits
+    for file in shards:
+        tables.append(_opened(file, _subfolder(folder), left, depth + 1))
+        size = sum(part.stat().st_size for part in tables[-1].files)
+        left = replace(left, unpacked=max(0, left.unpacked - size))
     notes = dict.fromkeys(note for table in tables for note in table.notes)
     if len(shards) > 1:
         notes[f"Read {len(shards)} files one after the other, from {shards[0].name} on."] = None

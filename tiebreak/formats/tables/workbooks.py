@@ -1,28 +1,28 @@
 """Rows of XLSX workbooks: of the first sheet that is not empty."""
 
-import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import date, datetime, time
 from itertools import zip_longest
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
+from xml.parsers.expat import ExpatError
 
 from tiebreak import optional
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.archive import ZIP_ERRORS, check_members
 from tiebreak.formats.errors import FormatError
+from tiebreak.formats.gate import SheetScan
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.delimited import checked_header
-from tiebreak.formats.tables.problems import MAX_LISTED, TableProblems
+from tiebreak.formats.tables.problems import TableProblems
 
 # The texts of a workbook have to fit into memory, other than those of a CSV file.
 MAX_UNPACKED = 200_000_000
 MAX_WIDTH = 16_384
-CHUNK = 256 * 1024
-_MERGED = re.compile(rb'<mergeCell ref="([A-Z]{1,3})([0-9]{1,7}):([A-Z]{1,3}[0-9]{1,7})"')
+XML = {".xml", ".rels"}
 ERRORS = {"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"}
 
 
@@ -52,7 +52,7 @@ def read_workbook(
         problems.stop(None, problem.code, f"The workbook {problem.reason.rstrip('.')}.")
     except InvalidInput as error:
         problems.stop(None, error.code, error.message)
-    except (*ZIP_ERRORS, LookupError, TypeError, AttributeError, SyntaxError) as error:
+    except (*ZIP_ERRORS, ExpatError, LookupError, TypeError, AttributeError, SyntaxError) as error:
         reason = f"The file is not a readable XLSX workbook ({str(error)[:100]}). Save it again."
         problems.stop(None, "not_xlsx", reason)
 
@@ -66,27 +66,23 @@ class _Facts:
 
     @classmethod
     def of(cls, path: Path, limits: Limits) -> "_Facts":
+        """Return the facts of a workbook. Raises `FormatError` if its XML exceeds the limits."""
         facts = cls()
         with zipfile.ZipFile(path) as file:
             members = [member for member in file.infolist() if not member.is_dir()]
             check_members(path.name, members, Limits(unpacked=min(MAX_UNPACKED, limits.unpacked)))
             for member in members:
-                if member.filename.startswith("xl/worksheets/"):
-                    with file.open(member) as sheet:
-                        facts._scan(member.filename, sheet)
+                if PurePosixPath(member.filename).suffix in XML:
+                    facts._scan(member.filename, file, limits)
         return facts
 
-    def _scan(self, name: str, sheet: Any) -> None:
-        ranges = self.merged.setdefault(name, [])
-        tail = b""
-        while chunk := sheet.read(CHUNK):
-            text = tail + chunk
-            self.has_formulas |= b"<f>" in text or b"<f " in text
-            for match in _MERGED.finditer(text):
-                area = int(match[2]), f"{match[1].decode()}{match[2].decode()}:{match[3].decode()}"
-                if area not in ranges[-4:] and len(ranges) < MAX_LISTED:
-                    ranges.append(area)
-            tail = text[-64:]
+    def _scan(self, name: str, file: zipfile.ZipFile, limits: Limits) -> None:
+        scan = SheetScan(name, limits)
+        with file.open(name) as part:
+            scan.read(part)
+        if name.startswith("xl/worksheets/"):
+            self.merged[name] = scan.merged
+            self.has_formulas |= scan.has_formulas
 
 
 class _Sheet:
@@ -103,6 +99,8 @@ class _Sheet:
             self.problems.stop(None, "empty", "The workbook has no sheet with rows.")
             return
         sheet = self.values[self.name]
+        for book in (self.values, self.formulas):
+            book[self.name].reset_dimensions()  # as many cells as a row has, and not as it is said
         self._name_merged(sheet)
         header: list[str] = []
         for number, (cells, formulas) in enumerate(self._pairs(sheet), start=1):

@@ -1,0 +1,12 @@
+"""The periodic round that deletes files which nobody needs any more."""
+
+from celery import shared_task
+
+from annotation.export_jobs import remove_expired_exports
+from annotation.kept_uploads import remove_expired_uploads
+
+
+@shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
+def remove_expired_files_task() -> None:
+    remove_expired_uploads()
+    remove_expired_exports()

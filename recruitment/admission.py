@@ -1,0 +1,253 @@
+"""How many people each channel admits, what they can cost at most, and the study's budget."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
+
+from annotation.models import HIT, Assignment, Participation, Place, Rating, ScreeningAttempt
+from annotation.services.exclusion import stop_work
+from annotation.services.places import lock_places
+from jobs.clock import database_now
+from recruitment.messages import CHANNEL_FULL, OVER_BUDGET, OVER_BUDGET_AT_ENTRY, STUDY_FULL
+from recruitment.models import Channel, Payment
+from recruitment.pay import CENT, Collection, Pay
+from recruitment.platforms import get_platform
+from recruitment.terms import PAID_TASK, pay_of
+from studies.models import Study
+from tiebreak.errors import DomainError
+
+Status = Participation.Status
+# The channel that a study has even if nobody has set one up.
+OPEN_LINK = "open-link"
+PAID = (Payment.Status.PAID, Payment.Status.ASKED)
+
+
+def is_open_to_all(study: Study) -> bool:
+    """Whether the open link works although nobody set it up, because no other channel is ready.
+
+    A channel that is still being prepared leaves the open link open, or nobody could enter. A
+    channel that was ready does not, even when it is closed: closing one must not open another.
+    """
+    return all(get_platform(one.provider).missing(one) for one in study.channels.all())
+
+
+def collection_of(study: Study, hits: int | None = None) -> Collection:
+    """Return what the study collects with its settings, from its plan unless ``hits`` are given."""
+    return Collection(
+        hits=study.hits.main().count() if hits is None else hits,
+        ratings_per_hit=study.ratings_per_hit,
+        tasks=study.hits_per_annotator,
+        most_answers=study.most_answers,
+    )
+
+
+@dataclass(frozen=True)
+class ChannelLimit:
+    """What a channel pays, how many people it admits at most, and how many use that up already.
+
+    `most_people` is None if the channel pays nobody anything and no maximum is set.
+    """
+
+    channel: Channel
+    pay: Pay
+    most_people: int | None
+    people: int
+
+    @property
+    def title(self) -> str:
+        return get_platform(self.channel.provider).title
+
+    @property
+    def amount(self) -> Decimal:
+        """What all whom it can ever admit cost at most, with fees."""
+        return self.pay.with_fees(self.pay.most * max(self.people, self._admits))
+
+    @property
+    def _admits(self) -> int:
+        return 0 if self.channel.closed_at else self.most_people or 0
+
+    @property
+    def is_full(self) -> bool:
+        return self.most_people is not None and self.people >= self.most_people
+
+
+def limit_of(channel: Channel, collection: Collection) -> ChannelLimit:
+    study, paid_per = channel.study, get_platform(channel.provider).paid_per
+    pay = pay_of(study, channel.settings, paid_per=paid_per, planned=collection.hits)
+    stated = channel.settings.get("most_people")
+    default = collection.people_admitted if pay.most and study.dry_run_of_id is None else None
+    return ChannelLimit(channel, pay, stated or default, admitted(channel).count())
+
+
+@dataclass(frozen=True)
+class Maximum:
+    """What a study can cost at most: its channels, and the bonuses that were paid, with fees."""
+
+    channels: tuple[ChannelLimit, ...]
+    bonuses: Decimal
+
+    @property
+    def total(self) -> Decimal:
+        return sum((one.amount for one in self.channels), self.bonuses)
+
+
+def maximum(study: Study, hits: int | None = None) -> Maximum:
+    """Return what the study can cost at most with its settings and channels."""
+    collection = collection_of(study, hits)
+    channels = list(study.channels.all())
+    if is_open_to_all(study) and OPEN_LINK not in {one.provider for one in channels}:
+        channels.append(Channel(study=study, provider=OPEN_LINK))
+    for channel in channels:
+        channel.study = study  # with its settings as they are typed
+    return Maximum(tuple(limit_of(one, collection) for one in channels), _bonuses(study))
+
+
+def _bonuses(study: Study) -> Decimal:
+    paid = Payment.objects.filter(participation__study=study, status__in=PAID)
+    rows = paid.filter(kind=Payment.Kind.BONUS).order_by()
+    by_channel = rows.values_list("participation__submission__channel").annotate(sum=Sum("amount"))
+    settings = dict(study.channels.values_list("pk", "settings"))
+    total = Decimal(0)
+    for channel, amount in by_channel:
+        pay = pay_of(study, settings.get(channel, {}), paid_per="", planned=0)
+        total += pay.with_fees(Decimal(str(amount)))
+    return total.quantize(CENT)
+
+
+def admitted(channel: Channel) -> QuerySet[Participation]:
+    """Return the people who use up a channel's maximum: all who may be owed something or were paid.
+
+    Who agreed and ended without a task that can be paid has given the place back.
+    """
+    of_person = {"participation": OuterRef("pk")}
+    of_channel = Q(submission__channel=channel.pk) if channel.pk else Q(pk__in=())
+    if channel.provider == OPEN_LINK:
+        of_channel |= Q(submission__channel=None)
+    may_earn = Q(status__in=(Status.ACTIVE, Status.FINISHED))
+    if channel.settings.get("screen_out_reward"):
+        may_earn |= Q(status=Status.SCREENED_OUT)
+    is_paid = Exists(Payment.objects.filter(status__in=PAID, **of_person))
+    has_worked = Exists(Assignment.objects.filter(PAID_TASK, **of_person))
+    uses = Q(consented_at__isnull=False) & (may_earn | Q(has_worked))
+    people = Participation.objects.filter(of_channel, study=channel.study, simulated=False)
+    return people.filter(uses | Q(is_paid))
+
+
+def check_room(channel: Channel, now: datetime) -> None:
+    """Raise `DomainError` if a newcomer could do nothing, before anybody is asked to agree."""
+    study = channel.study
+    places = study.places.filter(completed_at=None)
+    free = places.filter(Q(lease_until=None) | Q(lease_until__lte=now))
+    taken = study.places.count() - free.count()
+    if not free.exists() or (study.most_answers is not None and taken >= study.most_answers):
+        raise DomainError("study_full", STUDY_FULL)
+    if full_limit(channel, now) is not None:
+        raise DomainError("channel_full", CHANNEL_FULL)
+
+
+def full_limit(channel: Channel, now: datetime | None = None) -> ChannelLimit | None:
+    """Return the limit of a channel that can admit nobody now; None if it can."""
+    limit = limit_of(channel, collection_of(channel.study))
+    is_full = limit.is_full and not _gone(channel, now or database_now()).exists()
+    return limit if is_full else None
+
+
+def reserve(channel: Channel, now: datetime) -> None:
+    """Make sure that one more person may enter, or raise `DomainError`. Must run in a transaction.
+
+    Locks the study, so that two newcomers never get the last place. Somebody who agreed, completed
+    no task and has been silent for the length of a lease gives their place to the newcomer.
+    """
+    # `no_key` does not block inserts of rows that only reference the study.
+    channel.study = Study.objects.select_for_update(no_key=True).get(pk=channel.study_id)
+    if not channel.study.places.filter(completed_at=None).exists():
+        raise DomainError("study_full", STUDY_FULL)
+    for participation in _gone(channel, now).select_for_update(skip_locked=True, of=("self",)):
+        if not limit_of(channel, collection_of(channel.study)).is_full:
+            break
+        _release(channel, participation, now)
+    limit = limit_of(channel, collection_of(channel.study))
+    if limit.is_full:
+        raise DomainError("channel_full", CHANNEL_FULL)
+    _check_budget_at_entry(channel.study, limit)
+
+
+def _check_budget_at_entry(study: Study, limit: ChannelLimit) -> None:
+    if study.budget is None or study.dry_run_of_id is not None:
+        return
+    most = maximum(study)
+    reserved = (one.pay.with_fees(one.pay.most * one.people) for one in most.channels)
+    newcomer = limit.pay.with_fees(limit.pay.most)
+    if sum(reserved, most.bonuses) + newcomer > study.budget:
+        raise DomainError("over_budget", OVER_BUDGET_AT_ENTRY)
+
+
+@transaction.atomic
+def keep_maximum(*, participation: Participation, now: datetime | None = None) -> None:
+    """End a reinstated participation without a paid task if others have taken its place meanwhile."""
+    study = Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
+    channel = participation.submission.channel or Channel(study=study, provider=OPEN_LINK)
+    limit = limit_of(channel, collection_of(study))
+    if limit.most_people is None or limit.people <= limit.most_people:
+        return
+    if not Assignment.objects.filter(PAID_TASK, participation=participation.pk).exists():
+        stop_work(participation=participation, status=Status.RELEASED, now=now)
+
+
+def _gone(channel: Channel, now: datetime) -> QuerySet[Participation]:
+    """Return who agreed and left without a completed task: they hold no task and are silent."""
+    since = now - timedelta(minutes=channel.study.lease_minutes)
+    of_person = {"participation": OuterRef("pk")}
+    of_task = {"assignment__participation": OuterRef("pk")}
+    signs = (
+        Exists(Assignment.objects.filter(PAID_TASK, **of_person)),
+        Exists(Assignment.objects.filter(created_at__gt=since, **of_person)),
+        Exists(ScreeningAttempt.objects.filter(created_at__gt=since, **of_person)),
+        Exists(Rating.objects.filter(created_at__gt=since, **of_task)),
+        Exists(Place.objects.filter(completed_at=None, lease_until__gt=now, **of_task)),
+        Exists(Payment.objects.filter(status__in=PAID, **of_person)),
+    )
+    silent = admitted(channel).filter(status=Status.ACTIVE, consented_at__lte=since)
+    silent = silent.exclude(guidelines_read_at__gt=since)
+    for sign in signs:
+        silent = silent.exclude(sign)
+    return silent.order_by("consented_at", "pk")
+
+
+def _release(channel: Channel, participation: Participation, now: datetime) -> None:
+    """End a silent participation, unless an answer has completed its task by now.
+
+    The locks on its tasks make such an answer come before, and count, or after, and be refused.
+    """
+    tasks = participation.assignments.filter(hit__kind=HIT.Kind.MAIN).select_related("hit__study")
+    for assignment in tasks.order_by("hit"):
+        lock_places(assignment=assignment, now=now)
+    if _gone(channel, now).filter(pk=participation.pk).exists():
+        stop_work(participation=participation, status=Status.RELEASED, now=now)
+
+
+def check_budget(study: Study, allowed: Decimal | None = None) -> None:
+    """Raise `DomainError` if the study can cost more than its budget, and more than ``allowed``."""
+    cost = maximum(study).total
+    if study.budget is not None and cost > max(study.budget, allowed or Decimal(0)):
+        raise DomainError("over_budget", OVER_BUDGET.format(cost, study.budget, study.currency))
+
+
+@contextmanager
+def within_budget(study_id: str) -> Iterator[None]:
+    """Undo what is changed in an opened study if it then can cost more than its budget.
+
+    A study that is beyond its budget may change as long as that costs no more than before.
+    """
+    with transaction.atomic():
+        stood = Study.objects.select_for_update().filter(pk=study_id).first()
+        before = maximum(stood).total if stood is not None else None
+        yield
+        study = Study.objects.filter(pk=study_id).exclude(status=Study.Status.DRAFT).first()
+        if stood is not None and study is not None:
+            check_budget(study, before if study.budget == stood.budget else None)

@@ -1,0 +1,117 @@
+"""What people are paid: the one model from which forecasts, pages and the ledger are derived.
+
+Nothing here reads the database; `terms` and `admission` describe a study and its channels for it.
+"""
+
+from dataclasses import dataclass
+from decimal import ROUND_UP, Decimal
+
+CENT = Decimal("0.01")
+WORDS_PER_MINUTE = 200
+MINUTES_PER_QUESTION = 0.5
+
+
+@dataclass(frozen=True)
+class Pay:
+    """What one channel of a study pays one person, without the platform's fee.
+
+    `tasks` is how many tasks the reward pays for, None if it pays for any number from one on. Nobody
+    can do more than the `planned` tasks, 0 if they are not known. Where `is_one_payment`, the platform pays the whole reward
+    or nothing; elsewhere each task is paid. `screen_out` is for who fails the questions or the test.
+    """
+
+    reward: Decimal
+    tasks: int | None
+    planned: int
+    is_one_payment: bool = False
+    screen_out: Decimal = Decimal(0)
+    fee_percent: Decimal = Decimal(0)
+
+    @property
+    def tasks_each(self) -> int:
+        """The most tasks that one person can do; 0 if that is not known."""
+        return min(filter(None, (self.tasks, self.planned)), default=0)
+
+    @property
+    def per_task(self) -> Decimal | None:
+        """The pay for one task, rounded up to a cent; None if tasks are not paid one by one."""
+        is_by_task = self.reward and not self.is_one_payment and (self.tasks or 0) > 1
+        return self.for_tasks(1) if is_by_task else None
+
+    @property
+    def is_rounded(self) -> bool:
+        return self.for_tasks(1) * (self.tasks or 1) != self.reward
+
+    def for_tasks(self, done: int) -> Decimal:
+        """Return the pay for completed tasks: their share of the reward, rounded up to a cent."""
+        if self.is_one_payment or (done and done >= (self.tasks or 1)):
+            return self.reward
+        return (self.reward * done / (self.tasks or 1)).quantize(CENT, ROUND_UP)
+
+    @property
+    def most(self) -> Decimal:
+        """The most that one person can be owed."""
+        return max(self.for_all_tasks, self.screen_out)
+
+    @property
+    def for_all_tasks(self) -> Decimal:
+        return self.for_tasks(self.tasks_each or 1)
+
+    def expected(self, collection: "Collection") -> Decimal | None:
+        """Return what all responses cost, without fees; None if no number of tasks is set."""
+        if self.tasks is None:
+            return None
+        if self.is_one_payment:
+            return self.reward * collection.people
+        return (self.reward * collection.responses / self.tasks).quantize(CENT)
+
+    def with_fees(self, amount: Decimal) -> Decimal:
+        return (amount * (1 + self.fee_percent / 100)).quantize(CENT, ROUND_UP)
+
+
+@dataclass(frozen=True)
+class Collection:
+    """How much a study collects: responses to `hits` tasks, each by `ratings_per_hit` people."""
+
+    hits: int
+    ratings_per_hit: int
+    tasks: int | None = None
+    most_answers: int | None = None
+
+    @property
+    def responses(self) -> int:
+        planned = self.hits * self.ratings_per_hit
+        return planned if self.most_answers is None else min(planned, self.most_answers)
+
+    @property
+    def people(self) -> int:
+        """The people needed if each does all tasks they may; one task each if there is no limit."""
+        tasks_each = min(self.tasks or 1, self.hits) or 1
+        return max(min(self.ratings_per_hit, self.responses), -(-self.responses // tasks_each))
+
+    @property
+    def people_admitted(self) -> int:
+        """The default maximum of a channel: a tenth more than needed, rounded up."""
+        return -(-11 * self.people // 10)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Everything that one person is asked to do, for the hourly pay."""
+
+    minutes_per_task: float
+    items_per_task: int
+    tasks: int
+    words: int = 0
+    questions: int = 0
+    practice: int = 0
+    test: int = 0
+    check_rate: float = 0.0
+
+    @property
+    def minutes(self) -> float:
+        """The minutes for guidelines, questions, practice, test, tasks and their gold checks."""
+        items = self.practice + self.test + self.check_rate * self.tasks
+        reading = round(self.words / WORDS_PER_MINUTE) + self.questions * MINUTES_PER_QUESTION
+        per_item = self.minutes_per_task / max(1, self.items_per_task)
+        return reading + items * per_item + self.tasks * self.minutes_per_task

@@ -1,0 +1,59 @@
+"""What gunicorn's settings are, and real restarts of PostgreSQL under it."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from benchmarks.servers import PostgreSQL, gunicorn, postgresql
+from tests.paths import ROOT
+from tiebreak.identifiers import new_public_id
+
+PAGE = f"/s/{new_public_id()}/"  # not found, for which the database is read
+
+
+@pytest.mark.parametrize(("pool", "workers"), [("8", "2"), ("3", "5")])
+def test_gunicorn_serves_several_requests_at_a_time_each_with_a_connection(pool, workers):
+    asked = subprocess.run(
+        [sys.executable, "-m", "gunicorn", "--print-config", "builtins:print"],
+        cwd=ROOT,
+        env=os.environ | {"TIEBREAK_DATABASE_POOL": pool, "WEB_CONCURRENCY": workers},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    options = dict(line.split("=", 1) for line in asked.stdout.replace(" ", "").splitlines())
+    assert (options["worker_class"], options["threads"]) == ("gthread", pool)
+    assert options["workers"] == workers
+
+
+@pytest.fixture
+def server() -> Iterator[PostgreSQL]:
+    if not list(Path("/usr/lib/postgresql").glob("*/bin")):
+        pytest.skip("This test restarts a PostgreSQL of its own. On Debian: apt install postgresql")
+    with postgresql() as running:
+        yield running
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db
+@pytest.mark.enable_socket
+def test_restart_of_postgresql_costs_no_answers(server):
+    environment = {"TIEBREAK_DATABASE_URL": server.url("postgres")}
+    migrate = [sys.executable, "manage.py", "migrate", "-v0"]
+    subprocess.run(migrate, cwd=ROOT, env=os.environ | environment, check=True)
+    with gunicorn("config.wsgi", environment, ready=PAGE) as web, ThreadPoolExecutor(16) as many:
+
+        def statuses(n: int) -> Counter[int]:
+            url = f"http://127.0.0.1:{web.port}{PAGE}"
+            return Counter(many.map(lambda _: httpx.get(url, timeout=30).status_code, range(n)))
+
+        assert statuses(64) == {404: 64}  # and the pools are full
+        server.restart()
+        assert statuses(64) == {404: 64}

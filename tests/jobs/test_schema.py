@@ -1,0 +1,81 @@
+"""What the models need and the database lacks: named at the start of each process and on /health/."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.db import DatabaseError, connection
+
+from jobs.schema import missing_parts, refuse_incomplete_database
+from tests.jobs.real_workers import url_of_test_database
+from tests.paths import ROOT
+
+# Of a model, of a relation of many to many, and a column.
+CHANGES = {
+    "table jobs_round": "ALTER TABLE jobs_round RENAME TO jobs_round_",
+    "table auth_user_groups": "ALTER TABLE auth_user_groups RENAME TO auth_user_groups_",
+    "column jobs_job.problem": "ALTER TABLE jobs_job RENAME COLUMN problem TO problem_",
+}
+BACK = [
+    "ALTER TABLE jobs_round_ RENAME TO jobs_round",
+    "ALTER TABLE auth_user_groups_ RENAME TO auth_user_groups",
+    "ALTER TABLE jobs_job RENAME COLUMN problem_ TO problem",
+]
+STARTS = [
+    ["-c", "import config.wsgi"],
+    ["-c", "import config.asgi"],
+    ["-m", "celery", "-A", "config", "worker", "--pool", "solo"],
+]
+
+
+@pytest.fixture
+def incomplete(transactional_db):
+    with connection.cursor() as cursor:
+        for sql in CHANGES.values():
+            cursor.execute(sql)
+        yield sorted(CHANGES)
+        for sql in BACK:
+            cursor.execute(sql)
+
+
+@pytest.mark.django_db
+def test_migrated_database_lacks_nothing():
+    assert missing_parts(connection) == []
+    refuse_incomplete_database()
+
+
+def test_health_names_each_missing_part(incomplete, client, monkeypatch):
+    monkeypatch.setattr("jobs.health._cached", lambda check: check())
+    answer = client.get("/health/")
+    report = answer.json()
+    assert (answer.status_code, report["database"], report["schema"]) == (503, "ok", "incomplete")
+    assert report["missing"] == incomplete
+
+
+def test_incomplete_database_stops_servers_and_workers_but_no_command(incomplete):
+    environment = os.environ | {"TIEBREAK_DATABASE_URL": url_of_test_database()}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, *start], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
+        )
+        for start in [*STARTS, ["manage.py", "showmigrations", "jobs"]]
+    ]
+    *refused, command = [(one.communicate(timeout=60)[1], one.returncode) for one in processes]
+    assert command[1] == 0
+    for complaint, code in refused:
+        assert code != 0
+        assert all(part in complaint for part in incomplete)
+
+
+@pytest.mark.django_db
+def test_database_that_does_not_answer_stops_no_start(monkeypatch):
+    def away(_):
+        raise DatabaseError
+
+    monkeypatch.setattr("jobs.schema.missing_parts", away)
+    refuse_incomplete_database()
+    monkeypatch.setattr("jobs.schema.missing_parts", lambda _: ["table x"])
+    with pytest.raises(ImproperlyConfigured):
+        refuse_incomplete_database()

@@ -1,0 +1,253 @@
+"""Money cannot surprise: nothing that people do makes a study cost more than it announced."""
+
+from contextlib import suppress
+from datetime import timedelta
+from decimal import Decimal
+from functools import partial
+from itertools import count
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+
+from annotation.models import Assignment
+from annotation.services.exclusion import exclude_work
+from annotation.services.participations import finish_participation, mark_guidelines_read
+from annotation.services.places import take_place
+from annotation.services.planning import plan_hits
+from annotation.services.reference_units import degrade_copies
+from annotation.services.screening import begin_stage
+from recruitment.admission import collection_of, maximum
+from recruitment.costs import forecast
+from recruitment.ledger import ledger
+from recruitment.models import Channel
+from recruitment.platforms import get_platform
+from recruitment.services.entry import Entrant, give_consent
+from recruitment.services.leaving import leave_early
+from recruitment.services.lifecycle import close_study, reopen_study
+from recruitment.services.participants import (
+    pay_participant,
+    reinstate_participant,
+    release_participant,
+)
+from recruitment.services.settings import save_settings
+from recruitment.terms import owed
+from studies.models import Generation, Screening, Study, Unit
+from tests.annotation.services.test_screening import PROSE, answer_all
+from tests.studies.factories import make_study, open_knowingly
+from tiebreak.errors import DomainError
+
+pytestmark = pytest.mark.django_db
+
+CHANNELS = {
+    "open-link": {},
+    "panel": {"person_parameter": "pid", "fee_percent": "20"},
+    "prolific": {"fee_percent": "33.3", "screen_out_reward": "0.40"},
+    "invitation": {"people": "ann"},
+}
+PEOPLE = st.integers(0, 7)
+DESIGNS = st.fixed_dictionaries(
+    {
+        "ratings_per_hit": st.integers(1, 2),
+        "instances": st.integers(2, 5),
+        "hits_per_annotator": st.sampled_from([None, 1, 2, 20]),
+        "reward": st.sampled_from([Decimal("3.00"), Decimal("0.05")]),
+        "abandoned": st.sampled_from(["whole_hit", "units"]),
+        "most_answers": st.sampled_from([None, 3]),
+        "most_people": st.sampled_from([None, 1, 2]),
+        "test": st.booleans(),
+        "gold": st.booleans(),
+    }
+)
+
+
+def a_study(*, test: bool = False, gold: bool = False, **design) -> Study:
+    study = make_study(**{"comparisons_per_hit": 1, "minutes_per_hit": 2.0} | design)
+    if test or gold:
+        Generation.objects.update(text=PROSE)
+    plan_hits(study=study)
+    for role, is_wanted in ((Unit.Role.QUALIFICATION, test), (Unit.Role.GOLD, gold)):
+        if is_wanted:
+            degrade_copies(study=study, role=role, n=1)
+    if test or gold:
+        Screening.objects.create(
+            study=study,
+            qualification_units=int(test),
+            pass_mark=1,
+            check_rate=float(gold),
+            checks_failed=1,
+            check_action="stop",
+        )
+    return study
+
+
+def opened(providers=("open-link",), most_people=None, **design) -> Study:
+    study = open_knowingly(a_study(**design))
+    for provider in providers:
+        Channel.objects.create(
+            study=study,
+            provider=provider,
+            settings=CHANNELS[provider] | {"most_people": most_people},
+        )
+    return study
+
+
+def enter(study: Study, provider: str, name: str, now=None):
+    participation = give_consent(
+        study=study,
+        entrant=Entrant(
+            provider=provider,
+            external_id=name,
+            submission_id=name,
+            channel=study.channels.filter(provider=provider).first(),
+            paid_per=get_platform(provider).paid_per,
+        ),
+        now=now,
+    )
+    mark_guidelines_read(participation=participation, now=now)
+    participation.refresh_from_db()
+    return participation
+
+
+ENDINGS = [
+    leave_early,
+    finish_participation,
+    release_participant,
+    partial(exclude_work, status="returned"),
+    partial(exclude_work, status="timed_out"),
+    reinstate_participant,
+    pay_participant,
+]
+
+
+class StudyThatPays(RuleBasedStateMachine):
+    """A study with a budget of what it announced, in which people do whatever they like."""
+
+    def __init__(self):
+        super().__init__()
+        self.savepoint = transaction.atomic()
+        self.savepoint.__enter__()
+        self.now, self.names = timezone.now(), count()
+
+    def teardown(self):
+        transaction.set_rollback(True)
+        self.savepoint.__exit__(None, None, None)
+
+    @initialize(
+        design=DESIGNS,
+        providers=st.sets(st.sampled_from(sorted(CHANNELS)), min_size=1),
+        has_budget=st.booleans(),
+    )
+    def begin(self, design, providers, has_budget):
+        self.study = opened(sorted(providers), **design)
+        self.announced = maximum(self.study).total
+        cost = forecast(self.study, hits=collection_of(self.study).hits)
+        if cost.total is not None and design["most_people"] is None:
+            assert cost.total <= self.announced + Decimal("0.01") * cost.people
+        if has_budget:
+            self.change(budget=self.announced)
+
+    def change(self, **values):
+        study = Study.objects.get(pk=self.study.pk)
+        for name, value in values.items():
+            setattr(study, name, value)
+        save_settings(study=study)
+        self.study = study
+
+    def person(self, index):
+        people = list(self.study.participations.order_by("pk"))
+        return people[index % len(people)] if people else None
+
+    def newcomer(self, index):
+        channels = list(self.study.channels.order_by("pk"))
+        provider = channels[index % len(channels)].provider
+        study = Study.objects.get(pk=self.study.pk)
+        return enter(study, provider, f"p{next(self.names)}", self.now)
+
+    @rule(index=PEOPLE, people=st.integers(1, 5), right=st.booleans())
+    def arrive(self, index, people, right):
+        for _ in range(people):
+            with suppress(DomainError):
+                self.do(self.newcomer(index), right)
+
+    @rule(index=PEOPLE, right=st.booleans())
+    def work(self, index, right):
+        if participation := self.person(index):
+            with suppress(DomainError):
+                self.do(participation, right)
+
+    def do(self, participation, right):
+        assignment = begin_stage(participation=participation, now=self.now)
+        if assignment is None:
+            assignment = take_place(participation=participation, now=self.now)
+        answer_all(assignment, right=right, now=self.now)
+
+    @rule(index=PEOPLE, is_away=st.booleans())
+    def take_a_task_only(self, index, is_away):
+        with suppress(DomainError):
+            take_place(participation=self.newcomer(index), now=self.now)
+        self.now += timedelta(minutes=31 * is_away)
+
+    @rule(index=PEOPLE)
+    def answer_from_a_stale_tab(self, index):
+        for assignment in Assignment.objects.filter(participation=self.person(index)):
+            with suppress(DomainError):
+                answer_all(assignment, now=self.now)
+
+    @rule(index=PEOPLE, ending=st.sampled_from(ENDINGS))
+    def end_or_return(self, index, ending):
+        if participation := self.person(index):
+            with suppress(DomainError):
+                ending(participation=participation)
+
+    @rule()
+    def close_and_reopen(self):
+        with suppress(DomainError):
+            close_study(study=self.study)
+            for assignment in Assignment.objects.filter(hit__study=self.study, status="active"):
+                answer_all(assignment, now=self.now)
+            reopen_study(study=self.study)
+
+    @rule(values=st.sampled_from([{"ratings_per_hit": 3}, {"reward": Decimal("9.00")}]))
+    def top_up(self, values):
+        if self.study.budget is not None:
+            with suppress(DomainError):
+                self.change(**values)
+
+    @invariant()
+    def the_ledger_stays_within_the_announced_maximum(self):
+        if not hasattr(self, "announced"):
+            return
+        accounts = ledger(Study.objects.get(pk=self.study.pk), self.now + timedelta(days=1))
+        due = sum((owed(row.participation) or 0 for row in accounts.rows if may_be_owed(row)), 0)
+        assert accounts.owed.amount <= due
+        assert due + accounts.money.rewards <= self.announced
+        assert accounts.money.spent + accounts.owed.amount + accounts.owed.fees <= self.announced
+
+
+def may_be_owed(row) -> bool:
+    return not row.paid and (row.hits or row.participation.status == "screened_out")
+
+
+def test_the_ledger_never_exceeds_the_announced_maximum():
+    run_state_machine_as_test(
+        StudyThatPays,
+        settings=settings(
+            max_examples=10,
+            stateful_step_count=12,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

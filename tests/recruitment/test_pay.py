@@ -1,0 +1,177 @@
+"""What is announced, admitted and owed, case by case; `test_money` lets people do as they like."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.counts import NO_PLACES
+from annotation.models import Assignment, Participation
+from annotation.services.exclusion import exclude_work
+from annotation.services.places import take_place
+from metrics.figures.collection import pace
+from recruitment.admission import maximum
+from recruitment.costs import accounts, forecast
+from recruitment.ledger import ledger
+from recruitment.models import Channel
+from recruitment.pay import Asked
+from recruitment.platforms import get_platform, platforms
+from recruitment.services.channels import close_channel, reopen_channel, set_up_channel
+from recruitment.services.lifecycle import close_study
+from recruitment.services.participants import amount_for, reinstate_participant
+from recruitment.services.settings import save_settings
+from recruitment.terms import owed
+from studies.models import Study
+from tests.annotation.services.test_screening import answer_all
+from tests.pages import codes_on
+from tests.recruitment.test_money import a_study, enter, opened
+from tests.refusals import refused
+from tests.studies.factories import open_knowingly
+
+pytestmark = pytest.mark.django_db
+NOW = timezone.now()
+PAYING = {"instances": 6, "ratings_per_hit": 1, "hits_per_annotator": 20, "reward": Decimal(3)}
+
+
+def test_tasks_that_run_out_are_owed_and_not_the_whole_reward():
+    study = opened(**PAYING)
+    Channel.objects.update(settings={"most_people": 6})
+    for name in "abcdef":
+        person = enter(study, "open-link", name)
+        answer_all(take_place(participation=person))
+    Participation.objects.update(status="finished")
+    awaiting = [row.participation for row in ledger(study).awaiting_payment]
+    assert [owed(participation) for participation in awaiting] == [Decimal("0.15")] * 6
+    assert ledger(study).owed.amount == forecast(study, hits=6).total == Decimal("0.90")
+    assert maximum(study).total == Decimal("5.40")
+
+
+def test_a_place_is_reserved_at_entry_and_given_back_by_who_does_nothing(client):
+    study = opened(**PAYING)
+    welcome = reverse("recruitment:welcome", args=[study.pk])
+    first = enter(study, "open-link", "a", NOW)
+    tab = take_place(participation=first, now=NOW)
+    enter(study, "open-link", "b", NOW + timedelta(minutes=20))
+    with refused("channel_full"):
+        enter(study, "open-link", "c", NOW + timedelta(minutes=20))
+    assert codes_on(client.get(welcome)) == {"channel_full"}
+    enter(study, "open-link", "c", NOW + timedelta(minutes=40))
+    first.refresh_from_db()
+    assert first.status == "released"
+    with refused("released"):
+        answer_all(tab, now=NOW + timedelta(minutes=41))
+
+
+def test_who_is_taken_back_after_others_took_the_place_is_released():
+    study = opened(**PAYING)
+    first = enter(study, "open-link", "a")
+    exclude_work(participation=first, status="returned")
+    for name in "bc":
+        enter(study, "open-link", name)
+    reinstate_participant(participation=first)
+    first.refresh_from_db()
+    assert first.status == "released"
+
+
+def test_nobody_is_asked_to_agree_to_a_full_study(client):
+    study = opened(**PAYING | {"instances": 1})
+    answer_all(take_place(participation=enter(study, "open-link", "a")))
+    assert codes_on(client.get(reverse("recruitment:welcome", args=[study.pk]))) == {"study_full"}
+    with refused("study_full"):
+        enter(study, "open-link", "b")
+
+
+def change(study: Study, **values) -> None:
+    study = Study.objects.get(pk=study.pk)
+    for name, value in values.items():
+        setattr(study, name, value)
+    save_settings(study=study)
+
+
+def set_up(study: Study, provider: str, **settings) -> None:
+    set_up_channel(study=study, platform=get_platform(provider), settings=settings)
+
+
+TOP_UPS = {
+    "more ratings": lambda study: change(study, ratings_per_hit=9),
+    "a higher reward": lambda study: change(study, reward=Decimal("3.50")),
+    "a lower budget": lambda study: change(study, budget=Decimal(1)),
+    "more people": lambda study: set_up(study, "open-link", most_people=3),
+    "a new channel": lambda study: set_up(study, "panel", person_parameter="pid"),
+    "an open channel": lambda study: reopen_channel(channel=study.channels.get(provider="panel")),
+}
+
+
+@pytest.mark.parametrize("top_up", TOP_UPS)
+def test_nothing_exceeds_the_budget(top_up):
+    study = opened(**PAYING)
+    if top_up == "an open channel":
+        set_up(study, "panel", person_parameter="pid")
+        close_channel(channel=study.channels.get(provider="panel"))
+    change(study, budget=maximum(study).total)
+    with refused("over_budget"):
+        TOP_UPS[top_up](study)
+    change(study, guidelines="Something else.")
+
+
+def test_a_study_beyond_its_budget_does_not_open_and_admits_nobody():
+    study = a_study(**PAYING, budget=Decimal("1.79"))
+    assert forecast(study, hits=6).is_over_budget
+    with refused("over_budget"):
+        open_knowingly(study)
+    Study.objects.update(budget=Decimal("1.80"))
+    study = open_knowingly(Study.objects.get())
+    Study.objects.update(budget=Decimal("0.89"))
+    with refused("over_budget"):
+        enter(study, "open-link", "a")
+
+
+def test_an_hour_counts_everything_that_is_asked():
+    tasks = {"minutes_per_task": 4.0, "items_per_task": 2, "tasks": 5}
+    assert Asked(**tasks).minutes == 20
+    asked = Asked(**tasks, words=400, questions=2, practice=2, test=3, check_rate=0.4)
+    assert asked.minutes == 20 + 2 + 1 + 2 * (2 + 3 + 2)
+
+
+@pytest.mark.parametrize(("provider", "amount"), [("open-link", None), ("prolific", "0.40")])
+def test_the_welcome_page_names_the_test_and_what_who_fails_it_gets(client, provider, amount):
+    study = opened([provider], test=True, **PAYING)
+    Channel.objects.update(provider="open-link")  # whose page needs no signature
+    page = client.get(reverse("recruitment:welcome", args=[study.pk]))
+    assert "data-test" in page.text
+    assert ("0.40" in page.text) == (amount is not None)
+
+
+@pytest.mark.parametrize("abandoned", ["whole_hit", "units"])
+def test_a_task_that_was_answered_after_the_end_is_paid(abandoned):
+    study = opened(**PAYING, abandoned=abandoned)
+    person = enter(study, "open-link", "a")
+    task = take_place(participation=person)
+    close_study(study=study)
+    answer_all(Assignment.objects.get(pk=task.pk))
+    later = timezone.now() + timedelta(days=1)
+    assert ledger(study, later).rows[0].hits == 1
+
+
+def test_bots_are_owed_nothing():
+    study = opened(**PAYING)
+    answer_all(take_place(participation=enter(study, "open-link", "a")))
+    Participation.objects.update(simulated=True, status="finished")
+    assert (ledger(study).awaiting_payment, ledger(study).owed.amount) == ([], 0)
+    with refused("bots_unpaid"):
+        amount_for(study.participations.get())
+    Study.objects.update(dry_run_of=study.pk)
+    assert accounts(Study.objects.get()).costs is None
+
+
+@pytest.mark.parametrize(("minutes", "n", "expected"), [(30, 11, 20), (5, 11, None), (90, 7, 7)])
+def test_the_pace_of_the_first_hour_is_of_the_time_that_has_passed(minutes, n, expected):
+    first = NOW - timedelta(minutes=minutes)
+    counts = NO_PLACES.__class__(20, n, 0, n, first, NOW, None)
+    assert pace(counts, NOW) == expected
+
+
+def test_every_channel_can_have_a_maximum_of_people():
+    assert all("most_people" in one.settings_form.base_fields for one in platforms().values())

@@ -1,0 +1,234 @@
+"""Reads an untrusted file in a process of its own, with limits of memory and time.
+
+The process gets no secret of its parent, and hands back text: plain rows, or what is wrong.
+"""
+
+import errno
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tiebreak
+from tiebreak.formats.archive import extract, is_bundle
+from tiebreak.formats.bundle import read_bundle
+from tiebreak.formats.errors import FormatError, Problem, Problems
+from tiebreak.formats.limits import LIMITS, Limits
+from tiebreak.formats.ratings import read_ratings
+from tiebreak.formats.readers import read_verdicts
+from tiebreak.formats.rows import Row, read_jsonl
+from tiebreak.formats.tables.problems import TableProblems
+from tiebreak.formats.tables.reading import Table, open_table
+
+RATINGS, LINES, UPLOAD = "ratings", "lines", "upload"
+TABLE, BUNDLE = "table", "bundle"
+CONTAINERS = (b"PK", b"PAR1", b"ARROW1", b"\x1f\x8b")
+TOO_SLOW = "takes too long to read. Split it, or save it as CSV or JSON Lines"
+TOO_MUCH_MEMORY = "needs too much memory to be read. Split it, or save it as CSV or JSON Lines"
+CRASHED = "cannot be read, because its content stops the reader. Save it again, or as CSV"
+ALONE = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Seconds and bytes of memory that reading one file may take.
+
+    A table of more than `whole` bytes of rows is not read beyond its first `preview` rows.
+    """
+
+    seconds: int = 60
+    memory: int = 2 * 1024**3
+    whole: int | None = None
+    preview: int = 0
+
+
+@dataclass(frozen=True)
+class Read:
+    """What reading found: a table as plain rows in `path`, a bundle as its folder, or nothing more."""
+
+    kind: str
+    path: str = ""
+    size: int = 0
+    is_whole: bool = True
+    notes: list[str] = field(default_factory=list)
+
+
+def read_confined(
+    task: str,
+    path: Path,
+    *,
+    into: Path | None = None,
+    limits: Limits = LIMITS,
+    bounds: Bounds | None = None,
+) -> Read:
+    """Read an untrusted file in a process of its own. Raises `FormatError` for what is wrong with it.
+
+    The task "upload" finds out whether the file is a bundle or a table and unpacks it into a
+    folder; "ratings", "lines" and formats of verdicts only try whether the file can be read within
+    the bounds, and leave what is wrong with its rows to the reader.
+    """
+    bounds = bounds or Bounds()
+    order = {
+        "task": task,
+        "path": str(path),
+        "into": str(into or ""),
+        "limits": asdict(limits),
+        "bounds": asdict(bounds),
+    }
+    root = str(Path(tiebreak.__file__).parents[1])
+    environment = {"PATH": os.defpath, "PYTHONPATH": root, "LANG": "C.UTF-8", **ALONE}
+    with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "tiebreak.formats.confined"],
+                input=json.dumps(order).encode(),
+                env=environment | {"TMPDIR": folder},
+                capture_output=True,
+                timeout=bounds.seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise FormatError.of(path.name, None, "reading_too_slow", TOO_SLOW) from None
+    if done.returncode:
+        raise _end_of(path.name, done.returncode)
+    answer = json.loads(done.stdout)
+    if "problems" in answer:
+        problems = [Problem(**problem) for problem in answer["problems"]]
+        raise FormatError(problems, answer["total"])
+    return Read(**answer)
+
+
+def _end_of(name: str, code: int) -> FormatError:
+    if -code in (signal.SIGXCPU, signal.SIGKILL):
+        return FormatError.of(name, None, "reading_too_slow", TOO_SLOW)
+    if code == NO_MEMORY:
+        return FormatError.of(name, None, "needs_too_much_memory", TOO_MUCH_MEMORY)
+    if code == NO_SPACE:
+        return FormatError.of(
+            name, None, "disk_full", "cannot be unpacked: the server's disk is full"
+        )
+    return FormatError.of(name, None, "reader_crashed", CRASHED)
+
+
+class PlainTable(Table):
+    """The rows of a table, as a confined process has written them."""
+
+    @classmethod
+    def of(cls, read: Read, name: str) -> "PlainTable":
+        return cls(name, (Path(read.path),), (), notes=tuple(read.notes))
+
+    def rows(self, problems: TableProblems) -> Iterator[tuple[int, Row]]:
+        """Yield the rows with their numbers; problems that their reader had are added."""
+        with self.files[0].open(encoding="utf-8", errors="surrogatepass") as file:
+            for line in file:
+                number, row, problem = json.loads(line)
+                if row is not None:
+                    yield number, row
+                else:
+                    problems.add(
+                        problem["row"], problem["column"], problem["code"], problem["reason"]
+                    )
+                    problems.is_fatal |= problem["is_fatal"]
+
+
+# What the process does.
+
+NO_MEMORY, NO_SPACE = 71, 72
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def main() -> int:
+    """Carry out the order that is read from the standard input, and print what it found as JSON."""
+    order = json.load(sys.stdin)
+    limits, bounds = Limits(**order["limits"]), Bounds(**order["bounds"])
+    _confine(bounds, limits)
+    path, into = Path(order["path"]), Path(order["into"])
+    try:
+        answer = asdict(_carried_out(order["task"], path, into, limits, bounds))
+    except FormatError as error:
+        answer = {"problems": [vars(problem) for problem in error.problems], "total": error.total}
+    except MemoryError:
+        return NO_MEMORY
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        return NO_SPACE
+    print(json.dumps(answer))  # noqa: T201
+    return 0
+
+
+def _confine(bounds: Bounds, limits: Limits) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (bounds.memory, bounds.memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (bounds.seconds, bounds.seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2048, 2048))
+    most = 4 * limits.unpacked
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+
+def _carried_out(task: str, path: Path, into: Path, limits: Limits, bounds: Bounds) -> Read:
+    if task == UPLOAD:
+        return (_bundle if is_bundle(path) else _table)(path, into, limits, bounds)
+    with path.open("rb") as file:
+        if file.read(6).startswith(CONTAINERS):
+            raise FormatError.of(path.name, None, "unknown_format", "is no plain text. Unpack it")
+    with suppress(FormatError):  # the reader names it again, with what the study adds
+        if task == RATINGS:
+            read_ratings(path, limits=limits)
+        elif task == LINES:
+            deque(read_jsonl(path, Problems(), limits), maxlen=0)
+        else:
+            read_verdicts(task, path, "machine")
+    return Read(task, str(path), path.stat().st_size)
+
+
+def _bundle(path: Path, into: Path, limits: Limits, _: Bounds) -> Read:
+    """Unpack a bundle, and try whether all of it can be read."""
+    root = extract(path, into / BUNDLE, limits)
+    with suppress(FormatError):
+        read_bundle(root, limits=limits)
+    files = [file for file in root.rglob("*") if file.is_file()]
+    # Only a worker opens files of columns.
+    is_plain = not any(file.suffix == ".parquet" for file in files)
+    return Read(BUNDLE, str(root), sum(file.stat().st_size for file in files), is_plain)
+
+
+def _table(path: Path, into: Path, limits: Limits, bounds: Bounds) -> Read:
+    """Write the rows of a table as plain lines, or only the first ones of a large table."""
+    problems, written, rows = TableProblems(), 0, 0
+    target = into / "rows.jsonl"
+    with open_table(path, limits=limits) as table, target.open("wb") as out:
+
+        def write(*parts: Any) -> None:
+            nonlocal written
+            line = json.dumps(parts, ensure_ascii=False, default=str) + "\n"
+            written += out.write(line.encode(errors="surrogatepass"))
+
+        for number, row in table.rows(problems):
+            _write_problems(problems, write)
+            write(number, row, None)
+            rows += 1
+            if bounds.whole is not None and written > bounds.whole and rows >= bounds.preview:
+                return Read(TABLE, str(target), written, is_whole=False, notes=[*table.notes])
+        _write_problems(problems, write)
+        return Read(TABLE, str(target), written, notes=[*table.notes])
+
+
+def _write_problems(problems: TableProblems, write: Callable[..., None]) -> None:
+    """Write the problems that were found since the last row; those beyond the listed ones as such."""
+    for problem in problems.items:
+        write(None, None, vars(problem) | {"is_fatal": problems.is_fatal})
+    problems.items.clear()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
