@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
 from django.db import transaction
+from django.forms import BaseForm
 from django.test import Client
 
 from annotation.importing import import_study
@@ -31,7 +32,7 @@ NEEDS_INPUT = {"invalid", "too_few_texts", "nothing_known"}
 
 
 def rated() -> Study:
-    study = make_open_study(instances=1, comparisons_per_hit=1, ratings_per_hit=1)
+    study = make_open_study(instances=1, comparisons_per_hit=1, ratings_per_hit=1, guidelines="")
     annotator(study).choose()
     return study
 
@@ -104,7 +105,11 @@ def refusals(client: Client, target: str, values: dict[str, str]) -> set[str]:
             answer = client.post(target, {**carried, "confirmed": answer.context["token"]})
         told = {m.extra_tags for m in get_messages(answer.wsgi_request) if m.level_tag == "error"}
         transaction.set_rollback(True)
-    told |= codes_on(answer) if answer.status_code >= 400 else set()
+    if answer.status_code >= 400:
+        shown = [value for one in answer.context or () for d in one for value in d.values()]
+        forms = [form for form in shown if isinstance(form, BaseForm)]
+        told |= {error.code for form in forms for error in form.non_field_errors().as_data()}
+        told |= codes_on(answer)
     return {code for code in told if code} - NEEDS_INPUT
 
 
