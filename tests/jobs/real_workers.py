@@ -1,4 +1,4 @@
-"""Workers in processes of their own, behind a broker, on the test's SQLite file."""
+"""Workers in processes of their own, behind a broker, on the database of the test."""
 
 import os
 import subprocess
@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 from celery import Celery
 from django.db import connection
@@ -31,7 +32,7 @@ def url_of_test_database() -> str:
     name = connection.settings_dict["NAME"]
     if connection.vendor == "sqlite":
         return f"sqlite:///{name}"
-    return os.environ["TIEBREAK_DATABASE_URL"].rpartition("/")[0] + f"/{name}"
+    return urlsplit(os.environ["TIEBREAK_DATABASE_URL"])._replace(path=f"/{name}").geturl()
 
 
 @contextmanager

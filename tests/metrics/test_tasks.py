@@ -10,6 +10,7 @@ from celery import Celery
 
 from metrics.models import ReportSnapshot
 from metrics.tasks import refresh_report_task
+from tests.jobs.real_workers import url_of_test_database
 from tests.paths import ROOT
 from tests.studies.factories import make_open_study
 
@@ -26,12 +27,11 @@ def broker() -> str:
 
 @pytest.mark.redis
 @pytest.mark.django_db(transaction=True)
-def test_a_report_is_made_by_a_worker_behind_redis(broker, settings):
+def test_a_report_is_made_by_a_worker_behind_redis(broker):
     study = make_open_study(instances=2)
-    database = settings.DATABASES["default"]["NAME"]
     environment = os.environ | {
         "TIEBREAK_BROKER_URL": broker,
-        "TIEBREAK_DATABASE_URL": f"sqlite:///{database}",
+        "TIEBREAK_DATABASE_URL": url_of_test_database(),
     }
     worker = subprocess.Popen(
         [
