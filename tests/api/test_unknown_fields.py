@@ -6,16 +6,11 @@ import re
 import pytest
 
 from tests.api.clients import problem_of, program
-from tests.api.test_schema import SCHEMA
+from tests.api.description import OPERATIONS, SCHEMA
 from tests.studies.factories import make_study
 from tiebreak.identifiers import new_public_id
 
 pytestmark = pytest.mark.django_db
-OPERATIONS = [
-    pytest.param(method, path, operation, id=f"{method} {path}")
-    for path, methods in SCHEMA["paths"].items()
-    for method, operation in methods.items()
-]
 
 
 def bodies(schema):

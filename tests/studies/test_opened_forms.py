@@ -54,9 +54,9 @@ def other_values(form, name):
     field, stored = form.inputs[name], form.data.get(name, "")
     if isinstance(field, SelectElement):
         return [value for value in field.value_options if value not in {"", stored}][:2]
-    if getattr(field, "type", "") == "number" and stored:
-        return [str(float(stored) + n).removesuffix(".0") for n in (1, 2)]
-    return [f"{stored} by Omar", f"{stored} by Ruth"]
+    if getattr(field, "type", "") == "number":
+        return [str(float(stored or 1) + n).removesuffix(".0") for n in (1, 2)]
+    return [f"{stored} by {name}".strip() for name in ("Omar", "Ruth")]
 
 
 def kind_of(form, name):
@@ -78,7 +78,7 @@ def study():
     Group.objects.create(name="team")
     Screening.objects.create(study=study)
     ComprehensionQuestion.objects.create(
-        study=study, text="?", choices=["a", "b"], answer=0, position=0
+        study=study, text="?", choices="a\nb", answer=1, position=0
     )
     Unit.objects.create(study=study, key="gold", role=Unit.Role.GOLD, known_labels={})
     for platform in platforms().values():
