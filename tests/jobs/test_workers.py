@@ -28,7 +28,6 @@ from jobs.services import (
 from jobs.tasks import work_task
 from jobs.worker import UNFORESEEN, run_job
 from studies.models import Generation, SeparabilityScore, Study
-from tests.conftest import is_postgresql
 from tests.jobs.real_workers import client, wait_until, worker
 from tests.studies.factories import make_study
 
@@ -287,8 +286,6 @@ def test_jobs_that_take_turns_do_not_delay_the_periodic_tasks():
 @pytest.fixture
 def study(transactional_db, monkeypatch) -> Study:
     """300 instances to score."""
-    if is_postgresql():
-        pytest.skip("These workers share the SQLite file; `make bench-jobs` uses PostgreSQL.")
     monkeypatch.setattr("jobs.services.LEASE", timedelta(seconds=2))
     study: Study = make_study(instances=300, samples=0)
     # Texts so long, and so different, that a chunk takes about a second.

@@ -49,19 +49,19 @@ def test_tasks_that_run_out_are_owed_and_not_the_whole_reward():
 
 
 def test_a_place_is_reserved_at_entry_and_given_back_by_who_does_nothing(client):
-    study = opened(**PAYING)
+    study, now = opened(**PAYING), timezone.now()
     welcome = reverse("recruitment:welcome", args=[study.pk])
-    first = enter(study, "open-link", "a", NOW)
-    tab = take_place(participation=first, now=NOW)
-    enter(study, "open-link", "b", NOW + timedelta(minutes=20))
+    first = enter(study, "open-link", "a", now)
+    tab = take_place(participation=first, now=now)
+    enter(study, "open-link", "b", now + timedelta(minutes=20))
     with refused("channel_full"):
-        enter(study, "open-link", "c", NOW + timedelta(minutes=20))
+        enter(study, "open-link", "c", now + timedelta(minutes=20))
     assert codes_on(client.get(welcome)) == {"channel_full"}
-    enter(study, "open-link", "c", NOW + timedelta(minutes=40))
+    enter(study, "open-link", "c", now + timedelta(minutes=40))
     first.refresh_from_db()
     assert first.status == "released"
     with refused("released"):
-        answer_all(tab, now=NOW + timedelta(minutes=41))
+        answer_all(tab, now=now + timedelta(minutes=41))
 
 
 def test_who_is_taken_back_after_others_took_the_place_is_released():
