@@ -1,7 +1,7 @@
 """How many people each channel admits, what they can cost at most, and the study's budget."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 from annotation.models import HIT, Assignment, Participation, Place, Rating, ScreeningAttempt
 from annotation.services.exclusion import stop_work
 from annotation.services.places import lock_places
+from annotation.services.planning import hits_to_collect
 from jobs.clock import database_now
 from recruitment.messages import CHANNEL_FULL, OVER_BUDGET, OVER_BUDGET_AT_ENTRY, STUDY_FULL
 from recruitment.models import Channel, Payment
@@ -19,7 +20,7 @@ from recruitment.pay import CENT, Collection, Pay
 from recruitment.platforms import get_platform
 from recruitment.terms import PAID_TASK, pay_of
 from studies.models import Study
-from tiebreak.errors import DomainError
+from tiebreak.errors import DomainError, InvalidInput
 
 Status = Participation.Status
 # The channel that a study has even if nobody has set one up.
@@ -37,9 +38,12 @@ def is_open_to_all(study: Study) -> bool:
 
 
 def collection_of(study: Study, hits: int | None = None) -> Collection:
-    """Return what the study collects with its settings, from its plan unless ``hits`` are given."""
+    """Return what the study collects with its settings; a draft that cannot be planned has no HITs."""
+    if hits is None:
+        with suppress(DomainError, InvalidInput):
+            hits = hits_to_collect(study)
     return Collection(
-        hits=study.hits.main().count() if hits is None else hits,
+        hits=hits or 0,
         ratings_per_hit=study.ratings_per_hit,
         tasks=study.hits_per_annotator,
         most_answers=study.most_answers,
@@ -50,7 +54,8 @@ def collection_of(study: Study, hits: int | None = None) -> Collection:
 class ChannelLimit:
     """What a channel pays, how many people it admits at most, and how many use that up already.
 
-    `most_people` is None if the channel pays nobody anything and no maximum is set.
+    `most_people` is None if no maximum is set and the channel pays nobody anything, or the tasks are
+    not known yet.
     """
 
     channel: Channel
@@ -80,7 +85,8 @@ def limit_of(channel: Channel, collection: Collection) -> ChannelLimit:
     study, paid_per = channel.study, get_platform(channel.provider).paid_per
     pay = pay_of(study, channel.settings, paid_per=paid_per, planned=collection.hits)
     stated = channel.settings.get("most_people")
-    default = collection.people_admitted if pay.most and study.dry_run_of_id is None else None
+    has_default = pay.most and collection.hits and study.dry_run_of_id is None
+    default = collection.people_admitted if has_default else None
     return ChannelLimit(channel, pay, stated or default, admitted(channel).count())
 
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from annotation.services.planning import forecast_plan
+from annotation.services.planning import hits_to_collect
 from annotation.services.reference_units import remove_reference_unit
 from recruitment.admin import (
     CollectingStudyAdmin,
@@ -156,7 +156,7 @@ def cost_context(study: Study) -> dict[str, Any]:
     """Return what the study costs with its settings, or why that is not known."""
     planned = study.hits.main().count()
     try:
-        hits = _hits(study, planned)
+        hits = hits_to_collect(study)
     except (DomainError, InvalidInput) as refusal:
         return {"n_planned": planned, "why_unknown": refusal.message}
     cost = forecast(study, hits=hits)
@@ -167,13 +167,6 @@ def cost_context(study: Study) -> dict[str, Any]:
         "cost": cost,
         "early_stop_rules": early_stop_rules(study, hits),
     }
-
-
-def _hits(study: Study, planned: int) -> int:
-    """Return the number of HITs, planned or as they would be planned now."""
-    if is_frozen(study):
-        return planned
-    return forecast_plan(study=study, selected=study.selected.all()).hits
 
 
 @require_safe

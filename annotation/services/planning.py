@@ -156,6 +156,16 @@ def forecast_plan(*, study: Study, selected: Iterable[SelectedInstance]) -> Plan
     return _counted(study, _all_bundles(study, selected))
 
 
+def hits_to_collect(study: Study) -> int:
+    """Return the number of HITs of an opened study, or of a draft if it were planned now.
+
+    Raises `DomainError` if a draft cannot be planned.
+    """
+    if study.status != Study.Status.DRAFT:
+        return study.hits.main().count()
+    return forecast_plan(study=study, selected=study.selected.all()).hits
+
+
 def _counted(study: Study, bundles: list[_Bundle]) -> Plan:
     r, criteria = study.ratings_per_hit, study.criteria.count()
     units = [unit for bundle in bundles for unit in bundle.units]

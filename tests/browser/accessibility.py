@@ -9,6 +9,9 @@ from playwright.sync_api import Page
 TARGETS = {"runOnly": {"type": "rule", "values": ["target-size"]}}
 # The width of A4 within margins of two centimetres, in the browser's pixels.
 SHEET = 642
+UNSTICK = """() => [...document.querySelectorAll("body *")]
+    .filter(element => getComputedStyle(element).position === "sticky")
+    .forEach(element => { element.style.position = "static"; })"""
 CLIPPED = """() => [...document.querySelectorAll("body *")].filter(element => {
     const style = getComputedStyle(element), box = element.getBoundingClientRect();
     const isHidden = !element.checkVisibility() || box.width < 2 || element.closest("svg, select, textarea, input, .unseen");
@@ -22,7 +25,8 @@ def check_accessible(page: Page) -> None:
 
 
 def check_targets(page: Page) -> None:
-    """Check that what can be pressed is large enough, on a page that was not scrolled."""
+    """Check that what can be pressed is large enough where nothing that stays in sight covers it."""
+    page.evaluate(UNSTICK)
     _check_rules(page, TARGETS)
 
 

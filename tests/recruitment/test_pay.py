@@ -11,6 +11,7 @@ from annotation.counts import NO_PLACES
 from annotation.models import Assignment, Participation
 from annotation.services.exclusion import exclude_work
 from annotation.services.places import take_place
+from annotation.services.planning import plan_hits
 from metrics.figures.collection import pace
 from recruitment.admission import maximum
 from recruitment.costs import accounts, forecast
@@ -28,7 +29,7 @@ from tests.annotation.services.test_screening import answer_all
 from tests.pages import codes_on
 from tests.recruitment.test_money import a_study, enter, opened
 from tests.refusals import refused
-from tests.studies.factories import open_knowingly
+from tests.studies.factories import make_study, open_knowingly
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
@@ -114,6 +115,18 @@ def test_nothing_exceeds_the_budget(top_up):
     with refused("over_budget"):
         TOP_UPS[top_up](study)
     change(study, guidelines="Something else.")
+
+
+def test_a_draft_can_cost_what_it_can_cost_once_it_is_planned():
+    draft = make_study(**PAYING)
+    before = maximum(draft)
+    plan_hits(study=draft)
+    for most in (before, maximum(draft)):
+        assert (most.total, most.channels[0].most_people) == (Decimal("1.80"), 2)
+
+
+def test_a_draft_that_cannot_be_planned_yet_has_no_maximum_of_people():
+    assert maximum(make_study(**PAYING | {"instances": 0})).channels[0].most_people is None
 
 
 def test_a_study_beyond_its_budget_does_not_open_and_admits_nobody():
