@@ -1,12 +1,9 @@
 """Fixtures for every test: no address but the loopback, and both databases."""
 
 import os
-import random
-import secrets
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +12,7 @@ from django.db import transaction
 from pytest_django.plugin import DjangoDbBlocker
 from pytest_socket import socket_allow_hosts
 
+from tests.draws import draw_from
 from tests.recruitment.platforms.fake_prolific import FakeProlific
 
 pytest_plugins = ["tests.summary"]
@@ -51,22 +49,14 @@ def _loopback_only() -> None:
 
 @pytest.fixture(autouse=True)
 def _draws_come_again(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test has its own draws, which are the same ones in every run."""
     draw_from(request.node.nodeid, monkeypatch)
-
-
-def draw_from(seed: str, patch: pytest.MonkeyPatch) -> None:
-    """Plans, places and checks are drawn by secret seeds: each test has its own, the same ones."""
-    draws = random.Random(seed)
-    drawn = SimpleNamespace(
-        token_hex=lambda n: draws.randbytes(n).hex(), randbelow=secrets.randbelow
-    )
-    patch.setattr("tiebreak.identifiers.secrets", drawn)
 
 
 @pytest.fixture(scope="module")
 def module_db(
     request: pytest.FixtureRequest,
-    django_db_setup: None,  # noqa: ARG001
+    django_db_setup: None,
     django_db_blocker: DjangoDbBlocker,
 ) -> Iterator[None]:
     """A database for fixtures that every test of a module reads, each from the same rows.
