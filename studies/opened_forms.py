@@ -26,6 +26,10 @@ CHANGED_MEANWHILE = (
     " stored is below; yours is in the field and not saved yet. Save again to replace it with yours."
     "\n{}"
 )
+GONE = (
+    "Nothing is saved, because some settings can no longer change since you opened the page. Save"
+    " again to keep what you changed in the other ones."
+)
 NAME = "opened"
 
 
@@ -41,11 +45,16 @@ class OpenedForm(forms.BaseForm):
     def opened_with(self) -> SafeString:
         """Return the hidden input with the version of what is stored now."""
         digests = {name: digest_of(self._stored(name)) for name in self._versioned()}
+        digests |= dict.fromkeys(self.editable_parts(), "")
         return format_html(
             '<input type="hidden" name="{}" value="{}">',
             self.add_prefix(NAME),
             json.dumps(digests),
         )
+
+    def editable_parts(self) -> set[str]:
+        """Return names of what else can be edited on the form's page now, such as its rows."""
+        return set()
 
     def full_clean(self) -> None:
         conflicts = self._merge() if self.is_bound else []
@@ -53,12 +62,17 @@ class OpenedForm(forms.BaseForm):
         if not hasattr(self, "cleaned_data"):
             return
         for name in conflicts:
+            if name not in self.fields:
+                self.add_error(None, forms.ValidationError(GONE, code="gone_meanwhile"))
+                return
             sentence = CHANGED_MEANWHILE.format(self._words(name) or "(empty)")
             self.add_error(name, forms.ValidationError(sentence, code="changed_meanwhile"))
 
     def _merge(self) -> list[str]:
         """Take over what others changed and nobody touched here; return what both changed."""
         opened, conflicts = self._opened(), []
+        if gone := opened.keys() - self.fields.keys() - self.editable_parts():
+            return list(gone)
         is_removed = bool(self.data.get(self.add_prefix(DELETION_FIELD_NAME)))
         for name in self._versioned():
             stored, typed = self._stored(name), self._typed(name)
