@@ -328,11 +328,6 @@ def may_go_back(study: Study) -> bool:
     return study.status != Study.Status.CLOSED and not mixes_in_checks(study)
 
 
-def may_look_back(study: Study) -> bool:
-    """Whether an answered unit is shown again by its address, which would tell what its task has."""
-    return not counts_items(study)
-
-
 def _completed_main(participation: Participation) -> QuerySet[Assignment]:
     """Return the completed HITs of this visit that can be corrected, the earliest first."""
     if not may_go_back(participation.study):

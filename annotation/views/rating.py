@@ -17,9 +17,9 @@ from annotation.screen_keys import screen_key
 from annotation.selectors import (
     TaskPosition,
     Worksheet,
+    counts_items,
     is_a_first,
     lost_previous_place,
-    may_look_back,
     may_stop,
     mixes_in_checks,
     position_among_tasks,
@@ -101,7 +101,8 @@ def look_back(
     if participation is None:
         return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     assignment = task_to_correct(participation, task)
-    if assignment is None or not (assignment.stage or may_look_back(participation.study)):
+    # An address that shows an answered item would tell which items share a task.
+    if assignment is None or (not assignment.stage and counts_items(participation.study)):
         return redirect("annotation:rate", study_id)
     # The participation and its study are already loaded, so the selectors need not query them.
     assignment.participation, assignment.hit.study = participation, participation.study

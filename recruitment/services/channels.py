@@ -144,10 +144,14 @@ def try_token(*, platform: Platform, token: str) -> DomainError | None:
 
     Asks the platform, so it is called outside the transaction that stores the token.
     """
-    refusal = _token_refusal(platform, token if platform.has_token else "")
-    if refusal is not None and refusal.code in TOKEN_REFUSED:
-        raise refusal
-    return refusal
+    try:
+        if token and platform.has_token:
+            platform.try_token(token)
+    except DomainError as refusal:
+        if refusal.code in TOKEN_REFUSED:
+            raise
+        return refusal
+    return None
 
 
 @transaction.atomic
@@ -167,16 +171,6 @@ def store_channel(
 def _plain(value: Any) -> Any:
     """Return decimals as text, because JSON has no decimals."""
     return str(value) if isinstance(value, Decimal) else value
-
-
-def _token_refusal(platform: Platform, token: str) -> DomainError | None:
-    """Return why the platform refused the token or could not test it; None if it works."""
-    try:
-        if token:
-            platform.try_token(token)
-    except DomainError as refusal:
-        return refusal
-    return None
 
 
 def note_refused_link(*, channel: Channel, refusal: UnusableId) -> None:
