@@ -111,7 +111,7 @@ def refusals(client: Client, target: str, values: dict[str, str]) -> set[str]:
         forms = [getattr(one, "form", one) for one in shown]  # the admin wraps its form
         forms = [form for form in forms if isinstance(form, BaseForm)]
         told |= {error.code for form in forms for error in form.non_field_errors().as_data()}
-        told |= codes_on(answer)
+        told |= codes_on(answer) if answer.status_code >= 400 else set()
     return {code for code in told if code} - NEEDS_INPUT
 
 
