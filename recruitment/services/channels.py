@@ -135,31 +135,42 @@ def set_up_channel(
     Settings that are not given stay as they are, and so does the token if none is given. Returns
     why a token could not be tested, too. Raises `DomainError` if the platform refuses the token.
     """
+    refusal = try_token(platform=platform, token=token)
+    return store_channel(study=study, platform=platform, settings=settings, token=token), refusal
+
+
+def try_token(*, platform: Platform, token: str) -> DomainError | None:
+    """Return why a token could not be tested. Raises `DomainError` if the platform refuses it.
+
+    Asks the platform, so it is called outside the transaction that stores the token.
+    """
+    try:
+        if token and platform.has_token:
+            platform.try_token(token)
+    except DomainError as refusal:
+        if refusal.code in TOKEN_REFUSED:
+            raise
+        return refusal
+    return None
+
+
+@transaction.atomic
+def store_channel(
+    *, study: Study, platform: Platform, settings: Mapping[str, Any], token: str = ""
+) -> Channel:
+    """Store checked settings and a tested token, as `set_up_channel` does. Locks the study."""
+    Study.objects.select_for_update().get(pk=study.pk)
     channel = Channel.objects.filter(study=study, provider=platform.name).first()
     channel = channel or Channel(study=study, provider=platform.name)
-    cleaned = {name: _plain(value) for name, value in settings.items()}
-    channel.settings = {**channel.settings, **cleaned}
-    token = token if platform.has_token else ""
-    refusal = _token_refusal(platform, token)
-    if refusal is not None and refusal.code in TOKEN_REFUSED:
-        raise refusal
+    channel.settings |= {name: _plain(value) for name, value in settings.items()}
     new = "" if channel.secret else platform.own_secret(channel)
-    return save_channel(channel=channel, token=token or new), refusal
+    token = token if platform.has_token else ""
+    return save_channel(channel=channel, token=token or new)
 
 
 def _plain(value: Any) -> Any:
     """Return decimals as text, because JSON has no decimals."""
     return str(value) if isinstance(value, Decimal) else value
-
-
-def _token_refusal(platform: Platform, token: str) -> DomainError | None:
-    """Return why the platform refused the token or could not test it; None if it works."""
-    try:
-        if token:
-            platform.try_token(token)
-    except DomainError as refusal:
-        return refusal
-    return None
 
 
 def note_refused_link(*, channel: Channel, refusal: UnusableId) -> None:
