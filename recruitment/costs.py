@@ -6,16 +6,16 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from django.db.models import DecimalField, Max, OuterRef, Q, Subquery, Sum, Value
+from django.db.models import DecimalField, Max, OuterRef, Q, Subquery, Sum
 from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Cast, Coalesce, Now, NullIf
+from django.db.models.functions import Cast, Coalesce, Now
 
 from annotation.models import Participation, Place
 from recruitment.admission import PAID, Maximum, collection_of, maximum
 from recruitment.ledger import Ledger, ledger
 from recruitment.models import Channel, Payment
 from recruitment.pay import CENT, Asked, Pay
-from recruitment.terms import asked_of_one, pay_of
+from recruitment.terms import Agreed, asked_of_one, pay_of
 from studies.models import Study
 from studies.steps import count_of
 
@@ -64,7 +64,7 @@ def forecast(study: Study, *, hits: int) -> Forecast:
     }
     collection, most = collection_of(study, hits), maximum(study, hits)
     pays = [one.pay for one in most.channels if not one.channel.closed_at]
-    pays = pays or [pay_of(study, {}, paid_per=Participation.PaidPer.HIT, planned=hits)]
+    pays = pays or [pay_of(study, {}, Agreed(Participation.PaidPer.HIT), hits)]
     expected = [pay.expected(collection) for pay in pays] if study.reward is not None else []
     rewards = max((amount for amount in expected if amount is not None), default=None)
     fee_percent, asked = highest_fee(study.channels.all()), asked_of_one(study, hits)
@@ -216,7 +216,7 @@ def plan_counts() -> dict[str, Any]:
     """Return what `spending_of` needs to know about studies, as expressions of a query."""
     places = Place.objects.filter(study=OuterRef("pk"))
     open_channels = Channel.objects.filter(study=OuterRef("pk"), closed_at=None).order_by()
-    stated = Cast(NullIf(KeyTextTransform("fee_percent", "settings"), Value("")), _PERCENT)
+    stated = Cast(KeyTextTransform("fee_percent", "settings"), _PERCENT)
     fees = open_channels.values("study").annotate(highest=Max(stated)).values("highest")
     return {
         "places_total": count_of(places),

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from annotation.models import Participation
 from recruitment.platforms import Platform, get_platform
-from recruitment.terms import pay_of
+from recruitment.terms import Agreed, pay_of
 from studies.models import Study
 
 PaidPer = Participation.PaidPer
@@ -46,7 +46,7 @@ def _rule(study: Study, platform: Platform, tasks: int) -> str:
     """Return the rule of one channel, or "" if annotators do one task each."""
     if study.hits_per_annotator is None:
         return NOT_AT_ALL if platform.paid_per == PaidPer.STUDY else WHOLE
-    pay = pay_of(study, {}, paid_per=platform.paid_per, planned=tasks)
+    pay = pay_of(study, {}, Agreed(platform.paid_per), tasks)
     if study.hits_per_annotator == 1:
         return ""
     if pay.per_task is None:

@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from annotation.models import Participation
 from annotation.services.exclusion import exclude_work
 from jobs.clock import database_now
+from recruitment.admission import check_payment
 from recruitment.messages import BAD_AMOUNT, NO_PLATFORM, PAID_ALREADY, SETTLED_ALREADY
 from recruitment.models import Channel, Payment, Submission
 from recruitment.platforms import get_platform
@@ -82,22 +83,11 @@ def pay(
     result is unknown, the row stays asked, counts as spent, and the ledger asks the researcher to
     check.
     """
-    now = now or database_now()
-    check_amount(amount)
     channel = _channel(participation)
-    try:
-        with transaction.atomic():
-            payment = Payment.objects.create(
-                participation=participation,
-                kind=kind,
-                amount=amount,
-                currency=participation.study.currency,
-                reason=reason,
-                request_key=request_key,
-                created_at=now,
-            )
-    except IntegrityError as error:
-        raise AlreadyPaid from error
+    payment = Payment(participation=participation, kind=kind, amount=amount)
+    payment.reason, payment.request_key = reason, request_key
+    payment.created_at = now or database_now()
+    _store(payment)
     return _request_payment(payment, lambda: get_platform(channel.provider).pay(channel, payment))
 
 
@@ -124,40 +114,39 @@ def note_payment(
     *, participation: Participation, amount: Decimal, now: datetime | None = None
 ) -> Payment:
     """Record, once, a reward that the researcher paid outside of any platform."""
-    check_amount(amount)
+    payment = Payment(participation=participation, kind=Payment.Kind.REWARD, amount=amount)
+    payment.status, payment.created_at = Payment.Status.PAID, now or database_now()
+    return _store(payment)
+
+
+def _store(payment: Payment, *, is_made: bool = False) -> Payment:
+    """Store a payment once. Unless a platform has made it, the budget must have room for it."""
+    payment.currency = payment.participation.study.currency
     try:
         with transaction.atomic():
-            return Payment.objects.create(
-                participation=participation,
-                kind=Payment.Kind.REWARD,
-                amount=amount,
-                currency=participation.study.currency,
-                status=Payment.Status.PAID,
-                created_at=now or database_now(),
-            )
+            if not is_made:
+                check_amount(payment.amount)
+                check_payment(payment)
+            payment.save(force_insert=True)
     except IntegrityError as error:
         raise AlreadyPaid from error
+    return payment
 
 
 def note_reward(participation: Participation, kind: Payment.Kind, now: datetime) -> None:
     """Record a payment that a platform reports, once even if it is reported repeatedly."""
-    study = participation.study
-    amount = study.reward if kind == Payment.Kind.REWARD else screen_out_reward(participation)
+    is_reward = kind == Payment.Kind.REWARD
+    amount = participation.agreed.reward if is_reward else screen_out_reward(participation)
     if amount is None:
         return
     noted = Payment.objects.filter(participation=participation, kind=kind)
     if noted.exclude(status=Payment.Status.REFUSED).exists():
         noted.filter(status=Payment.Status.ASKED).update(status=Payment.Status.PAID)
         return
-    with suppress(IntegrityError), transaction.atomic():  # a webhook and a sync may race
-        Payment.objects.create(
-            participation=participation,
-            kind=kind,
-            amount=amount,
-            currency=study.currency,
-            status=Payment.Status.PAID,
-            created_at=now,
-        )
+    payment = Payment(participation=participation, kind=kind, amount=amount, created_at=now)
+    payment.status = Payment.Status.PAID
+    with suppress(AlreadyPaid):  # a webhook and a sync may race
+        _store(payment, is_made=True)
 
 
 def settle_payment(*, payment: Payment, was_paid: bool) -> None:

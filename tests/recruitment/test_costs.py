@@ -70,11 +70,6 @@ def test_a_payment_moves_from_owed_to_spent(study):
     assert costs(study) == amounts("2.40", "0", "1.20", "3.60")
 
 
-def test_what_is_owed_to_who_left_early_is_their_share(study):
-    Submission.objects.exclude(participation__payments__isnull=False).update(owed="0.50")
-    assert costs(study)[1] == Decimal("0.60")
-
-
 def test_a_closed_study_is_to_pay_what_it_owes(study):
     Study.objects.update(status="closed")
     study.refresh_from_db()
