@@ -29,7 +29,7 @@ from recruitment.messages import CHANNEL_FULL, OVER_BUDGET, OVER_BUDGET_AT_ENTRY
 from recruitment.models import Channel, Payment
 from recruitment.pay import CENT, Collection, Pay
 from recruitment.platforms import get_platform
-from recruitment.terms import AGREED, PAID_TASK, PAYS_SCREEN_OUT, Agreed, earned, pay_of
+from recruitment.terms import AGREED, PAID_TASK, PAYS_SCREEN_OUT, Agreed, pay_of
 from studies.models import Study
 from tiebreak.errors import DomainError, InvalidInput
 
@@ -104,10 +104,11 @@ class Group(NamedTuple):
     agreed: Agreed
     n: int
 
-    def reserved(self, channel: Channel, planned: int, payment: Decimal = Decimal(0)) -> Decimal:
-        """Return what one of them gets at most, also if they are paid this reward now."""
+    def reserved(self, channel: Channel, planned: int) -> Decimal:
+        """Return what one of them gets at most."""
         most = pay_of(channel.study, channel.settings, self.agreed, planned).most
-        paid = (self.rewarded + payment).quantize(CENT)  # SQLite sums money as floats
+        # SQLite sums money as floats.
+        paid = self.rewarded.quantize(CENT)
         return max(most if self.may_earn else paid, paid) + self.bonus.quantize(CENT)
 
     def came_by(self, channel: Channel) -> bool:
@@ -216,15 +217,13 @@ def check_room(channel: Channel, now: datetime) -> None:
     taken = study.places.count() - free.count()
     if not free.exists() or (study.most_answers is not None and taken >= study.most_answers):
         raise DomainError("study_full", STUDY_FULL)
-    if full_limit(channel, now) is not None:
+    if is_full(limit_of(channel, collection_of(study)), now):
         raise DomainError("channel_full", CHANNEL_FULL)
 
 
-def full_limit(channel: Channel, now: datetime | None = None) -> ChannelLimit | None:
-    """Return the limit of a channel that can admit nobody now; None if it can."""
-    limit = limit_of(channel, collection_of(channel.study))
-    is_full = limit.is_full and not _gone(channel, now or database_now()).exists()
-    return limit if is_full else None
+def is_full(limit: ChannelLimit, now: datetime | None = None) -> bool:
+    """Whether a channel can admit nobody now: nobody who entered has gone without a task."""
+    return limit.is_full and not _gone(limit.channel, now or database_now()).exists()
 
 
 def reserve(channel: Channel, now: datetime) -> None:
@@ -254,25 +253,6 @@ def _check_budget_at_entry(study: Study, limit: ChannelLimit) -> None:
     reserved = sum(one.with_newcomers(int(one.channel.pk == limit.channel.pk)) for one in channels)
     if reserved > study.budget:
         raise DomainError("over_budget", OVER_BUDGET_AT_ENTRY)
-
-
-@transaction.atomic
-def check_payment(payment: Payment) -> None:
-    """Raise `DomainError` if a payment needs more than what is reserved for it and the budget leaves.
-
-    Locks the study until the payment is stored, so that two payments never use the same money.
-    """
-    participation, is_bonus = payment.participation, payment.kind == Payment.Kind.BONUS
-    is_earned = not is_bonus and payment.amount <= earned(participation)
-    if is_earned or participation.study.budget is None:
-        return
-    study = Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
-    channel = participation.submission.channel or Channel(provider=OPEN_LINK)
-    channel.study, planned, extra = study, collection_of(study).hits, payment.amount
-    for one in [] if is_bonus else _groups(_all_admitted(study).filter(pk=participation.pk)):
-        extra = one.reserved(channel, planned, extra) - one.reserved(channel, planned)
-    if extra > 0:
-        check_budget(study, extra=newcomers_pay(channel, planned).with_fees(extra))
 
 
 @transaction.atomic
@@ -319,9 +299,9 @@ def _release(channel: Channel, participation: Participation, now: datetime) -> N
         stop_work(participation=participation, status=Status.RELEASED, now=now)
 
 
-def check_budget(study: Study, allowed: Decimal | None = None, extra: Decimal = Decimal(0)) -> None:
+def check_budget(study: Study, allowed: Decimal | None = None) -> None:
     """Raise `DomainError` if the study can cost more than its budget, and more than ``allowed``."""
-    cost = maximum(study).total + extra
+    cost = maximum(study).total
     if study.budget is not None and cost > max(study.budget, allowed or Decimal(0)):
         raise DomainError("over_budget", OVER_BUDGET.format(cost, study.budget, study.currency))
 

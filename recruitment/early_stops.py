@@ -17,7 +17,10 @@ WHOLE = (
     "Annotators who stop early, after one task or more, are paid the whole reward, because no number"
     " of tasks per annotator is set."
 )
-NOT_AT_ALL = "Nobody can stop early and be paid for a part, because one payment covers all tasks."
+NOT_AT_ALL = (
+    "Nobody can stop early and be paid for a part, because one payment covers all tasks. If tasks run"
+    " out, who has completed at least one is paid the whole reward."
+)
 
 
 def early_stop_rules(study: Study, tasks: int) -> list[str]:

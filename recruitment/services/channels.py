@@ -1,7 +1,7 @@
 """Set up, close, reopen and remove a study's recruitment channels, and say which are open."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -11,7 +11,14 @@ from django.db import transaction
 
 from annotation.models import Participation
 from jobs.clock import database_now
-from recruitment.admission import OPEN_LINK, full_limit, is_open_to_all, within_budget
+from recruitment.admission import (
+    OPEN_LINK,
+    ChannelLimit,
+    is_full,
+    is_open_to_all,
+    maximum,
+    within_budget,
+)
 from recruitment.identities import UnusableId
 from recruitment.messages import (
     ACTION_PENDING,
@@ -77,6 +84,9 @@ def channel_statuses(study: Study) -> list[ChannelStatus]:
     """Return the status of every possible channel: open ones first, then others that are set up."""
     stored = {channel.provider: channel for channel in study.channels.all()}
     statuses = [_channel_status(study, name, stored.get(name)) for name in platforms()]
+    if study.opened_at is not None:
+        limits = {one.channel.provider: one for one in maximum(study).channels}
+        statuses = [_full_or_as_it_is(one, limits.get(one.platform.name)) for one in statuses]
     return sorted(
         statuses,
         key=lambda status: (not status.is_open, status.channel is None, status.platform.title),
@@ -219,8 +229,8 @@ def _channel_status(study: Study, name: str, channel: Channel | None) -> Channel
         return ChannelStatus(platform, None, ChannelState.NOT_SET_UP, NOT_SET_UP)
     if not is_open_to_all(study):
         return ChannelStatus(platform, None, ChannelState.CLOSED, OPEN_LINK_REPLACED)
-    state, audience = _open_or_full(Channel(study=study, provider=name), platform)
-    return ChannelStatus(platform, None, state, f"{audience} {OPEN_BY_DEFAULT}")
+    audience = platform.audience(Channel(study=study, provider=name))
+    return ChannelStatus(platform, None, ChannelState.OPEN, f"{audience} {OPEN_BY_DEFAULT}")
 
 
 def _state(channel: Channel, platform: Platform) -> tuple[ChannelState, str]:
@@ -232,14 +242,14 @@ def _state(channel: Channel, platform: Platform) -> tuple[ChannelState, str]:
         return ChannelState.NOT_READY, missing
     if why := platform.why_not_sending(channel):
         return ChannelState.NOT_SENDING, why
-    return _open_or_full(channel, platform)
+    return ChannelState.OPEN, platform.audience(channel)
 
 
-def _open_or_full(channel: Channel, platform: Platform) -> tuple[ChannelState, str]:
-    limit = full_limit(channel) if channel.study.opened_at is not None else None
-    if limit is None:
-        return ChannelState.OPEN, platform.audience(channel)
-    return ChannelState.FULL, CHANNEL_FULL_STATUS.format(limit.people, limit.most_people)
+def _full_or_as_it_is(status: ChannelStatus, limit: ChannelLimit | None) -> ChannelStatus:
+    if not status.is_open or limit is None or not is_full(limit):
+        return status
+    sentence = CHANNEL_FULL_STATUS.format(limit.people, limit.most_people)
+    return replace(status, state=ChannelState.FULL, sentence=sentence)
 
 
 def _missing(channel: Channel) -> str:

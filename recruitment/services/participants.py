@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 
 from annotation.models import Participation
 from annotation.services.exclusion import exclude_work, reinstate_work, stop_work
-from recruitment.admission import check_payment, keep_maximum
+from recruitment.admission import keep_maximum
 from recruitment.ledger import LedgerRow, is_submitted, payable, pays_by_platform
 from recruitment.messages import (
     AMOUNT_IS_FIXED,
@@ -32,7 +32,12 @@ from recruitment.messages import (
 from recruitment.models import Channel, Payment
 from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.base import MAX_MESSAGE
-from recruitment.services.payments import AlreadyPaid, check_amount, note_payment
+from recruitment.services.payments import (
+    AlreadyPaid,
+    check_amount,
+    check_room_for,
+    note_payment,
+)
 from recruitment.services.platform_actions import PAID_APART, enqueue_action, write_payees
 from recruitment.terms import owed
 from studies.models import Study, StudyEvent
@@ -117,7 +122,7 @@ def amount_for(participation: Participation, amount: Decimal | None = None) -> D
     if channel is not None and pays_by_platform(channel) and is_approved and amount != promised:
         title = get_platform(channel.provider).title
         raise DomainError("amount_is_fixed", AMOUNT_IS_FIXED.format(title), status=400)
-    check_payment(Payment(participation=participation, kind=Payment.Kind.REWARD, amount=amount))
+    check_room_for(participation, PAID_APART.get(participation.status, Payment.Kind.REWARD), amount)
     return amount
 
 
@@ -219,7 +224,7 @@ def check_bonus(
     requested = participation.payments.filter(request_key=request_key)
     if requested.exclude(status=Payment.Status.REFUSED).exists():
         raise AlreadyPaid
-    check_payment(Payment(participation=participation, kind=Payment.Kind.BONUS, amount=amount))
+    check_room_for(participation, Payment.Kind.BONUS, amount)
     return channel
 
 

@@ -19,8 +19,8 @@ from tests.studies.factories import make_open_study
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 LIMIT = 12
-# What a study costs depends on its channels, their people, screening and bonuses.
-WITH_COSTS = 20
+# What a study costs depends on its channels, their people and screening.
+WITH_COSTS = 16
 
 
 @pytest.fixture
