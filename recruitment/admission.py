@@ -1,6 +1,6 @@
 """How many people each channel admits, what they can cost at most, and the study's budget."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -39,13 +39,14 @@ OPEN_LINK = "open-link"
 PAID = (Payment.Status.PAID, Payment.Status.ASKED)
 
 
-def is_open_to_all(study: Study) -> bool:
+def is_open_to_all(study: Study, channels: Iterable[Channel] | None = None) -> bool:
     """Whether the open link works although nobody set it up, because no other channel is ready.
 
     A channel that is still being prepared leaves the open link open, or nobody could enter. A
     channel that was ready does not, even when it is closed: closing one must not open another.
     """
-    return all(get_platform(one.provider).missing(one) for one in study.channels.all())
+    channels = study.channels.all() if channels is None else channels
+    return all(get_platform(one.provider).missing(one) for one in channels)
 
 
 def collection_of(study: Study, hits: int | None = None) -> Collection:
@@ -153,7 +154,7 @@ def maximum(study: Study, hits: int | None = None) -> Maximum:
     """Return what the study can cost at most with its settings and channels."""
     collection = collection_of(study, hits)
     channels, groups = list(study.channels.all()), _groups(_all_admitted(study))
-    open_link, is_open = Channel(provider=OPEN_LINK), is_open_to_all(study)
+    open_link, is_open = Channel(provider=OPEN_LINK), is_open_to_all(study, channels)
     # Who entered by the open link before another channel closed it is paid as before.
     open_link.closed_at = None if is_open else study.created_at
     is_used = is_open or any(group.came_by(open_link) for group in groups)

@@ -19,6 +19,8 @@ def within_budget(study: Study) -> Iterator[LaunchCheck]:
 
 def tasks_for_each_payment(study: Study) -> Iterator[LaunchCheck]:
     """Where one payment covers all tasks, it is not smaller for people who find fewer of them."""
+    if not study.channels.all():  # by the open link, each task is paid
+        return
     collection, tasks = collection_of(study), study.hits_per_annotator or 1
     one_payment = [one for one in maximum(study).channels if one.pay.is_one_payment and one.amount]
     people = sum(one.most_people or 0 for one in one_payment)

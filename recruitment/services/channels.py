@@ -83,7 +83,10 @@ class ChannelState(StrEnum):
 def channel_statuses(study: Study) -> list[ChannelStatus]:
     """Return the status of every possible channel: open ones first, then others that are set up."""
     stored = {channel.provider: channel for channel in study.channels.all()}
-    statuses = [_channel_status(study, name, stored.get(name)) for name in platforms()]
+    is_open = is_open_to_all(study, stored.values())
+    statuses = [
+        _channel_status(study, name, stored.get(name), is_open=is_open) for name in platforms()
+    ]
     if study.opened_at is not None:
         limits = {one.channel.provider: one for one in maximum(study).channels}
         statuses = [_full_or_as_it_is(one, limits.get(one.platform.name)) for one in statuses]
@@ -108,8 +111,9 @@ def channel_for(study: Study, provider: str) -> Channel:
 
 def has_open_link(study: Study) -> bool:
     """Whether anyone who has the study's own address can enter."""
-    stored = [channel for channel in study.channels.all() if channel.provider == OPEN_LINK]
-    return any(channel.closed_at is None for channel in stored) or is_open_to_all(study)
+    channels = list(study.channels.all())
+    stored = [channel for channel in channels if channel.provider == OPEN_LINK]
+    return any(channel.closed_at is None for channel in stored) or is_open_to_all(study, channels)
 
 
 def check_accepts_newcomers(channel: Channel) -> None:
@@ -221,13 +225,15 @@ def remove_channel(*, channel: Channel, now: datetime | None = None) -> None:
         close_channel(channel=Channel(study=study, provider=OPEN_LINK), now=now)
 
 
-def _channel_status(study: Study, name: str, channel: Channel | None) -> ChannelStatus:
+def _channel_status(
+    study: Study, name: str, channel: Channel | None, *, is_open: bool
+) -> ChannelStatus:
     platform = get_platform(name)
     if channel is not None:
         return ChannelStatus(platform, channel, *_state(channel, platform), _why_kept(channel))
     if name != OPEN_LINK:
         return ChannelStatus(platform, None, ChannelState.NOT_SET_UP, NOT_SET_UP)
-    if not is_open_to_all(study):
+    if not is_open:
         return ChannelStatus(platform, None, ChannelState.CLOSED, OPEN_LINK_REPLACED)
     audience = platform.audience(Channel(study=study, provider=name))
     return ChannelStatus(platform, None, ChannelState.OPEN, f"{audience} {OPEN_BY_DEFAULT}")

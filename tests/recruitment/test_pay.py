@@ -16,6 +16,7 @@ from annotation.services.planning import plan_hits
 from metrics.figures.collection import pace
 from recruitment.admission import maximum
 from recruitment.costs import accounts, forecast
+from recruitment.launch.money import tasks_for_each_payment
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment
 from recruitment.pay import Asked
@@ -173,6 +174,22 @@ def test_a_study_beyond_its_budget_does_not_open_and_admits_nobody():
     Study.objects.update(budget=Decimal("0.89"))
     with refused("over_budget"):
         enter(study, "open-link", "a")
+
+
+@pytest.mark.parametrize(
+    ("provider", "settings", "design", "warns"),
+    [
+        ("panel", {}, {"hits_per_annotator": 6}, False),
+        ("panel", {}, {}, True),  # twenty tasks for the reward, of which six exist
+        ("panel", {"most_people": 9}, {"hits_per_annotator": 6}, True),
+        ("open-link", {"most_people": 9}, {}, False),
+    ],
+)
+def test_a_payment_for_tasks_that_do_not_exist_is_warned_of(provider, settings, design, warns):
+    study = a_study(**PAYING | design)
+    Channel.objects.create(study=study, provider=provider, settings=settings)
+    codes = {check.code for check in tasks_for_each_payment(study)}
+    assert codes == ({"pays_for_missing_tasks"} if warns else set())
 
 
 def test_an_hour_counts_everything_that_is_asked():
