@@ -75,6 +75,7 @@ def test_one_payment_for_one_of_two_tasks_leaves_the_others_to_come(study):
     Study.objects.update(hits_per_annotator=4)
     study.versions.update(hits_per_annotator=4)
     study.refresh_from_db()
+    assert costs(study) == amounts("1.20", "1.20", "0.60", "3.00")
     note_payment(participation=payable(study)[0].participation, amount=Decimal("1.00"))
     assert costs(study) == amounts("2.40", "0", "0.60", "3.00")
 

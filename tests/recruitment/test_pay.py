@@ -13,6 +13,7 @@ from annotation.services.exclusion import exclude_work
 from annotation.services.participations import finish_participation
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
+from annotation.services.screening import begin_stage
 from metrics.figures.collection import pace
 from recruitment.admission import maximum
 from recruitment.costs import accounts, forecast
@@ -30,7 +31,7 @@ from recruitment.services.participants import (
     pay_participant,
     reinstate_participant,
 )
-from recruitment.services.payments import note_payment
+from recruitment.services.payments import note_payment, store_payment
 from recruitment.services.platform_actions import ACTIONS
 from recruitment.services.settings import save_settings
 from recruitment.terms import owed
@@ -150,6 +151,30 @@ def test_nothing_exceeds_the_budget(top_up):
     change(study, guidelines="Something else.")
     finish_participation(participation=person)
     pay_awaiting(study=study, total=ledger(study).owed.amount)  # what is reserved can be paid
+
+
+def test_what_was_agreed_outlives_every_change():
+    study = opened(["prolific"], test=True, **PAYING | {"hits_per_annotator": 1})
+    failed, passed = (enter(study, "prolific", name) for name in "ab")
+    answer_all(begin_stage(participation=failed), right=False)
+    answer_all(begin_stage(participation=passed))
+    answer_all(take_place(participation=passed))
+    set_up(study, "prolific", screen_out_reward=None)
+    change(study, hits_per_annotator=20, reward=Decimal("1.00"))
+    people = study.participations.order_by("pk")
+    assert [owed(person) for person in people] == [Decimal("0.40"), Decimal("3.00")]
+    with refused("limit_reached"):
+        take_place(participation=passed)
+
+
+def test_the_maximum_has_bonuses_and_people_whose_link_was_replaced():
+    study = opened([], **PAYING)
+    bonus = {"kind": Payment.Kind.BONUS, "status": "paid", "amount": Decimal(2), "created_at": NOW}
+    store_payment(Payment(participation=enter(study, "open-link", "a"), **bonus))
+    assert maximum(study).total == Decimal("1.80") + 2
+    set_up(study, "panel", person_parameter="pid")
+    amounts = {one.channel.provider: one.amount for one in maximum(study).channels}
+    assert amounts["open-link"] == Decimal("0.90") + 2
 
 
 def test_a_draft_can_cost_what_it_can_cost_once_it_is_planned():
