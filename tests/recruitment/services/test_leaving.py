@@ -203,7 +203,8 @@ def test_one_sum_for_all_is_not_paid_for_a_part(provider, limit, may):
     study = a_study(hits_per_annotator=limit)
     participation = make_participation(study)
     participation.paid_per = get_platform(provider).paid_per
-    study.hits_per_annotator = None if limit else 5  # not what they agreed to
+    participation.consented_version = study.versions.get()
+    participation.study.hits_per_annotator = None if limit else 5  # not what they agreed to
     assert participation.may_leave_early == may
     if not may:
         with refused("one_payment_for_all"):
