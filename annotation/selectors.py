@@ -447,5 +447,5 @@ def progress_of(participation: Participation) -> AnnotatorProgress:
     hits = study.hits.main().order_by("-number").values_list("number", flat=True).first() or 0
     return AnnotatorProgress(
         completed=main.filter(status=Assignment.Status.COMPLETED).count(),
-        total=min(study.hits_per_annotator or hits, hits),
+        total=min(participation.most_tasks or hits, hits),
     )

@@ -216,7 +216,7 @@ def _page(
     tokens_refused: dict[str, DomainError] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    statuses, cost = channel_statuses(study), cost_context(study).get("cost")
+    cost, statuses = cost_context(study).get("cost"), channel_statuses(study)
     people = cost.people if cost else None
     can_change = held_right(request.user, study) in {Right.CHANGE, Right.OWN}
     context = {
