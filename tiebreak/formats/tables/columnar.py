@@ -19,10 +19,11 @@ def read_parquet(
 ) -> Iterator[tuple[int, Row]]:
     """Yield the rows of a Parquet file, a few at a time."""
     pq = optional.load("pyarrow.parquet")
-    with _reported(problems), pq.ParquetFile(path) as file:
+    with _reported(problems):
         check_parquet(path, limits)
-        checked_header(list(file.schema_arrow.names), 1)
-        yield from _rows(file.iter_batches(batch_size=PARQUET_ROWS))
+        with pq.ParquetFile(path) as file:
+            checked_header(list(file.schema_arrow.names), 1)
+            yield from _rows(file.iter_batches(batch_size=PARQUET_ROWS))
 
 
 def read_arrow(
