@@ -9,7 +9,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connection
 
-from benchmarks.servers import free_port
+from config import demo
 from jobs.schema import missing_parts, refuse_incomplete_database
 from tests.jobs.real_workers import url_of_test_database
 from tests.paths import ROOT
@@ -30,8 +30,7 @@ DOCUMENTED = re.findall(
 )
 STARTS = [
     *(["-m", *line.split()] for line in DOCUMENTED),
-    ["-m", "celery", "-A", "config", "beat"],
-    ["-m", "config.demo"],
+    ["-m", "celery", "-A", "config", "beat", "-S", "celery.beat:Scheduler"],
     ["-c", "import config.asgi"],
 ]
 
@@ -63,7 +62,6 @@ def test_health_names_each_missing_part(incomplete, client, monkeypatch):
 def test_incomplete_database_stops_servers_and_workers_but_no_command(incomplete):
     environment = os.environ | {
         "TIEBREAK_DATABASE_URL": url_of_test_database(),
-        "TIEBREAK_PORT": str(free_port()),
         "GUNICORN_CMD_ARGS": "--workers 1 --bind 127.0.0.1:0 --no-control-socket",
     }
     processes = [
@@ -76,7 +74,13 @@ def test_incomplete_database_stops_servers_and_workers_but_no_command(incomplete
     assert (command[1], len(DOCUMENTED)) == (0, 2)
     for start, (complaint, code) in zip(STARTS, refused, strict=True):
         assert code != 0, start
-        assert all(part in complaint for part in incomplete)
+        assert [part for part in incomplete if part not in complaint] == [], start
+
+
+def test_incomplete_database_stops_the_demo(incomplete, monkeypatch):
+    monkeypatch.setattr("django.core.management.call_command", lambda *_, **__: None)
+    with pytest.raises(ImproperlyConfigured):
+        demo._prepare()
 
 
 @pytest.mark.django_db
