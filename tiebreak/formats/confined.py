@@ -78,7 +78,7 @@ def read_confined(
 
     The task "upload" finds out whether the file is a bundle or a table and unpacks it into a
     folder; "ratings", "lines" and formats of verdicts only try whether the file can be read within
-    the bounds; what is wrong with rows of the first two is left to the reader.
+    the bounds, and leave what is wrong with its rows to the reader.
     """
     bounds = bounds or Bounds()
     order = {
@@ -185,14 +185,13 @@ def _carried_out(task: str, path: Path, into: Path, limits: Limits, bounds: Boun
     with path.open("rb") as file:
         if file.read(6).startswith(CONTAINERS):
             raise FormatError.of(path.name, None, "unknown_format", "is no plain text. Unpack it")
-    if task not in (RATINGS, LINES):
-        read_verdicts(task, path, "machine")
-        return Read(task, str(path), path.stat().st_size)
     with suppress(FormatError):  # the reader names it again, with what the study adds
         if task == RATINGS:
             read_ratings(path, limits=limits)
-        else:
+        elif task == LINES:
             deque(read_jsonl(path, Problems(), limits), maxlen=0)
+        else:
+            read_verdicts(task, path, "machine")
     return Read(task, str(path), path.stat().st_size)
 
 
