@@ -1,7 +1,6 @@
 """What a container holds once it is unpacked, counted before any reader opens it."""
 
 from collections.abc import Iterator
-from os import SEEK_END
 from pathlib import Path
 from typing import IO, Any
 from xml.parsers import expat
@@ -20,8 +19,6 @@ ROWS_AT_ONCE = 16_384
 # What one value of a list takes in memory as an object, whatever its length.
 EACH = 32
 CHUNK = 256 * 1024
-# Bytes that say what a Parquet file has: more than the most columns in a hundred parts take.
-MAX_FOOTER = 8_000_000
 
 
 def check_parquet(path: Path, limits: Limits) -> None:
@@ -33,7 +30,6 @@ def check_parquet(path: Path, limits: Limits) -> None:
     pa, pq = optional.load("pyarrow"), optional.load("pyarrow.parquet")
     gate = _Gate(path.name, limits)
     try:
-        gate.check_footer(path)
         with pq.ParquetFile(path) as file:
             groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
             chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
@@ -57,7 +53,7 @@ def checked_batches(path: Path, reader: Any, limits: Limits) -> Iterator[Any]:
     has_index = hasattr(reader, "num_record_batches")
     batches = map(reader.get_batch, range(reader.num_record_batches)) if has_index else reader
     for batch in batches:
-        gate.rows += max(1, batch.num_rows)  # an empty batch takes time, too
+        gate.rows += batch.num_rows
         gate.count(gate.rows, batch.num_columns)
         gate.add_batch(batch)
         yield batch
@@ -75,18 +71,6 @@ class _Gate:
             raise FormatError.of(self.name, None, "too_many_rows", self.limits.refusal(reason))
         if columns > MAX_COLUMNS:
             reason = f"has {columns:,} columns, but the limit is {MAX_COLUMNS}"
-            raise FormatError.of(self.name, None, "too_many_columns", reason)
-
-    def check_footer(self, path: Path) -> None:
-        """Refuse more columns or parts than a reader can list in a short time."""
-        with path.open("rb") as file:
-            file.seek(-8, SEEK_END)
-            size = int.from_bytes(file.read(4), "little")
-            is_whole = file.read() == b"PAR1"
-        if is_whole and size > MAX_FOOTER:
-            reason = (
-                f"lists its columns and parts in {size:,} bytes, but the limit is {MAX_FOOTER:,}"
-            )
             raise FormatError.of(self.name, None, "too_many_columns", reason)
 
     def add(self, size: int) -> None:

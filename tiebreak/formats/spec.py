@@ -19,8 +19,6 @@ ALL_PAIRS = "all-pairs"
 STUDY_FILE = "study.toml"
 MAX_SYSTEMS = 1000
 MAX_CRITERIA = 100
-# The parser copies a key once for each of its dots.
-MAX_DOTS = 20_000
 _LINE_SUFFIX = re.compile(r" \(at line (\d+), column \d+\)$")
 
 
@@ -138,10 +136,6 @@ def read_spec(folder: Path, problems: Problems, limits: Limits) -> SpecFile:
 
 
 def _parse_toml(text: str, problems: Problems) -> dict[str, Any] | None:
-    if text.count(".") > MAX_DOTS:
-        reason = f"has more than {MAX_DOTS:,} dots. Put long texts into files of their own"
-        problems.add(STUDY_FILE, None, "too_many_dots", reason)
-        return None
     try:
         return tomllib.loads(text)
     except RecursionError:

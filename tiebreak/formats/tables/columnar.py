@@ -19,11 +19,10 @@ def read_parquet(
 ) -> Iterator[tuple[int, Row]]:
     """Yield the rows of a Parquet file, a few at a time."""
     pq = optional.load("pyarrow.parquet")
-    with _reported(problems):
+    with _reported(problems), pq.ParquetFile(path) as file:
         check_parquet(path, limits)
-        with pq.ParquetFile(path) as file:
-            checked_header(list(file.schema_arrow.names), 1)
-            yield from _rows(file.iter_batches(batch_size=PARQUET_ROWS))
+        checked_header(list(file.schema_arrow.names), 1)
+        yield from _rows(file.iter_batches(batch_size=PARQUET_ROWS))
 
 
 def read_arrow(
