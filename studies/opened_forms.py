@@ -44,13 +44,13 @@ class OpenedForm(forms.BaseForm):
 
     def opened_with(self) -> SafeString:
         """Return the hidden input with the version of what is stored now."""
+        html = '<input type="hidden" name="{}" value="{}">'
+        return format_html(html, self.add_prefix(NAME), self.digests())
+
+    def digests(self) -> str:
+        """Return the version of what is stored now, as forms send it."""
         digests = {name: digest_of(self._stored(name)) for name in self._versioned()}
-        digests |= dict.fromkeys(self.editable_parts(), "")
-        return format_html(
-            '<input type="hidden" name="{}" value="{}">',
-            self.add_prefix(NAME),
-            json.dumps(digests),
-        )
+        return json.dumps(digests | dict.fromkeys(self.editable_parts(), ""))
 
     def editable_parts(self) -> set[str]:
         """Return names of what else can be edited on the form's page now, such as its rows."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from django.conf import settings
 from django.db import transaction
@@ -16,6 +17,10 @@ from tests.draws import draw_from
 from tests.recruitment.platforms.fake_prolific import FakeProlific
 
 pytest_plugins = ["tests.summary"]
+
+# On a busy machine, every example may take long.
+hypothesis.settings.register_profile("tests", deadline=None)
+hypothesis.settings.load_profile("tests")
 
 # Sync Playwright runs inside an event loop; Django would refuse the database there.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")

@@ -31,6 +31,7 @@ from studies.access import studies_of
 from studies.admin import StudyDesignForm
 from studies.models import ComprehensionQuestion, Criterion, Screening, Study, StudySystem
 from studies.models.settings import SETTINGS
+from studies.opened_forms import NAME
 from studies.protocols import create_from_protocol, fill_in, protocol_named, protocols
 from studies.services import (
     create_study,
@@ -62,9 +63,9 @@ def _save_settings(study: Study, values: dict[str, Any], request: Request) -> in
         return None
     if "dataset" in values:
         visible_dataset(request, values["dataset"])
-    form = modelform_factory(Study, form=StudyDesignForm, fields=list(values))(
-        values, instance=study
-    )
+    form_class = modelform_factory(Study, form=StudyDesignForm, fields=list(values))
+    # A program names what it changes, and has opened no page.
+    form = form_class(values | {NAME: form_class(instance=study).digests()}, instance=study)
     checked_form(form)
     return save_settings(study=form.instance)
 

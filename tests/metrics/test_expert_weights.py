@@ -25,7 +25,7 @@ from tiebreak.report.expert_weights import expert_weights
 
 pytestmark = pytest.mark.django_db
 # Reading the ratings of a survey takes seven of them, whatever their number.
-STATEMENTS = 19
+STATEMENTS = 20
 
 
 def vote(label, *, name=TYPOS, rater="r", **row):

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.filters import NO_FAILED_CHECK, Filter
-from annotation.selectors import hit_units_of
+from annotation.selectors import hit_units_of, is_a_first
 from annotation.services.places import take_place
 from annotation.services.ratings import Answer
 from metrics import sections
@@ -39,7 +39,8 @@ def rate(study: Study, name: str, number: int) -> None:
     for _ in range(INSTANCES):
         assignment = take_place(participation=participation)
         for unit, hit_unit in enumerate(hit_units_of(assignment)):
-            label = "1" if (unit + number) % 3 == 0 else "-1"
+            is_left = is_a_first(assignment, hit_unit) == ((unit + number) % 3 > 0)
+            label = "-1" if is_left else "1"
             key = f"{name}-{assignment.pk}-{unit}"
             answers = {c: Answer(label, key) for c in study.criteria.all()}
             submit_unit(assignment=assignment, hit_unit=hit_unit, answers=answers)

@@ -20,7 +20,7 @@ from studies.models import Generation, Study, Unit
 from tests.annotation.services.test_late_answers import closed_midway
 from tests.annotation.services.test_ratings import START, answer_all
 from tests.confirming import post_confirmed
-from tests.pages import codes_on, levels_on, numbers_in, prose_of
+from tests.pages import codes_on, levels_on, numbers_in, prose_of, send
 from tests.studies.factories import make_open_study, make_participation, make_study
 from tests.studies.test_admin import change, form_of
 
@@ -211,6 +211,14 @@ def ask(channel, verb):
     return reverse("recruitment:platform-action", args=[channel.study_id, "prolific", verb])
 
 
+def opened(client, platform) -> dict[str, str]:
+    """The digests with which the form of a platform's settings was opened."""
+    page = client.get(reverse("recruitment:channels", args=[platform.study_id]))
+    forms = lxml_html.document_fromstring(page.content.decode()).forms
+    [form] = [one for one in forms if one.xpath(".//*[@id='prolific_description']")]
+    return {"opened": form.fields["opened"]}
+
+
 def test_publishing_says_what_it_costs_and_is_logged(client, ruth, platform):
     platform.settings["most_people"] = 20
     platform.save(update_fields=["settings"])
@@ -242,7 +250,7 @@ def test_no_number_of_people_is_refused_before_anything_is_asked(client, platfor
 def test_no_verb_loses_what_was_typed(client, ruth, verb):
     study = make_study(instances=2, member=ruth)
     plan_hits(study=study)
-    client.post(change(study), form_of(study, guidelines="Typed just now.", _do=verb))
+    send(client, change(study), form_of(study, guidelines="Typed just now.", _do=verb))
     assert Study.objects.get(pk=study.pk).guidelines == "Typed just now."
 
 
@@ -260,7 +268,7 @@ def test_the_page_of_an_open_study_can_be_sent_as_it_stands(client, ruth):
 
 def test_planning_takes_what_was_typed(client, ruth):
     study = make_study(instances=2, member=ruth)
-    client.post(change(study), form_of(study, comparisons_per_hit=2, _do="plan"))
+    send(client, change(study), form_of(study, comparisons_per_hit=2, _do="plan"))
     assert [hit.units.count() for hit in HIT.objects.all()] == [2, 2]
 
 
@@ -301,13 +309,14 @@ def test_reference_units_keep_what_was_typed_when_they_are_refused(client, ruth)
 
 def test_a_channel_button_saves_the_channel_settings_first(client, platform):
     typed = {"has_settings": "1", "description": "Typed just now.", "fee_percent": "20"}
-    client.post(ask(platform, "sync"), typed)
+    client.post(ask(platform, "sync"), opened(client, platform) | typed)
     platform.refresh_from_db()
     assert platform.settings["description"] == "Typed just now."
     close = reverse(
         "recruitment:change-channel-state", args=[platform.study_id, "prolific", "close"]
     )
-    client.post(close, typed | {"description": "Typed later."})
+    later = {"description": "Typed later."}
+    client.post(close, opened(client, platform) | typed | later)
     platform.refresh_from_db()
     assert platform.settings["description"] == "Typed later."
     assert platform.closed_at is not None
@@ -330,7 +339,7 @@ def test_invalid_settings_prevent_an_action_but_a_channel_can_still_be_closed(cl
 
 def test_a_token_is_not_written_into_the_page_that_asks(client, platform):
     typed = {"has_settings": "1", "description": "Typed.", "token": "s3cret", "participants": "5"}
-    page = client.post(ask(platform, "publish"), typed)
+    page = client.post(ask(platform, "publish"), opened(client, platform) | typed)
     assert "s3cret" not in page.content.decode()
     assert page.context["carry"] == [("participants", "5")]
 

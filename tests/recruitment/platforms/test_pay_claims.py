@@ -1,6 +1,7 @@
 """How participants of channels without a platform's payment get their pay."""
 
 import re
+from decimal import Decimal
 
 import pytest
 from django.urls import reverse
@@ -102,7 +103,7 @@ def planned(**design):
 
 
 def test_pay_that_nobody_can_claim_is_warned_of():
-    study = planned(reward="2.00")
+    study = planned(reward=Decimal("2.00"))
     (warning,) = [check for check in launch_checks(study) if check.code == "pay_not_claimable"]
     assert not warning.is_error
     channel = Channel.objects.create(study=study, provider="open-link")
@@ -117,7 +118,7 @@ def test_no_pay_needs_no_claim():
 
 
 def test_a_channel_that_is_closed_or_pays_by_itself_needs_no_claim():
-    study = planned(reward="2.00")
+    study = planned(reward=Decimal("2.00"))
     Channel.objects.create(study=study, provider="panel", settings={"person_parameter": "pid"})
     assert "pay_not_claimable" not in codes(study)
     Channel.objects.create(study=study, provider="open-link")
@@ -127,7 +128,7 @@ def test_a_channel_that_is_closed_or_pays_by_itself_needs_no_claim():
 
 
 def test_an_open_link_that_only_fills_a_gap_needs_no_claim():
-    study = planned(reward="2.00")
+    study = planned(reward=Decimal("2.00"))
     Channel.objects.create(study=study, provider="prolific")
     assert "pay_not_claimable" not in codes(study)
 

@@ -38,10 +38,9 @@ NOON = timezone.now().replace(hour=12)
 
 
 def paying_study(member=None, **design) -> Study:
-    design = {"reward": Decimal("2.00"), "instances": 4, "ratings_per_hit": 2, **design}
-    return make_open_study(
-        member=member, promised_hourly_rate=Decimal("9.00"), comparisons_per_hit=1, **design
-    )
+    terms = {"reward": Decimal("2.00"), "promised_hourly_rate": Decimal("9.00")}
+    size = {"instances": 4, "comparisons_per_hit": 1, "ratings_per_hit": 2}
+    return make_open_study(member=member, **(terms | size | design))
 
 
 def complete(participation: Participation, *, now=None) -> None:
