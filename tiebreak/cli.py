@@ -28,6 +28,7 @@ from tiebreak.report.build import REPLICATES
 from tiebreak.report.check import PACKAGE, TOLERANCE, CheckedAlpha, check_alphas
 from tiebreak.report.discernment import Weights
 from tiebreak.report.expert_weights import expert_weights
+from tiebreak.report.left_out import PREFIX as LEFT_OUT
 from tiebreak.report.model import OPTIONAL_SECTIONS
 from tiebreak.report.on_request import ON_REQUEST
 from tiebreak.report.plan import names_in
@@ -171,10 +172,11 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
         _check_declared(scales, report)
         with atomic_path(options.out) as temporary:
             temporary.write_text(json.dumps(report.as_json(), indent=1, allow_nan=False) + "\n")
-    counts = {"out": str(options.out), **vars(report.source)}
+    inferred = {n: about.scale for n, about in report.criteria.items() if about.scale_inferred}
+    counts = {"out": str(options.out), **vars(report.source), "inferred_scales": inferred}
     sentence = (
         f"Wrote the report to {counts['out']}. Ratings used: {counts['n_used']} of"
-        f" {counts['n_rows']}."
+        f" {counts['n_rows']}." + _inferred(inferred)
     )
     outcome = Outcome(counts, sentence, tuple(_problems(report)))
     if not options.check:
@@ -413,7 +415,17 @@ def _problems(report: Report) -> Iterator[str]:
     problems = dict(report.problems)
     for criterion, section in report.criteria.items():
         problems |= {f"{criterion}: {name}": text for name, text in section.problems.items()}
-    return (f"{name} could not be computed. {text}" for name, text in problems.items())
+    for name, text in problems.items():
+        is_left_out = name.startswith(LEFT_OUT)
+        yield text if is_left_out else f"{name} could not be computed. {text}"
+
+
+def _inferred(scales: dict[str, str]) -> str:
+    """Return a sentence about scales that nobody declared, for the end of another."""
+    if not scales:
+        return ""
+    listed = ", ".join(f"{name}={scale}" for name, scale in scales.items())
+    return f" Scales inferred from the labels: {listed}. Declare others with --scale."
 
 
 def _pair(text: str | None) -> tuple[str, str] | None:
