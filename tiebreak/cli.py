@@ -257,17 +257,22 @@ def convert(options: Namespace) -> Outcome:
     with _as_domain_errors(out):
         converted = read_published(options.reader, options.files, systems)
         converted.write(out)
+    scales = {criterion.name: criterion.scale for criterion in converted.spec.criteria}
     counts = {
         "out": str(out),
         "instances": len(converted.instances),
         "generations": len(converted.generations),
         "ratings": len(converted.ratings),
+        "left_out": dict(converted.left_out),
+        "scales": scales,
     }
     sentence = (
         f"Wrote {counts['out']}. Ratings: {counts['ratings']}, instances: {counts['instances']},"
-        f" generations: {counts['generations']}."
+        f" generations: {counts['generations']}. Scales:"
+        f" {', '.join(f'{name}={scale}' for name, scale in scales.items())}."
     )
-    return Outcome(counts, sentence)
+    lost = [f"Not used: {what} ({n})." for what, n in converted.left_out.items()]
+    return Outcome(counts, "\n".join([sentence, *lost]))
 
 
 def add_compare_options(parser: ArgumentParser) -> None:

@@ -15,10 +15,11 @@ Label = int | float | str
 BAD = "bad"
 MAX_POINTS = 101
 
-# What spreadsheets and programs write for a value that is missing. The second group are also words
-# and signs that a label may have, so that they are missing only among numbers.
+# What spreadsheets and programs write for a missing value. Among numbers, words and signs do so, too;
+# among words they may be labels: a word is one, and of a sign or of Python's None nobody can tell.
 MISSING = {"na", "n/a", "#n/a", "<na>", "nan", "null"}
-MAYBE_MISSING = {"none", "missing", "-", "--", "–", "—", "?", "."}
+WORDS = {"none", "missing"}
+UNCLEAR = {"None", "-", "--", "–", "—", "?", "."}
 # Numbers as Excel shows them in much of the world, and shares: 3,5 and 85%.
 _OTHER_NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*\s*%?")
 # Labels of yes/no questions and of forced choices, which are names and no amounts.
@@ -306,8 +307,9 @@ class Scale:
 
 def is_missing(label: object, scale: Scale | None = None) -> bool:
     """Return whether a label marks a missing value, as "NA" does, and is none of the scale's own."""
-    is_mark = isinstance(label, str) and label.strip().casefold() in MISSING | MAYBE_MISSING
-    return is_mark and label not in map(str, (scale and scale.labels) or ())
+    if not isinstance(label, str) or label.strip().casefold() not in MISSING | WORDS | UNCLEAR:
+        return False
+    return label not in {str(known) for known in (scale and scale.labels) or ()}
 
 
 def infer_scale(labels: Iterable[object], criterion: str, *, compares: bool = False) -> Scale:
@@ -363,7 +365,9 @@ def _known(distinct: set[str], criterion: str) -> set[str]:
     """Return the labels that mark no missing value; refuse those that may be read in two ways."""
     known = {text for text in distinct if not is_missing(text)}
     words = {text for text in known if _as_number(text) is None}
-    unclear = {text for text in distinct - known if text.casefold() in MAYBE_MISSING}
+    unclear = distinct & UNCLEAR
+    if words:
+        known |= {text for text in distinct - unclear if text.casefold() in WORDS}
     if words and unclear:
         raise InvalidInput(
             "unclear_label",

@@ -218,9 +218,10 @@ def _table(path: Path, into: Path, limits: Limits, bounds: Bounds) -> Read:
             write(number, row, None)
             rows += 1
             if bounds.whole is not None and written > bounds.whole and rows >= bounds.preview:
-                return Read(TABLE, str(target), written, is_whole=False, notes=[*table.notes])
+                notes = [*table.notes, *problems.notes]
+                return Read(TABLE, str(target), written, is_whole=False, notes=notes)
         _write_problems(problems, write)
-        return Read(TABLE, str(target), written, notes=[*table.notes])
+        return Read(TABLE, str(target), written, notes=[*table.notes, *problems.notes])
 
 
 def _write_problems(problems: TableProblems, write: Callable[..., None]) -> None:

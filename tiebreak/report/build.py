@@ -17,10 +17,10 @@ from tiebreak.report.chance_corrected import chance_corrected_section
 from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.dawid_skene import dawid_skene_section
 from tiebreak.report.design_weights import drawn_units
-from tiebreak.report.left_out import left_out
 from tiebreak.report.discernment import Weights
 from tiebreak.report.fatigue import fatigue_section
 from tiebreak.report.generators import Seeds
+from tiebreak.report.left_out import left_out
 from tiebreak.report.many_values import many_values_section
 from tiebreak.report.model import (
     REPORT_VERSION,

@@ -83,7 +83,6 @@ def test_each_distinct_value_is_checked_once(tmp_path, monkeypatch):
         ({"unit": "u\u200b"}, "unprintable_character"),
         ({"rater": ""}, "empty"),
         ({"kind": "robot"}, "unknown_value"),
-        ({"label": None}, "label_missing"),
         ({"separability": float("nan")}, "not_finite"),
         ({"separability": 0.5, "unit": "u"}, "contradiction"),
         ({"instance": "i\0"}, "unstorable_character"),

@@ -10,8 +10,9 @@ from typing import Any
 
 from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
-from tiebreak.formats.readers.converted import Converted, cell, files_of, load_list
+from tiebreak.formats.readers.converted import Converted, cell, checked_text, files_of, load_list
 from tiebreak.formats.rows import Row
+from tiebreak.formats.tables.nesting import text_of
 
 PREFERENCE = CriterionSpec("preference", "preference:tie", "Which response is better?")
 LABELS = {"0": 0, "tie": 0, "1": -1, "2": 1}
@@ -30,9 +31,16 @@ def read_pandalm(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
         reason = "exactly one file must have annotators' labels (a column annotator1)"
         raise FormatError.of(names, None, "not_one_human_file", reason)
     path, rows = next(iter(humans.items()))
-    units = {_index(row, path, line): row for line, row in enumerate(rows, start=1)}
+    units = {
+        _index(row, path, line): row | {"line": line} for line, row in enumerate(rows, start=1)
+    }
+    lost = {"rows with the idx of a later row": len(rows) - len(units)}
+    for row in units.values():
+        for name in ("response1", "response2", "instruction", "input"):
+            if not isinstance(row.get(name), bool):
+                checked_text(row.get(name), name, path, row["line"])
     _name_instances(list(units.values()))
-    ratings = [rating for row in units.values() for rating in _of_annotators(row)]
+    ratings = [rating for row in units.values() for rating in _of_annotators(row, path)]
     for machine_path, answers in files.items():
         if machine_path != path:
             ratings += _of_machine(machine_path, answers, units)
@@ -52,6 +60,7 @@ def read_pandalm(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
             if text.strip() and row["is_first"][system]
         ],
         ratings,
+        lost,
     )
 
 
@@ -69,12 +78,12 @@ def _systems(row: Row) -> tuple[str, str]:
 def _texts(row: Row) -> dict[str, str]:
     """Return each system's response; in the file, some are JSON literals such as ``true``."""
     responses = (row["response1"], row["response2"])
-    texts = (text if isinstance(text, str) else str(text).lower() for text in responses)
+    texts = (str(text).lower() if isinstance(text, bool) else text_of(text) for text in responses)
     return dict(zip(_systems(row), texts, strict=True))
 
 
 def _source(row: Row) -> str:
-    parts = (str(row.get("instruction") or ""), str(row.get("input") or ""))
+    parts = (text_of(row.get("instruction")), text_of(row.get("input")))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -119,7 +128,11 @@ def _samples(row: Row) -> Row:
     return {side: row["samples"][system] for side, (system, text) in sides if text.strip()}
 
 
-def _of_annotators(row: Row) -> list[Row]:
+def _of_annotators(row: Row, path: Path) -> list[Row]:
+    for name in ANNOTATORS:
+        if _label(row[name])["label"] is None:
+            reason = f"{name} must be one of {', '.join(LABELS)}, not {row[name]!r}"[:200]
+            raise FormatError.of(path.name, row["line"], "unknown_value", reason)
     unit = {"unit": str(row["unit"])} if row.get("unit") else {}
     return [
         {**_common(row), "rater": name, "kind": "human", **_label(row[name])} | unit

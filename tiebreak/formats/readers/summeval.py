@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiebreak.formats import FormatError, InstanceRow, StudySpec
+from tiebreak.formats import InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
-from tiebreak.formats.errors import Problems
-from tiebreak.formats.readers.converted import Converted, cell, files_of
-from tiebreak.formats.rows import Row, read_rows
+from tiebreak.formats.readers.converted import EMPTY, Converted, files_of, rows_of, text_cell
+from tiebreak.formats.rows import Row
 
 CRITERIA = ("coherence", "consistency", "fluency", "relevance")
 
@@ -17,14 +16,9 @@ def read_summeval(paths: Sequence[Path], systems: tuple[str, str] | None = None)
 
     `systems` is ignored, because each row names its system.
     """
-    rows: list[tuple[Path, int, Row]] = []
-    for path in files_of(paths, "*.jsonl"):
-        if not path.is_file():
-            raise FormatError.of(path.name, None, "no_such_file", "does not exist")
-        problems = Problems()
-        rows += [(path, line, row) for line, row in read_rows(path, problems)]
-        problems.check()
-    ratings = [rating for path, line, row in rows for rating in _ratings(row, path, line)]
+    rows = [(path, line, row) for path in files_of(paths, "*.jsonl") for line, row in rows_of(path)]
+    all_ratings = [rating for path, line, row in rows for rating in _ratings(row, path, line)]
+    ratings = [rating for rating in all_ratings if rating["label"] is not None]
     names = [name for name in CRITERIA if any(name in row for _, _, row in rows)]
     spec = StudySpec(
         title="SummEval",
@@ -32,13 +26,14 @@ def read_summeval(paths: Sequence[Path], systems: tuple[str, str] | None = None)
         systems=tuple(sorted({str(row["system"]) for _, _, row in rows})),
         settings={"comparisons_per_hit": 1, "unit_kind": "generation"},
     )
+    lost = {EMPTY: len(all_ratings) - len(ratings)}
     instances = dict.fromkeys(str(row["instance"]) for _, _, row in rows)
-    return Converted(spec, [InstanceRow(name) for name in instances], [], ratings)
+    return Converted(spec, [InstanceRow(name) for name in instances], [], ratings, lost)
 
 
 def _ratings(row: Row, path: Path, line: int) -> list[Row]:
-    instance = str(cell(row, "instance", path, line))
-    system = str(cell(row, "system", path, line))
+    instance = text_cell(row, "instance", path, line)
+    system = text_cell(row, "system", path, line)
     return [
         {
             "unit": f"{instance}/{system}",

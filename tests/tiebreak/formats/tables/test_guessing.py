@@ -1,5 +1,6 @@
 """Which column holds what: guessed, and corrected by hand."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -103,3 +104,117 @@ def test_a_table_of_votes_alone_has_no_texts(tmp_path):
     ]
     summary = summary_of(written(tmp_path / "t.csv", delimited(rows)))
     assert [problem.code for problem in summary.problems] == ["no_text"]
+
+
+WORD = ["Paris", "Rome", "Oslo"]
+SENTENCE = [words(9) for _ in range(3)]
+CHAT = [[{"from": "human", "value": "Where?"}, {"from": "gpt", "value": text}] for text in SENTENCE]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        WORD,
+        ["x7Gh2kQz9", "p3Lm8vRt1", "q5Nb6wYu4"],
+        [f"https://example.org/{i}/a" for i in range(3)],
+        [json.dumps({"answer": text}) for text in SENTENCE],
+        [[{"score": 1, "text": text}] for text in SENTENCE],
+        [SENTENCE[0]] * 3,
+    ],
+)
+def test_a_column_whose_cells_are_hardly_texts_is_asked_for_and_not_taken(cells, tmp_path):
+    rows = [
+        {"id": i, "prompt": SENTENCE[i], "output": cells[i], "response": cells[-1 - i]}
+        for i in range(3)
+    ]
+    path = written(tmp_path / "t.json", json.dumps(rows).encode())
+    summary = summary_of(path)
+    assert not summary.generations
+    assert {problem.code for problem in summary.problems} <= {"doubtful_text", "no_text"}
+
+
+def test_what_is_hardly_a_text_can_be_chosen(tmp_path):
+    rows = [
+        {"id": i, "question": words(6) + "?", "gpt": w, "claude": w} for i, w in enumerate(WORD)
+    ]
+    path = written(tmp_path / "t.csv", delimited(rows))
+    assert [problem.code for problem in summary_of(path).problems] == ["doubtful_text"]
+    summary = summary_of(path, columns={"text:gpt": "gpt", "text:claude": "claude"})
+    assert (summary.systems, summary.generations) == (("gpt", "claude"), 6)
+
+
+@pytest.mark.parametrize("text", ["彼は駅まで歩いて行きました。", "เขาเดินไปที่สถานีรถไฟ"])
+def test_writing_without_spaces_is_no_single_word(text, tmp_path):
+    rows = [{"id": i, "gpt": f"{text}{i}", "claude": f"{i}{text}"} for i in range(3)]
+    assert summary_of(written(tmp_path / "t.json", json.dumps(rows).encode())).generations == 6
+
+
+def test_columns_without_a_role_are_always_named(tmp_path):
+    rows = [
+        {"id": i, "passage": words(60), "prompt": words(5), "gpt": words(9), "t5": words(9)}
+        for i in range(5)
+    ]
+    summary = summary_of(written(tmp_path / "t.csv", delimited(rows)))
+    assert "passage" not in summary.plan.columns.values()
+    assert any("passage" in note for note in summary.notes)
+    complete = dict(summary.plan.columns) | {"reference": "passage"}
+    assert not summary_of(tmp_path / "t.csv", columns=complete, is_complete=True).notes
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        CHAT,
+        [
+            [{"role": t["from"], "content": [{"type": "text", "text": t["value"]}]} for t in c]
+            for c in CHAT
+        ],
+        [[{"speaker": t["from"], "text": t["value"]} for t in chat] for chat in CHAT],
+        [json.dumps(chat) for chat in CHAT],
+    ],
+)
+def test_usual_layouts_of_chats_are_read(wrapped, tmp_path):
+    rows = [{"id": i, "conversation": chat, "model": "gpt"} for i, chat in enumerate(wrapped)]
+    path = written(tmp_path / "t.json", json.dumps(rows).encode())
+    columns = {"instance": "id", "text": "conversation", "system": "model"}
+    with open_table(path) as table:
+        found = list(TableReading(table, columns=columns).rows())
+    assert [row.generations[0].text for row in found] == SENTENCE
+    assert {row.instance.source for row in found} == {"Where?"}
+
+
+@pytest.mark.parametrize("role", ["source", "reference", "category", "text:gpt", "system_a"])
+@pytest.mark.parametrize("value", [[{"score": 1}], True, [["nested"]], {}])
+def test_what_is_no_text_is_refused_by_row_and_column(role, value, tmp_path):
+    pair = (
+        {"system_a": "m", "text_a": "x", "system_b": "n", "text_b": "y"}
+        if role == "system_a"
+        else {}
+    )
+    columns = pair | {role: "odd"} if pair else {"text:t5": "x"} | {role: "odd"}
+    rows = [
+        {"m": "gpt", "n": "t5", "x": words(5), "y": words(5), "odd": cell}
+        for cell in ("A text.", value)
+    ]
+    path = written(tmp_path / "t.json", json.dumps(rows).encode())
+    summary = summary_of(path, columns=columns, is_complete=True)
+    assert [(p.row, p.column, p.code) for p in summary.problems] == [(2, "odd", "not_a_text")]
+
+
+def test_a_sample_that_is_true_or_false_is_no_number(tmp_path):
+    row = {"model_id": "m", "question_id": 1, "metadata": {"do_sample": True}}
+    rows = [
+        row | {"question_id": i, "model_id": m, "text": words(9)} for i in range(4) for m in "pq"
+    ]
+    summary = summary_of(written(tmp_path / "t.jsonl", "\n".join(map(json.dumps, rows)).encode()))
+    assert (dict(summary.plan.columns), summary.generations) == (
+        {"system": "model_id", "text": "text", "instance": "question_id"},
+        8,
+    )
+
+
+def test_words_above_columns_of_numbers_are_a_second_header(tmp_path):
+    rows = [{"id": "Item", "gpt": words(9), "t5": words(9), "minutes": "How long?"}]
+    rows += [{"id": i, "gpt": words(9), "t5": words(9), "minutes": 3 + i} for i in range(4)]
+    summary = summary_of(written(tmp_path / "t.csv", delimited(rows)))
+    assert [(p.row, p.code) for p in summary.problems] == [(2, "two_headers")]
