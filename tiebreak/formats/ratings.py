@@ -569,15 +569,19 @@ def _check_probabilities(table: RatingTable, problems: Problems) -> None:
     """Check that every unit of a drawn instance has an inclusion probability for its weight."""
     phase, units = table.coded("phase"), table.coded("unit")
     is_drawn = ~(phase.equals("") | phase.equals(ALL_PHASES))
+    has_cell = is_known(table.columns["inclusion_probability"])
+    if phase.equals("").all() and has_cell.any():  # without phases, all instances were drawn
+        is_drawn = table.is_counted
     if not is_drawn.any():
         return
     has_probability = np.zeros(len(units.stored), dtype=bool)
-    has_probability[units.codes[is_known(table.columns["inclusion_probability"])]] = True
+    has_probability[units.codes[has_cell]] = True
     rows = np.flatnonzero(is_drawn & ~has_probability[units.codes])
     for i in rows[np.sort(np.unique(units.codes[rows], return_index=True)[1])].tolist():
         reason = (
-            f"unit {table.value('unit', i)} has the phase {table.value('phase', i)} and must have an"
-            " inclusion_probability; leave phase empty if the instances were not drawn at random"
+            f"unit {table.value('unit', i)} was drawn (phase {table.value('phase', i) or 'not given'})"
+            " and must have an inclusion_probability; leave phase and inclusion_probability empty if"
+            " the instances were not drawn at random"
         )
         problems.add(table.name, int(table.lines[i]), "probability_missing", reason)
 
