@@ -1,7 +1,7 @@
 """The ratings of one criterion as arrays, with counts for humans and for each machine."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -69,7 +69,7 @@ class Criterion:
     clusters: Codes
     resampling: Resampling
     first_row: Codes
-    missing: Mapping[str, int]
+    missing: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def n_units(self) -> int:
@@ -308,7 +308,6 @@ def _criterion(
         clusters=clusters,
         resampling="instance" if has_shared else "unit",
         first_row=first_row,
-        missing={},
     )
 
 

@@ -28,7 +28,7 @@ def drawn_units(criterion: Criterion) -> Mask:
     """Return whether each unit belongs to an instance that was drawn for rating."""
     phase = criterion.coded_units("phase")
     if not has_phases(criterion):
-        return ~np.isnan(criterion.of_units("inclusion_probability").astype(float))
+        return np.asarray(~np.isnan(criterion.of_units("inclusion_probability").astype(float)))
     return ~(phase.equals("") | phase.equals("all"))
 
 
