@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,10 @@ def read_labelstudio(paths: Sequence[Path], systems: tuple[str, str] | None = No
     for path in files_of(paths, "*.json"):
         tasks = load_list(path)
         data = [_data(task, path, line) for line, task in enumerate(tasks, start=1)]
-        controls = _controls(tasks, path)
+        given = [_answers(annotation) for annotation in _annotations(tasks)]
+        controls = _controls(given, path)
         criteria |= {name: replace(PREFERENCE, name=name) for name in controls.values()}
-        lost += _unused(tasks, controls)
+        lost += _unused(tasks, given, controls)
         plan = plan_for(profile_of(enumerate(data, start=1)))
         for line, (task, row) in enumerate(zip(tasks, data, strict=True), start=1):
             _add(study, task, row, _Task(plan, path, line, systems), controls)
@@ -96,89 +98,70 @@ def _add(
     left, right = fields.sides(row)
     for side in (left, right):
         study.text(instance, side)
-    for criterion, annotation, vote in _votes(task, controls):
+    for annotation in _annotations([task]):
         seconds = annotation.get("lead_time")
-        facts: Row = {}
+        facts: Row = {"rater": _annotator(annotation.get("completed_by")), "kind": "human"}
         if isinstance(seconds, int | float) and 0 <= seconds < 10**6:
             facts["duration_ms"] = round(seconds * 1000)
-        is_pairwise = any(one.get("type") == "pairwise" for one in annotation["result"])
-        facts |= {"criterion": criterion, "rater": _annotator(annotation.get("completed_by"))}
+        is_pairwise = any(
+            result.get("type") == "pairwise" for result in annotation.get("result") or ()
+        )
         first = left.system if is_pairwise else ""
-        study.vote(instance, left, right, vote, first=first, kind="human", **facts)
+        for name, words in _answers(annotation).items():
+            vote = _vote(words)
+            if name in controls and vote is not None:
+                facts["criterion"] = controls[name]
+                study.vote(instance, left, right, vote, first=first, **facts)
 
 
-def _votes(task: Row, controls: Mapping[str, str]) -> Iterator[tuple[str, Row, int]]:
-    """Yield the criterion, annotation and vote of each answer to a control that has votes."""
-    for annotation in _annotations(task):
-        for result in _results_of(annotation):
-            vote = _vote(_words(result))
-            if _name(result) in controls and vote is not None:
-                yield controls[_name(result)], annotation, vote
-
-
-def _annotations(task: Row) -> list[Row]:
+def _annotations(tasks: Sequence[Row]) -> list[Row]:
     """Return the annotations that were not cancelled."""
-    return [one for one in task.get("annotations") or () if not one.get("was_cancelled")]
+    annotations = (one for task in tasks for one in task.get("annotations") or ())
+    return [one for one in annotations if not one.get("was_cancelled")]
 
 
-def _controls(tasks: Sequence[Row], path: Path) -> dict[str, str]:
+def _answers(annotation: Row) -> dict[str, str]:
+    """Return what was chosen in each control Pairwise or Choices, or the type of another control."""
+    answers: dict[str, str] = {}
+    for result in annotation.get("result") or ():
+        value = result.get("value") or {}
+        chosen = value.get("choices") or [value.get("selected") or f"({result.get('type')})"]
+        name = str(result.get("from_name") or result.get("type"))
+        answers[name] = " + ".join(filter(None, [answers.get(name), *map(str, chosen)]))
+    return answers
+
+
+def _controls(given: list[dict[str, str]], path: Path) -> dict[str, str]:
     """Return the criterion of each control whose answers are all votes; refuse a file without one."""
-    answers: dict[str, set[str]] = {}
-    for result in _results(tasks):
-        answers.setdefault(_name(result), set()).add(_words(result))
-    names = [n for n, words in answers.items() if all(_vote(word) is not None for word in words)]
-    if not names and any(map(_annotations, tasks)):
-        seen = (f"{name}: {', '.join(sorted(words))}" for name, words in answers.items())
+    words = {name: {one[name] for one in given if name in one} for name in sorted({*chain(*given)})}
+    names = [n for n, answers in words.items() if None not in map(_vote, answers)]
+    if given and not names:
+        seen = "; ".join(f"{name}: {', '.join(sorted(answers))}" for name, answers in words.items())
         reason = (
             "has annotations, but none that says which text is better. A choice must name A or B,"
-            f" left or right, 1 or 2, or a tie. Answers found: {'; '.join(seen) or 'none'}"
+            f" left or right, 1 or 2, or a tie. Answers found: {seen or 'none'}"
         )
         raise FormatError.of(path.name, None, "no_votes", reason)
-    answered = (
-        {_name(r) for r in _results_of(one)} for task in tasks for one in _annotations(task)
-    )
-    is_one = all(len(some & {*names}) < 2 for some in answered)  # a tie may be a control of its own
+    # A tie may be a control of its own.
+    is_one = all(len(one.keys() & {*names}) < 2 for one in given)
     return {name: PREFERENCE.name if is_one else name for name in names}
 
 
-def _unused(tasks: Sequence[Row], controls: Mapping[str, str]) -> Counter[str]:
+def _unused(
+    tasks: Sequence[Row], given: list[dict[str, str]], controls: Mapping[str, str]
+) -> Counter[str]:
     """Count what is no vote, by what it is."""
-    names = [{_name(r) for r in _results_of(a)} for t in tasks for a in _annotations(t)]
-    lost = Counter(f"answers of {_name(r)}" for r in _results(tasks) if _name(r) not in controls)
-    lost["cancelled annotations"] = sum(
-        len(task.get("annotations") or ()) - len(_annotations(task)) for task in tasks
-    )
-    lost["annotations without a vote"] = sum(not named & controls.keys() for named in names)
+    lost = Counter(f"answers of {name}" for one in given for name in one if name not in controls)
+    annotations = sum(len(task.get("annotations") or ()) for task in tasks)
+    lost["cancelled annotations"] = annotations - len(given)
+    lost["annotations without a vote"] = sum(not one.keys() & controls.keys() for one in given)
     lost["predictions of machines"] = sum(len(task.get("predictions") or ()) for task in tasks)
-    return +lost
-
-
-def _results(tasks: Sequence[Row]) -> Iterator[Row]:
-    for task in tasks:
-        for annotation in _annotations(task):
-            yield from _results_of(annotation)
-
-
-def _results_of(annotation: Row) -> list[Row]:
-    return annotation.get("result") or []
-
-
-def _name(result: Row) -> str:
-    return str(result.get("from_name") or result.get("type"))
+    return lost
 
 
 def _annotator(value: Any) -> str:
     """Return the id of who annotated; e-mail addresses are not taken over."""
     return f"annotator {value.get('id') if isinstance(value, dict) else value}"
-
-
-def _words(result: Row) -> str:
-    """Return what was chosen in the control Pairwise or Choices, or the type of another control."""
-    value = result.get("value") or {}
-    if result.get("type") == "pairwise":
-        return str(value.get("selected"))
-    choices = value.get("choices") or ()
-    return " + ".join(map(str, choices)) or f"({result.get('type')})"
 
 
 def _vote(words: str) -> int | None:

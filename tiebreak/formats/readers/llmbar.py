@@ -1,18 +1,12 @@
 """LLMBar's comparisons, with gold labels and with verdicts of judges in both orders."""
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
 
 from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
-from tiebreak.formats.readers.converted import (
-    Converted,
-    cell,
-    files_of,
-    load_list,
-    rows_of,
-    text_cell,
-)
+from tiebreak.formats.readers.converted import Converted, cell, files_of, load_list, text_cell
 from tiebreak.formats.readers.pairs import added_by_exports
 from tiebreak.formats.rows import Row
 
@@ -108,7 +102,7 @@ def _of_evaluators(results: dict[Path, list[Row]], names: tuple[str, str]) -> li
         for index, row in enumerate(rows):
             where = {"line": index + 1} | added_by_exports(row)
             common = _common(f"{subset}/{index}", subset, names)
-            label = _gold(text_cell(row, "label", path, index + 1), path, index + 1)
+            label = _gold(str(cell(row, "label", path, index + 1)), path, index + 1)
             human = {**common, "rater": "gold", "kind": "human", **label, "line": index + 1}
             gold.setdefault(common["unit"], human | {"unit": where.get("unit", common["unit"])})
             machine = {**common, "rater": rater, "kind": "machine"}
@@ -146,35 +140,34 @@ def _common(unit: str, subset: str, names: tuple[str, str]) -> Row:
 
 def _verdicts(path: Path, names: tuple[str, str]) -> list[Row]:
     ratings: dict[tuple[str, ...], Row] = {}
-    for line, row in rows_of(path):
-        unit = f"{cell(row, 'subset', path, line)}/{cell(row, 'idx', path, line)}"
-        common = _common(unit, row["subset"], names) | {"line": line}
-        gold = _gold(cell(row, "human_label", path, line), path, line)
-        if ratings.get((unit, "gold"), gold)["label"] != gold["label"]:
-            reason = f"{unit} has another human_label on an earlier line"
-            raise FormatError.of(path.name, line, "contradiction", reason)
-        ratings[unit, "gold"] = {**common, "rater": "gold", "kind": "human", **gold}
-        judge = text_cell(row, "judge", path, line)
-        if (unit, judge, "ab") in ratings:
-            reason = f"{judge} has another verdict on {unit} on an earlier line"
-            raise FormatError.of(path.name, line, "duplicate_rating", reason)
-        for column, order in ORDERS.items():
-            verdict = _label(row.get(column) or "?", path, line)
-            ratings[unit, judge, order] = {
-                **common,
-                "rater": judge,
-                "kind": "machine",
-                "order": order,
-                **verdict,
-            }
+    with path.open(encoding="utf-8", newline="") as file:
+        for line, row in enumerate(csv.DictReader(file), start=2):
+            unit = f"{cell(row, 'subset', path, line)}/{cell(row, 'idx', path, line)}"
+            common = _common(unit, row["subset"], names) | {"line": line}
+            gold = _gold(cell(row, "human_label", path, line), path, line)
+            ratings[unit, "gold"] = {**common, "rater": "gold", "kind": "human", **gold}
+            judge = str(cell(row, "judge", path, line))
+            if (unit, judge, "ab") in ratings:
+                reason = f"{judge} has another verdict on {unit} on an earlier line"
+                raise FormatError.of(path.name, line, "duplicate_rating", reason)
+            for column, order in ORDERS.items():
+                verdict = _label(row.get(column) or "?", path, line)
+                ratings[unit, judge, order] = {
+                    **common,
+                    "rater": judge,
+                    "kind": "machine",
+                    "order": order,
+                    **verdict,
+                }
     return list(ratings.values())
 
 
 def _gold(value: str, path: Path, line: int) -> Row:
-    if value not in {"1", "2"}:
+    label = _label(value, path, line)
+    if label["label"] is None:
         reason = f"the correct answer must be 1 or 2, not {value!r}"[:200]
         raise FormatError.of(path.name, line, "unknown_value", reason)
-    return _label(value, path, line)
+    return label
 
 
 def _label(value: str, path: Path, line: int) -> Row:

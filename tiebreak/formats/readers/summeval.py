@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiebreak.formats import InstanceRow, StudySpec
+from tiebreak.formats import FormatError, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
-from tiebreak.formats.readers.converted import EMPTY, Converted, files_of, rows_of, text_cell
-from tiebreak.formats.rows import Row
+from tiebreak.formats.errors import Problems
+from tiebreak.formats.readers.converted import EMPTY, Converted, files_of, text_cell
+from tiebreak.formats.rows import Row, read_rows
 
 CRITERIA = ("coherence", "consistency", "fluency", "relevance")
 
@@ -16,9 +17,16 @@ def read_summeval(paths: Sequence[Path], systems: tuple[str, str] | None = None)
 
     `systems` is ignored, because each row names its system.
     """
-    rows = [(path, line, row) for path in files_of(paths, "*.jsonl") for line, row in rows_of(path)]
-    all_ratings = [rating for path, line, row in rows for rating in _ratings(row, path, line)]
-    ratings = [rating for rating in all_ratings if rating["label"] is not None]
+    rows: list[tuple[Path, int, Row]] = []
+    for path in files_of(paths, "*.jsonl"):
+        if not path.is_file():
+            raise FormatError.of(path.name, None, "no_such_file", "does not exist")
+        problems = Problems()
+        rows += [(path, line, row) for line, row in read_rows(path, problems)]
+        problems.check()
+    given = [rating for path, line, row in rows for rating in _ratings(row, path, line)]
+    ratings = [rating for rating in given if rating["label"] is not None]
+    lost = {EMPTY: len(given) - len(ratings)}
     names = [name for name in CRITERIA if any(name in row for _, _, row in rows)]
     spec = StudySpec(
         title="SummEval",
@@ -26,7 +34,6 @@ def read_summeval(paths: Sequence[Path], systems: tuple[str, str] | None = None)
         systems=tuple(sorted({str(row["system"]) for _, _, row in rows})),
         settings={"comparisons_per_hit": 1, "unit_kind": "generation"},
     )
-    lost = {EMPTY: len(all_ratings) - len(ratings)}
     instances = dict.fromkeys(str(row["instance"]) for _, _, row in rows)
     return Converted(spec, [InstanceRow(name) for name in instances], [], ratings, lost)
 
