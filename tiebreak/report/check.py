@@ -26,7 +26,10 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class CheckedAlpha:
-    """One α of a report, and what the package computes; NaN where it is undefined."""
+    """One α of a report, and what the package computes; NaN where it is undefined.
+
+    ``bytes_needed`` is set where the package would need too much memory.
+    """
 
     criterion: str
     stratum: str
@@ -36,14 +39,9 @@ class CheckedAlpha:
     bytes_needed: int = 0
 
     @property
-    def is_checked(self) -> bool:
-        """Whether the package has the memory that it needs: four numbers a unit and pair of labels."""
-        return self.bytes_needed <= MAX_BYTES
-
-    @property
     def difference(self) -> float:
         """Absolute difference; infinite if only one of the two is defined."""
-        if not self.is_checked or (math.isnan(self.value) and math.isnan(self.by_package)):
+        if self.bytes_needed or (math.isnan(self.value) and math.isnan(self.by_package)):
             return 0.0
         gap = abs(self.value - self.by_package)
         return math.inf if math.isnan(gap) else gap
@@ -56,10 +54,9 @@ class CheckedAlpha:
 
     def __str__(self) -> str:
         where = f"{self.criterion}, {self.stratum}, {self.raters}"
-        if not self.is_checked:
-            gigabytes = f"{self.bytes_needed / 2**30:.0f} GiB of memory"
-            return f"α of {where}: {_shown(self.value)}; not checked: the package needs {gigabytes}"
-        return f"α of {where}: {_shown(self.value)}; by the package: {_shown(self.by_package)}"
+        needed = f"not checked, because it would need {self.bytes_needed / 2**30:.0f} GiB of memory"
+        again = needed if self.bytes_needed else _shown(self.by_package)
+        return f"α of {where}: {_shown(self.value)}; by the package: {again}"
 
 
 def check_alphas(
@@ -127,7 +124,7 @@ def _alpha(criterion: Criterion, mask: Mask, package: Any) -> tuple[float, int]:
     position = np.arange(len(rows)) - (np.cumsum(size) - size)[unit]
     data[position, unit] = numbers[label]
     level = criterion.scale.level
-    return float(package.alpha(reliability_data=data, level_of_measurement=level)), needed
+    return float(package.alpha(reliability_data=data, level_of_measurement=level)), 0
 
 
 def _shown(value: float) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tiebreak.formats import FormatError, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
-from tiebreak.formats.readers.converted import EMPTY, Converted, files_of, load_json
+from tiebreak.formats.readers.converted import Converted, files_of, load_json
 from tiebreak.formats.rows import Row
 from tiebreak.scales import infer_scale
 
@@ -23,8 +23,7 @@ def read_alttest(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
     `llm_annotations.json` in a folder that is named after it. Each dataset becomes a criterion.
     `systems` is ignored, because the labels are of any kind.
     """
-    rows = [row for path in files_of(paths, "*.json") for row in _ratings(path)]
-    ratings = [row for row in rows if row["label"] is not None]
+    ratings = [row for path in files_of(paths, "*.json") for row in _ratings(path)]
     labels: dict[str, list[object]] = {}
     for row in ratings:
         labels.setdefault(row["criterion"], []).append(row["label"])
@@ -37,7 +36,7 @@ def read_alttest(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
         settings={"comparisons_per_hit": 1},
     )
     instances = [InstanceRow(name) for name in dict.fromkeys(row["instance"] for row in ratings)]
-    return Converted(spec, instances, [], ratings, {EMPTY: len(rows) - len(ratings)})
+    return Converted(spec, instances, [], ratings)
 
 
 def _ratings(path: Path) -> Iterator[Row]:

@@ -21,8 +21,6 @@ from tiebreak.formats.rows import Row, read_rows
 from tiebreak.formats.tables.nesting import answer_of, is_conversation, text_of
 from tiebreak.formats.tables.problems import BadCell
 
-EMPTY = "empty labels"
-
 
 @dataclass(frozen=True)
 class Converted:

@@ -102,7 +102,7 @@ def _of_evaluators(results: dict[Path, list[Row]], names: tuple[str, str]) -> li
         for index, row in enumerate(rows):
             where = {"line": index + 1} | added_by_exports(row)
             common = _common(f"{subset}/{index}", subset, names)
-            label = _gold(str(cell(row, "label", path, index + 1)), path, index + 1)
+            label = _label(str(cell(row, "label", path, index + 1)), path, index + 1)
             human = {**common, "rater": "gold", "kind": "human", **label, "line": index + 1}
             gold.setdefault(common["unit"], human | {"unit": where.get("unit", common["unit"])})
             machine = {**common, "rater": rater, "kind": "machine"}
@@ -144,7 +144,7 @@ def _verdicts(path: Path, names: tuple[str, str]) -> list[Row]:
         for line, row in enumerate(csv.DictReader(file), start=2):
             unit = f"{cell(row, 'subset', path, line)}/{cell(row, 'idx', path, line)}"
             common = _common(unit, row["subset"], names) | {"line": line}
-            gold = _gold(cell(row, "human_label", path, line), path, line)
+            gold = _label(cell(row, "human_label", path, line), path, line)
             ratings[unit, "gold"] = {**common, "rater": "gold", "kind": "human", **gold}
             judge = str(cell(row, "judge", path, line))
             if (unit, judge, "ab") in ratings:
@@ -160,14 +160,6 @@ def _verdicts(path: Path, names: tuple[str, str]) -> list[Row]:
                     **verdict,
                 }
     return list(ratings.values())
-
-
-def _gold(value: str, path: Path, line: int) -> Row:
-    label = _label(value, path, line)
-    if label["label"] is None:
-        reason = f"the correct answer must be 1 or 2, not {value!r}"[:200]
-        raise FormatError.of(path.name, line, "unknown_value", reason)
-    return label
 
 
 def _label(value: str, path: Path, line: int) -> Row:

@@ -10,7 +10,7 @@ from typing import Any
 
 from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
-from tiebreak.formats.readers.converted import Converted, cell, checked_text, files_of, load_list
+from tiebreak.formats.readers.converted import Converted, cell, files_of, load_list
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.nesting import text_of
 
@@ -31,16 +31,9 @@ def read_pandalm(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
         reason = "exactly one file must have annotators' labels (a column annotator1)"
         raise FormatError.of(names, None, "not_one_human_file", reason)
     path, rows = next(iter(humans.items()))
-    units = {
-        _index(row, path, line): row | {"line": line} for line, row in enumerate(rows, start=1)
-    }
-    lost = {"rows with the idx of a later row": len(rows) - len(units)}
-    for row in units.values():
-        for name in ("response1", "response2", "instruction", "input"):
-            if not isinstance(row.get(name), bool):
-                checked_text(row.get(name), name, path, row["line"])
+    units = {_index(row, path, line): row for line, row in enumerate(rows, start=1)}
     _name_instances(list(units.values()))
-    ratings = [rating for row in units.values() for rating in _of_annotators(row, path)]
+    ratings = [rating for row in units.values() for rating in _of_annotators(row)]
     for machine_path, answers in files.items():
         if machine_path != path:
             ratings += _of_machine(machine_path, answers, units)
@@ -60,7 +53,6 @@ def read_pandalm(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
             if text.strip() and row["is_first"][system]
         ],
         ratings,
-        lost,
     )
 
 
@@ -128,11 +120,7 @@ def _samples(row: Row) -> Row:
     return {side: row["samples"][system] for side, (system, text) in sides if text.strip()}
 
 
-def _of_annotators(row: Row, path: Path) -> list[Row]:
-    for name in ANNOTATORS:
-        if _label(row[name])["label"] is None:
-            reason = f"{name} must be one of {', '.join(LABELS)}, not {row[name]!r}"[:200]
-            raise FormatError.of(path.name, row["line"], "unknown_value", reason)
+def _of_annotators(row: Row) -> list[Row]:
     unit = {"unit": str(row["unit"])} if row.get("unit") else {}
     return [
         {**_common(row), "rater": name, "kind": "human", **_label(row[name])} | unit

@@ -6,7 +6,7 @@ from pathlib import Path
 from tiebreak.formats import FormatError, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.errors import Problems
-from tiebreak.formats.readers.converted import EMPTY, Converted, files_of, text_cell
+from tiebreak.formats.readers.converted import Converted, files_of, text_cell
 from tiebreak.formats.rows import Row, read_rows
 
 CRITERIA = ("coherence", "consistency", "fluency", "relevance")
@@ -24,9 +24,7 @@ def read_summeval(paths: Sequence[Path], systems: tuple[str, str] | None = None)
         problems = Problems()
         rows += [(path, line, row) for line, row in read_rows(path, problems)]
         problems.check()
-    given = [rating for path, line, row in rows for rating in _ratings(row, path, line)]
-    ratings = [rating for rating in given if rating["label"] is not None]
-    lost = {EMPTY: len(given) - len(ratings)}
+    ratings = [rating for path, line, row in rows for rating in _ratings(row, path, line)]
     names = [name for name in CRITERIA if any(name in row for _, _, row in rows)]
     spec = StudySpec(
         title="SummEval",
@@ -35,7 +33,7 @@ def read_summeval(paths: Sequence[Path], systems: tuple[str, str] | None = None)
         settings={"comparisons_per_hit": 1, "unit_kind": "generation"},
     )
     instances = dict.fromkeys(str(row["instance"]) for _, _, row in rows)
-    return Converted(spec, [InstanceRow(name) for name in instances], [], ratings, lost)
+    return Converted(spec, [InstanceRow(name) for name in instances], [], ratings)
 
 
 def _ratings(row: Row, path: Path, line: int) -> list[Row]:
