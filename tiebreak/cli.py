@@ -172,11 +172,11 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
         _check_declared(scales, report)
         with atomic_path(options.out) as temporary:
             temporary.write_text(json.dumps(report.as_json(), indent=1, allow_nan=False) + "\n")
-    inferred = {n: about.scale for n, about in report.criteria.items() if about.scale_inferred}
-    counts = {"out": str(options.out), **vars(report.source), "inferred_scales": inferred}
+    scales_of = {name: about.scale for name, about in report.criteria.items()}
+    counts = {"out": str(options.out), **vars(report.source), "scales": scales_of}
     sentence = (
         f"Wrote the report to {counts['out']}. Ratings used: {counts['n_used']} of"
-        f" {counts['n_rows']}." + _inferred(inferred)
+        f" {counts['n_rows']}." + _inferred(report)
     )
     outcome = Outcome(counts, sentence, tuple(_problems(report)))
     if not options.check:
@@ -342,7 +342,7 @@ def plan(options: Namespace) -> Outcome:
         raise DomainError(error.code, error.message, status=400) from error
     counts = {"pairs": {pair: asdict(size) for pair, size in sizes.items()}}
     lines = [f"{pair}: {in_words(size)}" for pair, size in sizes.items()]
-    return Outcome(counts, "\n".join([*lines, SIMULATED]))
+    return Outcome(counts, "\n".join([*lines, SIMULATED + _inferred(report)]))
 
 
 COMMANDS = {
@@ -425,12 +425,10 @@ def _problems(report: Report) -> Iterator[str]:
         yield text if is_left_out else f"{name} could not be computed. {text}"
 
 
-def _inferred(scales: dict[str, str]) -> str:
+def _inferred(report: Report) -> str:
     """Return a sentence about scales that nobody declared, for the end of another."""
-    if not scales:
-        return ""
-    listed = ", ".join(f"{name}={scale}" for name, scale in scales.items())
-    return f" Scales inferred from the labels: {listed}. Declare others with --scale."
+    named = [f"{n}={about.scale}" for n, about in report.criteria.items() if about.scale_inferred]
+    return f" Scales inferred from the labels: {', '.join(named)}." if named else ""
 
 
 def _pair(text: str | None) -> tuple[str, str] | None:

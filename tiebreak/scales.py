@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from tiebreak.errors import InvalidInput
+from tiebreak.missing_labels import UNCLEAR, WORDS, is_missing
 
 Kind = Literal["nominal", "ordinal", "interval", "ratio", "preference"]
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -15,11 +16,6 @@ Label = int | float | str
 BAD = "bad"
 MAX_POINTS = 101
 
-# What spreadsheets and programs write for a missing value. Among numbers, words and signs do so, too;
-# among words they may be labels: a word is one, and of a sign or of Python's None nobody can tell.
-MISSING = {"na", "n/a", "#n/a", "<na>", "nan", "null"}
-WORDS = {"none", "missing"}
-UNCLEAR = {"None", "-", "--", "–", "—", "?", "."}
 # Numbers as Excel shows them in much of the world, and shares: 3,5 and 85%.
 _OTHER_NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*\s*%?")
 # Labels of yes/no questions and of forced choices, which are names and no amounts.
@@ -303,13 +299,6 @@ class Scale:
             "label_not_on_scale",
             f"The label {value!r} is not on the scale {self.spec}. Use one of: {names}.",
         )
-
-
-def is_missing(label: object, scale: Scale | None = None) -> bool:
-    """Return whether a label marks a missing value, as "NA" does, and is none of the scale's own."""
-    if not isinstance(label, str) or label.strip().casefold() not in MISSING | WORDS | UNCLEAR:
-        return False
-    return label not in {str(known) for known in (scale and scale.labels) or ()}
 
 
 def infer_scale(labels: Iterable[object], criterion: str, *, compares: bool = False) -> Scale:

@@ -14,7 +14,8 @@ from tiebreak.formats.coded import CodedColumn
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.rating_cells import label_probabilities
 from tiebreak.formats.ratings import is_known
-from tiebreak.scales import BAD, MAX_POINTS, Label, Scale, infer_scale, is_missing
+from tiebreak.missing_labels import is_missing
+from tiebreak.scales import BAD, MAX_POINTS, Label, Scale, infer_scale
 from tiebreak.stats.counts import count_matrix
 from tiebreak.stats.groups import n_distinct, numbered
 
@@ -215,8 +216,8 @@ def _inferred(table: RatingTable, name: str) -> Scale:
 
 def _without_missing(rows: RatingTable, scale: Scale) -> tuple[RatingTable, dict[str, int]]:
     """Return the rows whose label is no mark of a missing value, and how often each mark occurs."""
-    labels = rows.coded("label")
-    codes = [code for code in labels.used.tolist() if is_missing(labels.distinct[code], scale)]
+    labels, known = rows.coded("label"), scale.labels or ()
+    codes = [code for code in labels.used.tolist() if is_missing(labels.distinct[code], known)]
     if not codes:
         return rows, {}
     counts = {labels.distinct[code]: int((labels.codes == code).sum()) for code in codes}

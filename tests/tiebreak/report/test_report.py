@@ -357,3 +357,13 @@ def test_what_a_report_does_not_use_is_among_its_problems():
     for word in ("colour", "study_version", "“-” (1)"):
         assert sum(word in text for text in left_out.values()) == 1
     assert (report.source.n_rows, report.source.n_used) == (3, 2)
+
+
+def test_zero_and_one_are_a_preference_only_between_two_systems():
+    rows = [{"unit": "u", "rater": r, "label": k} for k, r in enumerate("st")]
+    pairs = [row | {"system_a": "x", "system_b": "y"} for row in rows]
+    scales = [
+        build_report(RatingTable.from_rows(some), replicates=0).criteria["preference"].scale
+        for some in (rows, pairs)
+    ]
+    assert scales == ["nominal:0,1", "preference:tie"]

@@ -78,7 +78,7 @@ def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = 
     lost = {what: n for what, n in converted.left_out.items() if n}
     if lost and not converted.ratings:
         counts = ", ".join(f"{what}: {n}" for what, n in lost.items())
-        raise FormatError.of(names, None, "no_votes", f"has no rating that counts ({counts})")
+        raise FormatError.of(names, None, "nothing_counts", f"has no rating that counts ({counts})")
     superseded = {"later votes of the same rater, flagged superseded": later} if later else {}
     return replace(converted, left_out=lost | superseded)
 
