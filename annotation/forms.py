@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 
+from annotation.screen_keys import read_screen_key
 from annotation.services.ratings import Answer
 from studies.models import ComprehensionQuestion, Criterion
 
@@ -35,11 +36,17 @@ class AnswerForm(forms.Form):
     A script sends the layout and the duration, so invalid values are dropped instead of rejected.
     """
 
-    assignment = forms.CharField(max_length=22)
+    # The key of a screen, where it may not be known which screens share a task.
+    assignment = forms.CharField(max_length=80)
     position = forms.IntegerField(min_value=1, max_value=10_000)
     client_key = forms.RegexField(r"^[A-Za-z0-9-]{8,64}\Z")
     layout = forms.CharField(required=False)
     duration_ms = forms.CharField(required=False, max_length=20)
+
+    def clean(self) -> None:
+        super().clean()
+        if read := read_screen_key(self.cleaned_data.get("assignment", "")):
+            self.cleaned_data["assignment"], self.cleaned_data["position"] = read
 
     def clean_layout(self) -> str:
         layout = self.cleaned_data["layout"]

@@ -29,7 +29,7 @@ STUDY = (
 )
 PERSON = (
     *("id", "public_id", "study_id", "rater_id", "status", "order_seed", "simulated", "address"),
-    *("warned_at", "paid_per"),
+    *("warned_at", "paid_per", "consented_version_id"),
 )
 WORK = (
     *("id", "public_id", "hit_id", "rater_id", "participation_id", "study_version_id"),
@@ -50,7 +50,7 @@ class Person:
 
     `held` is the assignment that holds a place, even if its lease has run out. `hits_started` and
     `hits_completed` count the rater's HITs in this study, `checks_completed` those with a gold check,
-    and `hits_total` the study's HITs.
+    and `hits_total` the study's HITs. `agreed_tasks` is how many they agreed to for their pay, if any.
     `held_unconfirmed` counts the unverified annotators who hold a place now; it is 0 for an
     annotator who has already worked in this study. `last_task` is the public id of the HIT's
     assignment that was completed last in this participation.
@@ -69,8 +69,14 @@ class Person:
     checks_completed: int
     hits_started: int
     hits_total: int
+    agreed_tasks: int | None
     version_id: int | None
     last_task: str | None
+
+    @property
+    def most_tasks(self) -> int | None:
+        """How many tasks the rater may do, as `Participation.most_tasks` says."""
+        return min(filter(None, (self.agreed_tasks, self.study.hits_per_annotator)), default=None)
 
 
 def lock_person(public_id: str, now: datetime | None = None) -> Person:
@@ -269,6 +275,8 @@ SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s
         WHERE d.rater_id = p.rater_id AND h.study_id = s.public_id AND h.kind = 'main'),
     (SELECT coalesce(max(h.number), 0) FROM annotation_hit h
         WHERE h.study_id = s.public_id AND h.kind = 'main'),
+    (SELECT v.hits_per_annotator FROM studies_studyversion v
+        WHERE v.id = p.consented_version_id AND v.reward IS NOT NULL),
     (SELECT v.id FROM studies_studyversion v WHERE v.study_id = s.public_id
         ORDER BY v.number DESC LIMIT 1),
     (SELECT d.public_id FROM annotation_assignment d

@@ -413,16 +413,21 @@ class AnnotatorProgress:
     checks: int = 0
 
 
-def may_stop(sheet: Worksheet) -> bool:
+def may_stop(sheet: Worksheet, position: int) -> bool:
     """Whether to offer stopping: at every unit alike, from the second HIT on.
 
-    An offer that depended on how much of a HIT is left would show its gold check. Reads only what
-    is already loaded, because the function runs for every answer. The page behind the link checks
-    again.
+    An offer that depended on how much of a HIT is left would show its gold check. Where items are
+    counted, it comes with the third, which is never of the first HIT. Reads only what is already
+    loaded, but in a second HIT there, because the function runs for every answer. The page behind
+    the link checks again.
     """
     participation, assignment = sheet.assignment.participation, sheet.assignment
     if participation is None or assignment.stage or assignment.position < 2:
         return False
+    if assignment.position == 2 and counts_items(assignment.hit.study):
+        first = participation.assignments.filter(position=1, run="", check_unit__isnull=False)
+        if not first.exists() and position == next(iter(sheet.hit_units)):
+            return False
     has_left = participation.status != Participation.Status.ACTIVE
     if has_left or assignment.hit.study.status == Study.Status.CLOSED:
         return False
@@ -442,5 +447,5 @@ def progress_of(participation: Participation) -> AnnotatorProgress:
     hits = study.hits.main().order_by("-number").values_list("number", flat=True).first() or 0
     return AnnotatorProgress(
         completed=main.filter(status=Assignment.Status.COMPLETED).count(),
-        total=min(study.hits_per_annotator or hits, hits),
+        total=min(participation.most_tasks or hits, hits),
     )

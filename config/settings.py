@@ -529,11 +529,11 @@ TIEBREAK_EXPORTS_KEPT_DAYS = _integer("TIEBREAK_EXPORTS_KEPT_DAYS", 30, 1)
 TIEBREAK_UPLOAD_QUOTA_BYTES = _integer("TIEBREAK_UPLOAD_QUOTA_BYTES", 2_000_000_000, 1_000)
 TIEBREAK_FOLDER_QUOTA_BYTES = _integer("TIEBREAK_FOLDER_QUOTA_BYTES", 50_000_000_000, 1_000)
 # Uploads are read in processes of their own: so many at once for pages and the API, with so many
-# bytes of memory, for so many seconds of a worker or while a researcher waits.
+# bytes of memory and seconds of a processor, by a worker or while a researcher waits.
 TIEBREAK_READERS = _integer("TIEBREAK_READERS", 2, 1)
 TIEBREAK_READER_BYTES = _integer("TIEBREAK_READER_BYTES", 2_000_000_000, 500_000_000)
 TIEBREAK_READER_SECONDS = _integer("TIEBREAK_READER_SECONDS", 300, 10)
-TIEBREAK_READER_SECONDS_IN_WEB = _integer("TIEBREAK_READER_SECONDS_IN_WEB", 10, 1)
+TIEBREAK_READER_SECONDS_IN_WEB = _integer("TIEBREAK_READER_SECONDS_IN_WEB", 4, 1)
 # Uploads of more bytes after unpacking are imported by a worker, while a page shows the progress.
 TIEBREAK_IMPORT_AT_ONCE_BYTES = _integer("TIEBREAK_IMPORT_AT_ONCE_BYTES", 2_000_000, 0)
 

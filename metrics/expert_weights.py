@@ -25,7 +25,7 @@ from studies.access import (
 from studies.expert_surveys import make_expert_survey, survey_of
 from studies.freshness import note_change
 from studies.models import Criterion, Study, StudyEvent
-from studies.opened_forms import OpenedForm
+from studies.opened_forms import OpenedForm, take_turn
 from studies.refusals import form_errors
 from studies.services import record_event
 from tiebreak.errors import DomainError, InvalidInput
@@ -127,8 +127,10 @@ class SurveyForm(OpenedForm, forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @researchers_only
+@transaction.atomic
 def expert_weights_page(request: HttpRequest, public_id: str) -> HttpResponse:
     """Show the weights, and choose the survey whose votes they are."""
+    take_turn(request, public_id)
     study = study_for(request.user, public_id, right_for(request))
     user = cast(User, request.user)
     initial = {"survey": study.weights_from_id}

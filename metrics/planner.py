@@ -27,6 +27,7 @@ from recruitment.costs import highest_fee, per_response
 from recruitment.services.settings import save_settings
 from studies.access import Right, researchers_only, studies_of, study_for
 from studies.models import Study
+from studies.services import check_is_draft
 from tiebreak.errors import DomainError
 from tiebreak.report.planning import REPEATED_SHARE
 from tiebreak.stats import DesignOption, VarianceComponents, design_grid
@@ -150,8 +151,7 @@ def _number(request: HttpRequest, name: str) -> int:
 
 def apply_design(*, study: Study, units: int, ratings: int) -> None:
     """Set N and R of a draft. Raises `DomainError` if it is no draft, or R leaves no agreement."""
-    if study.status != Study.Status.DRAFT:
-        raise DomainError("not_a_draft", ONLY_DRAFTS)
+    check_is_draft(study, ONLY_DRAFTS)
     if ratings < MIN_RATINGS:
         raise DomainError("single_ratings", SINGLE_RATINGS)
     study.comparisons_per_hit, study.ratings_per_hit = units, ratings

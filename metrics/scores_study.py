@@ -16,7 +16,7 @@ from metrics.selectors import source_of
 from studies.access import Right, researchers_only, right_for, studies_of, study_for
 from studies.freshness import note_change
 from studies.models import Study, StudyEvent
-from studies.opened_forms import OpenedForm
+from studies.opened_forms import OpenedForm, take_turn
 from studies.refusals import form_errors
 from studies.services import record_event
 from tiebreak.errors import DomainError
@@ -87,8 +87,10 @@ class ScoresForm(OpenedForm, forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @researchers_only
+@transaction.atomic
 def scores_page(request: HttpRequest, public_id: str) -> HttpResponse:
     """Show whose scores are used, and choose another study of scores."""
+    take_turn(request, public_id)
     study = study_for(request.user, public_id, right_for(request))
     user = cast(User, request.user)
     initial = {"scores": study.scores_from_id}

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.cache import caches
+from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -67,6 +68,7 @@ def results(request: HttpRequest, public_id: str, slug: str = TABS[0].slug) -> H
 def attention(request: HttpRequest, public_id: str) -> HttpResponse:
     """Return what needs a person, which the overview asks for when it is shown."""
     study = study_for(request.user, public_id, Right.READ)
+    prefetch_related_objects([study], "channels")
     context: dict[str, Any] = {"attention": attention_of(study)}
     if study.status == Study.Status.OPEN and has_open_link(study):
         context["link"] = public_url(request, reverse("recruitment:welcome", args=[study.pk]))

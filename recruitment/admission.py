@@ -1,13 +1,24 @@
 """How many people each channel admits, what they can cost at most, and the study's budget."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
+from django.db.models import (
+    Count,
+    DecimalField,
+    Exists,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+)
+from django.db.models.functions import Coalesce
 
 from annotation.models import HIT, Assignment, Participation, Place, Rating, ScreeningAttempt
 from annotation.services.exclusion import stop_work
@@ -18,7 +29,7 @@ from recruitment.messages import CHANNEL_FULL, OVER_BUDGET, OVER_BUDGET_AT_ENTRY
 from recruitment.models import Channel, Payment
 from recruitment.pay import CENT, Collection, Pay
 from recruitment.platforms import get_platform
-from recruitment.terms import PAID_TASK, pay_of
+from recruitment.terms import AGREED, PAID_TASK, PAYS_SCREEN_OUT, Agreed, pay_of
 from studies.models import Study
 from tiebreak.errors import DomainError, InvalidInput
 
@@ -28,13 +39,14 @@ OPEN_LINK = "open-link"
 PAID = (Payment.Status.PAID, Payment.Status.ASKED)
 
 
-def is_open_to_all(study: Study) -> bool:
+def is_open_to_all(study: Study, channels: Iterable[Channel] | None = None) -> bool:
     """Whether the open link works although nobody set it up, because no other channel is ready.
 
     A channel that is still being prepared leaves the open link open, or nobody could enter. A
     channel that was ready does not, even when it is closed: closing one must not open another.
     """
-    return all(get_platform(one.provider).missing(one) for one in study.channels.all())
+    channels = study.channels.all() if channels is None else channels
+    return all(get_platform(one.provider).missing(one) for one in channels)
 
 
 def collection_of(study: Study, hits: int | None = None) -> Collection:
@@ -52,16 +64,17 @@ def collection_of(study: Study, hits: int | None = None) -> Collection:
 
 @dataclass(frozen=True)
 class ChannelLimit:
-    """What a channel pays, how many people it admits at most, and how many use that up already.
+    """What a channel pays newcomers, how many people it admits at most, and how many use that up.
 
     `most_people` is None if no maximum is set and the channel pays nobody anything, or the tasks are
-    not known yet.
+    not known yet. `reserved` is what the admitted can get at most, by the terms that each agreed to.
     """
 
     channel: Channel
     pay: Pay
     most_people: int | None
     people: int
+    reserved: Decimal
 
     @property
     def title(self) -> str:
@@ -70,78 +83,131 @@ class ChannelLimit:
     @property
     def amount(self) -> Decimal:
         """What all whom it can ever admit cost at most, with fees."""
-        return self.pay.with_fees(self.pay.most * max(self.people, self._admits))
+        admits = 0 if self.channel.closed_at else self.most_people or 0
+        return self.with_newcomers(max(0, admits - self.people))
 
-    @property
-    def _admits(self) -> int:
-        return 0 if self.channel.closed_at else self.most_people or 0
+    def with_newcomers(self, people: int) -> Decimal:
+        """Return what the admitted and so many others cost at most, with fees."""
+        return self.pay.with_fees(self.reserved + self.pay.most * people)
 
     @property
     def is_full(self) -> bool:
         return self.most_people is not None and self.people >= self.most_people
 
 
-def limit_of(channel: Channel, collection: Collection) -> ChannelLimit:
-    study, paid_per = channel.study, get_platform(channel.provider).paid_per
-    pay = pay_of(study, channel.settings, paid_per=paid_per, planned=collection.hits)
-    stated = channel.settings.get("most_people")
-    has_default = pay.most and collection.hits and study.dry_run_of_id is None
-    default = collection.people_admitted if has_default else None
-    return ChannelLimit(channel, pay, stated or default, admitted(channel).count())
+class Group(NamedTuple):
+    """How many people of one channel agreed to the same and were paid the same."""
+
+    channel: int | None
+    may_earn: bool
+    rewarded: Decimal
+    bonus: Decimal
+    agreed: Agreed
+    n: int
+
+    def reserved(self, channel: Channel, planned: int) -> Decimal:
+        """Return what one of them gets at most."""
+        most = pay_of(channel.study, channel.settings, self.agreed, planned).most
+        # SQLite sums money as floats.
+        paid = self.rewarded.quantize(CENT)
+        return max(most if self.may_earn else paid, paid) + self.bonus.quantize(CENT)
+
+    def came_by(self, channel: Channel) -> bool:
+        return channel.provider == OPEN_LINK if self.channel is None else self.channel == channel.pk
+
+
+def newcomers_pay(channel: Channel, planned: int) -> Pay:
+    """Return what a channel pays people who enter now."""
+    agreed = Agreed(get_platform(channel.provider).paid_per)
+    return pay_of(channel.study, channel.settings, agreed, planned)
+
+
+def limit_of(
+    channel: Channel, collection: Collection, groups: Sequence[Group] | None = None
+) -> ChannelLimit:
+    """Return the limit of a channel; ``groups`` are all admitted people of the study, if known."""
+    people = _groups(admitted(channel)) if groups is None else groups
+    own, planned = [group for group in people if group.came_by(channel)], collection.hits
+    pay, stated = newcomers_pay(channel, planned), channel.settings.get("most_people")
+    has_default = pay.most and planned and channel.study.dry_run_of_id is None
+    return ChannelLimit(
+        channel,
+        pay,
+        most_people=stated or (collection.people_admitted if has_default else None),
+        people=sum(group.n for group in own),
+        reserved=sum((group.n * group.reserved(channel, planned) for group in own), Decimal(0)),
+    )
 
 
 @dataclass(frozen=True)
 class Maximum:
-    """What a study can cost at most: its channels, and the bonuses that were paid, with fees."""
+    """What a study can cost at most, by channel, with fees and the bonuses that were paid."""
 
     channels: tuple[ChannelLimit, ...]
-    bonuses: Decimal
 
     @property
     def total(self) -> Decimal:
-        return sum((one.amount for one in self.channels), self.bonuses)
+        return sum((one.amount for one in self.channels), Decimal(0))
 
 
 def maximum(study: Study, hits: int | None = None) -> Maximum:
     """Return what the study can cost at most with its settings and channels."""
     collection = collection_of(study, hits)
-    channels = list(study.channels.all())
-    if is_open_to_all(study) and OPEN_LINK not in {one.provider for one in channels}:
-        channels.append(Channel(study=study, provider=OPEN_LINK))
+    channels, groups = list(study.channels.all()), _groups(_all_admitted(study))
+    open_link, is_open = Channel(provider=OPEN_LINK), is_open_to_all(study, channels)
+    # Who entered by the open link before another channel closed it is paid as before.
+    open_link.closed_at = None if is_open else study.created_at
+    is_used = is_open or any(group.came_by(open_link) for group in groups)
+    if is_used and OPEN_LINK not in {one.provider for one in channels}:
+        channels.append(open_link)
     for channel in channels:
         channel.study = study  # with its settings as they are typed
-    return Maximum(tuple(limit_of(one, collection) for one in channels), _bonuses(study))
+    return Maximum(tuple(limit_of(one, collection, groups) for one in channels))
 
 
-def _bonuses(study: Study) -> Decimal:
-    paid = Payment.objects.filter(participation__study=study, status__in=PAID)
-    rows = paid.filter(kind=Payment.Kind.BONUS).order_by()
-    by_channel = rows.values_list("participation__submission__channel").annotate(sum=Sum("amount"))
-    settings = dict(study.channels.values_list("pk", "settings"))
-    total = Decimal(0)
-    for channel, amount in by_channel:
-        pay = pay_of(study, settings.get(channel, {}), paid_per="", planned=0)
-        total += pay.with_fees(Decimal(str(amount)))
-    return total.quantize(CENT)
+def _groups(people: QuerySet[Participation]) -> list[Group]:
+    """Return admitted people by what is reserved for each, in one statement."""
+    bonus = Q(kind=Payment.Kind.BONUS)
+    paid = {
+        "rewarded": sum_of(Payment.objects.exclude(bonus)),
+        "bonus": sum_of(Payment.objects.filter(bonus)),
+    }
+    keys = ("submission__channel", "may_earn", *paid, *AGREED)
+    rows = people.order_by().annotate(**paid).values_list(*keys).annotate(n=Count("pk"))
+    return [
+        Group(channel, may_earn, rewarded, bonuses, Agreed(*agreed), n)
+        for channel, may_earn, rewarded, bonuses, *agreed, n in rows
+    ]
+
+
+def sum_of(payments: QuerySet[Payment]) -> Coalesce:
+    """Return as an expression the sum of those of these payments that were made to a participant."""
+    made = payments.filter(participation=OuterRef("pk"), status__in=PAID).order_by()
+    sums = made.values("participation").annotate(sum=Sum("amount")).values("sum")
+    return Coalesce(Subquery(sums), Decimal(0), output_field=DecimalField())
 
 
 def admitted(channel: Channel) -> QuerySet[Participation]:
-    """Return the people who use up a channel's maximum: all who may be owed something or were paid.
+    """Return the people who use up a channel's maximum."""
+    of_channel = Q(submission__channel=channel.pk) if channel.pk else Q(pk__in=())
+    if channel.provider == OPEN_LINK:
+        of_channel |= Q(submission__channel=None)
+    return _all_admitted(channel.study).filter(of_channel)
+
+
+def _all_admitted(study: Study) -> QuerySet[Participation]:
+    """Return all who may be owed something (`may_earn`), or were paid.
 
     Who agreed and ended without a task that can be paid has given the place back.
     """
     of_person = {"participation": OuterRef("pk")}
-    of_channel = Q(submission__channel=channel.pk) if channel.pk else Q(pk__in=())
-    if channel.provider == OPEN_LINK:
-        of_channel |= Q(submission__channel=None)
-    may_earn = Q(status__in=(Status.ACTIVE, Status.FINISHED))
-    if channel.settings.get("screen_out_reward"):
-        may_earn |= Q(status=Status.SCREENED_OUT)
-    is_paid = Exists(Payment.objects.filter(status__in=PAID, **of_person))
-    has_worked = Exists(Assignment.objects.filter(PAID_TASK, **of_person))
-    uses = Q(consented_at__isnull=False) & (may_earn | Q(has_worked))
-    people = Participation.objects.filter(of_channel, study=channel.study, simulated=False)
-    return people.filter(uses | Q(is_paid))
+    goes_on = Q(status__in=(Status.ACTIVE, Status.FINISHED))
+    is_paid_for_test = Q(status=Status.SCREENED_OUT) & PAYS_SCREEN_OUT
+    has_worked = Q(Exists(Assignment.objects.filter(PAID_TASK, **of_person)))
+    may_earn = (Q(consented_at__isnull=False) & (goes_on | has_worked)) | is_paid_for_test
+    is_paid = Q(Exists(Payment.objects.filter(status__in=PAID, **of_person)))
+    people = Participation.objects.filter(study=study, simulated=False)
+    return people.annotate(may_earn=may_earn).filter(Q(may_earn=True) | is_paid)
 
 
 def check_room(channel: Channel, now: datetime) -> None:
@@ -152,15 +218,13 @@ def check_room(channel: Channel, now: datetime) -> None:
     taken = study.places.count() - free.count()
     if not free.exists() or (study.most_answers is not None and taken >= study.most_answers):
         raise DomainError("study_full", STUDY_FULL)
-    if full_limit(channel, now) is not None:
+    if is_full(limit_of(channel, collection_of(study)), now):
         raise DomainError("channel_full", CHANNEL_FULL)
 
 
-def full_limit(channel: Channel, now: datetime | None = None) -> ChannelLimit | None:
-    """Return the limit of a channel that can admit nobody now; None if it can."""
-    limit = limit_of(channel, collection_of(channel.study))
-    is_full = limit.is_full and not _gone(channel, now or database_now()).exists()
-    return limit if is_full else None
+def is_full(limit: ChannelLimit, now: datetime | None = None) -> bool:
+    """Whether a channel can admit nobody now: nobody who entered has gone without a task."""
+    return limit.is_full and not _gone(limit.channel, now or database_now()).exists()
 
 
 def reserve(channel: Channel, now: datetime) -> None:
@@ -186,10 +250,9 @@ def reserve(channel: Channel, now: datetime) -> None:
 def _check_budget_at_entry(study: Study, limit: ChannelLimit) -> None:
     if study.budget is None or study.dry_run_of_id is not None:
         return
-    most = maximum(study)
-    reserved = (one.pay.with_fees(one.pay.most * one.people) for one in most.channels)
-    newcomer = limit.pay.with_fees(limit.pay.most)
-    if sum(reserved, most.bonuses) + newcomer > study.budget:
+    channels = maximum(study).channels
+    reserved = sum(one.with_newcomers(int(one.channel.pk == limit.channel.pk)) for one in channels)
+    if reserved > study.budget:
         raise DomainError("over_budget", OVER_BUDGET_AT_ENTRY)
 
 

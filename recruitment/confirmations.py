@@ -7,6 +7,7 @@ from annotation.counts import progress_of, study_counts
 from annotation.services.late_answers import LateAnswers, late_answers
 from recruitment.admission import ChannelLimit
 from recruitment.costs import ChannelCost, channel_cost, forecast
+from recruitment.early_stops import early_stop_rules
 from recruitment.launch.check import LaunchCheck, counted
 from recruitment.ledger import fee_share
 from recruitment.messages import (
@@ -36,6 +37,7 @@ def opening(study: Study) -> Question:
         f" {counted(now.instances, 'instance')}. Each task is done by {study.ratings_per_hit} (R)"
         f" different annotators, so {counted(now.remaining, 'response')} are to be collected.",
         *_cost(study, now.hits),
+        *early_stop_rules(study, now.hits),
         who_can_enter(study),
         *(f"Warning: {check.sentence}" for check in warnings),
     )

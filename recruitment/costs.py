@@ -6,16 +6,16 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from django.db.models import DecimalField, Max, OuterRef, Q, Subquery, Sum, Value
+from django.db.models import DecimalField, Max, OuterRef, Q, Subquery, Sum
 from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Cast, Coalesce, Now, NullIf
+from django.db.models.functions import Cast, Coalesce, Now
 
 from annotation.models import Participation, Place
 from recruitment.admission import PAID, Maximum, collection_of, maximum
 from recruitment.ledger import Ledger, ledger
 from recruitment.models import Channel, Payment
 from recruitment.pay import CENT, Asked, Pay
-from recruitment.terms import asked_of_one, pay_of
+from recruitment.terms import Agreed, asked_of_one, pay_of
 from studies.models import Study
 from studies.steps import count_of
 
@@ -64,7 +64,7 @@ def forecast(study: Study, *, hits: int) -> Forecast:
     }
     collection, most = collection_of(study, hits), maximum(study, hits)
     pays = [one.pay for one in most.channels if not one.channel.closed_at]
-    pays = pays or [pay_of(study, {}, paid_per=Participation.PaidPer.HIT, planned=hits)]
+    pays = pays or [pay_of(study, {}, Agreed(Participation.PaidPer.HIT), hits)]
     expected = [pay.expected(collection) for pay in pays] if study.reward is not None else []
     rewards = max((amount for amount in expected if amount is not None), default=None)
     fee_percent, asked = highest_fee(study.channels.all()), asked_of_one(study, hits)
@@ -142,12 +142,14 @@ def highest_fee(channels: Collection[Channel]) -> Decimal:
 class Spending:
     """What was paid with fees, and what the other responses of the plan will cost with fees.
 
-    `committed` is None if the study does not say what a response costs.
+    `committed` is None if the study does not say what a response costs. `to_collect` is the part of it
+    for responses that nobody has given yet.
     """
 
     paid: Decimal
     fees: Decimal
     committed: Decimal | None
+    to_collect: Decimal = Decimal("0.00")
 
     @property
     def spent(self) -> Decimal:
@@ -201,7 +203,7 @@ class Accounts:
             fees=so_far.fees,
             owed=with_fees,
             owed_to=self.ledger.unpaid,
-            to_come=None if committed is None else max(Decimal("0.00"), committed - with_fees),
+            to_come=None if committed is None else max(so_far.to_collect, committed - with_fees),
         )
 
 
@@ -216,7 +218,7 @@ def plan_counts() -> dict[str, Any]:
     """Return what `spending_of` needs to know about studies, as expressions of a query."""
     places = Place.objects.filter(study=OuterRef("pk"))
     open_channels = Channel.objects.filter(study=OuterRef("pk"), closed_at=None).order_by()
-    stated = Cast(NullIf(KeyTextTransform("fee_percent", "settings"), Value("")), _PERCENT)
+    stated = Cast(KeyTextTransform("fee_percent", "settings"), _PERCENT)
     fees = open_channels.values("study").annotate(highest=Max(stated)).values("highest")
     return {
         "places_total": count_of(places),
@@ -242,8 +244,17 @@ class _Paid:
 
 
 def _spending(study: Any, paid: _Paid) -> Spending:
-    committed = _committed(study, paid.for_plan)
-    return Spending(paid.amount.quantize(CENT), paid.fees.quantize(CENT), committed)
+    """Return the spending; a closed study collects nothing more."""
+    so_far, reward = (paid.amount.quantize(CENT), paid.fees.quantize(CENT)), per_response(study)
+    if study.status == Study.Status.DRAFT or study.dry_run_of_id is not None:
+        return Spending(*so_far, committed=Decimal("0.00"))
+    if reward is None:
+        return Spending(*so_far, committed=None)
+    each, responses = reward * (1 + study.fee_percent / 100), _responses(study)
+    to_collect = (each * (responses - completed_places(study))).quantize(CENT)
+    # One payment may have been for fewer responses than it was planned for.
+    committed = max(to_collect, (each * responses - paid.for_plan).quantize(CENT))
+    return Spending(*so_far, committed, to_collect)
 
 
 def _paid(studies: list[str]) -> dict[str, _Paid]:
@@ -265,17 +276,6 @@ def _paid(studies: list[str]) -> dict[str, _Paid]:
             earlier.amount + amount, earlier.fees + fees, earlier.for_plan + for_plan
         )
     return totals
-
-
-def _committed(study: Any, paid: Decimal) -> Decimal | None:
-    """Return the cost of what is still to be paid; a closed study collects nothing more."""
-    if study.status == Study.Status.DRAFT or study.dry_run_of_id is not None:
-        return Decimal(0).quantize(CENT)
-    reward = per_response(study)
-    if reward is None:
-        return None
-    total: Decimal = reward * _responses(study) * (1 + study.fee_percent / 100)
-    return max(Decimal(0), total - paid).quantize(CENT)
 
 
 def completed_places(study: Any) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from annotation.models import Participation
 from recruitment.platforms import Platform, get_platform
-from recruitment.terms import pay_of
+from recruitment.terms import Agreed, pay_of
 from studies.models import Study
 
 PaidPer = Participation.PaidPer
@@ -17,7 +17,10 @@ WHOLE = (
     "Annotators who stop early, after one task or more, are paid the whole reward, because no number"
     " of tasks per annotator is set."
 )
-NOT_AT_ALL = "Nobody can stop early and be paid for a part, because one payment covers all tasks."
+NOT_AT_ALL = (
+    "Nobody can stop early and be paid for a part, because one payment covers all tasks. If tasks run"
+    " out, who has completed at least one is paid the whole reward."
+)
 
 
 def early_stop_rules(study: Study, tasks: int) -> list[str]:
@@ -46,7 +49,7 @@ def _rule(study: Study, platform: Platform, tasks: int) -> str:
     """Return the rule of one channel, or "" if annotators do one task each."""
     if study.hits_per_annotator is None:
         return NOT_AT_ALL if platform.paid_per == PaidPer.STUDY else WHOLE
-    pay = pay_of(study, {}, paid_per=platform.paid_per, planned=tasks)
+    pay = pay_of(study, {}, Agreed(platform.paid_per), tasks)
     if study.hits_per_annotator == 1:
         return ""
     if pay.per_task is None:

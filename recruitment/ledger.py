@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import cached_property, reduce
-from operator import or_
+from functools import cached_property
 from statistics import median
 from typing import Any
 
@@ -13,13 +12,11 @@ from django.db.models import (
     BooleanField,
     Case,
     Count,
-    DecimalField,
     Exists,
     OuterRef,
     Q,
     QuerySet,
     Subquery,
-    Sum,
     When,
 )
 from django.db.models.fields.json import KeyTextTransform
@@ -34,11 +31,11 @@ from annotation.counts import (
 from annotation.models import Assignment, Participation, Place, Rating
 from annotation.models.rating import MAIN_FIRST
 from jobs.clock import database_now
-from recruitment.admission import PAID
+from recruitment.admission import PAID, sum_of
 from recruitment.models import Channel, Payment
 from recruitment.pay import CENT
 from recruitment.platforms import get_platform
-from recruitment.terms import PAID_TASK, paid_per, pay_of
+from recruitment.terms import AGREED, PAID_TASK, PAYS_SCREEN_OUT, Agreed, paid_per, pay_of
 from studies.models import Study
 from tiebreak.errors import DomainError
 
@@ -192,7 +189,7 @@ class Ledger:
         row = self.people.order_by().aggregate(
             n=Count("pk"), matching=matching, unverified=unverified, **on_list
         )
-        listed = {name: row.get(f"on_{name}", 0) for name in LISTS}
+        listed = {name: row[f"on_{name}"] for name in LISTS}
         return Totals(row["n"], row["matching"], row["unverified"], listed)
 
     def rows_of(self, people: QuerySet[Participation]) -> list[LedgerRow]:
@@ -224,8 +221,7 @@ class Ledger:
         if not self.unpaid:
             return Owed()
         lists = _lists(self.study)
-        awaits = (lists[name] for name in ("awaiting_payment", "screened_out") if name in lists)
-        people = self._matching(reduce(or_, awaits))
+        people = self._matching(lists["awaiting_payment"] | lists["screened_out"])
         return _owed_to(people, self.study)
 
     @cached_property
@@ -328,7 +324,6 @@ _SUBMITTED = Q(submission__platform_status__iexact=SUBMITTED[0]) | Q(
     submission__platform_status__iexact=SUBMITTED[1]
 )
 _REJECTED = Q(status=Status.REJECTED) | Q(submission__platform_status__iexact="rejected")
-_PAYS_SCREEN_OUT = Q(submission__channel__settings__screen_out_reward__isnull=False)
 
 
 def _lists(study: Study) -> dict[str, Q]:
@@ -345,11 +340,11 @@ def _lists(study: Study) -> dict[str, Q]:
         "awaiting_payment": unpaid & Q(has_work=True) & has_ended & ~_REJECTED,
         "surplus": Q(pk__in=_with_ratings(study, first_flag("surplus"))),
         "late": Q(pk__in=_with_ratings(study, MAIN_FIRST & Q(late=True))),
-        "screened_out": unpaid & Q(status=Status.SCREENED_OUT) & _PAYS_SCREEN_OUT,
+        "screened_out": unpaid & Q(status=Status.SCREENED_OUT) & PAYS_SCREEN_OUT,
         "stuck": is_active & (Q(holds=True, is_silent=True) | (_SUBMITTED & holds_or_did_nothing)),
     }
     if study.reward is None:
-        del lists["awaiting_payment"]
+        lists["awaiting_payment"] &= Q(consented_version__reward__isnull=False)
     # Bots are owed nothing, and nobody has to decide about their work.
     open_to_decide = Q(submission__settled_at=None, simulated=False)
     return {name: which & open_to_decide for name, which in lists.items()}
@@ -370,18 +365,17 @@ def _owed_to(people: QuerySet[Participation], study: Study) -> Owed:
     """Sum up what `owed` returns for each person."""
     settings = "submission__channel__settings"
     grouped = people.order_by().annotate(
-        screen_out_reward=KeyTextTransform("screen_out_reward", settings),
+        screen_out=KeyTextTransform("screen_out_reward", settings),
         fee_percent=KeyTextTransform("fee_percent", settings),
         done=_tasks_done(),
     )
-    keys = ("status", "screen_out_reward", "fee_percent", "submission__owed", "paid_per", "done")
+    keys = ("status", "screen_out", "fee_percent", "done", *AGREED)
     amount = fees = Decimal(0)
     for *row, n in grouped.values_list(*keys).annotate(n=Count("pk")):
-        status, for_test, fee_percent, on_leaving, per, done = row
+        status, for_test, fee_percent, done, per, *promised = row
         stated = {"screen_out_reward": for_test, "fee_percent": fee_percent}
-        pay = pay_of(study, stated, paid_per=paid_per(status, per), planned=0)
-        of_work = pay.for_tasks(done) if on_leaving is None else on_leaving
-        of_group = n * (pay.screen_out if status == Status.SCREENED_OUT else of_work)
+        pay = pay_of(study, stated, Agreed(paid_per(status, per), *promised))
+        of_group = n * (pay.screen_out if status == Status.SCREENED_OUT else pay.for_tasks(done))
         amount += of_group
         fees += of_group * pay.fee_percent / 100
     return Owed(amount, fees)
@@ -389,7 +383,9 @@ def _owed_to(people: QuerySet[Participation], study: Study) -> Owed:
 
 def _rows(people: QuerySet[Participation]) -> Iterable[LedgerRow]:
     rows = list(
-        _with_sums(people).select_related("rater", "submission__channel", "study").order_by("pk")
+        _with_sums(people)
+        .select_related("rater", "submission__channel", "study", "consented_version")
+        .order_by("pk")
     )
     counts_by_pk = counts_by_participation([row.pk for row in rows])
     for row in rows:
@@ -403,20 +399,13 @@ def _rows(people: QuerySet[Participation]) -> Iterable[LedgerRow]:
 
 def _with_sums(people: QuerySet[Participation]) -> QuerySet[Any]:
     """Annotate the number of completed HITs, and what was paid."""
-    return people.annotate(hits=_tasks_done(), paid=_sum_of(Payment.objects.all()))
+    return people.annotate(hits=_tasks_done(), paid=sum_of(Payment.objects.all()))
 
 
 def _tasks_done() -> Coalesce:
     """Return as an expression how many tasks of a participant are paid."""
     done = Assignment.objects.filter(PAID_TASK, participation=OuterRef("pk")).order_by()
     return Coalesce(Subquery(done.values("participation").annotate(n=Count("pk")).values("n")), 0)
-
-
-def _sum_of(payments: QuerySet[Payment]) -> Coalesce:
-    """Return as an expression the sum of those of these payments that were made to a participant."""
-    made = payments.filter(participation=OuterRef("pk"), status__in=PAID).order_by()
-    sums = made.values("participation").annotate(sum=Sum("amount")).values("sum")
-    return Coalesce(Subquery(sums), Decimal(0), output_field=DecimalField())
 
 
 def is_submitted(participation: Participation) -> bool:
@@ -428,7 +417,7 @@ def _money(study: Study, paid_people: QuerySet[Participation]) -> Money:
     """Sum up the payments. The time of somebody's work ends with the last completed HIT."""
     until = Assignment.objects.filter(participation=OuterRef("pk")).order_by("-completed_at")
     paid = _with_sums(paid_people).annotate(
-        paid_for_plan=_sum_of(Payment.objects.exclude(kind=Payment.Kind.BONUS)),
+        paid_for_plan=sum_of(Payment.objects.exclude(kind=Payment.Kind.BONUS)),
         until=Subquery(until.filter(completed_at__isnull=False).values("completed_at")[:1]),
         fee_percent=KeyTextTransform("fee_percent", "submission__channel__settings"),
     )

@@ -220,8 +220,8 @@ PAID_NOT_REJECTED = (
 
 # Opening a study.
 STILL_CHANGES = (
-    "You can still change guidelines, consent, labels of the parts and limits, and increase R. To"
-    " change anything else, clone the study."
+    "You can still change guidelines, consent, labels of the parts, limits and pay, and increase R."
+    " People who have agreed keep the pay that they agreed to. To change anything else, clone the study."
 )
 
 # Payments.

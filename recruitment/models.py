@@ -129,8 +129,9 @@ class Submission(models.Model):
     platform_status = models.CharField(max_length=50, blank=True)
     platform_seen_at = models.DateTimeField(null=True)
     entered_code = models.CharField(max_length=100, blank=True)
-    # The amount promised to an annotator who left early, whatever happens to the study later.
-    owed = models.DecimalField(
+    # What the channel promised, when they agreed, to who fails the test; the reward and the number of
+    # tasks are in the version that they agreed to.
+    screen_out_reward = models.DecimalField(
         max_digits=10, decimal_places=2, null=True, validators=between(Decimal(0), MAX_REWARD)
     )
     # When a researcher marked the submission as settled in the ledger.

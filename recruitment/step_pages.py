@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from django.contrib import messages
+from django.db.models import prefetch_related_objects
 from django.forms import modelform_factory
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
@@ -154,6 +155,7 @@ class SizeStep(StepAdmin, CollectingStudyAdmin):
 
 def cost_context(study: Study) -> dict[str, Any]:
     """Return what the study costs with its settings, or why that is not known."""
+    prefetch_related_objects([study], "channels")
     planned = study.hits.main().count()
     try:
         hits = hits_to_collect(study)

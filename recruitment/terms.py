@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import NamedTuple
 
 from django.db.models import Q, QuerySet
 
@@ -17,14 +18,37 @@ CLOSED_BY_PLATFORM = {Status.RETURNED.value, Status.TIMED_OUT.value}
 PAID_TASK = Q(completed_at__isnull=False, hit__kind=HIT.Kind.MAIN)
 
 
-def pay_of(study: Study, settings: Mapping[str, object], *, paid_per: str, planned: int) -> Pay:
-    """Return what a channel with these settings pays."""
+# Who fails the test is paid here.
+PAYS_SCREEN_OUT = Q(submission__channel__settings__screen_out_reward__isnull=False) | Q(
+    submission__screen_out_reward__isnull=False
+)
+
+
+class Agreed(NamedTuple):
+    """How somebody is paid, and what they were promised; what was not promised is as it is now."""
+
+    paid_per: str
+    reward: Decimal | None = None
+    tasks: int | None = None
+    screen_out: Decimal | None = None
+
+
+# The columns of a participation that say it.
+AGREED = (
+    *("paid_per", "consented_version__reward", "consented_version__hits_per_annotator"),
+    "submission__screen_out_reward",
+)
+
+
+def pay_of(study: Study, settings: Mapping[str, object], agreed: Agreed, planned: int = 0) -> Pay:
+    """Return what a channel with these settings pays newcomers, or those who agreed to this."""
+    is_new, screen_out = agreed.reward is None, _amount(settings, "screen_out_reward")
     return Pay(
-        reward=study.reward or Decimal(0),
-        tasks=study.hits_per_annotator,
+        reward=(study.reward if is_new else agreed.reward) or Decimal(0),
+        tasks=study.hits_per_annotator if is_new else agreed.tasks,
         planned=planned,
-        is_one_payment=paid_per != Participation.PaidPer.HIT,
-        screen_out=_amount(settings, "screen_out_reward"),
+        is_one_payment=agreed.paid_per != Participation.PaidPer.HIT,
+        screen_out=screen_out if agreed.screen_out is None else agreed.screen_out,
         fee_percent=_amount(settings, "fee_percent"),
     )
 
@@ -35,15 +59,26 @@ def _amount(settings: Mapping[str, object], name: str) -> Decimal:
 
 def owed(participation: Participation) -> Decimal | None:
     """Return the promised payment for a participation; None if the study promises none."""
-    study, submission = participation.study, participation.submission
-    settings = submission.channel.settings if submission.channel else {}
     if participation.status == Status.SCREENED_OUT:
         return screen_out_reward(participation)
-    if study.reward is None or participation.simulated:
+    if participation.agreed.reward is None or participation.simulated:
         return None
+    return agreed_pay(participation).for_tasks(_done(participation))
+
+
+def earned(participation: Participation) -> Decimal:
+    """Return what is owed for completed tasks or the test; other payments are not reserved."""
+    has_earned = participation.status == Status.SCREENED_OUT or _done(participation)
+    return (owed(participation) if has_earned else None) or Decimal(0)
+
+
+def agreed_pay(participation: Participation) -> Pay:
+    """Return the pay that somebody agreed to."""
+    terms, submission = participation.agreed, participation.submission
+    settings = submission.channel.settings if submission.channel else {}
     per = paid_per(participation.status, participation.paid_per)
-    pay = pay_of(study, settings, paid_per=per, planned=0)
-    return pay.for_tasks(_done(participation)) if submission.owed is None else submission.owed
+    promised = (terms.reward, terms.hits_per_annotator, submission.screen_out_reward)
+    return pay_of(participation.study, settings, Agreed(per, *promised))
 
 
 def paid_per(status: str, stated: str) -> str:
@@ -51,11 +86,8 @@ def paid_per(status: str, stated: str) -> str:
 
 
 def screen_out_reward(participation: Participation) -> Decimal | None:
-    """Return what the channel pays participants who fail the test; None if it pays nothing."""
-    channel = participation.submission.channel
-    if channel is None or participation.simulated:
-        return None
-    return _amount(channel.settings, "screen_out_reward") or None
+    """Return what is paid to this participant for failing the test; None if it is nothing."""
+    return None if participation.simulated else agreed_pay(participation).screen_out or None
 
 
 def _done(participation: Participation) -> int:

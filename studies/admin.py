@@ -203,6 +203,9 @@ class StudyDesignForm(OpenedModelForm):
                 " select.",
             )
 
+    def editable_parts(self) -> set[str]:
+        return set() if is_frozen(self.instance) else {"rows of the design"}
+
     def clean_ratings_per_hit(self) -> int:
         wanted: int = self.cleaned_data["ratings_per_hit"]
         stored = Study.objects.filter(pk=self.instance.pk).first()

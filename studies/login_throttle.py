@@ -2,8 +2,9 @@
 
 Failed logins within the cool-off time are counted in three ways. The count per user name and
 address blocks one attacker. The count per address, over all names, blocks somebody who tries one
-password on many names. The count per name, over all addresses, blocks distributed guessing. The last
-two do not block addresses from which this name recently logged in. A browser in which this name
+password on many names. The count per name, over all addresses, slows distributed guessing: a new
+address has two tries, so that the right password opens the account. The last two do not affect
+addresses from which this name recently logged in. A browser in which this name
 recently logged in has a cookie and a count of its own, so that nobody else's failures at its address
 keep the account's owner out. The counts use the names as typed, so responses never reveal whether a
 name exists.
@@ -30,6 +31,8 @@ from studies.client_address import client_address
 # How long an address or browser is trusted for a user after a successful login from it.
 KNOWN_DAYS = 90
 COOKIE = "known-browser"
+# Wrong passwords that an attacked name still has at a new address, so that the right one opens it.
+TRIES_UNDER_ATTACK = 2
 
 
 def login_address(request: HttpRequest) -> str | None:
@@ -54,7 +57,8 @@ class LoginThrottle(AxesDatabaseHandler):  # type: ignore[misc]
         here = _failures(request, username=name, ip_address=address)
         is_spraying = _failures(request, ip_address=address) >= settings.TIEBREAK_LOGIN_FAILURES
         is_attacked = _failures(request, username=name) >= settings.TIEBREAK_LOGIN_FAILURES_OF_NAME
-        is_blocked = (is_spraying or is_attacked) and not _is_known(request, name, address)
+        is_slowed = is_attacked and here >= TRIES_UNDER_ATTACK
+        is_blocked = (is_spraying or is_slowed) and not _is_known(request, name, address)
         return max(here, settings.AXES_FAILURE_LIMIT) if is_blocked else here
 
     def user_logged_in(self, sender: Any, request: Any, user: Any, **kwargs: Any) -> None:

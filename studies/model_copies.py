@@ -31,7 +31,7 @@ from studies.perturbed_copies import (
     originals_of,
     system_of_copies,
 )
-from studies.services import is_frozen, record_event, use_dataset_systems
+from studies.services import check_is_draft, record_event, use_dataset_systems
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.gateway import Message, Sampled, SampleRequest
 from tiebreak.perturbations import (
@@ -239,8 +239,7 @@ class _Work:
     def store(self, answers: list[tuple[_Asked, Sampled]]) -> int:
         """Store copies, and answers that are none; return how many. Locks the study."""
         study = Study.objects.select_for_update().get(pk=self.job.owner)
-        if is_frozen(study):
-            raise DomainError("not_a_draft", FROZEN)
+        check_is_draft(study, FROZEN)
         made = [self._made(asked, response) for asked, response in answers]
         copies = [one for one in made if isinstance(one, Generation)]
         refused = [one for one in made if isinstance(one, RefusedCopy)]

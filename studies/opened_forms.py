@@ -2,7 +2,8 @@
 
 A form has a digest of the stored value of each field with which it was opened. If a value was
 changed since, one that was not touched here stays as it is now, and one that was is refused with
-both values. The refused form has the new digests, so that saving it again is deliberate.
+both values. The refused form has the new digests, so that saving it again is deliberate. A form
+without digests is refused like a stale one where something is stored.
 """
 
 import json
@@ -17,11 +18,17 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from studies.models import Study
 from tiebreak.errors import DomainError
 
 CHANGED_MEANWHILE = (
-    "Somebody else has saved this after you opened the page. Theirs is below; yours is in the field"
-    " and not saved yet. Save again to replace theirs with yours.\n{}"
+    "This was saved after you opened the page, or your browser did not send what you opened. What is"
+    " stored is below; yours is in the field and not saved yet. Save again to replace it with yours."
+    "\n{}"
+)
+GONE = (
+    "Nothing is saved, because some settings can no longer change since you opened the page. Save"
+    " again to keep what you changed in the other ones."
 )
 NAME = "opened"
 
@@ -31,14 +38,23 @@ class OpenedForm(forms.BaseForm):
 
     data: Any
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self._kept: dict[str, Any] = {}
+        super().__init__(*args, **options)
+
     def opened_with(self) -> SafeString:
         """Return the hidden input with the version of what is stored now."""
         digests = {name: digest_of(self._stored(name)) for name in self._versioned()}
+        digests |= dict.fromkeys(self.editable_parts(), "")
         return format_html(
             '<input type="hidden" name="{}" value="{}">',
             self.add_prefix(NAME),
             json.dumps(digests),
         )
+
+    def editable_parts(self) -> set[str]:
+        """Return names of what else can be edited on the form's page now, such as its rows."""
+        return set()
 
     def full_clean(self) -> None:
         conflicts = self._merge() if self.is_bound else []
@@ -46,25 +62,31 @@ class OpenedForm(forms.BaseForm):
         if not hasattr(self, "cleaned_data"):
             return
         for name in conflicts:
+            if name not in self.fields:
+                self.add_error(None, forms.ValidationError(GONE, code="gone_meanwhile"))
+                return
             sentence = CHANGED_MEANWHILE.format(self._words(name) or "(empty)")
             self.add_error(name, forms.ValidationError(sentence, code="changed_meanwhile"))
 
     def _merge(self) -> list[str]:
         """Take over what others changed and nobody touched here; return what both changed."""
         opened, conflicts = self._opened(), []
+        if gone := opened.keys() - self.fields.keys() - self.editable_parts():
+            return list(gone)
         is_removed = bool(self.data.get(self.add_prefix(DELETION_FIELD_NAME)))
         for name in self._versioned():
             stored, typed = self._stored(name), self._typed(name)
-            if name not in opened or opened[name] == digest_of(stored):
+            has_stored = bool(stored and self.initial)  # what a new row proposes is stored nowhere
+            if opened.get(name, "" if has_stored else digest_of(stored)) == digest_of(stored):
                 continue
-            if is_removed or (typed != stored and digest_of(typed) != opened[name]):
+            if is_removed or (typed != stored and digest_of(typed) != opened.get(name)):
                 conflicts.append(name)
             elif typed != stored:
                 self._keep(name)
         if is_removed and conflicts:  # the row is shown again, with what it has become
             for name in conflicts:
                 self._keep(name)
-            self._set(self.add_prefix(DELETION_FIELD_NAME), [])
+            self._kept[self.add_prefix(DELETION_FIELD_NAME)] = False
         # A formset has asked before whether anything changed.
         self.__dict__.pop("changed_data", None)
         return conflicts
@@ -103,20 +125,15 @@ class OpenedForm(forms.BaseForm):
     def _keep(self, name: str) -> None:
         """Put the stored value in place of the one that was sent."""
         field = self.fields[name]
-        widget: Any = field.widget
         value = field.prepare_value(self.get_initial_for_field(field, name))
-        if hasattr(widget, "decompress"):
-            parts = zip(widget.widgets_names, widget.widgets, widget.decompress(value), strict=True)
-            for suffix, inner, part in parts:
-                self._set(self.add_prefix(name) + suffix, [_text(inner, part)])
-        elif isinstance(widget, forms.CheckboxInput):
-            self._set(self.add_prefix(name), ["on"] if value else [])
-        else:
-            self._set(self.add_prefix(name), _lines(widget, value))
+        decompress = getattr(field.widget, "decompress", lambda value: value)
+        self._kept[self.add_prefix(name)] = decompress(value)
 
-    def _set(self, name: str, values: list[str]) -> None:
-        self.data = self.data.copy()
-        self.data.setlist(name, values)
+    def _widget_data_value(self, widget: forms.Widget, html_name: str) -> Any:
+        """Return what counts as sent. Django asks for it, however many inputs a field has."""
+        if html_name in self._kept:
+            return self._kept[html_name]
+        return super()._widget_data_value(widget, html_name)  # type: ignore[misc]
 
 
 def digest_of(text: str) -> str:
@@ -144,8 +161,8 @@ def _lines(widget: forms.Widget, value: Any) -> list[str]:
 
 def check_opened(request: HttpRequest, *, stored: str, typed: str, words: str) -> None:
     """Raise `DomainError` if what a hand-made form edits was changed since it was opened."""
-    opened = request.POST.get(NAME)
-    if opened and opened != digest_of(stored) and typed != stored:
+    opened = request.POST.get(NAME, "")
+    if opened != digest_of(stored) and typed != stored and (opened or words):
         raise DomainError("changed_meanwhile", CHANGED_MEANWHILE.format(words or "(empty)"))
 
 
@@ -153,8 +170,17 @@ class OpenedModelForm(OpenedForm, forms.ModelForm):  # type: ignore[type-arg]
     """The form of the admin's pages and rows."""
 
 
+def take_turn(request: HttpRequest, study_id: str) -> None:
+    """Wait until nobody else saves a form of the study. Read what is stored afterwards.
+
+    Called in the transaction that saves, of which reading a page needs none.
+    """
+    if request.method == "POST":
+        Study.objects.select_for_update().filter(pk=study_id).first()
+
+
 class LocksRow:
-    """A mixin for pages of the admin: two saves of one object come one after the other."""
+    """The same for pages of the admin, which save one object with its rows."""
 
     def _changeform_view(
         self, request: HttpRequest, object_id: str | None, *args: Any, **options: Any

@@ -41,5 +41,6 @@ class CountsFromOne:
         return ["place_in_order" if name == "position" else name for name in fields]
 
     @admin.display(description="position")
-    def place_in_order(self, row: Any) -> int:
-        return int(row.position) + 1
+    def place_in_order(self, row: Any) -> int | None:
+        # A row that was added to the form of a draft has none, if the study was opened meanwhile.
+        return None if row.position is None else int(row.position) + 1

@@ -42,6 +42,12 @@ def is_frozen(study: Study) -> bool:
     return study.status != Study.Status.DRAFT
 
 
+def check_is_draft(study: Study, why: str) -> None:
+    """Raise `DomainError` if the study was opened; `why` says what can no longer change."""
+    if is_frozen(study):
+        raise DomainError("not_a_draft", why)
+
+
 @transaction.atomic
 def record_version(*, study: Study) -> StudyVersion:
     """Return the study's current version, which is a new one if texts or limits have changed."""

@@ -1,18 +1,18 @@
 """Fixtures for every test: no address but the loopback, and both databases."""
 
 import os
-import random
-import secrets
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import transaction
+from pytest_django.plugin import DjangoDbBlocker
 from pytest_socket import socket_allow_hosts
 
+from tests.draws import draw_from
 from tests.recruitment.platforms.fake_prolific import FakeProlific
 
 pytest_plugins = ["tests.summary"]
@@ -49,12 +49,29 @@ def _loopback_only() -> None:
 
 @pytest.fixture(autouse=True)
 def _draws_come_again(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plans, places and checks are drawn by secret seeds: each test has its own, the same ones."""
-    draws = random.Random(request.node.nodeid)
-    drawn = SimpleNamespace(
-        token_hex=lambda n: draws.randbytes(n).hex(), randbelow=secrets.randbelow
-    )
-    monkeypatch.setattr("tiebreak.identifiers.secrets", drawn)
+    """Each test has its own draws, which are the same ones in every run."""
+    draw_from(request.node.nodeid, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def module_db(
+    request: pytest.FixtureRequest,
+    django_db_setup: None,
+    django_db_blocker: DjangoDbBlocker,
+) -> Iterator[None]:
+    """A database for fixtures that every test of a module reads, each from the same rows.
+
+    What a test stores is rolled back after it, and the rows of the module after its last test. They
+    are objects of the first test in Python, so later tests have to read them from the database.
+    """
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        django_db_blocker.unblock(),
+        transaction.atomic(),
+    ):
+        draw_from(request.node.nodeid, patch)
+        yield
+        transaction.set_rollback(True)
 
 
 @pytest.fixture

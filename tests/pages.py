@@ -38,3 +38,10 @@ def numbers_in(text: str) -> set[str]:
 def _messages(page: Any) -> list[Any]:
     context = page.context or {}
     return list(context["messages"]) if "messages" in context else []
+
+
+def send(client: Any, url: str, values: dict[str, Any], **options: Any) -> Any:
+    """Send a page's form with these values, and the digests with which it was opened."""
+    hidden = re.findall(r'name="([^"]*opened)" value="([^"]*)"', client.get(url).content.decode())
+    opened = {name: unescape(value) for name, value in hidden}
+    return client.post(url, opened | values, **options)

@@ -102,10 +102,22 @@ class Participation(models.Model):
         return self.public_id
 
     @property
+    def agreed(self) -> Study | StudyVersion:
+        """The terms of the pay: those that they agreed to, or the study's if they promised none."""
+        version = self.consented_version
+        return self.study if version is None or version.reward is None else version
+
+    @property
+    def most_tasks(self) -> int | None:
+        """How many tasks the annotator may do, which is never more than they agreed to for their pay."""
+        limits = (self.agreed.hits_per_annotator, self.study.hits_per_annotator)
+        return min(filter(None, limits), default=None)
+
+    @property
     def may_leave_early(self) -> bool:
         """Whether the annotator may stop between two HITs and be paid for the completed ones."""
         if self.paid_per == self.PaidPer.VISIT:
-            return self.study.hits_per_annotator is None
+            return self.agreed.hits_per_annotator is None
         return self.paid_per == self.PaidPer.HIT
 
 

@@ -98,7 +98,7 @@ def _find_work(participation: Participation, now: datetime | None, *, wait: bool
     _check_may_work(person)
     progress = AnnotatorProgress(
         person.hits_completed,
-        min(study.hits_per_annotator or person.hits_total, person.hits_total),
+        min(person.most_tasks or person.hits_total, person.hits_total),
         person.checks_completed,
     )
     previous = (person.last_task or "") if may_go_back(study) else ""
@@ -252,7 +252,7 @@ def _check_may_work(person: Person) -> None:
 
 def _check_limits(person: Person) -> None:
     study = person.study
-    if study.hits_per_annotator is not None and person.hits_completed >= study.hits_per_annotator:
+    if person.most_tasks is not None and person.hits_completed >= person.most_tasks:
         raise NoWorkLeft("limit_reached", LIMIT_REACHED)
     if study.hits_per_day is not None and _completed_today(person) >= study.hits_per_day:
         raise NoWorkLeft("daily_limit", DAILY_LIMIT)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from annotation.models import Rating
 from annotation.pairing import budget_of
 from studies.models import Generation, Study
+from studies.services import check_is_draft
 from tiebreak.errors import DomainError
 
 NOTHING_TO_PLAN = (
@@ -25,12 +26,11 @@ class IncompleteDesign(DomainError):
 
 
 def check_can_plan(study: Study) -> None:
-    if study.status != Study.Status.DRAFT:
-        raise DomainError(
-            "not_a_draft",
-            f"This study is {study.status}, and only drafts can be planned. Clone the study to"
-            " change its design.",
-        )
+    check_is_draft(
+        study,
+        f"This study is {study.status}, and only drafts can be planned. Clone the study to change"
+        " its design.",
+    )
     if Rating.objects.filter(unit__study=study).exists():
         raise DomainError(
             "has_ratings",

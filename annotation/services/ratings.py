@@ -135,7 +135,7 @@ def _result(work: "_LockedAnswers", position: int) -> RatingResult:
         progress=work.sheet.progress_at(position),
         note=_note(work.ratings, work.assignment.participation),
         feedback=training_feedback(work.sheet, position),
-        may_stop=may_stop(work.sheet),
+        may_stop=may_stop(work.sheet, position),
         next_position=position if is_training else None,
     )
 

@@ -14,6 +14,7 @@ from annotation.gold_checks import expected_side
 from annotation.models import HIT, HITUnit
 from studies.models import Generation, Study, System, Unit
 from studies.perturbed_copies import generation_of_copy, perturbed_copy
+from studies.services import check_is_draft
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import LIMITS, Limits
@@ -129,12 +130,11 @@ def expect_labels(*, study: Study, key: str, labels: Mapping[str, str]) -> None:
 
 def _reference_unit_of_draft(study: Study, key: str) -> Unit:
     study = Study.objects.select_for_update().get(pk=study.pk)
-    if study.status != Study.Status.DRAFT:
-        raise DomainError(
-            "not_a_draft",
-            f"This study is {study.status}, so its reference items stay as they are. Clone the"
-            " study to change them.",
-        )
+    check_is_draft(
+        study,
+        f"This study is {study.status}, so its reference items stay as they are. Clone the study to"
+        " change them.",
+    )
     unit = study.units.exclude(role=Unit.Role.MAIN).filter(key=key).first()
     if unit is None:
         raise DomainError(

@@ -43,7 +43,7 @@ from tiebreak.formats.rows import escape_formula
 from tiebreak.formats.tables import TableSummary
 
 NOT_ALL_READ = (
-    "The file is large, so only its first {:,} rows were read here. Create the study: all rows are"
+    "The file is large, so at most its first {:,} rows were read here. Create the study: all rows are"
     " checked before anything is stored."
 )
 MAX_LISTED = 50
@@ -96,6 +96,8 @@ def new_study(request: HttpRequest) -> HttpResponse:
             form.add_error("file", ["Nothing was imported.", *form_errors(refusal)])
             if refusal.code == "known_dataset" and upload is not None:
                 form.offer_known_dataset(upload)
+            elif upload is not None and request.FILES:
+                upload.remove()  # no page comes back to it, and it would count
     limits = upload_limits()
     context = {
         "here": "upload",

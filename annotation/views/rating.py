@@ -13,9 +13,11 @@ from annotation.forms import AnswerForm
 from annotation.hot_path_sql import unit_with_texts
 from annotation.messages import CHECKS_MISSED, DAMAGED_ANSWER, PLACE_LOST, Note
 from annotation.models import Assignment, Participation, ScreeningAttempt
+from annotation.screen_keys import screen_key
 from annotation.selectors import (
     TaskPosition,
     Worksheet,
+    counts_items,
     is_a_first,
     lost_previous_place,
     may_stop,
@@ -99,7 +101,8 @@ def look_back(
     if participation is None:
         return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     assignment = task_to_correct(participation, task)
-    if assignment is None:
+    # An address that shows an answered item would tell which items share a task.
+    if assignment is None or (not assignment.stage and counts_items(participation.study)):
         return redirect("annotation:rate", study_id)
     # The participation and its study are already loaded, so the selectors need not query them.
     assignment.participation, assignment.hit.study = participation, participation.study
@@ -184,14 +187,18 @@ def _page(
 ) -> HttpResponse:
     assignment, participation = sheet.assignment, sheet.assignment.participation
     study = assignment.hit.study
+    progress = sheet.progress_at(position)
+    names = (assignment.public_id, position)
+    if not progress.is_numbered:
+        names = (screen_key(*names), 1)
     is_warned = participation is not None and participation.warned_at is not None
     context = {
         "study": study,
         "study_id": study.pk,
         "page": _unit_page(sheet, position, submitted or {}),
-        "progress": sheet.progress_at(position),
-        "assignment": assignment.public_id,
-        "position": position,
+        "progress": progress,
+        "assignment": names[0],
+        "position": names[1],
         "client_key": uuid4(),
         "hit": task_position.number,
         "hits": task_position.total,
@@ -200,7 +207,7 @@ def _page(
         "stays": not assignment.stage and mixes_in_checks(study),
         "needed": _pass_mark(assignment),
         "feedback": [feedback_on(*verdict) for verdict in training_feedback(sheet, position)],
-        "may_stop": may_stop(sheet),
+        "may_stop": may_stop(sheet, position),
         "notice": CHECKS_MISSED if is_warned else notice,
         "refusal": refusal,
     }

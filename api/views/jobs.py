@@ -65,7 +65,10 @@ class StartSampling(APIView):
         tag=TAG,
         request=SamplingOptions,
         responses=STARTED,
-        refusals={409: ["job_unfinished", "dataset_busy", "no_dataset"], **NO_BROKER},
+        refusals={
+            409: ["not_a_draft", "job_unfinished", "dataset_busy", "no_dataset"],
+            **NO_BROKER,
+        },
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id)

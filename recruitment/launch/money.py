@@ -1,9 +1,9 @@
-"""Check that the study cannot cost more than its budget."""
+"""Check that the study cannot cost more than its budget, and pays nobody for tasks that do not exist."""
 
 from collections.abc import Iterator
 
-from recruitment.admission import check_budget
-from recruitment.launch.check import SIZE, LaunchCheck, error
+from recruitment.admission import check_budget, collection_of, maximum
+from recruitment.launch.check import SIZE, LaunchCheck, counted, error, warning
 from studies.models import Study
 from tiebreak.errors import DomainError
 
@@ -15,3 +15,22 @@ def within_budget(study: Study) -> Iterator[LaunchCheck]:
         check_budget(study)
     except DomainError as refusal:
         yield error(refusal.code, refusal.message, SIZE)
+
+
+def tasks_for_each_payment(study: Study) -> Iterator[LaunchCheck]:
+    """Where one payment covers all tasks, it is not smaller for people who find fewer of them."""
+    if not study.channels.all():  # by the open link, each task is paid
+        return
+    collection, tasks = collection_of(study), study.hits_per_annotator or 1
+    one_payment = [one for one in maximum(study).channels if one.pay.is_one_payment and one.amount]
+    people = sum(one.most_people or 0 for one in one_payment)
+    if one_payment and (people > collection.people_admitted or tasks > collection.hits):
+        yield warning(
+            "pays_for_missing_tasks",
+            f"{' and '.join(one.title for one in one_payment)} may send"
+            f" {counted(people, 'person', 'people')} for up to {counted(tasks, 'task')} each, but only"
+            f" {counted(collection.responses, 'response')} to {counted(collection.hits, 'task')} are"
+            " collected. People who find fewer tasks are paid the whole reward. Lower the maximum of"
+            " people on Recruit, or the tasks per annotator.",
+            SIZE,
+        )

@@ -96,7 +96,7 @@ class Migration(migrations.Migration):
                 ('platform_status', models.CharField(blank=True, max_length=50)),
                 ('platform_seen_at', models.DateTimeField(null=True)),
                 ('entered_code', models.CharField(blank=True, max_length=100)),
-                ('owed', models.DecimalField(decimal_places=2, max_digits=10, null=True, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(Decimal('0')), django.core.validators.MaxValueValidator(Decimal('1000000'))])),
+                ('screen_out_reward', models.DecimalField(decimal_places=2, max_digits=10, null=True, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(Decimal('0')), django.core.validators.MaxValueValidator(Decimal('1000000'))])),
                 ('settled_at', models.DateTimeField(null=True)),
                 ('channel', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='submissions', to='recruitment.channel')),
                 ('participation', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='submission', to='annotation.participation')),

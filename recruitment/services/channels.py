@@ -1,7 +1,7 @@
 """Set up, close, reopen and remove a study's recruitment channels, and say which are open."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -11,7 +11,14 @@ from django.db import transaction
 
 from annotation.models import Participation
 from jobs.clock import database_now
-from recruitment.admission import OPEN_LINK, full_limit, is_open_to_all, within_budget
+from recruitment.admission import (
+    OPEN_LINK,
+    ChannelLimit,
+    is_full,
+    is_open_to_all,
+    maximum,
+    within_budget,
+)
 from recruitment.identities import UnusableId
 from recruitment.messages import (
     ACTION_PENDING,
@@ -76,7 +83,13 @@ class ChannelState(StrEnum):
 def channel_statuses(study: Study) -> list[ChannelStatus]:
     """Return the status of every possible channel: open ones first, then others that are set up."""
     stored = {channel.provider: channel for channel in study.channels.all()}
-    statuses = [_channel_status(study, name, stored.get(name)) for name in platforms()]
+    is_open = is_open_to_all(study, stored.values())
+    statuses = [
+        _channel_status(study, name, stored.get(name), is_open=is_open) for name in platforms()
+    ]
+    if study.opened_at is not None:
+        limits = {one.channel.provider: one for one in maximum(study).channels}
+        statuses = [_full_or_as_it_is(one, limits.get(one.platform.name)) for one in statuses]
     return sorted(
         statuses,
         key=lambda status: (not status.is_open, status.channel is None, status.platform.title),
@@ -98,8 +111,9 @@ def channel_for(study: Study, provider: str) -> Channel:
 
 def has_open_link(study: Study) -> bool:
     """Whether anyone who has the study's own address can enter."""
-    stored = [channel for channel in study.channels.all() if channel.provider == OPEN_LINK]
-    return any(channel.closed_at is None for channel in stored) or is_open_to_all(study)
+    channels = list(study.channels.all())
+    stored = [channel for channel in channels if channel.provider == OPEN_LINK]
+    return any(channel.closed_at is None for channel in stored) or is_open_to_all(study, channels)
 
 
 def check_accepts_newcomers(channel: Channel) -> None:
@@ -135,31 +149,42 @@ def set_up_channel(
     Settings that are not given stay as they are, and so does the token if none is given. Returns
     why a token could not be tested, too. Raises `DomainError` if the platform refuses the token.
     """
+    refusal = try_token(platform=platform, token=token)
+    return store_channel(study=study, platform=platform, settings=settings, token=token), refusal
+
+
+def try_token(*, platform: Platform, token: str) -> DomainError | None:
+    """Return why a token could not be tested. Raises `DomainError` if the platform refuses it.
+
+    Asks the platform, so it is called outside the transaction that stores the token.
+    """
+    try:
+        if token and platform.has_token:
+            platform.try_token(token)
+    except DomainError as refusal:
+        if refusal.code in TOKEN_REFUSED:
+            raise
+        return refusal
+    return None
+
+
+@transaction.atomic
+def store_channel(
+    *, study: Study, platform: Platform, settings: Mapping[str, Any], token: str = ""
+) -> Channel:
+    """Store checked settings and a tested token, as `set_up_channel` does. Locks the study."""
+    Study.objects.select_for_update().get(pk=study.pk)
     channel = Channel.objects.filter(study=study, provider=platform.name).first()
     channel = channel or Channel(study=study, provider=platform.name)
-    cleaned = {name: _plain(value) for name, value in settings.items()}
-    channel.settings = {**channel.settings, **cleaned}
-    token = token if platform.has_token else ""
-    refusal = _token_refusal(platform, token)
-    if refusal is not None and refusal.code in TOKEN_REFUSED:
-        raise refusal
+    channel.settings |= {name: _plain(value) for name, value in settings.items()}
     new = "" if channel.secret else platform.own_secret(channel)
-    return save_channel(channel=channel, token=token or new), refusal
+    token = token if platform.has_token else ""
+    return save_channel(channel=channel, token=token or new)
 
 
 def _plain(value: Any) -> Any:
     """Return decimals as text, because JSON has no decimals."""
     return str(value) if isinstance(value, Decimal) else value
-
-
-def _token_refusal(platform: Platform, token: str) -> DomainError | None:
-    """Return why the platform refused the token or could not test it; None if it works."""
-    try:
-        if token:
-            platform.try_token(token)
-    except DomainError as refusal:
-        return refusal
-    return None
 
 
 def note_refused_link(*, channel: Channel, refusal: UnusableId) -> None:
@@ -211,16 +236,18 @@ def remove_channel(*, channel: Channel, now: datetime | None = None) -> None:
         close_channel(channel=Channel(study=study, provider=OPEN_LINK), now=now)
 
 
-def _channel_status(study: Study, name: str, channel: Channel | None) -> ChannelStatus:
+def _channel_status(
+    study: Study, name: str, channel: Channel | None, *, is_open: bool
+) -> ChannelStatus:
     platform = get_platform(name)
     if channel is not None:
         return ChannelStatus(platform, channel, *_state(channel, platform), _why_kept(channel))
     if name != OPEN_LINK:
         return ChannelStatus(platform, None, ChannelState.NOT_SET_UP, NOT_SET_UP)
-    if not is_open_to_all(study):
+    if not is_open:
         return ChannelStatus(platform, None, ChannelState.CLOSED, OPEN_LINK_REPLACED)
-    state, audience = _open_or_full(Channel(study=study, provider=name), platform)
-    return ChannelStatus(platform, None, state, f"{audience} {OPEN_BY_DEFAULT}")
+    audience = platform.audience(Channel(study=study, provider=name))
+    return ChannelStatus(platform, None, ChannelState.OPEN, f"{audience} {OPEN_BY_DEFAULT}")
 
 
 def _state(channel: Channel, platform: Platform) -> tuple[ChannelState, str]:
@@ -232,14 +259,14 @@ def _state(channel: Channel, platform: Platform) -> tuple[ChannelState, str]:
         return ChannelState.NOT_READY, missing
     if why := platform.why_not_sending(channel):
         return ChannelState.NOT_SENDING, why
-    return _open_or_full(channel, platform)
+    return ChannelState.OPEN, platform.audience(channel)
 
 
-def _open_or_full(channel: Channel, platform: Platform) -> tuple[ChannelState, str]:
-    limit = full_limit(channel) if channel.study.opened_at is not None else None
-    if limit is None:
-        return ChannelState.OPEN, platform.audience(channel)
-    return ChannelState.FULL, CHANNEL_FULL_STATUS.format(limit.people, limit.most_people)
+def _full_or_as_it_is(status: ChannelStatus, limit: ChannelLimit | None) -> ChannelStatus:
+    if not status.is_open or limit is None or not is_full(limit):
+        return status
+    sentence = CHANNEL_FULL_STATUS.format(limit.people, limit.most_people)
+    return replace(status, state=ChannelState.FULL, sentence=sentence)
 
 
 def _missing(channel: Channel) -> str:

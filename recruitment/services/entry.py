@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 
 from django.db import transaction
 
@@ -106,8 +107,14 @@ def _create_participation(
             browser=entrant.browser.digest,
             reentered_at=reentered_at,
             return_params=entrant.return_params,
+            screen_out_reward=_screen_out_reward(entrant),
         )
     return participation
+
+
+def _screen_out_reward(entrant: Entrant) -> Decimal | None:
+    stated = entrant.channel.settings.get("screen_out_reward") if entrant.channel else None
+    return Decimal(str(stated)) if stated else None
 
 
 def _locked_rater(provider: str, external_id: str) -> Rater:
@@ -140,7 +147,8 @@ def _record_consent(participation: Participation, entrant: Entrant, now: datetim
         participation.consented_at = now
         participation.consented_version = participation.study.versions.order_by("-number").first()
         submission = Submission.objects.filter(participation=participation)
-        submission.update(browser=entrant.browser.digest)
+        promised = _screen_out_reward(entrant)
+        submission.update(browser=entrant.browser.digest, screen_out_reward=promised)
     participation.save(update_fields=["consented_at", "consented_version", "confirmed_at"])
     return participation
 

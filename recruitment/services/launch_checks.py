@@ -27,6 +27,7 @@ ALWAYS: tuple[Look, ...] = (
 # Checked when the study opens for the first time: these cannot be fixed after the first answer.
 AT_FIRST: tuple[Look, ...] = (
     plan.plan_as_designed,
+    money.tasks_for_each_payment,
     analysis_plan.plan_can_be_followed,
     questions.guidelines,
     questions.gold_checks_for_all,

@@ -2,15 +2,12 @@
 
 from datetime import datetime
 
-from django.db import transaction
-
 from annotation.models import Participation
 from annotation.selectors import hits_of_visit
 from annotation.services.exclusion import stop_work
 from recruitment.messages import NOTHING_COMPLETED, ONE_PAYMENT_FOR_ALL
-from recruitment.models import Channel, Submission
+from recruitment.models import Channel
 from recruitment.platforms import Ending, ReturnInstructions, get_platform
-from recruitment.terms import owed
 from tiebreak.errors import DomainError
 
 
@@ -34,11 +31,7 @@ def check_may_leave_early(participation: Participation) -> None:
 def leave_early(*, participation: Participation, now: datetime | None = None) -> None:
     """End a participation at the annotator's request. Completed HITs count, an active one is freed.
 
-    Stores the amount owed. A repeated call changes nothing. Raises `DomainError` as
-    `check_may_leave_early` does.
+    A repeated call changes nothing. Raises `DomainError` as `check_may_leave_early` does.
     """
     check_may_leave_early(participation)
-    promised = owed(participation)
-    with transaction.atomic():
-        if stop_work(participation=participation, status=Participation.Status.LEFT, now=now):
-            Submission.objects.filter(participation=participation).update(owed=promised)
+    stop_work(participation=participation, status=Participation.Status.LEFT, now=now)

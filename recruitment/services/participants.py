@@ -32,7 +32,12 @@ from recruitment.messages import (
 from recruitment.models import Channel, Payment
 from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.base import MAX_MESSAGE
-from recruitment.services.payments import AlreadyPaid, check_amount, note_payment
+from recruitment.services.payments import (
+    AlreadyPaid,
+    check_amount,
+    check_room_for,
+    note_payment,
+)
 from recruitment.services.platform_actions import PAID_APART, enqueue_action, write_payees
 from recruitment.terms import owed
 from studies.models import Study, StudyEvent
@@ -117,6 +122,7 @@ def amount_for(participation: Participation, amount: Decimal | None = None) -> D
     if channel is not None and pays_by_platform(channel) and is_approved and amount != promised:
         title = get_platform(channel.provider).title
         raise DomainError("amount_is_fixed", AMOUNT_IS_FIXED.format(title), status=400)
+    check_room_for(participation, PAID_APART.get(participation.status, Payment.Kind.REWARD), amount)
     return amount
 
 
@@ -218,6 +224,7 @@ def check_bonus(
     requested = participation.payments.filter(request_key=request_key)
     if requested.exclude(status=Payment.Status.REFUSED).exists():
         raise AlreadyPaid
+    check_room_for(participation, Payment.Kind.BONUS, amount)
     return channel
 
 

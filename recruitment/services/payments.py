@@ -10,11 +10,12 @@ from django.db import IntegrityError, transaction
 from annotation.models import Participation
 from annotation.services.exclusion import exclude_work
 from jobs.clock import database_now
+from recruitment.admission import within_budget
 from recruitment.messages import BAD_AMOUNT, NO_PLATFORM, PAID_ALREADY, SETTLED_ALREADY
 from recruitment.models import Channel, Payment, Submission
 from recruitment.platforms import get_platform
 from recruitment.platforms.errors import PlatformError
-from recruitment.terms import screen_out_reward
+from recruitment.terms import earned, screen_out_reward
 from tiebreak.errors import DomainError
 
 MAX_AMOUNT = Decimal(100_000)
@@ -82,22 +83,10 @@ def pay(
     result is unknown, the row stays asked, counts as spent, and the ledger asks the researcher to
     check.
     """
-    now = now or database_now()
-    check_amount(amount)
     channel = _channel(participation)
-    try:
-        with transaction.atomic():
-            payment = Payment.objects.create(
-                participation=participation,
-                kind=kind,
-                amount=amount,
-                currency=participation.study.currency,
-                reason=reason,
-                request_key=request_key,
-                created_at=now,
-            )
-    except IntegrityError as error:
-        raise AlreadyPaid from error
+    payment = Payment(participation=participation, kind=kind, amount=amount, reason=reason)
+    payment.request_key, payment.created_at = request_key, now or database_now()
+    store_payment(payment)
     return _request_payment(payment, lambda: get_platform(channel.provider).pay(channel, payment))
 
 
@@ -124,40 +113,56 @@ def note_payment(
     *, participation: Participation, amount: Decimal, now: datetime | None = None
 ) -> Payment:
     """Record, once, a reward that the researcher paid outside of any platform."""
-    check_amount(amount)
+    payment = Payment(participation=participation, kind=Payment.Kind.REWARD, amount=amount)
+    payment.status, payment.created_at = Payment.Status.PAID, now or database_now()
+    return store_payment(payment)
+
+
+def store_payment(payment: Payment, *, is_made: bool = False) -> Payment:
+    """Store a payment once. Unless a platform has made it, the budget must have room for it."""
+    participation = payment.participation
+    payment.currency = participation.study.currency
+    if not is_made:
+        check_amount(payment.amount)
+    is_free = is_made or _is_reserved(payment)
     try:
-        with transaction.atomic():
-            return Payment.objects.create(
-                participation=participation,
-                kind=Payment.Kind.REWARD,
-                amount=amount,
-                currency=participation.study.currency,
-                status=Payment.Status.PAID,
-                created_at=now or database_now(),
-            )
+        with transaction.atomic() if is_free else within_budget(participation.study_id):
+            payment.save(force_insert=True)
     except IntegrityError as error:
         raise AlreadyPaid from error
+    return payment
+
+
+def _is_reserved(payment: Payment) -> bool:
+    """Whether a payment is for what was earned, for which the budget has had room since the entry."""
+    is_bonus = payment.kind == Payment.Kind.BONUS
+    return not is_bonus and payment.amount <= earned(payment.participation)
+
+
+def check_room_for(participation: Participation, kind: Payment.Kind, amount: Decimal) -> None:
+    """Raise what the budget has against a payment, without storing any."""
+    payment = Payment(participation=participation, kind=kind, amount=amount)
+    payment.created_at = database_now()
+    if not _is_reserved(payment):
+        with suppress(AlreadyPaid), transaction.atomic():
+            store_payment(payment)
+            transaction.set_rollback(True)
 
 
 def note_reward(participation: Participation, kind: Payment.Kind, now: datetime) -> None:
     """Record a payment that a platform reports, once even if it is reported repeatedly."""
-    study = participation.study
-    amount = study.reward if kind == Payment.Kind.REWARD else screen_out_reward(participation)
+    is_reward = kind == Payment.Kind.REWARD
+    amount = participation.agreed.reward if is_reward else screen_out_reward(participation)
     if amount is None:
         return
     noted = Payment.objects.filter(participation=participation, kind=kind)
     if noted.exclude(status=Payment.Status.REFUSED).exists():
         noted.filter(status=Payment.Status.ASKED).update(status=Payment.Status.PAID)
         return
-    with suppress(IntegrityError), transaction.atomic():  # a webhook and a sync may race
-        Payment.objects.create(
-            participation=participation,
-            kind=kind,
-            amount=amount,
-            currency=study.currency,
-            status=Payment.Status.PAID,
-            created_at=now,
-        )
+    payment = Payment(participation=participation, kind=kind, amount=amount, created_at=now)
+    payment.status = Payment.Status.PAID
+    with suppress(AlreadyPaid):  # a webhook and a sync may race
+        store_payment(payment, is_made=True)
 
 
 def settle_payment(*, payment: Payment, was_paid: bool) -> None:

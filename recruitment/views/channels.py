@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -34,7 +35,8 @@ from recruitment.services.channels import (
     remove_channel,
     renew_signing_key,
     reopen_channel,
-    set_up_channel,
+    store_channel,
+    try_token,
 )
 from recruitment.services.eligibility import eligible_people, filters_in_words
 from recruitment.services.platform_actions import PAYS, act_on_channel, participants_wanted
@@ -42,6 +44,7 @@ from recruitment.step_pages import cost_context
 from studies import confirming
 from studies.access import Right, held_right, researchers_only, study_for
 from studies.models import Study
+from studies.opened_forms import take_turn
 from tiebreak.errors import DomainError
 
 
@@ -68,17 +71,15 @@ def save(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
 
 def _save_settings(request: HttpRequest, study: Study, platform: Platform) -> HttpResponse | None:
     """Store the posted settings; return the page with the typed values if they are refused."""
-    stored = Channel.objects.filter(study=study, provider=platform.name).first()
-    form = _form(stored, platform, request.POST)
-    if not form.is_valid():
-        return _page(request, study, refused={platform.name: form}, status=400)
     was_open_to_all = is_open_to_all(study)
     token = request.POST.get("token", "").strip()
     try:
-        _, refusal = set_up_channel(
-            study=study, platform=platform, settings=form.cleaned_data, token=token
-        )
+        refusal = try_token(platform=platform, token=token)
+        form = _store(request, study, platform, token)
+        if not form.is_valid():
+            return _page(request, study, refused={platform.name: form}, status=400)
     except DomainError as refused:
+        form = _posted(request, study, platform)
         return _page(
             request,
             study,
@@ -93,6 +94,21 @@ def _save_settings(request: HttpRequest, study: Study, platform: Platform) -> Ht
     if was_open_to_all and platform.name != OPEN_LINK and not is_open_to_all(study):
         messages.success(request, OPEN_LINK_NOW_CLOSED, extra_tags="open_link_closed")
     return None
+
+
+@transaction.atomic
+def _store(request: HttpRequest, study: Study, platform: Platform, token: str) -> Form:
+    """Store the posted settings if they are valid, and return their form."""
+    take_turn(request, study.pk)
+    form = _posted(request, study, platform)
+    if form.is_valid():
+        store_channel(study=study, platform=platform, settings=form.cleaned_data, token=token)
+    return form
+
+
+def _posted(request: HttpRequest, study: Study, platform: Platform) -> Form:
+    stored = Channel.objects.filter(study=study, provider=platform.name).first()
+    return _form(stored, platform, request.POST)
 
 
 @require_POST
@@ -117,8 +133,7 @@ def change_state(request: HttpRequest, study_id: str, provider: str, action: str
     else:
         messages.success(request, f"{platform.title}: {sentence}")
     if refused is not None:
-        stored = Channel.objects.filter(study=study, provider=provider).first()
-        form = _form(stored, platform, request.POST)
+        form = _posted(request, study, platform)
         return _page(request, study, refused={provider: form}, status=400)
     return redirect("recruitment:channels", study_id)
 
@@ -201,7 +216,7 @@ def _page(
     tokens_refused: dict[str, DomainError] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    statuses, cost = channel_statuses(study), cost_context(study).get("cost")
+    cost, statuses = cost_context(study).get("cost"), channel_statuses(study)
     people = cost.people if cost else None
     can_change = held_right(request.user, study) in {Right.CHANGE, Right.OWN}
     context = {

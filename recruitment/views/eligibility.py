@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -23,7 +24,7 @@ from recruitment.services.eligibility import (
 )
 from recruitment.services.platform_actions import enqueue_action
 from studies.access import researchers_only, right_for, study_for
-from studies.opened_forms import check_opened, digest_of
+from studies.opened_forms import check_opened, digest_of, take_turn
 from tiebreak.errors import DomainError
 
 
@@ -37,12 +38,8 @@ def eligibility(request: HttpRequest, study_id: str, provider: str) -> HttpRespo
     if request.method != "POST":
         return _page(request, channel, chosen_filters(channel))
     typed = _typed(request, channel)
-    stored = chosen_filters(channel)
     try:
-        words = "\n".join(f"{title}: {told}" for title, told in filters_in_words(channel))
-        check_opened(request, stored=json.dumps(stored), typed=json.dumps(typed), words=words)
-        if "filter" in request.POST or "load" not in request.POST:
-            choose_filters(channel=channel, chosen=typed)
+        _save(request, channel, typed)
         enqueue_action(channel=channel, action="check-eligibility")
     except DomainError as refusal:
         if refusal.code != "action_pending":
@@ -51,6 +48,17 @@ def eligibility(request: HttpRequest, study_id: str, provider: str) -> HttpRespo
     added = request.POST.get("add", "")
     query = f"?{urlencode({'add': added})}#filter-{added}" if added else ""
     return redirect(reverse("recruitment:eligibility", args=[study_id, provider]) + query)
+
+
+@transaction.atomic
+def _save(request: HttpRequest, channel: Channel, typed: list[Chosen]) -> None:
+    take_turn(request, channel.study_id)
+    channel.refresh_from_db()
+    stored = json.dumps(chosen_filters(channel))
+    words = "\n".join(f"{title}: {told}" for title, told in filters_in_words(channel))
+    if "filter" in request.POST or "load" not in request.POST:
+        check_opened(request, stored=stored, typed=json.dumps(typed), words=words)
+        choose_filters(channel=channel, chosen=typed)
 
 
 def _typed(request: HttpRequest, channel: Channel) -> list[Chosen]:

@@ -130,5 +130,6 @@ def leave(request: HttpRequest, study_id: str) -> HttpResponse:
         "study": participation.study,
         "done": hits_of_visit(participation),
         "owed": owed(participation),
+        "is_limited": participation.agreed.hits_per_annotator is not None,
     }
     return render(request, "recruitment/leave.html", context)

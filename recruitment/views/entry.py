@@ -18,7 +18,7 @@ from annotation.views.participation_cookie import (
     study_at,
 )
 from jobs.clock import database_now
-from recruitment.admission import check_room, collection_of, limit_of
+from recruitment.admission import check_room, collection_of, newcomers_pay
 from recruitment.forms import ConsentForm
 from recruitment.messages import CHOOSE, CONSENT_CHANGED, DRY_RUN_ONLY
 from recruitment.models import Channel
@@ -144,7 +144,7 @@ def about_channel(channel: Channel) -> dict[str, Any]:
     return {
         "privacy_notice": platform.privacy_notice(channel),
         "pay_claim": platform.claim_at_the_start(channel),
-        "pay": limit_of(channel, collection).pay,
+        "pay": newcomers_pay(channel, collection.hits),
         "asked": asked_of_one(study, collection.hits),
         "can_fail": can_fail(study),
     }

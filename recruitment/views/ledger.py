@@ -22,6 +22,7 @@ from recruitment.ledger import (
 )
 from recruitment.models import Payment
 from recruitment.services.payments import settle_payment
+from recruitment.terms import owed
 from studies.access import Right, held_right, researchers_only, study_for
 from studies.models import Study
 
@@ -156,15 +157,10 @@ def _row_action(row: LedgerRow, action: str, currency: str) -> dict[str, str]:
 
 
 def _pay_label(row: LedgerRow, currency: str) -> str:
-    """Return the label, with the amount if the annotator left early and may get less."""
-    submission = row.participation.submission
-    title = platform_title(row.participation)
-    if not pays_by_platform(submission.channel):
-        is_partial = submission.owed is not None
-        return f"Mark {submission.owed} {currency} as paid" if is_partial else "Mark as paid"
-    if submission.owed is None:
-        return f"Pay via {title}"
-    return f"Pay {submission.owed} {currency} via {title}"
+    amount = f"{owed(row.participation)} {currency}"
+    if not pays_by_platform(row.participation.submission.channel):
+        return f"Mark {amount} as paid"
+    return f"Pay {amount} via {platform_title(row.participation)}"
 
 
 def _row(row: LedgerRow) -> dict[str, Any]:

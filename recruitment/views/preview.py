@@ -15,7 +15,7 @@ from annotation.models import HIT, HITUnit, Participation, Rater
 from annotation.selectors import UnitProgress, counts_items, mixes_in_checks, reference_units
 from annotation.services.screening import screening_of
 from annotation.views.unit_presentation import UnitPage, unit_page
-from recruitment.admission import collection_of, limit_of
+from recruitment.admission import collection_of, newcomers_pay
 from recruitment.framing import allow_frames
 from recruitment.models import Channel, Submission
 from recruitment.platforms import Ending, Platform
@@ -125,11 +125,12 @@ def _finish(request: HttpRequest, study: Study, _criteria: Sequence[Criterion]) 
     """Return the last page of somebody who did all HITs, with an invented code."""
     platform, channel, shown = _by_channel(request, study)
     rater = Rater(provider=channel.provider, external_id=EXAMPLE)
-    participation = Participation(study=study, rater=rater, submission_id=EXAMPLE)
+    participation = Participation(
+        study=study, rater=rater, submission_id=EXAMPLE, paid_per=platform.paid_per
+    )
     submission = Submission(participation=participation, completion_code=EXAMPLE)
-    pay = limit_of(channel, collection_of(study)).pay
-    done = pay.tasks_each or 1
-    submission.owed = pay.for_tasks(done)
+    done = newcomers_pay(channel, collection_of(study).hits).tasks_each or 1
+    vars(participation)["hits"] = done  # as the ledger counts them
     instructions = platform.return_instructions(channel, submission, Ending.COMPLETED)
     return {"is_completed": True, "done": done, "return_instructions": instructions, **shown}
 

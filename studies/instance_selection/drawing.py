@@ -18,7 +18,7 @@ from studies.models import (
     System,
 )
 from studies.models.selection import FLOOR_TOO_HIGH, MAX_FLOOR
-from studies.services import record_event
+from studies.services import check_is_draft, record_event
 from tiebreak.errors import DomainError
 from tiebreak.stats import generator_for
 from tiebreak.stats.selection import Selection, floored_weights, logistic_weights, select
@@ -199,11 +199,9 @@ def scored_frames(study: Study) -> Frames:
 
 def check_can_draw(study: Study) -> None:
     """Raise `DomainError` unless the study is a draft."""
-    if study.status != Study.Status.DRAFT:
-        raise DomainError(
-            "not_a_draft",
-            "Instances can only be selected for a draft. Clone the study to select other ones.",
-        )
+    check_is_draft(
+        study, "Instances can only be selected for a draft. Clone the study to select other ones."
+    )
 
 
 @transaction.atomic
@@ -253,12 +251,7 @@ def _rows(pair: Pair, frame: SamplingFrame, design: InstanceSelection) -> list[S
 def take_all_instances(*, study: Study, by: User | None = None) -> None:
     """Delete the selection of a draft, so that planning uses all instances again."""
     study = Study.objects.select_for_update().get(pk=study.pk)
-    if study.status != Study.Status.DRAFT:
-        raise DomainError(
-            "not_a_draft",
-            "The instances of an opened study cannot change. Clone the study to select other"
-            " instances.",
-        )
+    check_can_draw(study)
     dropped, _ = SelectedInstance.objects.filter(study=study).delete()
     InstanceSelection.objects.filter(study=study).delete()
     record_event(study=study, verb=StudyEvent.Verb.TAKE_ALL, by=by, details={"dropped": dropped})

@@ -19,6 +19,7 @@ from studies.dataset_jobs import start_dataset_job
 from studies.instance_selection.temperatures import at_temperatures, some_instances
 from studies.model_servers import FAKE, NO_SERVER, RequestTally, ask_and_store, open_server
 from studies.models import Generation, Instance, Study, System
+from studies.services import check_is_draft
 from tiebreak.errors import DomainError
 from tiebreak.gateway import (
     GatewayError,
@@ -93,7 +94,12 @@ class SamplingJob(JobKind):
 
 
 def start_sampling(*, study: Study, options: dict[str, Any], by: User | None = None) -> Job:
-    """Queue a sampling job. Raises `DomainError` if dummy and real texts would mix."""
+    """Queue a sampling job for a draft. Raises `DomainError` if dummy and real texts would mix."""
+    check_is_draft(
+        study,
+        f"The study is {study.status}, so texts are no longer generated for it. Clone the study to"
+        " generate others.",
+    )
     if not options.get("server"):
         raise DomainError("no_server", NO_SERVER, status=400)
     _check_unmixed(study.ordered_systems(), is_dummy=is_dummy_job(options))

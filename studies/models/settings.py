@@ -66,6 +66,14 @@ class VersionedSettings(models.Model):
         validators=between(1, MAX_COUNT),
         help_text="Leave empty for no limit.",
     )
+    reward = models.DecimalField(
+        "reward per annotator",
+        max_digits=10,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=between(Decimal(0), MAX_REWARD),
+    )
     hits_per_day = models.PositiveIntegerField(
         "maximum tasks per annotator per day",
         null=True,
@@ -101,7 +109,7 @@ class VersionedSettings(models.Model):
 
 
 class FrozenSettings(models.Model):
-    """Settings that determine what a rating means. They stay as they were when the study opened."""
+    """Settings that determine what a rating means, and the currency. They stay as they were when the study opened."""
 
     class TextFormat(models.TextChoices):
         PLAIN = "plain", "plain text"
@@ -259,6 +267,7 @@ class FrozenSettings(models.Model):
         help_text="Images and links are replaced by text, and nothing is loaded from other servers."
         " Exports and statistics use the original text.",
     )
+    currency = models.CharField(max_length=3, default="GBP", validators=[validate_currency])
     reference_format = models.CharField(
         "reference texts are shown as",
         max_length=20,
@@ -312,14 +321,6 @@ class FreeSettings(models.Model):
         validators=between(0.1, MAX_MINUTES_PER_HIT),
         help_text="The estimate is shown to annotators before they agree, and required by platforms.",
     )
-    reward = models.DecimalField(
-        "reward per annotator",
-        max_digits=10,
-        decimal_places=2,
-        null=True,
-        blank=True,
-        validators=between(Decimal(0), MAX_REWARD),
-    )
     budget = models.DecimalField(
         max_digits=12,
         decimal_places=2,
@@ -330,7 +331,6 @@ class FreeSettings(models.Model):
         " above this: opening it, more people or ratings, another channel or a higher reward. Leave"
         " empty for no budget.",
     )
-    currency = models.CharField(max_length=3, default="GBP", validators=[validate_currency])
     promised_hourly_rate = models.DecimalField(
         max_digits=8,
         decimal_places=2,

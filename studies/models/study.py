@@ -116,7 +116,7 @@ class StudySystem(models.Model):
 
 
 class StudyVersion(VersionedSettings):
-    """The texts and limits that applied to annotators from one moment on. Immutable."""
+    """The texts, limits and reward that applied to annotators from one moment on. Immutable."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 
 import pytest
+from lxml.html import fromstring
 
 from annotation.models import HIT, Assignment, HITUnit, Participation
 from annotation.selectors import is_a_first, worksheet
@@ -205,6 +206,7 @@ class Seen:
     counted: list[str]
     shown: tuple[object, ...]
     saved: tuple[object, ...]
+    values: set[str]
 
 
 def screens(page: Annotator, tasks: int, headers: dict[str, str]) -> list[Seen]:
@@ -218,7 +220,9 @@ def screens(page: Annotator, tasks: int, headers: dict[str, str]) -> list[Seen]:
         counted = re.findall(r"\d+", re.search(r'id="unit-heading">(.*?)</h2>', html)[1])
         saved = screen(page.send(form.filled(0), **headers))
         place = form.hidden["assignment"], int(form.hidden["position"])
-        seen.append(Seen(*place, re.findall(r"\d+", counter), counted, screen(shown), saved))
+        values = set(map(str, fromstring(html).xpath("//@*")))
+        numbers = re.findall(r"\d+", counter)
+        seen.append(Seen(*place, numbers, counted, screen(shown), saved, values))
     return seen
 
 
@@ -243,11 +247,14 @@ def test_checks_and_repeats_look_like_any_other_item(design, headers):
         seen = screens(page, 12, headers)
         # The first task cannot be stopped, and the first of several items has no way back.
         looks = defaultdict(set)
-        for one in seen:
-            has_back = design not in SINGLE and one.position > 1
-            looks[one.assignment == seen[0].assignment, has_back].add((one.shown, one.saved))
+        for n, one in enumerate(seen):
+            is_single = design in SINGLE
+            is_first = n < 2 if is_single else one.assignment == seen[0].assignment
+            looks[is_first, not is_single and one.position > 1].add((one.shown, one.saved))
         assert {len(of_kind) for of_kind in looks.values()} == {1}
         if design in SINGLE:
+            shared = Counter(value for one in seen[2:] for value in one.values)
+            assert {value for value, n in shared.items() if 1 < n < len(seen) - 2} == set()
             assert [int(one.counter[0]) for one in seen] == list(range(1, len(seen) + 1))
             assert not any(one.counted for one in seen)
             totals = [int(one.counter[1]) for one in seen]
@@ -256,6 +263,22 @@ def test_checks_and_repeats_look_like_any_other_item(design, headers):
 
 
 SINGLE = {"one comparison", "one text"}
+
+
+def test_single_items_are_resumed_and_no_address_tells_which_share_a_task():
+    page = annotator(study_with_checks(gold=8, n=1))
+    keys = []
+    for _ in range(2):
+        first, again = (form_of(page.here()).hidden["assignment"] for _ in range(2))
+        assert first == again
+        keys.append(first)
+        page.choose()
+        assert {page.client.get(page.at(n))["Location"] for n in (1, 2)} == {page.at()}
+    assert len(set(keys)) == 2
+    task = page.participation.assignments.get(status="completed")
+    assert list(task.ratings.values_list("position", flat=True)) == [1, 2]
+    page.send(form_of(page.here()).filled() | {"assignment": keys[0]})
+    assert task.ratings.count() == 2
 
 
 @pytest.mark.parametrize("word", ["gold", "check_unit", "known", "spoilt", "perturbed", "repeat"])

@@ -7,6 +7,8 @@ import os
 import random
 import time
 import zipfile
+from collections import deque
+from dataclasses import replace
 from pathlib import Path
 
 import openpyxl
@@ -24,7 +26,9 @@ from tests.refusals import refused
 from tiebreak.file_names import file_name
 from tiebreak.formats import FormatError
 from tiebreak.formats.confined import UPLOAD, Bounds, PlainTable, read_confined
+from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import Limits
+from tiebreak.formats.rows import read_rows
 from tiebreak.formats.tables import TableProblems, open_table
 
 LIMITS = Limits(cell=100_000, rows=1000, unpacked=20_000_000)
@@ -32,7 +36,7 @@ BOUNDS = Bounds(seconds=20, memory=1_500_000_000)
 ROWS = {"id": ["1", "2"], "text a": ["A first text.", "Another text."], "text b": ["One.", "Two."]}
 
 
-def workbook(change=lambda sheet: sheet) -> bytes:
+def workbook(change=lambda sheet: sheet, renamed: tuple[str, str] = ("", "")) -> bytes:
     book = openpyxl.Workbook()
     for row in [[*ROWS], *zip(*ROWS.values(), strict=True)]:
         book.active.append(row)
@@ -40,9 +44,9 @@ def workbook(change=lambda sheet: sheet) -> bytes:
     book.save(plain)
     with zipfile.ZipFile(plain) as source, zipfile.ZipFile(changed, "w") as target:
         for name in source.namelist():
-            content = source.read(name)
+            content = source.read(name).replace(*map(str.encode, renamed))
             is_sheet = name.startswith("xl/worksheets/")
-            target.writestr(name, change(content) if is_sheet else content)
+            target.writestr(name.replace(*renamed), change(content) if is_sheet else content)
     return changed.getvalue()
 
 
@@ -95,6 +99,12 @@ HOSTILE = {
         workbook(lambda sheet: sheet.replace(b'<row r="2"', b"<row  r='1000000000000'")),
         "bad_row_number",
     ),
+    "a part of another name.xlsx": (
+        workbook(
+            lambda sheet: sheet.replace(b'r="2"', b'r="9999999"'), ("sheet1.xml", "sheet1.dat")
+        ),
+        "bad_row_number",
+    ),
     "a cell's column.xlsx": (
         workbook(lambda sheet: sheet.replace(b'r="B2"', b'r="ZZZ2"')),
         "too_many_columns",
@@ -117,6 +127,10 @@ HOSTILE = {
         "unpacks_too_large",
     ),
     "columns.csv": (b",".join(b"c%d" % i for i in range(30_000)), "too_many_columns"),
+    "empty lines.csv.gz": (gzip.compress(b"id,a\n" + b"\n" * 9000), "too_many_rows"),
+    "empty lines.jsonl.gz": (gzip.compress(b'{"id":1}\n' + b"\n" * 9000), "too_many_rows"),
+    "empty rows.xlsx": (workbook(lambda s: s.replace(b'r="3"', b'r="9000"')), "too_many_rows"),
+    "long row.csv": (b"a,b,c,d,e\n" + b",".join([b"x" * 90_000] * 5), "row_too_long"),
     "deep.json": (b"[" * 3000, "nested_too_deep"),
     "deep.jsonl": (b'{"a":' * 3000 + b"1" + b"}" * 3000, "nested_too_deep"),
 }
@@ -148,6 +162,20 @@ def test_what_unpacks_to_too_much_is_refused_by_name(name, tmp_path):
     begun = time.monotonic()
     assert codes(content, name, tmp_path) == {code}
     assert time.monotonic() - begun < 20  # a loaded machine is slow; unrefused, it takes for ever
+
+
+@pytest.mark.parametrize("line", [b"\n", b"1\n"])
+@pytest.mark.parametrize(("name", "head"), [("r.jsonl", b'{"a":1}\n'), ("r.csv", b"a,b\n")])
+def test_lines_that_are_skipped_count(line, name, head, tmp_path):
+    problems = Problems()
+    deque(read_rows(_file(tmp_path, name, head + line * 5000), problems, LIMITS))
+    assert 0 < problems.total < LIMITS.rows + 10
+
+
+def test_a_page_reads_a_table_of_long_rows_no_further_than_it_needs(tmp_path):
+    rows = b"id,a\n" + b"1,%b\n" % (b"x" * 5000) * 900
+    reading = read(rows, "t.csv", tmp_path, replace(BOUNDS, whole=10_000, preview=2000))
+    assert (reading.is_whole, reading.size < 110_000) == (False, True)
 
 
 def test_a_reader_that_takes_too_much_is_ended_by_name(tmp_path):

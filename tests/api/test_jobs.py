@@ -70,6 +70,14 @@ def test_sampling_with_dummy_texts(client, ruth):
     assert started.json()["done"] == 4
 
 
+def test_of_an_opened_study_no_texts_are_generated(client, study, unsent):
+    assert problem_of(post(client, "start-sampling", study.pk, server="fake")) == (
+        409,
+        "not_a_draft",
+    )
+    assert unsent == []
+
+
 def test_a_dry_run_is_started_and_stopped_with_its_copy(client, study, unsent):
     started = post(client, "start-dry-run", study.pk, raters=3)
     assert started.status_code == 201, started.content

@@ -160,6 +160,14 @@ def test_machine_ratings_are_added_once(client, ruth):
     assert Rating.objects.get().rater.kind == "machine"
 
 
+def test_a_large_file_of_machine_ratings_is_added_by_a_job(client, ruth, settings, tmp_path):
+    settings.TIEBREAK_UPLOAD_FOLDER, settings.TIEBREAK_IMPORT_AT_ONCE_BYTES = str(tmp_path), 10
+    study = make_open_study(instances=1, member=ruth)
+    answer = upload(client, study, machine_row(study))
+    assert answer.status_code == 202
+    assert client.get(answer["Location"]).json()["result"] == {"added": 1, "known": 0}
+
+
 def test_a_humans_row_is_refused_with_its_line(client, ruth):
     study = make_open_study(instances=1, member=ruth)
     answer = upload(client, study, machine_row(study), machine_row(study, kind="human", rater="me"))

@@ -293,14 +293,19 @@ def test_a_study_is_created_from_a_table(client, ruth):
     assert study.memberships.get().user == ruth
 
 
-def test_a_large_file_is_imported_by_a_job_that_names_the_study(client, settings, tmp_path):
-    settings.TIEBREAK_UPLOAD_FOLDER = str(tmp_path)
-    settings.TIEBREAK_IMPORT_AT_ONCE_BYTES = 100
+@pytest.mark.parametrize(
+    ("limit", "value"), [("IMPORT_AT_ONCE_BYTES", 100), ("READER_SECONDS_IN_WEB", 0)]
+)
+def test_a_large_or_slow_file_is_imported_by_a_job_that_names_the_study(
+    limit, value, client, settings, tmp_path
+):
+    settings.TIEBREAK_UPLOAD_FOLDER = str(tmp_path / "uploads")
+    setattr(settings, f"TIEBREAK_{limit}", value)
     answer = client.post(at("tables"), {"table": table(), "title": "Large"})
     assert (answer.status_code, answer["Location"]) == (202, at("import", answer.json()["job"]))
     result = client.get(answer["Location"]).json()["result"]
     assert result["study"] == Study.objects.get().pk
-    assert list(tmp_path.iterdir()) == []
+    assert list((tmp_path / "uploads").iterdir()) == []
 
 
 def test_a_dry_run_of_a_table_stores_nothing(client):

@@ -18,7 +18,7 @@ from studies.access import RIGHTS, Right, studies_of
 from studies.models import Membership, Study
 from tests.annotation.annotators import annotator
 from tests.architecture.test_urls import address, patterns
-from tests.pages import prose_of
+from tests.pages import prose_of, send
 from tests.studies.factories import make_open_study, make_study
 from tests.studies.test_admin import form_of
 
@@ -176,10 +176,11 @@ def test_only_owners_manage_members(role):
     rows = {
         "memberships-TOTAL_FORMS": 1,
         "memberships-INITIAL_FORMS": 0,
+        "memberships-0-opened": "{}",
         "memberships-0-user": "bea",
         "memberships-0-role": "owner",
     }
-    client.post(f"/admin/studies/study/{study.pk}/change/", form_of(study, **rows))
+    send(client, f"/admin/studies/study/{study.pk}/change/", form_of(study, **rows))
     assert study.memberships.filter(user__username="bea").exists() == (role == "owner")
 
 
@@ -195,7 +196,7 @@ def test_a_study_keeps_an_owner():
         "memberships-0-user": "owner",
         "memberships-0-role": "viewer",
     }
-    page = client.post(f"/admin/studies/study/{study.pk}/change/", form_of(study, **rows))
+    page = send(client, f"/admin/studies/study/{study.pk}/change/", form_of(study, **rows))
     errors = [
         inline.formset.non_form_errors().as_data()
         for inline in page.context["inline_admin_formsets"]

@@ -1,6 +1,7 @@
 """What the models need and the database lacks: named at the start of each process and on /health/."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connection
 
+from config import demo
 from jobs.schema import missing_parts, refuse_incomplete_database
 from tests.jobs.real_workers import url_of_test_database
 from tests.paths import ROOT
@@ -23,10 +25,13 @@ BACK = [
     "ALTER TABLE auth_user_groups_ RENAME TO auth_user_groups",
     "ALTER TABLE jobs_job RENAME COLUMN problem_ TO problem",
 ]
+DOCUMENTED = re.findall(
+    r"^(?:gunicorn|celery) .+", (ROOT / "docs" / "running-a-server.md").read_text(), re.MULTILINE
+)
 STARTS = [
-    ["-c", "import config.wsgi"],
+    *(["-m", *line.split()] for line in DOCUMENTED),
+    ["-m", "celery", "-A", "config", "beat", "-S", "celery.beat:Scheduler"],
     ["-c", "import config.asgi"],
-    ["-m", "celery", "-A", "config", "worker", "--pool", "solo"],
 ]
 
 
@@ -55,18 +60,27 @@ def test_health_names_each_missing_part(incomplete, client, monkeypatch):
 
 
 def test_incomplete_database_stops_servers_and_workers_but_no_command(incomplete):
-    environment = os.environ | {"TIEBREAK_DATABASE_URL": url_of_test_database()}
+    environment = os.environ | {
+        "TIEBREAK_DATABASE_URL": url_of_test_database(),
+        "GUNICORN_CMD_ARGS": "--workers 1 --bind 127.0.0.1:0 --no-control-socket",
+    }
     processes = [
         subprocess.Popen(
             [sys.executable, *start], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
         )
-        for start in [*STARTS, ["manage.py", "showmigrations", "jobs"]]
+        for start in [*STARTS, ["manage.py", "migrate", "--plan"]]
     ]
-    *refused, command = [(one.communicate(timeout=60)[1], one.returncode) for one in processes]
-    assert command[1] == 0
-    for complaint, code in refused:
-        assert code != 0
-        assert all(part in complaint for part in incomplete)
+    *refused, command = [(one.communicate(timeout=180)[1], one.returncode) for one in processes]
+    assert (command[1], len(DOCUMENTED)) == (0, 2)
+    for start, (complaint, code) in zip(STARTS, refused, strict=True):
+        assert code != 0, start
+        assert [part for part in incomplete if part not in complaint] == [], start
+
+
+def test_incomplete_database_stops_the_demo(incomplete, monkeypatch):
+    monkeypatch.setattr("django.core.management.call_command", lambda *_, **__: None)
+    with pytest.raises(ImproperlyConfigured):
+        demo._prepare()
 
 
 @pytest.mark.django_db

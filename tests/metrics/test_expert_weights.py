@@ -15,6 +15,7 @@ from studies.models import Criterion, Membership, Study, StudyEvent, System
 from studies.perturbed_copies import add_perturbed_copies
 from tests.annotation.annotators import annotator
 from tests.api.clients import at, problem_of, program
+from tests.pages import send
 from tests.refusals import refused
 from tests.studies.factories import make_study, open_knowingly
 from tests.studies.test_perturbed_copies import TYPOS, scoring_study
@@ -89,7 +90,7 @@ def test_one_click_makes_votes_the_weights(admin_client, admin_user):
     study, votes = with_copies(ratings_per_hit=1, comparisons_per_hit=12), survey()
     address = reverse("metrics:expert-weights", args=[study.pk])
     assert "all criteria have equal weights" in admin_client.get(address).content.decode()
-    page = admin_client.post(address, {"survey": votes.pk}, follow=True).content.decode()
+    page = send(admin_client, address, {"survey": votes.pk}, follow=True).content.decode()
     assert TYPOS in page
     assert "0.50" in page
     study.refresh_from_db()
@@ -105,7 +106,7 @@ def test_one_click_makes_votes_the_weights(admin_client, admin_user):
     content = refresh_section(study=Study.objects.get(pk=study.pk), name="discernment").content
     expert = content["fluency"]["part"]["expert_weighted"]["annotators"]["tests"][TYPOS]
     assert expert["weights"] == {"fluency": 1.0}
-    admin_client.post(address, {"survey": ""})
+    send(admin_client, address, {"survey": ""})
     assert weights_of(Study.objects.get(pk=study.pk)) == {}
 
 
@@ -192,7 +193,7 @@ def test_a_survey_made_by_one_click_gives_weights_by_another(admin_client, clien
     Rating.objects.filter(pk=last.pk).update(excluded=False)
     assert votes.weights == {TYPOS: {"fluency": 0.75, "relevance": 0.25}}
     assert not page.context["is_used"]
-    admin_client.post(address, {"survey": survey.pk})
+    send(admin_client, address, {"survey": survey.pk})
     assert admin_client.get(address).context["is_used"]
 
     plan_hits(study=study)

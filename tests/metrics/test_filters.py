@@ -35,10 +35,10 @@ INSTANCES = 24
 BUILT = partial(build_report, replicates=200)
 
 
-@pytest.fixture
-def study(tmp_path, monkeypatch) -> Study:
+@pytest.fixture(scope="module")
+def stored(module_db, tmp_path_factory) -> str:
     """In the category "new", everybody prefers the system "new" on nearly all instances."""
-    bundle = make_bundle(tmp_path / "b")
+    bundle = make_bundle(tmp_path_factory.mktemp("filters") / "b")
     instances = [{"id": f"i{i}", "category": "new" if i % 2 else "mixed"} for i in range(INSTANCES)]
     write_lines(bundle / "instances.jsonl", instances)
     rows = [
@@ -62,9 +62,16 @@ def study(tmp_path, monkeypatch) -> Study:
     machine = [{**row, "rater": "judge", "kind": "machine"} for row in rows if row["rater"] == "r0"]
     write_lines(bundle / "ratings.jsonl", rows + machine)
     study = import_study(path=bundle).study
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(services, "build_report", BUILT)
+        refresh_report(study=study)
+    return study.pk
+
+
+@pytest.fixture
+def study(db, stored, monkeypatch) -> Study:
     monkeypatch.setattr(services, "build_report", BUILT)
-    refresh_report(study=study)
-    return study
+    return Study.objects.get(pk=stored)
 
 
 @pytest.fixture

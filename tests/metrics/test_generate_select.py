@@ -23,7 +23,7 @@ from studies.models import (
 )
 from tests.annotation.pilots import draft_of, import_pilot
 from tests.confirming import post_confirmed
-from tests.pages import codes_on, numbers_in
+from tests.pages import codes_on, numbers_in, send
 from tests.studies.factories import make_open_study, make_study
 from tiebreak.similarity import EntityJaccard
 
@@ -339,7 +339,7 @@ def test_a_systems_model_and_decoding_are_set_with_the_dataset(researcher_client
             f"systems-{n}-decoding": '{"temperature": 0.7}',
         }
     address = reverse("admin:studies_dataset_change", args=[study.dataset_id])
-    assert researcher_client.post(address, values).status_code == 302
+    assert send(researcher_client, address, values).status_code == 302
     systems[0].refresh_from_db()
     assert (systems[0].language_model, systems[0].decoding) == ("model-0", {"temperature": 0.7})
     bad = values | {"systems-0-decoding": '{"trust_remote_code": true}'}

@@ -87,7 +87,7 @@ def test_the_list_takes_few_statements_however_many_studies(
 
 @pytest.fixture
 def paid(ruth: User) -> Study:
-    """A study of 6 responses at 0.50 and 20% fees, of which one was paid."""
+    """A study of 6 responses at 0.50 and 20% fees: somebody was paid, and no response is complete."""
     study = make_open_study(
         instances=2, member=ruth, reward=Decimal("1.00"), hits_per_annotator=2, minutes_per_hit=5
     )
@@ -110,7 +110,7 @@ def paid(ruth: User) -> Study:
 def test_money_is_spent_and_committed_with_fees(client, ruth, paid):
     (card,) = study_cards(ruth, None)
     assert card.spending.spent == Decimal("1.20")
-    assert card.spending.committed == Decimal("2.40")  # 6 × 0.50 × 1.2, of which 1.20 is paid
+    assert card.spending.committed == Decimal("3.60")  # 6 × 0.50 × 1.2
 
 
 def test_a_draft_commits_nothing_and_a_closed_study_only_what_was_completed(client, ruth, paid):

@@ -17,6 +17,7 @@ from studies.models import Criterion, Membership, Study, StudyEvent, StudySystem
 from tests.annotation.answers import submit_unit
 from tests.api.clients import at, problem_of, program
 from tests.metrics.test_filters import text_of
+from tests.pages import send
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_participation, make_study, open_knowingly
 from tiebreak.formats import RatingTable
@@ -83,7 +84,7 @@ def test_scores_of_another_study_stand_beside_comparisons(admin_client, study):
     address = reverse("metrics:scores", args=[study.pk])
     assert "No study of scores was chosen" in text_of(admin_client.get(address))
     state = watermark(study)
-    page = admin_client.post(address, {"scores": scores.pk}, follow=True)
+    page = send(admin_client, address, {"scores": scores.pk}, follow=True)
     assert "“How good?”, by judge" in text_of(page)
     assert watermark(study) != state
     (one,) = section_of(study)["comparisons"].values()
@@ -99,7 +100,7 @@ def test_scores_of_another_study_stand_beside_comparisons(admin_client, study):
         "use-scores",
         {"scores": "How good?", "machine_raters": 1},
     )
-    admin_client.post(address, {"scores": ""})
+    send(admin_client, address, {"scores": ""})
     assert section_of(study)["reason"] == NOBODY
 
 

@@ -9,6 +9,7 @@ from django.urls import reverse
 from recruitment.early_stops import NOT_AT_ALL, PER_TASK, WHOLE, early_stop_rules
 from recruitment.models import Channel
 from recruitment.services.leaving import leave_early
+from recruitment.terms import owed
 from recruitment.views.entry import about_channel
 from tests.annotation.annotators import annotator
 from tests.studies.factories import make_open_study
@@ -71,7 +72,7 @@ def test_the_welcome_page_says_the_amount_that_is_paid_later(client):
     ann = annotator(study)
     ann.choose()
     leave_early(participation=ann.participation)
-    assert ann.participation.submission.owed == Decimal("0.50")
+    assert owed(ann.participation) == Decimal("0.50")
 
 
 @pytest.mark.parametrize(("provider", "is_told"), [("invitation", True), ("panel", False)])

@@ -19,18 +19,19 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from annotation.models import Assignment
+from annotation.models import Assignment, Participation
 from annotation.services.exclusion import exclude_work
 from annotation.services.participations import finish_participation, mark_guidelines_read
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies
 from annotation.services.screening import begin_stage
-from recruitment.admission import collection_of, maximum
+from recruitment.admission import collection_of, maximum, newcomers_pay
 from recruitment.costs import forecast
 from recruitment.ledger import ledger
-from recruitment.models import Channel
+from recruitment.models import Channel, Payment
 from recruitment.platforms import get_platform
+from recruitment.services.channels import save_channel
 from recruitment.services.entry import Entrant, give_consent
 from recruitment.services.leaving import leave_early
 from recruitment.services.lifecycle import close_study, reopen_study
@@ -39,8 +40,9 @@ from recruitment.services.participants import (
     reinstate_participant,
     release_participant,
 )
+from recruitment.services.payments import store_payment
 from recruitment.services.settings import save_settings
-from recruitment.terms import owed
+from recruitment.terms import CLOSED_BY_PLATFORM, owed, paid_tasks
 from studies.models import Generation, Screening, Study, Unit
 from tests.annotation.services.test_screening import PROSE, answer_all
 from tests.studies.factories import make_study, open_knowingly
@@ -55,6 +57,12 @@ CHANNELS = {
     "invitation": {"people": "ann"},
 }
 PEOPLE = st.integers(0, 7)
+CHANGES = [
+    {"ratings_per_hit": 3},
+    *({"reward": Decimal(reward)} for reward in ("1.00", "9.00")),
+    *({"hits_per_annotator": tasks} for tasks in (None, 1, 3)),
+    {"reward": None},
+]
 DESIGNS = st.fixed_dictionaries(
     {
         "ratings_per_hit": st.integers(1, 2),
@@ -97,6 +105,7 @@ def opened(providers=("open-link",), most_people=None, **design) -> Study:
             study=study,
             provider=provider,
             settings=CHANNELS[provider] | {"most_people": most_people},
+            external_id="there",  # without which Prolific is not ready
         )
     return study
 
@@ -136,7 +145,7 @@ class StudyThatPays(RuleBasedStateMachine):
         super().__init__()
         self.savepoint = transaction.atomic()
         self.savepoint.__enter__()
-        self.now, self.names = timezone.now(), count()
+        self.now, self.names, self.promised = timezone.now(), count(), {}
 
     def teardown(self):
         transaction.set_rollback(True)
@@ -171,7 +180,12 @@ class StudyThatPays(RuleBasedStateMachine):
         channels = list(self.study.channels.order_by("pk"))
         provider = channels[index % len(channels)].provider
         study = Study.objects.get(pk=self.study.pk)
-        return enter(study, provider, f"p{next(self.names)}", self.now)
+        channel = channels[index % len(channels)]
+        channel.study = study
+        pay = newcomers_pay(channel, collection_of(study).hits)
+        participation = enter(study, provider, f"p{next(self.names)}", self.now)
+        self.promised[participation.pk] = pay
+        return participation
 
     @rule(index=PEOPLE, people=st.integers(1, 5), right=st.booleans())
     def arrive(self, index, people, right):
@@ -217,11 +231,43 @@ class StudyThatPays(RuleBasedStateMachine):
                 answer_all(assignment, now=self.now)
             reopen_study(study=self.study)
 
-    @rule(values=st.sampled_from([{"ratings_per_hit": 3}, {"reward": Decimal("9.00")}]))
-    def top_up(self, values):
-        if self.study.budget is not None:
+    @rule(values=st.sampled_from(CHANGES))
+    def change_the_terms(self, values):
+        with suppress(DomainError):
+            self.change(**values)
+        self.announce_again()
+
+    @rule(index=PEOPLE, reward=st.sampled_from(["", "0.10", "4.00"]))
+    def change_a_channel(self, index, reward):
+        channels = list(self.study.channels.order_by("pk"))
+        channel = channels[index % len(channels)]
+        channel.settings["screen_out_reward"] = reward
+        with suppress(DomainError):
+            save_channel(channel=channel)
+        self.announce_again()
+
+    @rule(index=PEOPLE, kind=st.sampled_from(list(Payment.Kind)), amount=st.integers(1, 9))
+    def pay_what_nobody_announced(self, index, kind, amount):
+        if participation := self.person(index):
+            payment = Payment(participation=participation, kind=kind, amount=Decimal(amount))
+            payment.created_at, payment.status = self.now, Payment.Status.PAID
             with suppress(DomainError):
-                self.change(**values)
+                store_payment(payment)
+        self.announce_again()
+
+    def announce_again(self):
+        """A study without a budget may come to cost more, and says so before it does."""
+        if self.study.budget is None:
+            self.announced = maximum(Study.objects.get(pk=self.study.pk)).total
+
+    @invariant()
+    def everybody_is_owed_what_they_were_promised(self):
+        for pk, pay in self.promised.items():
+            one = Participation.objects.get(pk=pk)
+            if one.status == "screened_out":
+                assert (owed(one) or 0) >= pay.screen_out
+            elif one.status not in CLOSED_BY_PLATFORM:
+                assert (owed(one) or 0) >= pay.for_tasks(paid_tasks(one).count())
 
     @invariant()
     def the_ledger_stays_within_the_announced_maximum(self):
@@ -235,7 +281,8 @@ class StudyThatPays(RuleBasedStateMachine):
 
 
 def may_be_owed(row) -> bool:
-    return not row.paid and (row.hits or row.participation.status == "screened_out")
+    rewarded = row.participation.payments.exclude(kind=Payment.Kind.BONUS).exists()
+    return not rewarded and (row.hits or row.participation.status == "screened_out")
 
 
 def test_the_ledger_never_exceeds_the_announced_maximum():

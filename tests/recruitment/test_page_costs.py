@@ -12,6 +12,7 @@ from annotation.models import Participation
 from recruitment.models import Channel, Payment
 from studies.models import Study
 from tests.annotation.annotators import annotator
+from tests.recruitment.test_money import CHANNELS
 from tests.studies.factories import make_open_study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -79,3 +80,12 @@ def test_the_page_of_one_participant_takes_few_statements(client, study, paid):
 
 def test_the_part_that_needs_a_person_takes_few_statements(client, study):
     assert len(statements(client, reverse("metrics:attention", args=[study.pk]))) <= LIMIT + 3
+
+
+def test_costs_take_as_few_statements_for_many_channels(client, study):
+    address = reverse("recruitment:size", args=[study.pk])
+    n = len(statements(client, address))
+    for provider, settings in CHANNELS.items():
+        values = {"study": study, "provider": provider, "defaults": {"settings": settings}}
+        Channel.objects.get_or_create(**values)
+    assert len(statements(client, address)) == n <= LIMIT

@@ -10,18 +10,29 @@ from django.utils import timezone
 from annotation.counts import NO_PLACES
 from annotation.models import Assignment, Participation
 from annotation.services.exclusion import exclude_work
+from annotation.services.participations import finish_participation
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
+from annotation.services.screening import begin_stage
 from metrics.figures.collection import pace
 from recruitment.admission import maximum
 from recruitment.costs import accounts, forecast
+from recruitment.launch.money import tasks_for_each_payment
 from recruitment.ledger import ledger
-from recruitment.models import Channel
+from recruitment.models import Channel, Payment
 from recruitment.pay import Asked
 from recruitment.platforms import get_platform, platforms
 from recruitment.services.channels import close_channel, reopen_channel, set_up_channel
 from recruitment.services.lifecycle import close_study
-from recruitment.services.participants import amount_for, reinstate_participant
+from recruitment.services.participants import (
+    amount_for,
+    pay_awaiting,
+    pay_bonus,
+    pay_participant,
+    reinstate_participant,
+)
+from recruitment.services.payments import note_payment, store_payment
+from recruitment.services.platform_actions import ACTIONS
 from recruitment.services.settings import save_settings
 from recruitment.terms import owed
 from studies.models import Study
@@ -95,7 +106,24 @@ def set_up(study: Study, provider: str, **settings) -> None:
     set_up_channel(study=study, platform=get_platform(provider), settings=settings)
 
 
+def pay(study: Study, verb: str) -> None:
+    """Pay somebody by this verb more than anybody announced."""
+    person, amount = study.participations.get(), Decimal("9.00")
+    bonus = {"reason": "Well done.", "request_key": "once"}
+    asked = {"kind": "bonus", "amount": str(amount), "participation": person.public_id}
+    {
+        "amount": lambda: pay_participant(participation=person, amount=amount),
+        "mark": lambda: note_payment(participation=person, amount=amount),
+        "bonus": lambda: pay_bonus(participation=person, amount=amount, **bonus),
+        "worker": lambda: ACTIONS["pay"](person.submission.channel, asked),
+    }[verb]()
+
+
 TOP_UPS = {
+    "another amount": lambda study: pay(study, "amount"),
+    "an amount paid elsewhere": lambda study: pay(study, "mark"),
+    "a bonus": lambda study: pay(study, "bonus"),
+    "a bonus whose request waited": lambda study: pay(study, "worker"),
     "more ratings": lambda study: change(study, ratings_per_hit=9),
     "a higher reward": lambda study: change(study, reward=Decimal("3.50")),
     "a lower budget": lambda study: change(study, budget=Decimal(1)),
@@ -108,13 +136,45 @@ TOP_UPS = {
 @pytest.mark.parametrize("top_up", TOP_UPS)
 def test_nothing_exceeds_the_budget(top_up):
     study = opened(**PAYING)
+    person = enter(study, "open-link", "a")
+    answer_all(take_place(participation=person))
+    if "bonus" in top_up:
+        channel = Channel.objects.create(study=study, provider="prolific", secret="x")
+        person.submission.__class__.objects.update(channel=channel)
     if top_up == "an open channel":
         set_up(study, "panel", person_parameter="pid")
         close_channel(channel=study.channels.get(provider="panel"))
     change(study, budget=maximum(study).total)
     with refused("over_budget"):
         TOP_UPS[top_up](study)
+    assert not Payment.objects.exists()
     change(study, guidelines="Something else.")
+    finish_participation(participation=person)
+    pay_awaiting(study=study, total=ledger(study).owed.amount)  # what is reserved can be paid
+
+
+def test_what_was_agreed_outlives_every_change():
+    study = opened(["prolific"], test=True, **PAYING | {"hits_per_annotator": 1})
+    failed, passed = (enter(study, "prolific", name) for name in "ab")
+    answer_all(begin_stage(participation=failed), right=False)
+    answer_all(begin_stage(participation=passed))
+    answer_all(take_place(participation=passed))
+    set_up(study, "prolific", screen_out_reward=None)
+    change(study, hits_per_annotator=20, reward=Decimal("1.00"))
+    people = study.participations.order_by("pk")
+    assert [owed(person) for person in people] == [Decimal("0.40"), Decimal("3.00")]
+    with refused("limit_reached"):
+        take_place(participation=passed)
+
+
+def test_the_maximum_has_bonuses_and_people_whose_link_was_replaced():
+    study = opened([], **PAYING)
+    bonus = {"kind": Payment.Kind.BONUS, "status": "paid", "amount": Decimal(2), "created_at": NOW}
+    store_payment(Payment(participation=enter(study, "open-link", "a"), **bonus))
+    assert maximum(study).total == Decimal("1.80") + 2
+    set_up(study, "panel", person_parameter="pid")
+    amounts = {one.channel.provider: one.amount for one in maximum(study).channels}
+    assert amounts["open-link"] == Decimal("0.90") + 2
 
 
 def test_a_draft_can_cost_what_it_can_cost_once_it_is_planned():
@@ -139,6 +199,22 @@ def test_a_study_beyond_its_budget_does_not_open_and_admits_nobody():
     Study.objects.update(budget=Decimal("0.89"))
     with refused("over_budget"):
         enter(study, "open-link", "a")
+
+
+@pytest.mark.parametrize(
+    ("provider", "settings", "design", "warns"),
+    [
+        ("panel", {}, {"hits_per_annotator": 6}, False),
+        ("panel", {}, {}, True),  # twenty tasks for the reward, of which six exist
+        ("panel", {"most_people": 9}, {"hits_per_annotator": 6}, True),
+        ("open-link", {"most_people": 9}, {}, False),
+    ],
+)
+def test_a_payment_for_tasks_that_do_not_exist_is_warned_of(provider, settings, design, warns):
+    study = a_study(**PAYING | design)
+    Channel.objects.create(study=study, provider=provider, settings=settings)
+    codes = {check.code for check in tasks_for_each_payment(study)}
+    assert codes == ({"pays_for_missing_tasks"} if warns else set())
 
 
 def test_an_hour_counts_everything_that_is_asked():

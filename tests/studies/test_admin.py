@@ -12,7 +12,7 @@ from jobs.models import Job
 from studies.admin import StudyAdmin
 from studies.models import Dataset, Membership, Screening, Study
 from tests.confirming import post_confirmed
-from tests.pages import codes_on, levels_on, numbers_in
+from tests.pages import codes_on, levels_on, numbers_in, send
 from tests.studies.factories import make_dataset, make_open_study, make_participation, make_study
 from tests.tiebreak.formats.bundles import FLAWS, make_bundle
 
@@ -134,7 +134,7 @@ def test_a_refusal_is_shown(client, researcher):
 def test_an_open_studys_design_cannot_be_edited(client, researcher):
     study = make_open_study(instances=2, member=researcher)
     values = form_of(study, comparisons_per_hit=1, abandoned="units")
-    assert client.post(change(study), values).status_code == 302
+    assert send(client, change(study), values).status_code == 302
     study.refresh_from_db()
     assert (study.comparisons_per_hit, study.abandoned) == (5, "whole_hit")
 
@@ -142,7 +142,7 @@ def test_an_open_studys_design_cannot_be_edited(client, researcher):
 def test_new_guidelines_are_a_new_version_from_the_next_assignment_on(client, researcher):
     study = make_open_study(instances=2, member=researcher)
     before = take_place(participation=make_participation(study, "ann"))
-    client.post(change(study), form_of(study, guidelines="Read twice."))
+    send(client, change(study), form_of(study, guidelines="Read twice."))
     study.refresh_from_db()
     after = take_place(participation=make_participation(study, "bob"))
     assert (before.study_version.number, after.study_version.number) == (1, 2)
@@ -151,10 +151,10 @@ def test_new_guidelines_are_a_new_version_from_the_next_assignment_on(client, re
 
 def test_r_grows_with_its_places_and_never_shrinks(client, researcher):
     study = make_open_study(instances=2, ratings_per_hit=2, member=researcher)
-    client.post(change(study), form_of(study, ratings_per_hit=3))
+    send(client, change(study), form_of(study, ratings_per_hit=3))
     assert Place.objects.filter(study=study).count() == 6
     study.refresh_from_db()
-    answer = client.post(change(study), form_of(study, ratings_per_hit=1))
+    answer = send(client, change(study), form_of(study, ratings_per_hit=1))
     form = answer.context["adminform"].form
     assert form.has_error("ratings_per_hit", code="ratings_per_hit_shrinks")
     assert Place.objects.filter(study=study).count() == 6
@@ -185,7 +185,7 @@ def test_an_unknown_scale_is_refused_with_what_is_allowed(client, researcher):
             "criteria-0-scale": "stars",
         },
     )
-    page = client.post(change(study), values)
+    page = send(client, change(study), values)
     (form,) = [
         form
         for inline in page.context["inline_admin_formsets"]
@@ -276,9 +276,9 @@ def test_the_similarity_is_one_of_those_there_are_or_stays_what_it_was(client, r
     html = client.get(change(study)).content.decode()
     assert '<option value="bertscore_length_adjusted">' in html
     assert '<option value="of-an-older-tool" selected>' in html
-    refused = client.post(change(study), form_of(study, similarity="rogue1"))
+    refused = send(client, change(study), form_of(study, similarity="rogue1"))
     assert refused.context["adminform"].form.has_error("similarity", code="invalid_choice")
-    assert client.post(change(study), form_of(study, similarity="bleu")).status_code == 302
+    assert send(client, change(study), form_of(study, similarity="bleu")).status_code == 302
     study.refresh_from_db()
     assert study.similarity == "bleu"
 

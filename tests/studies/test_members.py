@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from studies.models import Dataset, Study
+from tests.pages import send
 from tests.studies.factories import make_dataset, make_study
 from tests.studies.test_admin import change, form_of
 
@@ -37,7 +38,7 @@ def save(client: Client, study: Study, entered: str, **more: object):
         "memberships-1-user": entered,
         "memberships-1-role": "editor",
     }
-    return client.post(change(study), form_of(study, **(rows | more)))
+    return send(client, change(study), form_of(study, **(rows | more)))
 
 
 def members(study: Study) -> set[str]:
@@ -119,14 +120,10 @@ def test_a_system_of_another_dataset_is_refused_when_it_is_sent_anyway(client, r
     other.save()
     study.study_systems.all().delete()
     sent = form_of(study, **system_rows(study, other.systems.first().pk))
-    assert client.post(change(study), sent).status_code == 200
+    assert send(client, change(study), sent).status_code == 200
     assert not study.study_systems.exists()
-    assert (
-        client.post(
-            change(study), form_of(study, **system_rows(study, study.dataset.systems.first().pk))
-        ).status_code
-        == 302
-    )
+    sent = form_of(study, **system_rows(study, study.dataset.systems.first().pk))
+    assert send(client, change(study), sent).status_code == 302
     assert study.study_systems.count() == 1
 
 
@@ -136,10 +133,10 @@ def test_with_another_dataset_the_old_ones_systems_are_refused(client, ruth, stu
     other.save()
     study.study_systems.all().delete()
     rows = system_rows(study, study.dataset.systems.first().pk)
-    page = client.post(change(study), form_of(study, dataset=other.pk, **rows))
+    page = send(client, change(study), form_of(study, dataset=other.pk, **rows))
     assert page.status_code == 200
     study.refresh_from_db()
     assert study.dataset != other
-    assert client.post(change(study), form_of(study, dataset=other.pk)).status_code == 302
+    assert send(client, change(study), form_of(study, dataset=other.pk)).status_code == 302
     study.refresh_from_db()
     assert {system.dataset for system in study.ordered_systems()} == {other}

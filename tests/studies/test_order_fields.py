@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from studies.models import Study
 from studies.order_fields import OrderField
+from tests.pages import send
 from tests.studies.factories import make_open_study, make_study
 from tests.studies.test_step_pages import rows
 
@@ -47,7 +48,7 @@ def test_what_is_typed_is_stored_from_0_on(client, ruth):
     ]
     sent = {"dataset": study.dataset_id, "unit_kind": study.unit_kind}
     sent |= rows("study_systems", *swapped, stored=2)
-    assert client.post(reverse("studies:data", args=[study.pk]), sent).status_code == 302
+    assert send(client, reverse("studies:data", args=[study.pk]), sent).status_code == 302
     positions = study.study_systems.values_list("system", "position")
     assert set(positions) == {(stored[0].system_id, 3), (stored[1].system_id, 2)}
 

@@ -11,7 +11,7 @@ from studies.log import PER_PAGE
 from studies.models import Membership, Study, StudyEvent
 from studies.scale_cards import ScaleCards
 from studies.services import record_event
-from tests.pages import codes_on, levels_on
+from tests.pages import codes_on, levels_on, send
 from tests.studies.factories import make_open_study, make_study
 
 LABELS = ("source_label", "left_label", "right_label")
@@ -60,7 +60,7 @@ def task_of(study: Study, **values: object) -> dict[str, object]:
 def test_a_step_saves_its_fields_alone_and_records_it(client, study):
     Study.objects.update(consent="You agree.", ratings_per_hit=5)
     study.refresh_from_db()
-    answer = client.post(page_of("studies:task", study), task_of(study, guidelines="Read both."))
+    answer = send(client, page_of("studies:task", study), task_of(study, guidelines="Read both."))
     assert answer.status_code == 302
     study.refresh_from_db()
     assert (study.guidelines, study.consent, study.ratings_per_hit) == (
@@ -80,7 +80,7 @@ def test_the_parts_are_labelled_in_the_preview_before_the_step_is_saved(client, 
     assert ">Article<" in html
     assert html.count(">A<") == html.count("&lt;B&gt;") == 2  # above the text, and in the answer
     assert ">Left<" not in html
-    client.post(page_of("studies:task", study), typed)
+    send(client, page_of("studies:task", study), typed)
     study.refresh_from_db()
     assert (study.source_label, study.left_label, study.right_label) == ("Article", "A", "<B>")
 
@@ -88,28 +88,28 @@ def test_the_parts_are_labelled_in_the_preview_before_the_step_is_saved(client, 
 def test_save_and_continue_leads_to_the_next_step_that_is_needed_and_save_back(client, study):
     here, values = page_of("studies:task", study), task_of(study)
     # Neither of the steps between needs anything.
-    assert client.post(here, values | {"_next": "1"})["Location"] == page_of(
+    assert send(client, here, values | {"_next": "1"})["Location"] == page_of(
         "recruitment:size", study
     )
-    assert client.post(here, values)["Location"] == here
+    assert send(client, here, values)["Location"] == here
 
 
 def test_a_new_row_is_offered_after_saving_without_javascript(client, study):
     here = page_of("studies:task", study)
-    answer = client.post(here, task_of(study, guidelines="New.", _add="criterion"))
+    answer = send(client, here, task_of(study, guidelines="New.", _add="criterion"))
     study.refresh_from_db()
     assert study.guidelines == "New."
     page = client.get(answer["Location"])
     assert 'name="criteria-1-name"' in page.content.decode()
     assert 'name="criteria-1-name"' not in client.get(here).content.decode()
-    elsewhere = client.post(here, task_of(study, _add="https://example.org"))
+    elsewhere = send(client, here, task_of(study, _add="https://example.org"))
     assert elsewhere["Location"] == here
 
 
 def test_a_refused_step_keeps_what_was_typed_and_saves_nothing(client, study):
     values = task_of(study, guidelines="Typed long.")
     values |= {"criteria-0-scale_card": "scores", "criteria-0-scale_low": "5"}
-    page = client.post(page_of("studies:task", study), values)
+    page = send(client, page_of("studies:task", study), values)
     html = page.content.decode()
     assert page.status_code == 200
     assert "Typed long." in html
@@ -123,7 +123,7 @@ def test_analysts_read_a_step_and_are_offered_no_button(client, study, ruth):
     html = client.get(page_of("studies:task", study)).content.decode()
     assert study.guidelines in html
     assert 'name="_next"' not in html
-    assert client.post(page_of("studies:task", study), task_of(study)).status_code == 403
+    assert send(client, page_of("studies:task", study), task_of(study)).status_code == 403
 
 
 def test_of_an_opened_study_the_wording_can_be_changed_and_the_question_cannot(client, ruth):
@@ -134,7 +134,7 @@ def test_of_an_opened_study_the_wording_can_be_changed_and_the_question_cannot(c
     assert 'name="criteria-0-scale_card"' not in html
     values = task_of(study, guidelines="Clearer.")
     values["criteria-0-question"] = "Which is worse?"
-    client.post(here, values)
+    send(client, here, values)
     study.refresh_from_db()
     assert (study.guidelines, study.criteria.get().question) == ("Clearer.", "Which do you prefer?")
 
@@ -155,7 +155,7 @@ def test_choosing_a_dataset_adds_its_systems(client, ruth, study):
     other = Study.objects.create(title="Second")
     Membership.objects.create(study=other, user=ruth)
     values = {"dataset": study.dataset_id, "unit_kind": "comparison"} | rows("study_systems")
-    client.post(page_of("studies:data", other), values)
+    send(client, page_of("studies:data", other), values)
     assert [system.name for system in other.ordered_systems()] == ["system-0", "system-1"]
     html = client.get(page_of("studies:data", other)).content.decode()
     assert re.search(r"<th scope=\"row\">system-0</th><td>10</td>", html)
@@ -211,7 +211,7 @@ def test_the_preview_leaves_out_a_question_whose_scale_is_not_one(client, study)
 
 
 def test_the_log_lists_edits_and_events_together(client, study, ruth):
-    client.post(page_of("studies:task", study), task_of(study, guidelines="New."))
+    send(client, page_of("studies:task", study), task_of(study, guidelines="New."))
     record_event(study=study, verb=StudyEvent.Verb.PAUSE, by=ruth, details={"completed": 3})
     record_event(study=study, verb=StudyEvent.Verb.CLOSE)
     lines = client.get(page_of("studies:log", study)).context["lines"]
@@ -222,7 +222,7 @@ def test_the_log_lists_edits_and_events_together(client, study, ruth):
 def test_the_log_is_filtered(client, study, ruth):
     other = User.objects.create_user("olga", is_staff=True)
     record_event(study=study, verb=StudyEvent.Verb.PAUSE, by=other)
-    client.post(page_of("studies:task", study), task_of(study, guidelines="New."))
+    send(client, page_of("studies:task", study), task_of(study, guidelines="New."))
     here = page_of("studies:log", study)
 
     def shown(query: str) -> list[str]:
@@ -263,9 +263,8 @@ def test_owners_add_a_member_on_the_page_of_members(client, study):
     membership = study.memberships.get()
     first = {"id": membership.pk, "study": study.pk, "user": "ruth", "role": "owner"}
     second = {"id": "", "study": study.pk, "user": "bea", "role": "viewer"}
-    page = client.post(
-        page_of("studies:members", study), rows("memberships", first, second, stored=1), follow=True
-    )
+    typed = rows("memberships", first, second, stored=1)
+    page = send(client, page_of("studies:members", study), typed, follow=True)
     assert set(levels_on(page)) == {"success"}
     assert study.memberships.get(user__username="bea").role == "viewer"
     assert codes_on(page) == set()

@@ -26,23 +26,27 @@ from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.ratings import read_ratings
 from tiebreak.formats.readers import read_verdicts
 from tiebreak.formats.rows import Row, read_jsonl
-from tiebreak.formats.tables.problems import TableProblems
+from tiebreak.formats.tables.problems import BadCell, TableProblems
 from tiebreak.formats.tables.reading import Table, open_table
 
 RATINGS, LINES, UPLOAD = "ratings", "lines", "upload"
 TABLE, BUNDLE = "table", "bundle"
 CONTAINERS = (b"PK", b"PAR1", b"ARROW1", b"\x1f\x8b")
+LONG_ROW = "The row has more than {:,} bytes, which is the limit. Shorten its texts."
 TOO_SLOW = "takes too long to read. Split it, or save it as CSV or JSON Lines"
 TOO_MUCH_MEMORY = "needs too much memory to be read. Split it, or save it as CSV or JSON Lines"
 CRASHED = "cannot be read, because its content stops the reader. Save it again, or as CSV"
+# A busy machine takes longer than its processor does for this one process.
+WAIT = 3
 ALONE = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Seconds and bytes of memory that reading one file may take.
+    """Seconds of a processor and bytes of memory that reading one file may take.
 
-    A table of more than `whole` bytes of rows is not read beyond its first `preview` rows.
+    A table of more than `whole` bytes of rows is not read beyond its first `preview` rows, or beyond
+    ten times as many bytes.
     """
 
     seconds: int = 60
@@ -93,7 +97,7 @@ def read_confined(
                 input=json.dumps(order).encode(),
                 env=environment | {"TMPDIR": folder},
                 capture_output=True,
-                timeout=bounds.seconds,
+                timeout=WAIT * bounds.seconds,
                 check=False,
             )
         except subprocess.TimeoutExpired:
@@ -211,17 +215,28 @@ def _table(path: Path, into: Path, limits: Limits, bounds: Bounds) -> Read:
         def write(*parts: Any) -> None:
             nonlocal written
             line = json.dumps(parts, ensure_ascii=False, default=str) + "\n"
-            written += out.write(line.encode(errors="surrogatepass"))
+            plain = line.encode(errors="surrogatepass")
+            if len(plain) > limits.line:
+                raise BadCell("row_too_long", LONG_ROW.format(limits.line))
+            written += out.write(plain)
 
         for number, row in table.rows(problems):
             _write_problems(problems, write)
-            write(number, row, None)
+            with problems.at(number):
+                write(number, row, None)
             rows += 1
-            if bounds.whole is not None and written > bounds.whole and rows >= bounds.preview:
+            if _is_enough(rows, written, bounds):
                 notes = [*table.notes, *problems.notes]
                 return Read(TABLE, str(target), written, is_whole=False, notes=notes)
         _write_problems(problems, write)
         return Read(TABLE, str(target), written, notes=[*table.notes, *problems.notes])
+
+
+def _is_enough(rows: int, size: int, bounds: Bounds) -> bool:
+    """Whether a page has enough rows of a large table to choose its columns."""
+    if bounds.whole is None or size <= bounds.whole:
+        return False
+    return rows >= bounds.preview or size > 10 * bounds.whole
 
 
 def _write_problems(problems: TableProblems, write: Callable[..., None]) -> None:

@@ -129,11 +129,11 @@ class SheetScan:
     A number of a row or column counts as that many, because readers fill the gaps before it.
     """
 
-    def __init__(self, name: str, limits: Limits) -> None:
-        self.name, self.limits = name, limits
+    def __init__(self, name: str, limits: Limits, elements: int = 0) -> None:
+        self.name, self.limits, self.elements = name, limits, elements
         self.merged: list[tuple[int, str]] = []
         self.has_formulas = False
-        self.elements = self.cells = self._depth = self._row = self._width = 0
+        self.cells = self._depth = self._row = self._width = 0
 
     def read(self, file: IO[bytes]) -> None:
         parser = expat.ParserCreate()

@@ -38,18 +38,19 @@ def read_jsonl(
 
 
 def _limited(
-    rows: Iterator[tuple[int, Row]], path: Path, problems: Problems, limits: Limits
+    rows: Iterator[tuple[int, Row | None]], path: Path, problems: Problems, limits: Limits
 ) -> Iterator[tuple[int, Row]]:
-    """Yield at most ``limits.rows`` rows."""
+    """Yield at most ``limits.rows`` rows; those that are empty or bad, which are None, count too."""
     for count, (line, row) in enumerate(rows, start=1):
         if count > limits.rows:
             reason = f"has more than {limits.rows:,} rows, which is the limit for one file"
             problems.add(path.name, line, "too_many_rows", limits.refusal(reason))
             return
-        yield line, row
+        if row is not None:
+            yield line, row
 
 
-def _read_jsonl(path: Path, problems: Problems, limits: Limits) -> Iterator[tuple[int, Row]]:
+def _read_jsonl(path: Path, problems: Problems, limits: Limits) -> Iterator[tuple[int, Row | None]]:
     with path.open("rb") as file:
         number = 0
         while raw := file.readline(limits.line + 1):
@@ -58,15 +59,21 @@ def _read_jsonl(path: Path, problems: Problems, limits: Limits) -> Iterator[tupl
                 reason = f"the line is longer than {limits.line} bytes"
                 problems.add(path.name, number, "line_too_long", reason)
                 return
+            row = None
             if raw.strip():
                 with problems.at(path.name, number):
-                    row = parse_json(raw)
-                    if not isinstance(row, dict):
-                        raise InvalidInput("not_an_object", "is not a JSON object")
-                    yield number, check_cells(row, limits.cell)
+                    row = check_cells(_object(raw), limits.cell)
+            yield number, row
 
 
-def _read_csv(path: Path, problems: Problems, limits: Limits) -> Iterator[tuple[int, Row]]:
+def _object(raw: bytes) -> Row:
+    row = parse_json(raw)
+    if not isinstance(row, dict):
+        raise InvalidInput("not_an_object", "is not a JSON object")
+    return row
+
+
+def _read_csv(path: Path, problems: Problems, limits: Limits) -> Iterator[tuple[int, Row | None]]:
     csv.field_size_limit(limits.line)
     lines = _LineReader()
     try:
@@ -104,22 +111,26 @@ class _LineReader:
 
 def _csv_rows(
     path: Path, reader: Any, header: list[str], problems: Problems, limits: Limits
-) -> Iterator[tuple[int, Row]]:
+) -> Iterator[tuple[int, Row | None]]:
     for cells in reader:
-        if not cells:
-            continue
-        with problems.at(path.name, reader.line_num):
-            full = padded(cells, header)
-            if len(full) != len(header):
-                raise InvalidInput(
-                    "wrong_cell_count",
-                    f"the number of cells is {len(cells)}, but the header has {len(header)}",
-                )
-            row = {
-                name: None if cell == "" else unescape_formula(cell)
-                for name, cell in zip(header, full, strict=True)
-            }
-            yield reader.line_num, check_cells(row, limits.cell)
+        row = None
+        if cells:
+            with problems.at(path.name, reader.line_num):
+                row = check_cells(_named(cells, header), limits.cell)
+        yield reader.line_num, row
+
+
+def _named(cells: list[str], header: list[str]) -> Row:
+    full = padded(cells, header)
+    if len(full) != len(header):
+        raise InvalidInput(
+            "wrong_cell_count",
+            f"the number of cells is {len(cells)}, but the header has {len(header)}",
+        )
+    return {
+        name: None if cell == "" else unescape_formula(cell)
+        for name, cell in zip(header, full, strict=True)
+    }
 
 
 def padded(cells: list[str], header: list[str]) -> list[str]:

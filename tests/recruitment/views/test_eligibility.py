@@ -9,7 +9,7 @@ from recruitment.services.eligibility import choose_filters, eligible_people
 from recruitment.services.platform_actions import enqueue_action
 from recruitment.services.platform_sync import end_rehearsal, transition_platform_study
 from tests.confirming import post_confirmed
-from tests.pages import codes_on
+from tests.pages import codes_on, send
 from tests.recruitment.platforms.fake_prolific import FakeProlific
 from tests.recruitment.platforms.openapi import check_request
 from tests.recruitment.platforms.test_prolific import Participant, work
@@ -78,7 +78,7 @@ def test_it_works(editor, fake_prolific):
         "lower:approval_rate": "95",
         "upper:approval_rate": "100",
     }
-    editor.post(eligibility(channel), form)
+    send(editor, eligibility(channel), form)
     assert editor.get(eligibility(channel)).context["people"] == fake_prolific.pool // 4
     press(editor, channel, "publish", participants="3")
     (study,) = fake_prolific.studies.values()
@@ -102,13 +102,13 @@ def test_adding_a_filter_keeps_what_was_selected(fake_prolific, editor):
     channel = on_page(editor, fake_prolific)
     editor.post(eligibility(channel), {"load": "1"})
     form = {"filter": "fluent-languages", "values:fluent-languages": "58", "add": "approval_rate"}
-    page = editor.post(eligibility(channel), form, follow=True)
+    page = send(editor, eligibility(channel), form, follow=True)
     assert [item["filter"].id for item in page.context["shown"]] == [
         "fluent-languages",
         "approval_rate",
     ]
     form = {"filter": "fluent-languages", "values:fluent-languages": "19", "load": "1"}
-    editor.post(eligibility(channel), form)
+    send(editor, eligibility(channel), form)
     channel.refresh_from_db()
     assert channel.settings["filters"] == [ENGLISH]
 
@@ -149,7 +149,7 @@ def test_a_refused_range_stays_on_the_page_with_the_rest(fake_prolific, editor):
         "values:fluent-languages": "58",
         "lower:approval_rate": "400",
     }
-    page = editor.post(eligibility(channel), form)
+    page = send(editor, eligibility(channel), form)
     assert page.status_code == 400
     assert codes_on(page) == {"bad_range"}
     languages, rate = page.context["shown"]

@@ -38,9 +38,9 @@ NOON = timezone.now().replace(hour=12)
 
 
 def paying_study(member=None, **design) -> Study:
-    design = {"instances": 4, "comparisons_per_hit": 1, "ratings_per_hit": 2, **design}
+    design = {"reward": Decimal("2.00"), "instances": 4, "ratings_per_hit": 2, **design}
     return make_open_study(
-        member=member, reward=Decimal("2.00"), promised_hourly_rate=Decimal("9.00"), **design
+        member=member, promised_hourly_rate=Decimal("9.00"), comparisons_per_hit=1, **design
     )
 
 
@@ -128,8 +128,7 @@ def test_late_and_surplus_work_is_listed():
 
 
 def test_a_study_without_a_reward_has_lists():
-    study = paying_study(instances=1)
-    Study.objects.update(reward=None)
+    study = paying_study(instances=1, reward=None)
     take_place(participation=make_participation(study, "ann"))
     complete(make_participation(study, "bob"))
     later = timezone.now() + timedelta(minutes=study.lease_minutes + 1)

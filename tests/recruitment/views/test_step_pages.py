@@ -13,7 +13,7 @@ from recruitment.pay import Collection
 from studies.models import Generation, Study, Unit
 from studies.models.settings import FrozenSettings, fields_of
 from tests.confirming import post_confirmed
-from tests.pages import codes_on, levels_on
+from tests.pages import codes_on, levels_on, send
 from tests.studies.factories import make_open_study, make_study
 from tests.studies.test_step_pages import page_of, rows
 
@@ -52,7 +52,7 @@ def quality_of(**values: object) -> dict[str, object]:
 
 
 def press(client: Any, study: Study, **values: object) -> Any:
-    return client.post(page_of("recruitment:quality", study), quality_of(**values), follow=True)
+    return send(client, page_of("recruitment:quality", study), quality_of(**values), follow=True)
 
 
 def test_an_unchanged_form_sets_up_no_screening(client, study):
@@ -156,7 +156,7 @@ def test_size_is_saved_with_the_growth_of_r(client, ruth):
     form = page.context["adminform"].form
     values = {name: form[name].value() for name in form.fields}
     sent = {name: "" if value is None else value for name, value in values.items()}
-    answer = client.post(page_of("recruitment:size", study), sent | {"ratings_per_hit": 3})
+    answer = send(client, page_of("recruitment:size", study), sent | {"ratings_per_hit": 3})
     assert answer.status_code == 302
     assert study.places.count() == 6
 

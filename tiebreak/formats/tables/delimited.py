@@ -79,7 +79,7 @@ def read_delimited(
             next(lines, None)
         try:
             header: list[str] = []
-            for number, cells in enumerate(csv.reader(lines, **dialect.options), start=1):
+            for number, cells in problems.numbered(csv.reader(lines, **dialect.options)):
                 if not header:
                     header = checked_header([cell.strip() for cell in cells], number)
                 elif any(cells):

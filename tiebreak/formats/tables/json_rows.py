@@ -54,7 +54,7 @@ def _is_whole(file: Any, first: bytes) -> bool:
 def read_lines(path: Path, problems: TableProblems) -> Iterator[tuple[int, Row]]:
     """Yield the objects of a JSON Lines file with the numbers of their lines."""
     with path.open("rb") as file:
-        for number, raw in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), start=1):
+        for number, raw in problems.numbered(iter(lambda: file.readline(MAX_LINE + 1), b"")):
             if len(raw) > MAX_LINE:
                 reason = f"The line is longer than {MAX_LINE:,} bytes. Shorten it."
                 problems.stop(number, "line_too_long", reason)
@@ -82,8 +82,7 @@ def read_list(path: Path, problems: TableProblems) -> Iterator[tuple[int, Row]]:
     number = 0
     with path.open("r", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         try:
-            for value in _ListReader(file).values():
-                number += 1
+            for number, value in problems.numbered(_ListReader(file).values()):
                 with problems.at(number):
                     yield number, _object(value)
         except InvalidInput as error:
@@ -160,7 +159,7 @@ def read_object(path: Path, problems: TableProblems) -> Iterator[tuple[int, Row]
         reason = "The file is neither a list of JSON objects nor an object of columns."
         problems.stop(None, "not_a_table", reason)
         return
-    for number, value in enumerate(records, start=1):
+    for number, value in problems.numbered(records):
         with problems.at(number):
             yield number, _object(value)
 

@@ -1,12 +1,14 @@
 """Problems of a table, with the row, the column and the reason of each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.errors import shorten
 
+T = TypeVar("T")
 MAX_LISTED = 1000
 
 
@@ -57,6 +59,17 @@ class TableProblems:
     total: int = 0
     is_fatal: bool = False
     notes: list[str] = field(default_factory=list)
+    # More rows than this are not looked at, be they empty or unusable.
+    most: int = 10_000_000
+
+    def numbered(self, rows: Iterable[T]) -> Iterator[tuple[int, T]]:
+        """Number all that a reader finds; what it skips takes time, too, so it ends after too much."""
+        for number, row in enumerate(rows, start=1):
+            if number > self.most:
+                reason = f"The table has more than {self.most:,} rows, empty and bad ones included."
+                self.stop(number, "too_many_rows", reason)
+                return
+            yield number, row
 
     def add(self, row: int | None, column: str | None, code: str, reason: str) -> None:
         """Add a problem of a row, which can be left out."""
@@ -65,8 +78,9 @@ class TableProblems:
             self.items.append(TableProblem(row, column, code, shorten(reason)))
 
     def stop(self, row: int | None, code: str, reason: str, column: str | None = None) -> None:
-        """Add a problem that ends the reading, so that no row can be used."""
-        self.add(row, column, code, reason)
+        """Add a problem that ends the reading, so that no row can be used; it is always listed."""
+        self.total += 1
+        self.items.append(TableProblem(row, column, code, shorten(reason)))
         self.is_fatal = True
 
     @contextmanager

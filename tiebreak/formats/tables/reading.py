@@ -29,6 +29,8 @@ Reader = Callable[[Path, TableProblems], Rows]
 
 CHUNK = 1024 * 1024
 MAX_SHARDS = 1000
+# Rows that a table may have beside twice those that count: some programs write empty ones between.
+SKIPPED = 1000
 # How often a file may be packed, folders in it included: a gzip of a .zip of a gzip.
 MAX_DEPTH = 4
 # Files of a dataset's folder that hold rows, in the order of preference.
@@ -62,6 +64,7 @@ class Table:
     def rows(self, problems: TableProblems) -> Rows:
         """Yield the rows with their numbers; invalid rows are added to ``problems`` instead."""
         count = before = number = size = 0
+        problems.most = SKIPPED + 2 * self.limits.rows
         for path, reader in zip(self.files, self.readers, strict=True):
             for number, row in _below_headers(reader(path, problems), problems):
                 count += 1

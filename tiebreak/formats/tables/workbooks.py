@@ -2,7 +2,7 @@
 
 import zipfile
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext, suppress
 from datetime import date, datetime, time
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
@@ -63,6 +63,7 @@ class _Facts:
     def __init__(self) -> None:
         self.merged: dict[str, list[tuple[int, str]]] = {}
         self.has_formulas = False
+        self.elements = 0
 
     @classmethod
     def of(cls, path: Path, limits: Limits) -> "_Facts":
@@ -72,14 +73,17 @@ class _Facts:
             members = [member for member in file.infolist() if not member.is_dir()]
             check_members(path.name, members, Limits(unpacked=min(MAX_UNPACKED, limits.unpacked)))
             for member in members:
-                if PurePosixPath(member.filename).suffix in XML:
+                is_xml = PurePosixPath(member.filename).suffix in XML
+                # Readers go by what a workbook says of its parts, and not by their names.
+                with nullcontext() if is_xml else suppress(ExpatError):
                     facts._scan(member.filename, file, limits)
         return facts
 
     def _scan(self, name: str, file: zipfile.ZipFile, limits: Limits) -> None:
-        scan = SheetScan(name, limits)
+        scan = SheetScan(name, limits, self.elements)
         with file.open(name) as part:
             scan.read(part)
+        self.elements = scan.elements
         if name.startswith("xl/worksheets/"):
             self.merged[name] = scan.merged
             self.has_formulas |= scan.has_formulas
@@ -103,7 +107,7 @@ class _Sheet:
             book[self.name].reset_dimensions()  # as many cells as a row has, and not as it is said
         self._name_merged(sheet)
         header: list[str] = []
-        for number, (cells, formulas) in enumerate(self._pairs(sheet), start=1):
+        for number, (cells, formulas) in self.problems.numbered(self._pairs(sheet)):
             present = [cell for cell in cells if cell not in (None, "")]
             if not header and present:
                 header = self._header(cells, number)
