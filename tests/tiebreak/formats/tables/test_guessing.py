@@ -187,3 +187,8 @@ def test_a_sample_that_is_true_or_false_is_no_number(tmp_path):
 def test_words_above_columns_of_numbers_are_a_second_header(tmp_path):
     path = listed(tmp_path, gpt=TEXTS, t5=TEXTS, minutes=["How long?", 3, 4], id=["Item", 1, 2])
     assert [(p.row, p.code) for p in summary_of(path).problems] == [(2, "two_headers")]
+
+
+def test_what_workers_of_mechanical_turk_answered_is_no_text(tmp_path):
+    path = listed(tmp_path, **{"Input.summary": TEXTS, "Answer.summary": TEXTS[::-1]})
+    assert set(summary_of(path).plan.columns.values()) == {"id", "Input.summary"}
