@@ -28,6 +28,7 @@ from tiebreak.formats import FormatError
 from tiebreak.formats.confined import UPLOAD, Bounds, PlainTable, read_confined
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import Limits
+from tiebreak.formats.readers import VERDICT_FORMATS
 from tiebreak.formats.rows import read_rows
 from tiebreak.formats.tables import TableProblems, open_table
 
@@ -158,6 +159,14 @@ def codes(content: bytes, name: str, tmp_path: Path, bounds: Bounds = BOUNDS) ->
     problems = TableProblems()
     assert sum(1 for _ in PlainTable.of(reading, name).rows(problems)) <= LIMITS.rows
     return {problem.code for problem in problems.items}
+
+
+@pytest.mark.parametrize("name", VERDICT_FORMATS)
+def test_verdicts_that_cannot_be_read_stay_in_the_process_that_tried(name, tmp_path):
+    path = tmp_path / "verdicts.json"
+    path.write_text(f"[{'{},' * 9000}{{}}]")
+    with pytest.raises(FormatError):
+        read_confined(name, path, limits=LIMITS, bounds=BOUNDS)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

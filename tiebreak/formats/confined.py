@@ -25,6 +25,7 @@ from tiebreak.formats.errors import FormatError, Problem, Problems
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.ratings import read_ratings
 from tiebreak.formats.readers import read_verdicts
+from tiebreak.formats.readers.verdicts import NAMELESS
 from tiebreak.formats.rows import Row, read_jsonl
 from tiebreak.formats.tables.problems import BadCell, TableProblems
 from tiebreak.formats.tables.reading import Table, open_table
@@ -78,7 +79,7 @@ def read_confined(
 
     The task "upload" finds out whether the file is a bundle or a table and unpacks it into a
     folder; "ratings", "lines" and formats of verdicts only try whether the file can be read within
-    the bounds, and leave what is wrong with its rows to the reader.
+    the bounds. What is wrong with rows of "ratings" and "lines" is left to their reader.
     """
     bounds = bounds or Bounds()
     order = {
@@ -185,13 +186,13 @@ def _carried_out(task: str, path: Path, into: Path, limits: Limits, bounds: Boun
     with path.open("rb") as file:
         if file.read(6).startswith(CONTAINERS):
             raise FormatError.of(path.name, None, "unknown_format", "is no plain text. Unpack it")
+    if task not in (RATINGS, LINES):
+        read_verdicts(task, path, "machine" if task in NAMELESS else "")
     with suppress(FormatError):  # the reader names it again, with what the study adds
         if task == RATINGS:
             read_ratings(path, limits=limits)
         elif task == LINES:
             deque(read_jsonl(path, Problems(), limits), maxlen=0)
-        else:
-            read_verdicts(task, path, "machine")
     return Read(task, str(path), path.stat().st_size)
 
 
