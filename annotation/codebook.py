@@ -31,6 +31,12 @@ SENSITIVE = (
     " personal data: sources, generations, guidelines, raw answers of machine raters, and the reasons"
     " of exclusions (excluded_reason). Read it before publishing."
 )
+CSV_FILES = (
+    "CSV files begin with a byte order mark, so that Excel reads them as UTF-8. A cell that begins with"
+    " =, +, -, @, ', a tab or a line break, such as a list with “- ”, has an apostrophe before it, so that"
+    " no spreadsheet runs it as a formula. Such texts differ from those of the JSONL and Parquet files"
+    " of the same export, which have them as they are; this platform removes the apostrophe again."
+)
 # The groups of rows; each row is in exactly one of them.
 KINDS = {
     "counted": "in the statistics: first answers to main items, without an excluding flag",
@@ -76,6 +82,7 @@ def codebook(
     lines += _versions(study, ratings)
     lines += ["", "## How the instances were drawn", "", selection_sentence(study)]
     lines += ["", "## Before you publish", "", SENSITIVE]
+    lines += ["", "## CSV files", "", CSV_FILES]
     for name, columns in (_TABLES | {"the ratings": columns_of_ratings}).items():
         lines += ["", f"## Columns of {name}", "", "| column | meaning |", "| --- | --- |"]
         lines += [f"| {column} | {meaning} |" for column, meaning in columns.items()]

@@ -10,7 +10,8 @@ from annotation.services.ratings import Answer
 from studies.models import ComprehensionQuestion, Criterion
 
 DAY_MS = 24 * 60 * 60 * 1000
-LAYOUTS = ("side_by_side", "stacked")
+# The latter where the browser had translated the page.
+LAYOUTS = ("side_by_side", "stacked", "side_by_side_translated", "stacked_translated")
 
 
 class ComprehensionForm(forms.Form):

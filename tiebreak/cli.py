@@ -28,6 +28,7 @@ from tiebreak.report.build import REPLICATES
 from tiebreak.report.check import PACKAGE, TOLERANCE, CheckedAlpha, check_alphas
 from tiebreak.report.discernment import Weights
 from tiebreak.report.expert_weights import expert_weights
+from tiebreak.report.left_out import PREFIX as LEFT_OUT
 from tiebreak.report.model import OPTIONAL_SECTIONS
 from tiebreak.report.on_request import ON_REQUEST
 from tiebreak.report.plan import names_in
@@ -171,10 +172,11 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
         _check_declared(scales, report)
         with atomic_path(options.out) as temporary:
             temporary.write_text(json.dumps(report.as_json(), indent=1, allow_nan=False) + "\n")
-    counts = {"out": str(options.out), **vars(report.source)}
+    scales_of = {name: about.scale for name, about in report.criteria.items()}
+    counts = {"out": str(options.out), **vars(report.source), "scales": scales_of}
     sentence = (
         f"Wrote the report to {counts['out']}. Ratings used: {counts['n_used']} of"
-        f" {counts['n_rows']}."
+        f" {counts['n_rows']}." + _inferred(report)
     )
     outcome = Outcome(counts, sentence, tuple(_problems(report)))
     if not options.check:
@@ -255,17 +257,22 @@ def convert(options: Namespace) -> Outcome:
     with _as_domain_errors(out):
         converted = read_published(options.reader, options.files, systems)
         converted.write(out)
+    scales = {criterion.name: criterion.scale for criterion in converted.spec.criteria}
     counts = {
         "out": str(out),
         "instances": len(converted.instances),
         "generations": len(converted.generations),
         "ratings": len(converted.ratings),
+        "left_out": dict(converted.left_out),
+        "scales": scales,
     }
     sentence = (
         f"Wrote {counts['out']}. Ratings: {counts['ratings']}, instances: {counts['instances']},"
-        f" generations: {counts['generations']}."
+        f" generations: {counts['generations']}. Scales:"
+        f" {', '.join(f'{name}={scale}' for name, scale in scales.items())}."
     )
-    return Outcome(counts, sentence)
+    lost = [f"Not used: {what} ({n})." for what, n in converted.left_out.items()]
+    return Outcome(counts, "\n".join([sentence, *lost]))
 
 
 def add_compare_options(parser: ArgumentParser) -> None:
@@ -335,7 +342,7 @@ def plan(options: Namespace) -> Outcome:
         raise DomainError(error.code, error.message, status=400) from error
     counts = {"pairs": {pair: asdict(size) for pair, size in sizes.items()}}
     lines = [f"{pair}: {in_words(size)}" for pair, size in sizes.items()]
-    return Outcome(counts, "\n".join([*lines, SIMULATED]))
+    return Outcome(counts, "\n".join([*lines, SIMULATED + _inferred(report)]))
 
 
 COMMANDS = {
@@ -413,7 +420,15 @@ def _problems(report: Report) -> Iterator[str]:
     problems = dict(report.problems)
     for criterion, section in report.criteria.items():
         problems |= {f"{criterion}: {name}": text for name, text in section.problems.items()}
-    return (f"{name} could not be computed. {text}" for name, text in problems.items())
+    for name, text in problems.items():
+        is_left_out = name.startswith(LEFT_OUT)
+        yield text if is_left_out else f"{name} could not be computed. {text}"
+
+
+def _inferred(report: Report) -> str:
+    """Return a sentence about scales that nobody declared, for the end of another."""
+    named = [f"{n}={about.scale}" for n, about in report.criteria.items() if about.scale_inferred]
+    return f" Scales inferred from the labels: {', '.join(named)}." if named else ""
 
 
 def _pair(text: str | None) -> tuple[str, str] | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from tiebreak.errors import InvalidInput
+from tiebreak.missing_labels import UNCLEAR, WORDS, is_missing
 
 Kind = Literal["nominal", "ordinal", "interval", "ratio", "preference"]
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -14,6 +15,13 @@ Label = int | float | str
 
 BAD = "bad"
 MAX_POINTS = 101
+
+# Numbers as Excel shows them in much of the world, and shares: 3,5 and 85%.
+_OTHER_NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*\s*%?")
+# Labels of yes/no questions and of forced choices, which are names and no amounts.
+CODINGS = ({0, 1}, {1, 2})
+# Whole numbers that span more points were chosen on a slider.
+MAX_INFERRED_POINTS = 21
 
 _RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})", re.ASCII)
 TIE_WORDS, BAD_WORDS = "No preference", "Both are bad"
@@ -264,7 +272,8 @@ class Scale:
         1
         """
         if self.kind == "nominal":
-            return self._member(_as_text(value), value)
+            text = _as_text(value)
+            return self._member(text if text in (self.labels or ()) else _plain(text), value)
         if self.bad and value == BAD:
             return BAD
         number = _as_number(value)
@@ -292,28 +301,31 @@ class Scale:
         )
 
 
-def infer_scale(labels: Iterable[object], criterion: str) -> Scale:
+def infer_scale(labels: Iterable[object], criterion: str, *, compares: bool = False) -> Scale:
     """Infer a scale from all labels of one criterion.
 
     Parameters
     ----------
     labels : iterable of object
-        All labels of the criterion. Missing labels (None) are ignored.
+        All labels of the criterion. Missing labels (None, and marks such as "NA") are ignored.
     criterion : str
         Name of the criterion. If it is ``preference``, all preference scales with ties are
         considered, with or without "bad".
+    compares : bool, default False
+        Whether the ratings name two systems, so that 0 and 1 are a tie and system B.
 
     Returns
     -------
     Scale
-        ``preference:tie`` if all labels are −1, 0 or 1, or if a criterion named ``preference`` has
-        no labels; ``ordinal:min..max`` for other whole numbers; ``interval`` for other numbers;
-        otherwise a nominal scale with the labels sorted as text.
+        ``preference:tie`` if all labels are −1, 0 or 1 and one of them is −1 or ``compares`` holds,
+        or if a criterion named ``preference`` has no labels; a nominal scale for 0 and 1, and for 1
+        and 2; ``ordinal:min..max`` for other whole numbers of at most 21 points; ``interval`` for
+        other numbers; otherwise a nominal scale with the labels sorted as text.
 
     Raises
     ------
     InvalidInput
-        If there are no labels to infer the scale from.
+        If there are no labels to infer the scale from, or if it is not clear what they are.
 
     See Also
     --------
@@ -324,8 +336,9 @@ def infer_scale(labels: Iterable[object], criterion: str) -> Scale:
     >>> infer_scale([1, 4, 5, None], "fluency").spec
     'ordinal:1..5'
     """
-    distinct = {_as_text(label) for label in labels if label is not None}
-    scale = _infer_preference(distinct, named=criterion == "preference")
+    distinct = {_plain(_as_text(label)) for label in labels if label is not None}
+    distinct = _known(distinct, criterion)
+    scale = _infer_preference(distinct, named=criterion == "preference", compares=compares)
     if scale is not None:
         return scale
     if not distinct:
@@ -337,13 +350,37 @@ def infer_scale(labels: Iterable[object], criterion: str) -> Scale:
     return _infer_other(distinct)
 
 
-def _infer_preference(distinct: set[str], *, named: bool) -> Scale | None:
+def _known(distinct: set[str], criterion: str) -> set[str]:
+    """Return the labels that mark no missing value; refuse those that may be read in two ways."""
+    known = {text for text in distinct if not is_missing(text)}
+    words = {text for text in known if _as_number(text) is None}
+    unclear = distinct & UNCLEAR
+    if words:
+        known |= {text for text in distinct - unclear if text.casefold() in WORDS}
+    if words and unclear:
+        raise InvalidInput(
+            "unclear_label",
+            f"Among the labels of {criterion!r} is {min(unclear)!r}, which may be a label or a missing"
+            " value. Declare the scale with or without it, or leave the cells empty.",
+        )
+    if odd := {text for text in words if _OTHER_NUMBER.fullmatch(text)}:
+        raise InvalidInput(
+            "unclear_number",
+            f"Among the labels of {criterion!r} is {min(odd)!r}. Write numbers with a point and"
+            " without a percent sign, such as 3.5 or 0.85.",
+        )
+    return known
+
+
+def _infer_preference(distinct: set[str], *, named: bool, compares: bool) -> Scale | None:
     numbers = {_as_number(text) for text in distinct - {BAD}}
     if None in numbers or not (named or (numbers and BAD not in distinct)):
         return None
+    if numbers and -1 not in numbers and not compares:
+        return None
     suffix = f"+{BAD}" if BAD in distinct else ""
     candidates = [base for base, scale in PREFERENCES.items() if scale.has_tie]
-    for base in candidates if named else candidates[:1]:
+    for base in candidates if named and -1 in numbers else candidates[:1]:
         if numbers <= set(PREFERENCES[base].points):
             return Scale.parse(base + suffix)
     return None
@@ -354,8 +391,10 @@ def _infer_other(distinct: set[str]) -> Scale:
     if None in numbers:
         names = tuple(sorted(distinct))
         return Scale("nominal:" + ",".join(names), "nominal", "nominal", names)
+    if set(numbers) in CODINGS:
+        return Scale.parse("nominal:" + ",".join(sorted(distinct)))
     integers = [number for number in numbers if isinstance(number, int)]
-    if len(integers) == len(numbers) and 0 < max(integers) - min(integers) < MAX_POINTS:
+    if len(integers) == len(numbers) and 0 < max(integers) - min(integers) < MAX_INFERRED_POINTS:
         return Scale.parse(f"ordinal:{min(integers)}..{max(integers)}")
     return Scale.parse("interval")
 
@@ -364,6 +403,12 @@ def _as_text(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def _plain(text: str) -> str:
+    """Return a whole number without what changes nothing in it: "01" and "1.0" are "1"."""
+    number = _as_number(text)
+    return str(number) if isinstance(number, int) else text
 
 
 def _as_number(value: object) -> int | float | None:

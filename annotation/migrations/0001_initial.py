@@ -254,7 +254,7 @@ class Migration(migrations.Migration):
                 ('raw', models.TextField(blank=True)),
                 ('probabilities', models.JSONField(null=True)),
                 ('side_a', models.CharField(blank=True, max_length=10)),
-                ('layout', models.CharField(blank=True, max_length=20)),
+                ('layout', models.CharField(blank=True, max_length=30)),
                 ('position', models.PositiveIntegerField(null=True, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(100000000)])),
                 ('duration_ms', models.PositiveIntegerField(null=True, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(2147483647)])),
                 ('client_key', models.CharField(max_length=64)),

@@ -57,7 +57,7 @@ class Rating(models.Model):
     # A machine's probability of each label, by the label's canonical text.
     probabilities = models.JSONField(null=True)
     side_a = models.CharField(max_length=10, blank=True)
-    layout = models.CharField(max_length=20, blank=True)
+    layout = models.CharField(max_length=30, blank=True)
     position = models.PositiveIntegerField(null=True, validators=between(0, MAX_COUNT))
     duration_ms = models.PositiveIntegerField(null=True, validators=between(0, 2**31 - 1))
     client_key = models.CharField(max_length=64)

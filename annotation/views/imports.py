@@ -1,6 +1,7 @@
 """Pages for researchers: a new study from an uploaded file, in two steps, and large imports."""
 
 import csv
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
@@ -229,6 +230,7 @@ def _listed(summary: TableSummary) -> list[ListedProblem]:
 def _csv(problems: Iterable[ListedProblem]) -> HttpResponse:
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="problems.csv"'
+    response.write(BOM_UTF8)  # as Excel needs it
     writer = csv.writer(response)
     writer.writerow(["row", "column", "reason"])
     for problem in problems:

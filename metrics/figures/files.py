@@ -37,7 +37,7 @@ def _csv(figure: Figure) -> bytes:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(figure.columns)
     writer.writerows([_cell(cell) for cell in row] for row in figure.rows)
-    return out.getvalue().encode()
+    return out.getvalue().encode("utf-8-sig")  # as Excel needs it
 
 
 def _cell(cell: Cell) -> Cell:

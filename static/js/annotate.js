@@ -27,6 +27,12 @@
   const sessionStore = storageOrMemory("sessionStorage");
   const localStore = storageOrMemory("localStorage");
 
+  // Chrome marks a page that it translates, Edge what it translates in it, and others change its language.
+  const page = document.documentElement;
+  const language = page.lang;
+  const isTranslated = () =>
+    /\btranslated-/.test(page.className) || page.lang !== language || document.querySelector("[_msttexthash]") !== null;
+
   // --- How long the page was visible ---------------------------------------------------------
   let visibleBefore = 0;
   let visibleSince = document.hidden ? null : performance.now();
@@ -126,7 +132,7 @@
     const answer = store(question, value);
     parameters.client_key = answer.key;
     parameters.duration_ms = String(answer.duration);
-    parameters.layout = stacked.matches ? "stacked" : "side_by_side";
+    parameters.layout = (stacked.matches ? "stacked" : "side_by_side") + (isTranslated() ? "_translated" : "");
     question.dataset.sending = answer.key;
     showStatus("saving");
   });
@@ -259,18 +265,26 @@
   document.getElementById("show-keys").addEventListener("click", showKeys);
   document.getElementById("hide-keys").addEventListener("click", () => dialog.close());
 
+  // Keys count by their sign or, on keyboards that have other signs there, by their place.
+  function keyOf(event) {
+    const sign = event.key.toLowerCase();
+    if (sign in KEYS || /^[1-9]$/.test(sign) || event.key.length > 1 || event.shiftKey) return sign;
+    return event.code.replace(/^(Key|Digit|Numpad)/, "").toLowerCase();
+  }
+
   document.addEventListener("keydown", (event) => {
+    const key = keyOf(event);
     const isTyping = event.target.closest("dialog, input[type=number]");
     if (!keysOn.checked || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.repeat && !/^[jk]$/i.test(event.key)) return;
-    if (event.key === "Enter") {
+    if (event.repeat && !/^[jk]$/.test(key)) return;
+    if (key === "enter") {
       if (event.target.closest("a, button")) return;
       event.preventDefault();
       goNext();
-    } else if (/^[1-9]$/.test(event.key)) {
-      choose(event.key);
+    } else if (/^[1-9]$/.test(key)) {
+      choose(key);
     } else {
-      KEYS[event.key.toLowerCase()]?.();
+      KEYS[key]?.();
     }
   });
 

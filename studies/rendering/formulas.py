@@ -42,6 +42,7 @@ MATHML: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("msup", "msub", "msubsup", "msqrt", "mroot", "munderover", "mtr"), ()),
     **dict.fromkeys(("mtext", "mpadded", "mphantom", "menclose"), ()),
 }
+_COMMAND = re.compile(r"\\[a-zA-Z]")
 _MACRO = re.compile(r"\\(?:def|(?:re)?newcommand)(?![a-zA-Z])")
 # Names and small lengths, none of them negative, so that no formula covers what is beside it.
 _VALUE = re.compile(r"[a-z-]{1,30}|\+?[0-9](?:\.[0-9]{1,6})?(?:em|ex)?")
@@ -72,18 +73,36 @@ def mathml(latex: str, *, is_block: bool) -> str:
     try:
         element = convert_to_element(latex.strip(), display="block" if is_block else "inline")
         html = _serialized(element, MAX_DEPTH)
+        _check_result(element, latex)
     except Exception as error:
         # The library raises errors of many types for formulas that it cannot read.
         raise InvalidInput("odd_formula", "The formula cannot be read.") from error
     return f'<span class="wide" tabindex="0">{html}</span>' if is_block else html
 
 
+def _check_result(element: Element, latex: str) -> None:
+    """Refuse a conversion in which something was not understood, or was left out.
+
+    The library writes commands that it does not know, and what separates cells and lines outside a
+    table, as if they were symbols. Of two texts, the one with such rubbish would be preferred less.
+    """
+    parts = list(element.iter())
+    texts = [unescape(part.text or "") for part in parts]
+    is_unknown = any(map(_COMMAND.search, texts)) or texts.count("&") > latex.count("\\&")
+    has_line = any("linebreak" in part.attrib for part in parts)
+    is_struck = any("strike" in part.get("notation", "") for part in parts)
+    has_dollar = any(part.tag == "mtext" and "$" in (part.text or "") for part in parts)
+    lacks_table = sum(part.tag == "mtable" for part in parts) < latex.count("\\begin")
+    if is_unknown or has_line or is_struck or has_dollar or lacks_table:
+        raise InvalidInput("odd_formula", "The formula has parts that are not understood.")
+
+
 def _serialized(element: Element, depth: int) -> str:
-    """Return allowed elements and attributes as HTML; other elements are left out."""
+    """Return the elements and their allowed attributes as HTML."""
     if not depth:
         raise InvalidInput("too_deep", "The formula is nested too deeply.")
     if element.tag not in MATHML:
-        return ""
+        raise InvalidInput("odd_element", "The formula needs an element that is not allowed.")
     attributes = "".join(
         f' {name}="{value}"'
         for name, value in element.attrib.items()

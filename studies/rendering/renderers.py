@@ -14,7 +14,7 @@ from studies.rendering.markdown import markdown_parser
 from studies.rendering.sanitizing import sanitized
 
 # Raise the version when the output for the same text changes, so that no old one is used.
-VERSION = 1
+VERSION = 2
 # Longer texts are shown as they are: nobody reads so much markup, and it would take seconds.
 MAX_CHARACTERS = 100_000
 CACHE = "texts"

@@ -181,7 +181,7 @@ def test_the_delta_table_has_raw_and_normalised_values_of_every_similarity(tmp_p
     for row in ours:
         a, b, cross = ((row[f"{k}_alignment{s}"] - low) / (high - low) for k, s in KINDS)
         assert row["separability"] == pytest.approx(max(a, b) - cross)
-    with (tmp_path / "out" / "separability.csv").open() as file:
+    with (tmp_path / "out" / "separability.csv").open(encoding="utf-8-sig") as file:
         assert [float(row["separability_raw"]) for row in csv.DictReader(file)] == [
             row["separability_raw"] for row in rows
         ]

@@ -34,7 +34,11 @@ from tiebreak.formats.tables import TableProblems, open_table
 
 LIMITS = Limits(cell=100_000, rows=1000, unpacked=20_000_000)
 BOUNDS = Bounds(seconds=20, memory=1_500_000_000)
-ROWS = {"id": ["1", "2"], "text a": ["A first text.", "Another text."], "text b": ["One.", "Two."]}
+ROWS = {
+    "id": ["1", "2"],
+    "text a": ["A first text.", "Another text."],
+    "text b": ["I do.", "I am."],
+}
 
 
 def workbook(change=lambda sheet: sheet, renamed: tuple[str, str] = ("", "")) -> bytes:

@@ -18,7 +18,7 @@ from annotation.importing import import_study
 from studies.models import Generation, Instance, Study
 from tests.annotation.import_mutations import corrupted_archive, corrupted_files, written
 from tiebreak.formats import FormatError
-from tiebreak.formats.rating_cells import COLUMNS
+from tiebreak.formats.rating_cells import COLUMNS, NAMES
 from tiebreak.formats.rows import unescape_formula
 
 pytestmark = pytest.mark.django_db
@@ -129,7 +129,8 @@ def assert_ratings(study: Study, files: dict[str, bytes], left_out: set[str]) ->
     for mine, row in zip(stored, rows or [], strict=True):
         if row.get("sample_index") not in (None, ""):
             row |= {"sample_a": row["sample_index"], "sample_b": row["sample_index"]}
-        for name, value in row.items():
+        for name, cell in row.items():
+            value = cell.strip() if name in NAMES and isinstance(cell, str) else cell
             if name not in COLUMNS and name != "sample_index":
                 assert name in left_out
             elif value not in (None, "") and name not in left_out | {"sample_index"}:

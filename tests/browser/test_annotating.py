@@ -81,6 +81,34 @@ def test_a_hit_can_be_completed_with_keys_alone(chromium_page: Page, live_server
     assert stored_tallies(study=study) == +recount(study=study)
 
 
+PRESS = """([key, code]) => document.body.dispatchEvent(
+    new KeyboardEvent("keydown", {key, code, bubbles: true}))"""
+
+
+@pytest.mark.parametrize(
+    "keys", [[("&", "Digit1"), ("т", "KeyN")], [("1", "Numpad1"), ("n", "KeyL")]]
+)
+def test_keys_count_by_their_sign_or_by_their_place(chromium_page: Page, live_server, keys):
+    page, study = chromium_page, make_open_study(instances=1)
+    enter(page, live_server, study)
+    page.evaluate(PRESS, keys[0])
+    expect(page.get_by_role("radio", name="Left is better")).to_be_checked()
+    page.evaluate(PRESS, keys[1])
+    at_unit(page, 2)
+
+
+def test_judged_texts_are_not_translated_and_a_translated_page_is_flagged(
+    chromium_page: Page, live_server
+):
+    page, study = chromium_page, make_open_study(instances=1)
+    enter(page, live_server, study)
+    expect(page.locator("article .text:not([translate=no])")).to_have_count(0)
+    page.evaluate("document.documentElement.classList.add('translated-ltr')")
+    page.keyboard.press("1")
+    expect_status(page, "saved")
+    assert Rating.objects.get().layout == "side_by_side_translated"
+
+
 def test_undo_goes_back_and_a_correction_supersedes(chromium_page: Page, live_server):
     page, study = chromium_page, make_open_study(instances=1)
     enter(page, live_server, study)

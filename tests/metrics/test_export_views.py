@@ -127,7 +127,7 @@ def test_the_file_of_another_study_is_not_sent(client, study):
 
 
 def csv_of(answer) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
+    return list(csv.DictReader(io.StringIO(b"".join(answer).decode("utf-8-sig"))))
 
 
 def test_the_overview_and_the_results_lead_to_the_files(client, study):

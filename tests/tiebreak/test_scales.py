@@ -3,6 +3,7 @@
 import pytest
 
 from tests.refusals import refused
+from tiebreak.missing_labels import is_missing
 from tiebreak.stats import Scale, infer_scale
 
 
@@ -104,11 +105,18 @@ def test_labels_off_the_scale_are_refused(spec, value, code):
     ("labels", "criterion", "spec"),
     [
         ([-1, 0, 1], "preference", "preference:tie"),
-        ([1, 1], "quality", "preference:tie"),
+        ([1, -1], "quality", "preference:tie"),
         (["-1", "1"], "quality", "preference:tie"),
         ([], "preference", "preference:tie"),
         ([None, None], "preference", "preference:tie"),
-        ([-2, 2], "preference", "preference:5"),
+        ([-2, -1], "preference", "preference:5"),
+        ([0, 1], "preference", "nominal:0,1"),
+        (["1", "2.0"], "preference", "nominal:1,2"),
+        ([0, 1, 2], "preference", "ordinal:0..2"),
+        ([0, 100], "slider", "interval"),
+        (["1", "3", "None", "n/a", "-"], "coherence", "ordinal:1..3"),
+        (["minor", "none"], "errors", "nominal:minor,none"),
+        (["b", "NA", "a"], "errors", "nominal:a,b"),
         (["3", "-1"], "preference", "preference:7"),
         ([-1, 1, "bad"], "preference", "preference:tie+bad"),
         ([1, 2, 5], "coherence", "ordinal:1..5"),
@@ -125,8 +133,35 @@ def test_scales_are_inferred_from_the_labels_of_a_file(labels, criterion, spec):
     scale = infer_scale(labels, criterion)
     assert scale.spec == spec
     for label in labels:
-        if label is not None:
+        if label is not None and not is_missing(label, scale.labels or ()):
             scale.parse_label(label)
+
+
+@pytest.mark.parametrize(
+    ("labels", "spec"),
+    [([0, 1], "preference:tie"), ([1, 2], "nominal:1,2"), ([0, 1, 2], "ordinal:0..2")],
+)
+def test_what_compares_two_systems_may_have_nobody_who_prefers_the_first(labels, spec):
+    assert infer_scale(labels, "preference", compares=True).spec == spec
+
+
+@pytest.mark.parametrize(
+    ("labels", "code"),
+    [
+        (["Minor", "None"], "unclear_label"),
+        (["good", "-"], "unclear_label"),
+        (["3,5", "4"], "unclear_number"),
+        (["85%", "90%"], "unclear_number"),
+    ],
+)
+def test_labels_that_may_be_read_in_two_ways_are_refused(labels, code):
+    with refused(code):
+        infer_scale(labels, "preference")
+
+
+def test_a_declared_label_is_no_mark_of_a_missing_value():
+    assert not is_missing("None", ("None", "Minor"))
+    assert is_missing("None", ("Some", "Minor"))
 
 
 def test_nothing_to_infer_from_is_refused():

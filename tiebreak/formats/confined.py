@@ -227,9 +227,10 @@ def _table(path: Path, into: Path, limits: Limits, bounds: Bounds) -> Read:
                 write(number, row, None)
             rows += 1
             if _is_enough(rows, written, bounds):
-                return Read(TABLE, str(target), written, is_whole=False, notes=[*table.notes])
+                notes = [*table.notes, *problems.notes]
+                return Read(TABLE, str(target), written, is_whole=False, notes=notes)
         _write_problems(problems, write)
-        return Read(TABLE, str(target), written, notes=[*table.notes])
+        return Read(TABLE, str(target), written, notes=[*table.notes, *problems.notes])
 
 
 def _is_enough(rows: int, size: int, bounds: Bounds) -> bool:

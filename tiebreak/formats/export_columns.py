@@ -31,7 +31,8 @@ RATINGS: Columns = {
     "phase": "the sampling phase in which the instance was drawn",
     "inclusion_probability": "the probability with which the instance was drawn",
     "side_a": "the side of system A: left (first) or right (second)",
-    "layout": "side_by_side, or stacked on a narrow screen",
+    "layout": "side_by_side, or stacked on a narrow screen; with _translated at the end if the browser"
+    " had translated the page",
     "position": "position of the item in its task, from 1",
     "hit_position": "position of the task in the annotator's sequence, from 1",
     "duration_ms": "milliseconds from display to answer",

@@ -22,6 +22,7 @@ from tiebreak.formats.rating_cells import (
     FLAGS,
     INTEGERS,
     MAX_EXACT_INTEGER,
+    NAMES,
     NUMBERS,
     TEXTS,
     parse_cell,
@@ -172,10 +173,12 @@ def _are_plain(name: str, distinct: Any, max_cell: int) -> bool:
     if len(compute.unique(distinct)) < len(distinct) or distinct.null_count:
         return False
     length = compute.min_max(compute.utf8_length(distinct)).as_py()
+    trimmed = compute.equal(compute.utf8_trim_whitespace(distinct), distinct)
     if name in ("unit", "rater"):
-        trimmed = compute.equal(compute.utf8_trim_whitespace(distinct), distinct)
         is_id = compute.and_(compute.ascii_is_printable(distinct), trimmed)
         return bool((length["min"] or 0) > 0 and length["max"] <= MAX_ID and _all(is_id))
+    if name == "label" or (name in NAMES and not _all(trimmed)):
+        return False
     is_long = (length["max"] or 0) > max_cell
     if is_long or compute.any(compute.match_substring(distinct, "\0")).as_py():
         return False

@@ -61,7 +61,10 @@ ARROW_TYPES = (
     | dict.fromkeys(FLAGS, "bool_")
 )
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
+_DIGITS = re.compile(r"[+-]?\d+(\.0*)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+# Columns whose cells are names or words, around which a space means nothing.
+NAMES = {*TEXTS} - {"excluded_reason", "raw", "probabilities", "text_a", "text_b"}
 # The largest integer up to which a float represents every integer exactly.
 MAX_EXACT_INTEGER = 2**53
 # By so much the sum of probabilities that were rounded may differ from 1.
@@ -92,7 +95,7 @@ def parse_cell(column: str, value: Any) -> Any:
     if column in _CHOICES:
         return _one_of(column, value, _CHOICES[column])
     if column == "label":
-        return None if value is None else _checked_label(value)
+        return _checked_label(value)
     parsed = _DEFAULTS[column] if value is None else _PARSERS[column](column, value)
     return parsed or "preference" if column == "criterion" else parsed
 
@@ -114,7 +117,7 @@ def _with_samples(row: Row) -> Row:
 def _label(row: Row, parsed: Row) -> Any:
     if "label" not in row:
         raise InvalidInput("column_missing", "the column label is missing")
-    label = row["label"]
+    label = _checked_label(row["label"])
     if label is None and parsed["kind"] == "human":
         raise InvalidInput("label_missing", "the label of a human rating must not be empty")
     if label is None and not parsed["raw"]:
@@ -122,18 +125,30 @@ def _label(row: Row, parsed: Row) -> Any:
             "raw_missing",
             "a machine rating without a label must have the machine's answer in the column raw",
         )
-    return None if label is None else _checked_label(label)
+    return label
 
 
-def _checked_label(label: Any) -> str | int | float:
+def _checked_label(label: Any) -> str | int | float | None:
+    """Return a label without the spaces around it, or None for an empty one."""
+    if isinstance(label, str):
+        label = label.strip()
+    if label is None or label == "":
+        return None
     if not isinstance(label, (str, int, float)) or isinstance(label, bool):
         raise InvalidInput("not_a_label", f"label must be a number or text, not {label!r}"[:200])
-    if isinstance(label, int) and abs(label) > MAX_EXACT_INTEGER:
+    if _is_too_large(label):
         raise InvalidInput(
             "number_too_large",
             f"label {str(label)[:40]} is too large; its absolute value may be at most 2**53",
         )
     return label
+
+
+def _is_too_large(label: str | float) -> bool:
+    if isinstance(label, str):  # int() would refuse thousands of digits
+        whole = label.partition(".")[0] if _DIGITS.fullmatch(label) else "0"
+        return len(whole) > 100 or abs(int(whole)) > MAX_EXACT_INTEGER
+    return abs(label) > MAX_EXACT_INTEGER and label == int(label)
 
 
 def _required(row: Row, column: str) -> str:
@@ -156,7 +171,7 @@ def _one_of(column: str, value: Any, allowed: tuple[str, ...]) -> str:
 def _text(column: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise InvalidInput("not_a_text", f"{column} must be text, not {value!r}"[:200])
-    return str(value)
+    return str(value).strip() if column in NAMES else str(value)
 
 
 def _timestamp(column: str, value: Any) -> str:

@@ -5,13 +5,14 @@ import itertools
 import json
 from array import array
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiebreak.errors import InvalidInput
 from tiebreak.formats.coded import CodedColumn, Column, as_coded, as_objects, combined
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import LIMITS, Limits
@@ -68,6 +69,10 @@ class RatingTable:
         Name of the file.
     unread : tuple of str
         Columns of the file that were ignored.
+    unlabelled : tuple of int
+        Lines that were left out, because annotators gave no label.
+    looked_at : set of str
+        Columns that somebody asked for.
     is_counted : ndarray of bool, shape (n_ratings,)
         Whether each row enters the statistics.
     is_planned_repeat : ndarray of bool, shape (n_ratings,)
@@ -88,11 +93,14 @@ class RatingTable:
     lines: NDArray[np.int64]
     name: str
     unread: tuple[str, ...] = ()
+    unlabelled: tuple[int, ...] = ()
+    looked_at: set[str] = field(default_factory=set, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.lines)
 
     def __getitem__(self, column: str) -> NDArray[Any]:
+        self.looked_at.add(column)
         return _values(self.columns[column])
 
     def value(self, column: str, row: int) -> Any:
@@ -116,6 +124,7 @@ class RatingTable:
         >>> table.value("rater", 0)
         'r'
         """
+        self.looked_at.add(column)
         values = self.columns[column]
         if isinstance(values, CodedColumn):
             return values.distinct[values.codes[row]]
@@ -141,6 +150,7 @@ class RatingTable:
         >>> table.coded("rater").in_order, table.coded("label").codes.tolist()
         (['r', 's'], [0, 0])
         """
+        self.looked_at.add(column)
         return as_coded(self.columns[column])
 
     def ranked(
@@ -185,7 +195,7 @@ class RatingTable:
         if mask.dtype == np.bool_ and mask.all():
             return self
         columns = {name: column[mask] for name, column in self.columns.items()}
-        return RatingTable(columns, self.lines[mask], self.name, self.unread)
+        return replace(self, columns=columns, lines=self.lines[mask])
 
     def joined(self, other: "RatingTable") -> "RatingTable":
         """Return a table with these rows, and then the other ones.
@@ -209,7 +219,7 @@ class RatingTable:
         columns = {name: _both(self.columns[name], other.columns[name]) for name in self.columns}
         lines = np.concatenate([self.lines, other.lines])
         unread = tuple(sorted({*self.unread, *other.unread}))
-        return RatingTable(columns, lines, self.name, unread)
+        return replace(self, columns=columns, lines=lines, unread=unread)
 
     @property
     def is_counted(self) -> NDArray[np.bool_]:
@@ -310,7 +320,7 @@ def read_ratings(
         Largest sizes that are accepted.
     problems : Problems, optional
         Collection to which problems are added. With it, the function returns the valid rows and
-        does not raise.
+        does not raise. Without it, empty labels of annotators are left out, and `unlabelled` lists them.
 
     Returns
     -------
@@ -336,7 +346,8 @@ def read_ratings(
     if path.is_file():
         table = _by_columns(path, limits, gathered)
         if table is None:
-            table = _build(read_rows(path, gathered, limits), path.name, gathered)
+            rows = read_rows(path, gathered, limits)
+            table = _build(rows, path.name, gathered, may_lack_labels=problems is None)
     else:
         gathered.add(path.name, None, "no_such_file", "does not exist")
         table = _build(iter(()), path.name, gathered)
@@ -490,12 +501,25 @@ def _by_columns(path: Path, limits: Limits, problems: Problems) -> RatingTable |
     return table
 
 
-def _build(rows: Iterable[tuple[int, Row]], name: str, problems: Problems) -> RatingTable:
-    builder = _TableBuilder()
+def _build(
+    rows: Iterable[tuple[int, Row]],
+    name: str,
+    problems: Problems,
+    *,
+    may_lack_labels: bool = False,
+) -> RatingTable:
+    builder, unlabelled = _TableBuilder(), []
     for line, row in rows:
         with problems.at(name, line):
-            builder.add(line, row)
-    table = builder.table(name)
+            try:
+                builder.add(line, row)
+            except InvalidInput as error:
+                if error.code != "label_missing" or not may_lack_labels:
+                    raise
+                unlabelled.append(line)
+    table = replace(builder.table(name), unlabelled=tuple(unlabelled))
+    if unlabelled and not len(table):
+        problems.add(name, None, "no_ratings", "has no rating, because all labels are empty")
     _check(table, problems)
     return table
 
@@ -545,15 +569,19 @@ def _check_probabilities(table: RatingTable, problems: Problems) -> None:
     """Check that every unit of a drawn instance has an inclusion probability for its weight."""
     phase, units = table.coded("phase"), table.coded("unit")
     is_drawn = ~(phase.equals("") | phase.equals(ALL_PHASES))
+    has_cell = is_known(table.columns["inclusion_probability"])
+    if phase.equals("").all() and has_cell.any():  # without phases, all instances were drawn
+        is_drawn = table.is_counted
     if not is_drawn.any():
         return
     has_probability = np.zeros(len(units.stored), dtype=bool)
-    has_probability[units.codes[is_known(table.columns["inclusion_probability"])]] = True
+    has_probability[units.codes[has_cell]] = True
     rows = np.flatnonzero(is_drawn & ~has_probability[units.codes])
     for i in rows[np.sort(np.unique(units.codes[rows], return_index=True)[1])].tolist():
         reason = (
-            f"unit {table.value('unit', i)} has the phase {table.value('phase', i)} and must have an"
-            " inclusion_probability; leave phase empty if the instances were not drawn at random"
+            f"unit {table.value('unit', i)} was drawn (phase {table.value('phase', i) or 'not given'})"
+            " and must have an inclusion_probability; leave phase and inclusion_probability empty if"
+            " the instances were not drawn at random"
         )
         problems.add(table.name, int(table.lines[i]), "probability_missing", reason)
 

@@ -17,6 +17,8 @@ Row = dict[str, Any]
 # Few rows at a time, because a small file can decompress to large cells before they are checked.
 PARQUET_ROWS = 64
 BAD_HEADER = f"has two columns with the same name, or more than {MAX_COLUMNS} columns"
+# Columns of Mechanical Turk's batches that requesters fill in; their rows end before them.
+FILLED_IN_LATER = {"Approve", "Reject"}
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -119,15 +121,22 @@ def _csv_rows(
 
 
 def _named(cells: list[str], header: list[str]) -> Row:
-    if len(cells) != len(header):
+    full = padded(cells, header)
+    if len(full) != len(header):
         raise InvalidInput(
             "wrong_cell_count",
             f"the number of cells is {len(cells)}, but the header has {len(header)}",
         )
     return {
         name: None if cell == "" else unescape_formula(cell)
-        for name, cell in zip(header, cells, strict=True)
+        for name, cell in zip(header, full, strict=True)
     }
+
+
+def padded(cells: list[str], header: list[str]) -> list[str]:
+    """Add the empty cells that Mechanical Turk's batches lack at the end of each row."""
+    lacking = header[len(cells) :]
+    return [*cells, *("" for _ in lacking)] if {*lacking} <= FILLED_IN_LATER else cells
 
 
 def unescape_formula(cell: str) -> str:

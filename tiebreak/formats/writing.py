@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -229,6 +230,7 @@ def _jsonl_writer(path: Path, columns: Sequence[str], _: Types) -> Iterator[Writ
 @contextmanager
 def _csv_writer(path: Path, columns: Sequence[str], _: Types) -> Iterator[WriteBatch]:
     with path.open("wb") as file:
+        file.write(BOM_UTF8)  # without which Excel takes the text for another encoding
         file.writelines(csv_lines({name: (name,) for name in columns}))
         yield lambda batch: file.writelines(csv_lines(_selected(batch, columns)))
 

@@ -20,6 +20,7 @@ from tiebreak.report.design_weights import drawn_units
 from tiebreak.report.discernment import Weights
 from tiebreak.report.fatigue import fatigue_section
 from tiebreak.report.generators import Seeds
+from tiebreak.report.left_out import left_out
 from tiebreak.report.many_values import many_values_section
 from tiebreak.report.model import (
     REPORT_VERSION,
@@ -136,13 +137,14 @@ def build_report(
 
     Examples
     --------
-    >>> rows = [{"unit": "u", "rater": rater, "label": 1} for rater in ("r", "s")]
+    >>> rows = [{"unit": "u", "rater": rater, "label": -1} for rater in ("r", "s")]
     >>> report = build_report(RatingTable.from_rows(rows), replicates=0)
     >>> report.criteria["preference"].votes
-    {'-1': 0, '0': 0, '1': 2}
+    {'-1': 2, '0': 0, '1': 0}
     """
     check_sections(sections)
     check_share(epsilon, name="epsilon")
+    table.looked_at.clear()
     used = table.select(table.is_counted)
     digest = canonical_digest(table)
     order = in_planned_order(order, plan)
@@ -152,17 +154,23 @@ def build_report(
     scored = criteria if scores is None else _scored(scores)
     options = _Options(seed, replicates, sections, epsilon, preferences, core, known, scored)
     origin = source or Origin("file", digest)
+    sections_of = _with_discernment({c.name: _section(c, options) for c in criteria}, weights)
+    lost = dict(left_out(table, criteria, is_file=origin.kind != "study"))
+    n_missing = sum(sum(criterion.missing.values()) for criterion in criteria)
     return Report(
         report_version=REPORT_VERSION,
         seed=seed,
         replicates=replicates,
         source=SourceSection(
-            **vars(origin), rows_sha256=digest, n_rows=len(table), n_used=len(used)
+            **vars(origin),
+            rows_sha256=digest,
+            n_rows=len(table) + len(table.unlabelled),
+            n_used=len(used) - n_missing,
         ),
         simulated=bool(np.any(used["simulated"])),
         criteria_order=tuple(criterion.name for criterion in criteria),
-        criteria=_with_discernment({c.name: _section(c, options) for c in criteria}, weights),
-        problems=unrated(plan, [*(c.name for c in criteria), *unknown]) | unknown,
+        criteria=sections_of,
+        problems=unrated(plan, [*(c.name for c in criteria), *unknown]) | unknown | lost,
         plan=plan,
     )
 

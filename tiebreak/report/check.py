@@ -19,24 +19,29 @@ from tiebreak.stats import agreement
 PACKAGE = "krippendorff"
 HUMANS, UNWEIGHTED = "among humans", "among humans, unweighted"
 TOLERANCE = 1e-9
+MAX_BYTES = 2**31
 
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class CheckedAlpha:
-    """One α of a report, and what the package computes; NaN where it is undefined."""
+    """One α of a report, and what the package computes; NaN where it is undefined.
+
+    ``bytes_needed`` is set where the package would need too much memory.
+    """
 
     criterion: str
     stratum: str
     raters: str
     value: float
     by_package: float
+    bytes_needed: int = 0
 
     @property
     def difference(self) -> float:
         """Absolute difference; infinite if only one of the two is defined."""
-        if math.isnan(self.value) and math.isnan(self.by_package):
+        if self.bytes_needed or (math.isnan(self.value) and math.isnan(self.by_package)):
             return 0.0
         gap = abs(self.value - self.by_package)
         return math.inf if math.isnan(gap) else gap
@@ -49,7 +54,9 @@ class CheckedAlpha:
 
     def __str__(self) -> str:
         where = f"{self.criterion}, {self.stratum}, {self.raters}"
-        return f"α of {where}: {_shown(self.value)}; by the package: {_shown(self.by_package)}"
+        needed = f"not checked, because it would need {self.bytes_needed / 2**30:.0f} GiB of memory"
+        again = needed if self.bytes_needed else _shown(self.by_package)
+        return f"α of {where}: {_shown(self.value)}; by the package: {again}"
 
 
 def check_alphas(
@@ -88,12 +95,12 @@ def _of_criterion(
         if is_weighted:
             among, alpha = UNWEIGHTED, _unweighted(criterion, units)
         again = _alpha(criterion, criterion.is_human & units[criterion.unit], package)
-        yield CheckedAlpha(criterion.name, name, among, alpha, again)
+        yield CheckedAlpha(criterion.name, name, among, alpha, *again)
         for machine, groups in stratum.machines.items():
             rows = (rater == machine) & ~criterion.is_human & units[criterion.unit]
             alpha = groups.machine_machine.krippendorff_alpha.value
             again = _alpha(criterion, rows, package)
-            yield CheckedAlpha(criterion.name, name, f"runs of {machine}", alpha, again)
+            yield CheckedAlpha(criterion.name, name, f"runs of {machine}", alpha, *again)
 
 
 def _unweighted(criterion: Criterion, units: Mask) -> float:
@@ -101,20 +108,23 @@ def _unweighted(criterion: Criterion, units: Mask) -> float:
     return agreement(criterion.humans[units], level=level, values=values).krippendorff_alpha.value
 
 
-def _alpha(criterion: Criterion, mask: Mask, package: Any) -> float:
-    """Return the package's α of some ratings, which it takes as a table of raters and units."""
+def _alpha(criterion: Criterion, mask: Mask, package: Any) -> tuple[float, int]:
+    """Return the package's α of some ratings, which it takes as a table, and the bytes that it needs."""
     rows = np.flatnonzero(mask & (criterion.label >= 0))
     rows = rows[np.argsort(criterion.unit[rows], kind="stable")]
     _, unit, size = np.unique(criterion.unit[rows], return_inverse=True, return_counts=True)
     label = criterion.label[rows]
     numbers = np.arange(len(criterion.labels)) if criterion.numbers is None else criterion.numbers
     if len(np.unique(label[size[unit] > 1])) < 2:
-        return math.nan  # the package refuses what does not vary
+        return math.nan, 0  # the package refuses what does not vary
+    needed = 4 * 8 * len(size) * len(np.unique(label)) ** 2
+    if needed > MAX_BYTES:
+        return math.nan, needed
     data = np.full((size.max(), len(size)), np.nan)
     position = np.arange(len(rows)) - (np.cumsum(size) - size)[unit]
     data[position, unit] = numbers[label]
     level = criterion.scale.level
-    return float(package.alpha(reliability_data=data, level_of_measurement=level))
+    return float(package.alpha(reliability_data=data, level_of_measurement=level)), 0
 
 
 def _shown(value: float) -> str:

@@ -1,7 +1,7 @@
 """The ratings of one criterion as arrays, with counts for humans and for each machine."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -14,11 +14,14 @@ from tiebreak.formats.coded import CodedColumn
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.rating_cells import label_probabilities
 from tiebreak.formats.ratings import is_known
+from tiebreak.missing_labels import is_missing
 from tiebreak.scales import BAD, MAX_POINTS, Label, Scale, infer_scale
 from tiebreak.stats.counts import count_matrix
 from tiebreak.stats.groups import n_distinct, numbered
 
 INFERRED = " The scale was inferred from the labels that were given; declare it if it has others."
+
+ALL_MISSING = "All of its labels mark missing values."
 
 Codes = NDArray[np.int64]
 Resampling = Literal["unit", "instance"]
@@ -48,7 +51,8 @@ class Criterion:
     of a label among the labels of its unit. `column` has the column of each row. `unit` and `label`
     are codes for each row; a label's code is −1 if it is unparsed or has no column. `clusters` has the
     instance of each unit, because intervals resample instances. `repeats` has the planned repeats,
-    which no other statistic uses.
+    which no other statistic uses. `missing` counts the rows that were left out by the mark that they
+    had for a label, such as NA.
     """
 
     name: str
@@ -66,6 +70,7 @@ class Criterion:
     clusters: Codes
     resampling: Resampling
     first_row: Codes
+    missing: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def n_units(self) -> int:
@@ -176,25 +181,47 @@ def read_criteria(
     for name in _in_order(counted.coded("criterion").in_order, order):
         rows = counted.select(counted.coded("criterion").equals(name))
         declared = scales.get(name)
-        all_labels = table.coded("label")[table.coded("criterion").equals(name)]
         try:
-            scale = Scale.parse(declared) if declared else infer_scale(all_labels.in_order, name)
+            scale = Scale.parse(declared) if declared else _inferred(table, name)
         except InvalidInput as error:
-            if declared:
+            if declared or error.code != "scale_undeclared":
                 raise
             unknown[name] = error.message
+            continue
+        rows, missing = _without_missing(rows, scale)
+        if not len(rows):
+            unknown[name] = ALL_MISSING
             continue
         labels = _labels(rows, scale, unparsed, problems)
         _check_probabilities(rows, scale, problems, is_inferred=declared is None)
         problems.check()
         repeated = repeats.select(repeats.coded("criterion").equals(name))
-        criteria.append(_criterion(name, scale, declared is None, rows, labels, repeats=repeated))
+        repeated, _ = _without_missing(repeated, scale)
+        made = _criterion(name, scale, declared is None, rows, labels, repeats=repeated)
+        criteria.append(replace(made, missing=missing))
     return criteria, unknown
 
 
 def _in_order(distinct: list[str], order: Sequence[str]) -> list[str]:
     """Return the distinct names: first those in ``order``, then the others by first appearance."""
     return [*(name for name in order if name in distinct), *(n for n in distinct if n not in order)]
+
+
+def _inferred(table: RatingTable, name: str) -> Scale:
+    rows = np.flatnonzero(table.coded("criterion").equals(name))
+    labels, a, b = (table.coded(column)[rows] for column in ("label", "system_a", "system_b"))
+    compares = any(a.in_order) and (any(b.in_order) or name == "preference")
+    return infer_scale(labels.in_order, name, compares=compares)
+
+
+def _without_missing(rows: RatingTable, scale: Scale) -> tuple[RatingTable, dict[str, int]]:
+    """Return the rows whose label is no mark of a missing value, and how often each mark occurs."""
+    labels, known = rows.coded("label"), scale.labels or ()
+    codes = [code for code in labels.used.tolist() if is_missing(labels.distinct[code], known)]
+    if not codes:
+        return rows, {}
+    counts = {labels.distinct[code]: int((labels.codes == code).sum()) for code in codes}
+    return rows.select(~np.isin(labels.codes, codes)), counts
 
 
 def _labels(
@@ -334,6 +361,7 @@ def _per_unit(rows: RatingTable, column: str, unit: Codes, first_row: Codes) -> 
 
 def _rows_of_units(rows: RatingTable, column: str, unit: Codes, first_row: Codes) -> Codes:
     """Return the first row of each unit in which a column has a value, or else the first row."""
+    rows.looked_at.add(column)
     known = np.flatnonzero(is_known(rows.columns[column]))
     chosen = first_row.copy()
     chosen[unit[known[::-1]]] = known[::-1]

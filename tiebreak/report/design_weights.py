@@ -27,7 +27,14 @@ MIN_CONTROLS = 30
 def drawn_units(criterion: Criterion) -> Mask:
     """Return whether each unit belongs to an instance that was drawn for rating."""
     phase = criterion.coded_units("phase")
+    if not has_phases(criterion):
+        return np.asarray(~np.isnan(criterion.of_units("inclusion_probability").astype(float)))
     return ~(phase.equals("") | phase.equals("all"))
+
+
+def has_phases(criterion: Criterion) -> bool:
+    """Return whether the ratings say in which phase of a draw instances were taken."""
+    return not criterion.coded_units("phase").equals("").all()
 
 
 def control_units(criterion: Criterion) -> Mask:
@@ -84,7 +91,9 @@ class DesignWeights:
                 if np.isnan(inclusion[used]).any():
                     return None
                 weights[used] = 1 / inclusion[used]
-            covers[of_pair] = covers_dataset(inclusion[used], in_control[used])
+            covers[of_pair] = not has_phases(criterion) or covers_dataset(
+                inclusion[used], in_control[used]
+            )
         return cls(weights, covers)
 
     @classmethod

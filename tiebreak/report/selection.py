@@ -11,6 +11,7 @@ from tiebreak.report.design_weights import (
     control_units,
     covers_dataset,
     drawn_units,
+    has_phases,
 )
 from tiebreak.report.model import PairSelection
 from tiebreak.stats import Estimate, hajek_estimate, instances_saved, undefined
@@ -61,6 +62,7 @@ class _Drawn:
     inclusion: NDArray[np.float64]
     in_control: NDArray[np.bool_]
     n_without_preference: int
+    has_phases: bool
 
     @classmethod
     def of(cls, criterion: Criterion, mask: NDArray[np.bool_]) -> "_Drawn":
@@ -79,6 +81,7 @@ class _Drawn:
             inclusion[counted],
             in_control[counted],
             int((~counted).sum()),
+            has_phases(criterion),
         )
 
     @property
@@ -89,7 +92,7 @@ class _Drawn:
     @property
     def covers(self) -> bool:
         """Whether the rated instances represent the whole dataset."""
-        return covers_dataset(self.inclusion, self.in_control)
+        return not self.has_phases or covers_dataset(self.inclusion, self.in_control)
 
     def win_rate(self) -> Estimate:
         n = len(self.sizes)

@@ -40,7 +40,7 @@ def test_the_svg_file_is_what_the_page_shows(figure):
 
 
 def test_the_data_keep_all_digits_and_run_no_formula(figure):
-    rows = list(csv.reader(io.StringIO(figure_file(figure, "csv").decode())))
+    rows = list(csv.reader(io.StringIO(figure_file(figure, "csv").decode("utf-8-sig"))))
     assert rows == [["name", "value"], ["'=1+1", repr(1 / 3)], ["plain", ""]]
 
 

@@ -1,5 +1,7 @@
 """What each format makes of a text."""
 
+from html import escape
+
 import pytest
 from django.core.cache import caches
 
@@ -150,11 +152,28 @@ def test_a_formula_over_several_lines_is_no_list():
         "\\def\\a{\\a\\a}\\a",
         "\\sqrt" * 200,
         "{" * 50 + "x" + "}" * 50,
+        "\\begin{aligned} a &= b \\\\ c &= d \\end{aligned}",
+        "\\begin{gathered} a \\end{gathered}",
+        "\\begin{dcases} a & b \\end{dcases}",
+        "\\ce{H2O}",
+        "a \\R b",
+        "a & b",
+        "a \\\\ b",
+        "\\cancel{x}",
+        "\\text{a $x$ b}",
     ],
 )
 def test_formulas_that_cannot_be_read_show_their_source(latex):
     html = render_text(f"\\({latex}\\)", "plain_latex")
-    assert html == f'<span class="formula">\\({latex}\\)</span>'
+    assert html == f'<span class="formula">\\({escape(latex)}\\)</span>'
+
+
+@pytest.mark.parametrize(
+    "latex",
+    ["\\begin{cases} a & b \\\\ c & d \\end{cases}", "a \\& b", "\\boxed{5}", "\\backslash"],
+)
+def test_formulas_that_are_understood_are_shown(latex):
+    assert "<math" in render_text(f"\\({latex}\\)", "plain_latex")
 
 
 def test_formulas_in_code_are_code():

@@ -83,7 +83,6 @@ def test_each_distinct_value_is_checked_once(tmp_path, monkeypatch):
         ({"unit": "u\u200b"}, "unprintable_character"),
         ({"rater": ""}, "empty"),
         ({"kind": "robot"}, "unknown_value"),
-        ({"label": None}, "label_missing"),
         ({"separability": float("nan")}, "not_finite"),
         ({"separability": 0.5, "unit": "u"}, "contradiction"),
         ({"instance": "i\0"}, "unstorable_character"),
@@ -163,3 +162,27 @@ def test_joined_tables_are_those_of_all_rows(split, tmp_path):
         distinct = joined.coded(name).distinct.tolist()
         assert len(distinct) == len({(type(value), value) for value in distinct})
     assert canonical_digest(joined) == canonical_digest(expected)
+
+
+@pytest.mark.parametrize("label", [None, "", "  "])
+def test_empty_labels_of_annotators_are_left_out_with_their_lines(label, tmp_path):
+    changed = ROW | {"unit": "w", "label": label}
+    assert read_ratings(written(tmp_path, [ROW, changed])).unlabelled == (2,)
+    with refused_file(("r.parquet", None, "no_ratings")):
+        read_ratings(written(tmp_path, [changed]))
+
+
+def test_spaces_around_names_and_labels_are_cut(tmp_path):
+    rows = [
+        ROW | {"label": " yes", "criterion": "style "},
+        ROW | {"rater": "s", "label": "yes\u00a0"},
+    ]
+    table = read_ratings(written(tmp_path, rows))
+    assert set(table["label"]) == {"yes"}
+    assert set(table["criterion"]) == {"style", "preference"}
+
+
+@pytest.mark.parametrize("label", ["9007199254740993", "-9007199254740993.0", 2**53 + 1, 1e17])
+def test_labels_that_floats_would_merge_are_refused(label, tmp_path):
+    with refused_file(("r.parquet", 1, "number_too_large")):
+        read_ratings(written(tmp_path, [ROW | {"label": label}]))

@@ -1,6 +1,7 @@
 import csv
 import json
 import re
+from codecs import BOM_UTF8
 
 import pytest
 
@@ -30,7 +31,8 @@ def test_what_is_written_is_read_back(ending, tmp_path):
 
 def test_what_people_typed_is_no_formula_in_a_spreadsheet(tmp_path):
     write_rows(tmp_path / "r.csv", ROWS, COLUMNS)
-    with (tmp_path / "r.csv").open(newline="") as file:
+    assert (tmp_path / "r.csv").read_bytes().startswith(BOM_UTF8)
+    with (tmp_path / "r.csv").open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     assert rows[2]["raw"] == "'=1+1"
     assert rows[0]["label"] == "-1"

@@ -9,7 +9,7 @@ from tests.tiebreak.report.small_study import small_study
 from tests.tiebreak.report.test_many_values import rows_of
 from tiebreak import optional
 from tiebreak.cli import main
-from tiebreak.report import build
+from tiebreak.report import build, check
 from tiebreak.stats import krippendorff_alpha
 
 
@@ -76,3 +76,11 @@ def test_a_missing_package_is_named_with_its_extra(ratings, capsys, monkeypatch)
     assert analyzed(ratings, "--check") == 1
     assert "tiebreak[check]" in capsys.readouterr().err
     assert not (ratings.parent / "report.json").exists()
+
+
+def test_what_would_need_too_much_memory_is_not_checked_and_said(ratings, capsys, monkeypatch):
+    monkeypatch.setattr(check, "MAX_BYTES", 0)
+    monkeypatch.setattr(optional.load("krippendorff"), "alpha", None)  # is not called
+    assert analyzed(ratings, "--check", "--json") == 0
+    alphas = json.loads(capsys.readouterr().out)["check"]["alphas"]
+    assert {alpha["by_package"] for alpha in alphas} == {None}

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.refusals import refused_file
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
 from tiebreak.stats import (
@@ -221,3 +222,14 @@ def test_few_effective_instances_have_no_interval_of_agreement():
     ):
         assert (estimate.is_defined, estimate.has_interval) == (True, False)
         assert "effective" in estimate.reason
+
+
+def test_probabilities_without_a_phase_are_used():
+    made = [row | {"phase": ""} for row in rows(control=False)]
+    section = criterion(made)
+    of_new = section.systems.win_rate["new"]
+    assert of_new.value == pytest.approx(weighted_rate(made), rel=1e-12)
+    assert of_new.scope.instances == "dataset"
+    assert section.selection["old vs new"].win_rate.scope.instances == "dataset"
+    with refused_file(("ratings", len(made), "probability_missing")):
+        RatingTable.from_rows([*made[:-1], made[-1] | {"unit": "v", "inclusion_probability": None}])

@@ -10,6 +10,7 @@ from tests.paths import ROOT
 from tests.refusals import refused_file
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
+from tiebreak.report.left_out import PREFIX
 from tiebreak.report.systems import NO_SEPARABILITY
 from tiebreak.stats.agreement_statistics import ONE_LABEL
 from tiebreak.stats.rankings import NO_RATING
@@ -343,3 +344,26 @@ def test_what_is_said_of_a_machine_includes_chance_and_classification():
     accuracy = machine["classification"]["accuracy"]
     assert accuracy["n"] == 6
     assert accuracy["value"] == machine["human_machine"]["percentage_agreement"]["value"]
+
+
+def test_what_a_report_does_not_use_is_among_its_problems():
+    row = {"unit": "u", "label": 1, "study_version": 3, "colour": "red"}
+    made = [
+        row | {"rater": rater, "label": label} for rater, label in zip("rst", "12-", strict=True)
+    ]
+    report = build_report(RatingTable.from_rows(made), replicates=0)
+    left_out = {key: text for key, text in report.problems.items() if key.startswith(PREFIX)}
+    assert len(left_out) == 3
+    for word in ("colour", "study_version", "“-” (1)"):
+        assert sum(word in text for text in left_out.values()) == 1
+    assert (report.source.n_rows, report.source.n_used) == (3, 2)
+
+
+def test_zero_and_one_are_a_preference_only_between_two_systems():
+    rows = [{"unit": "u", "rater": r, "label": k} for k, r in enumerate("st")]
+    pairs = [row | {"system_a": "x", "system_b": "y"} for row in rows]
+    scales = [
+        build_report(RatingTable.from_rows(some), replicates=0).criteria["preference"].scale
+        for some in (rows, pairs)
+    ]
+    assert scales == ["nominal:0,1", "preference:tie"]

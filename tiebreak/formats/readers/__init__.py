@@ -7,6 +7,7 @@ To add a reader, write a module with a function that takes paths and systems and
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from tiebreak.formats import FormatError
@@ -21,6 +22,7 @@ from tiebreak.formats.readers.mturk import read_mturk
 from tiebreak.formats.readers.pandalm import read_pandalm
 from tiebreak.formats.readers.summeval import read_summeval
 from tiebreak.formats.readers.verdicts import Verdict, named, pandalm_verdicts, verdicts_of
+from tiebreak.formats.tables.problems import BadCell
 
 # Errors that readers raise for files with another layout.
 _LAYOUT_ERRORS = (
@@ -72,7 +74,13 @@ def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = 
         converted = READERS[name](paths, systems)
     if not converted.instances and not converted.ratings:
         raise FormatError.of(names, None, "nothing_to_read", f"has no rows of {name}")
-    return converted
+    later = sum(bool(row.get("superseded")) for row in converted.ratings)
+    lost = {what: n for what, n in converted.left_out.items() if n}
+    if lost and not converted.ratings:
+        counts = ", ".join(f"{what}: {n}" for what, n in lost.items())
+        raise FormatError.of(names, None, "nothing_counts", f"has no rating that counts ({counts})")
+    superseded = {"later votes of the same rater, flagged superseded": later} if later else {}
+    return replace(converted, left_out=lost | superseded)
 
 
 def read_verdicts(name: str, path: Path, rater: str = "") -> list[Verdict]:
@@ -95,6 +103,8 @@ def _layout(name: str, files: str) -> Iterator[None]:
         yield
     except FormatError:
         raise
+    except BadCell as error:
+        raise FormatError.of(files, None, error.code, error.message) from error
     except _LAYOUT_ERRORS as error:
         reason = f"does not have the layout of {name} ({type(error).__name__}: {error})"
         raise FormatError.of(files, None, "other_layout", reason) from error

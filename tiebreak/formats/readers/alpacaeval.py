@@ -1,6 +1,8 @@
 """AlpacaEval's model outputs, and its annotations of pairs of them."""
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tiebreak.formats import FormatError, InstanceRow
@@ -40,7 +42,7 @@ def read_alpacaeval(paths: Sequence[Path], systems: tuple[str, str] | None = Non
     study = _Reader(systems or SIDES)
     for path, line, row in table_rows(paths):
         study.add(path, line, row)
-    return study.comparisons.converted()
+    return replace(study.comparisons.converted(), left_out=study.left_out)
 
 
 class _Reader:
@@ -49,6 +51,7 @@ class _Reader:
     def __init__(self, systems: tuple[str, str]) -> None:
         self.systems = systems
         self.comparisons = Comparisons("AlpacaEval", PREFERENCE)
+        self.left_out: Counter[str] = Counter()
         self._keys: dict[str, str] = {}
 
     def add(self, path: Path, line: int, row: Row) -> None:
@@ -68,6 +71,8 @@ class _Reader:
             facts |= _weighted(row, left, right, facts["kind"]) | added_by_exports(row)
             first = text_of(row, "first_shown")
             self.comparisons.vote(instance, left, right, first=first, line=line, **facts)
+        else:
+            self.left_out["annotations of people without a preference"] += 1
 
     def _instance(self, path: Path, line: int, row: Row) -> str:
         parts = [required(row, path, line, "instruction"), text_of(row, "input")]

@@ -1,7 +1,7 @@
 """The result that all readers return, and functions that several readers share."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +17,24 @@ from tiebreak.formats import (
 from tiebreak.formats.cells import check_cells, parse_json
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.rating_cells import COLUMNS
-from tiebreak.formats.rows import Row, read_jsonl
+from tiebreak.formats.rows import Row, read_rows
+from tiebreak.formats.tables.nesting import answer_of, is_conversation, text_of
+from tiebreak.formats.tables.problems import BadCell
 
 
 @dataclass(frozen=True)
 class Converted:
     """A published study: the parts of a bundle, with ratings.
 
-    A rating may also have `line`, its place in its file, which is not written.
+    A rating may also have `line`, its place in its file, which is not written. `left_out` counts what
+    of the files is in none of the parts, or does not count, by what it is.
     """
 
     spec: StudySpec
     instances: list[InstanceRow]
     generations: list[GenerationRow]
     ratings: list[Row]
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
         """Write a ratings file, or a bundle folder if the path has no ending of ratings files."""
@@ -73,14 +77,14 @@ def load_json(path: Path) -> Any:
         raise FormatError.of(path.name, None, "unreadable_file", reason) from error
 
 
-def json_rows(path: Path) -> list[tuple[int, Row]]:
-    """Return the objects of a .jsonl or .json file, with their lines or numbers."""
-    if path.suffix != ".jsonl":
+def rows_of(path: Path) -> list[tuple[int, Row]]:
+    """Return the rows of a .csv, .jsonl or .json file, with their lines or numbers."""
+    if path.suffix == ".json":
         return list(enumerate(load_list(path), start=1))
     problems = Problems()
     if not path.is_file():
         raise FormatError.of(path.name, None, "no_such_file", "does not exist")
-    rows = list(read_jsonl(path, problems))
+    rows = list(read_rows(path, problems))
     problems.check()
     return rows
 
@@ -95,6 +99,19 @@ def load_list(path: Path) -> list[Row]:
             check_cells(row)
     problems.check()
     return rows
+
+
+def text_cell(row: Row, name: str, path: Path, line: int) -> str:
+    """Return the text of a required column; raise `FormatError` for what is no text."""
+    return checked_text(cell(row, name, path, line), name, path, line)
+
+
+def checked_text(value: Any, name: str, path: Path, line: int) -> str:
+    """Return a cell as text; raise `FormatError` for what is no text."""
+    try:
+        return answer_of(value) if is_conversation(value) else text_of(value)
+    except BadCell as error:
+        raise FormatError.of(path.name, line, error.code, f"{name}: {error.message}") from error
 
 
 def cell(row: Row, name: str, path: Path, line: int) -> Any:

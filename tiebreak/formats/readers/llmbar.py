@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
-from tiebreak.formats.readers.converted import Converted, cell, files_of, load_list
+from tiebreak.formats.readers.converted import Converted, cell, files_of, load_list, text_cell
 from tiebreak.formats.readers.pairs import added_by_exports
 from tiebreak.formats.rows import Row
 
@@ -69,10 +69,10 @@ def _texts(
             name = f"{subset}/{index}"
             if name in instances:
                 continue
-            source = str(cell(row, "input", path, index + 1))
+            source = text_cell(row, "input", path, index + 1)
             instances[name] = InstanceRow(name, source=source, category=subset)
             for column, system in zip(SYSTEMS, names, strict=True):
-                text = str(cell(row, column, path, index + 1))
+                text = text_cell(row, column, path, index + 1)
                 generations.append(GenerationRow(name, system, 0, text))
     return list(instances.values()), generations
 
@@ -147,6 +147,9 @@ def _verdicts(path: Path, names: tuple[str, str]) -> list[Row]:
             gold = _label(cell(row, "human_label", path, line), path, line)
             ratings[unit, "gold"] = {**common, "rater": "gold", "kind": "human", **gold}
             judge = str(cell(row, "judge", path, line))
+            if (unit, judge, "ab") in ratings:
+                reason = f"{judge} has another verdict on {unit} on an earlier line"
+                raise FormatError.of(path.name, line, "duplicate_rating", reason)
             for column, order in ORDERS.items():
                 verdict = _label(row.get(column) or "?", path, line)
                 ratings[unit, judge, order] = {

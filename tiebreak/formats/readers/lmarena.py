@@ -6,7 +6,7 @@ from typing import Any
 
 from tiebreak.formats import FormatError, InstanceRow
 from tiebreak.formats.bundle import CriterionSpec
-from tiebreak.formats.readers.converted import Converted
+from tiebreak.formats.readers.converted import Converted, checked_text
 from tiebreak.formats.readers.pairs import (
     LEFT,
     RIGHT,
@@ -19,7 +19,7 @@ from tiebreak.formats.readers.pairs import (
     text_of,
 )
 from tiebreak.formats.rows import Row
-from tiebreak.formats.tables.nesting import answer_of, decoded, is_conversation, question_of
+from tiebreak.formats.tables.nesting import decoded, is_conversation, question_of
 from tiebreak.scales import BAD
 
 PREFERENCE = CriterionSpec("preference", "preference:tie+bad", "Which answer is better?")
@@ -44,7 +44,7 @@ def read_lmarena(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
     for path, line, row in table_rows(paths):
         instance = text_of(row, "question_id", "id") or f"{path.stem}-{line}"
         left, right = (_side(row, path, line, name) for name in ("a", "b"))
-        source, messages = _source(row)
+        source, messages = _source(row, path, line)
         category = text_of(row, "category", "language")
         known = InstanceRow(instance, source, messages, category)
         battles.instances.setdefault(instance, known)
@@ -64,20 +64,14 @@ def _kind(row: Row) -> Row:
 
 def _side(row: Row, path: Path, line: int, name: str) -> Side:
     system = required(row, path, line, f"model_{name}")
-    cell = decoded(row.get(f"conversation_{name}") or row.get(f"response_{name}"))
-    return Side(system, _text(cell))
+    column = f"conversation_{name}" if row.get(f"conversation_{name}") else f"response_{name}"
+    return Side(system, checked_text(decoded(row.get(column)), column, path, line))
 
 
-def _text(cell: Any) -> str:
-    if is_conversation(cell):
-        return answer_of(cell)
-    return "\n\n".join(map(str, cell)) if isinstance(cell, list) else str(cell or "")
-
-
-def _source(row: Row) -> tuple[str, list[Any]]:
+def _source(row: Row, path: Path, line: int) -> tuple[str, list[Any]]:
     conversation = decoded(row.get("conversation_a"))
     if not is_conversation(conversation):
-        return _text(decoded(row.get("prompt"))), []
+        return checked_text(decoded(row.get("prompt")), "prompt", path, line), []
     turns = question_of(conversation)
     return (turns[0]["content"], []) if len(turns) == 1 else ("", turns)
 

@@ -1,13 +1,12 @@
 """MT-Bench's votes of people and machines on pairs, and machines' scores of single answers."""
 
-import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tiebreak.formats import FormatError, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
-from tiebreak.formats.readers.converted import Converted, cell, files_of, json_rows
+from tiebreak.formats.readers.converted import Converted, cell, files_of, rows_of, text_cell
 from tiebreak.formats.readers.pairs import added_by_exports, flag_later_votes
 from tiebreak.formats.rows import Row
 
@@ -29,12 +28,13 @@ def read_mtbench(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
     people also `judge`. Judgments of pairs have `model_1`, `model_2` and the winners of two games
     with swapped sides, `g1_winner` and `g2_winner`; judgments of single answers have `model` and
     `score`. Systems are ordered alphabetically, whatever their side in a vote. If a judge voted on
-    the same unit again, the later votes are flagged as superseded.
+    the same unit again, the later votes are flagged as superseded. The turns of a question are one
+    instance. Only judgments of two games say which answer came first.
     """
     ratings = [
         {**rating, "line": line}
         for path in files_of(paths, "*.csv")
-        for line, row in _rows(path)
+        for line, row in rows_of(path)
         for rating in _ratings(row, path, line)
     ]
     flag_later_votes(ratings)
@@ -52,16 +52,6 @@ def read_mtbench(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
     return Converted(spec, instances, [], ratings)
 
 
-def _rows(path: Path) -> Iterator[tuple[int, Row]]:
-    if path.suffix in {".json", ".jsonl"}:
-        yield from json_rows(path)
-        return
-    if not path.is_file():
-        raise FormatError.of(path.name, None, "no_such_file", "does not exist")
-    with path.open(encoding="utf-8", newline="") as file:
-        yield from enumerate(csv.DictReader(file), 2)
-
-
 def _ratings(row: Row, path: Path, line: int) -> Iterator[Row]:
     if "g1_winner" in row or "g2_winner" in row:
         for game, labels in GAMES.items():
@@ -73,8 +63,8 @@ def _ratings(row: Row, path: Path, line: int) -> Iterator[Row]:
 
 
 def _vote(row: Row, path: Path, line: int) -> Row:
-    first, second = (str(cell(row, name, path, line)) for name in ("model_a", "model_b"))
-    winner = str(cell(row, "winner", path, line))
+    first, second = (text_cell(row, name, path, line) for name in ("model_a", "model_b"))
+    winner = text_cell(row, "winner", path, line)
     # A machine is named with its prompt, as a list; people have a name alone.
     is_human = "judge" in row and not isinstance(row["judge"], list)
     label = LABELS.get(winner)
@@ -86,39 +76,39 @@ def _vote(row: Row, path: Path, line: int) -> Row:
         **common,
         "rater": _judge(row, path, line) if "judge" in row else "gpt-4",
         "kind": "human" if is_human else "machine",  # a machine's winner is that of both orders
-        **_answer(label, common, winner),
+        **_answer(label, first, common, winner),
         **added_by_exports(row),
     }
 
 
 def _of_game(row: Row, game: str, labels: dict[str, int], path: Path, line: int) -> Row:
     """Return the verdict of one game; what is no winner is kept raw."""
-    models = [str(cell(row, name, path, line)) for name in ("model_1", "model_2")]
+    models = [text_cell(row, name, path, line) for name in ("model_1", "model_2")]
     left, right = models if game == "g1" else models[::-1]
-    winner = str(cell(row, f"{game}_winner", path, line))
+    winner = text_cell(row, f"{game}_winner", path, line)
     common = _pair(row, (left, right), path, line)
     raw = str(row.get(f"{game}_judgment") or winner)[:MAX_RAW]
     return {
         **common,
         "rater": _judge(row, path, line),
         "kind": "machine",
-        **_order(common),
-        **_answer(labels.get(winner), common, raw),
+        **_shown(left, common),
+        **_answer(labels.get(winner), left, common, raw),
         **added_by_exports(row),
     }
 
 
 def _score(row: Row, path: Path, line: int) -> Row:
     """Return a score; −1 stands for an answer without one."""
-    score, instance = cell(row, "score", path, line), _instance(row, path, line)
-    model = str(cell(row, "model", path, line))
+    score, (instance, turn) = cell(row, "score", path, line), _question(row, path, line)
+    model = text_cell(row, "model", path, line)
     if not isinstance(score, int | float) or isinstance(score, bool):
         raise FormatError.of(
             path.name, line, "unknown_value", f"score is no number: {score!r}"[:200]
         )
     raw = str(row.get("judgment") or "none")[:MAX_RAW]
     return {
-        "unit": f"{instance}/{model}",
+        "unit": f"{turn}/{model}",
         "rater": _judge(row, path, line),
         "kind": "machine",
         "criterion": SCORE.name,
@@ -130,31 +120,33 @@ def _score(row: Row, path: Path, line: int) -> Row:
 
 
 def _pair(row: Row, shown: tuple[str, str], path: Path, line: int) -> Row:
-    """Return what is compared, in alphabetical order, and which side was left."""
+    """Return what is compared, in alphabetical order."""
     a, b = sorted(shown)
-    instance = _instance(row, path, line)
+    instance, turn = _question(row, path, line)
     return {
-        "unit": f"{instance}/{a}/{b}",
+        "unit": f"{turn}/{a}/{b}",
         "criterion": PREFERENCE.name,
         "instance": instance,
         "system_a": a,
         "system_b": b,
-        "side_a": "left" if shown[0] == a else "right",
     }
 
 
-def _order(common: Row) -> Row:
-    return {"order": "ab" if common["side_a"] == "left" else "ba"}
+def _shown(left: str, common: Row) -> Row:
+    is_first = left == common["system_a"]
+    return {"side_a": "left" if is_first else "right", "order": "ab" if is_first else "ba"}
 
 
-def _answer(label: int | None, common: Row, raw: str) -> Row:
+def _answer(label: int | None, first: str, common: Row, raw: str) -> Row:
     if label is None:
         return {"label": None, "raw": raw}
-    return {"label": label if common["side_a"] == "left" else -label}
+    return {"label": label if first == common["system_a"] else -label}
 
 
-def _instance(row: Row, path: Path, line: int) -> str:
-    return f"{cell(row, 'question_id', path, line)}/{cell(row, 'turn', path, line)}"
+def _question(row: Row, path: Path, line: int) -> tuple[str, str]:
+    """Return the question, which is an instance, and its turn."""
+    question = text_cell(row, "question_id", path, line)
+    return question, f"{question}/{cell(row, 'turn', path, line)}"
 
 
 def _judge(row: Row, path: Path, line: int) -> str:

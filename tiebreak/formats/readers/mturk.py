@@ -14,10 +14,12 @@ from pathlib import Path
 
 from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
-from tiebreak.formats.errors import Problems
-from tiebreak.formats.readers.converted import Converted, cell, files_of
-from tiebreak.formats.rows import Row, read_rows
+from tiebreak.formats.readers.converted import Converted, files_of, rows_of, text_cell
+from tiebreak.formats.rows import Row
 
+REJECTED = "The assignment was rejected on Mechanical Turk."
+# What the reader takes; what else a row has in these columns is named as left out.
+_USED = re.compile(r"Input\.(model[12]_summary|id)\d+|Answer\.pref\d+")
 PREFERENCE = CriterionSpec("preference", "preference:tie", "Which text do you prefer?")
 
 
@@ -37,16 +39,18 @@ def read_mturk(paths: Sequence[Path], systems: tuple[str, str] | None = None) ->
     generations: list[GenerationRow] = []
     ratings: list[Row] = []
     names: list[str] = []
+    lost: Counter[str] = Counter()
     comparisons = workers = 1
     for path in files_of(paths, "*.csv"):
         pair = systems or _guess_systems(path)
         names += [name for name in pair if name not in names]
         batch = _Batch(path, pair)
-        for line, row in _rows(path):
+        for line, row in rows_of(path):
             batch.add(line, row)
         instances += batch.instances
         generations += batch.generations
         ratings += batch.ratings
+        lost += batch.left_out
         comparisons, workers = max(comparisons, batch.size), max(workers, batch.raters_per_hit())
     spec = StudySpec(
         title="Imported from Mechanical Turk",
@@ -54,7 +58,7 @@ def read_mturk(paths: Sequence[Path], systems: tuple[str, str] | None = None) ->
         systems=tuple(names),
         settings={"ratings_per_hit": workers, "comparisons_per_hit": comparisons},
     )
-    return Converted(spec, instances, generations, ratings)
+    return Converted(spec, instances, generations, ratings, lost)
 
 
 class _Batch:
@@ -69,13 +73,18 @@ class _Batch:
         self.size = 0
         self._names: dict[tuple[tuple[str, str], ...], str] = {}
         self._rater_counts: Counter[str] = Counter()
+        self.left_out: Counter[str] = Counter()
 
     def add(self, line: int, row: Row) -> None:
         pairs = _pairs(row, self.path, line)
         self.size = max(self.size, len(pairs))
         instance = self._instance(tuple((pair.text_a, pair.text_b) for pair in pairs))
-        self._rater_counts[instance] += 1
-        worker = str(cell(row, "WorkerId", self.path, line)).strip()
+        is_rejected = _is_rejected(row)
+        self.left_out["rejected assignments, flagged excluded"] += is_rejected
+        self.left_out.update(_unused(row))
+        flags = {"excluded": True, "excluded_reason": REJECTED} if is_rejected else {}
+        self._rater_counts[instance] += not is_rejected
+        worker = text_cell(row, "WorkerId", self.path, line).strip()
         for k, pair in enumerate(pairs):
             self.ratings.append(
                 {
@@ -91,6 +100,7 @@ class _Batch:
                     "sample_b": k,
                     "side_a": pair.side_a,
                     "position": k + 1,
+                    **flags,
                 }
             )
 
@@ -108,15 +118,6 @@ class _Batch:
         return self._names[texts]
 
 
-def _rows(path: Path) -> list[tuple[int, Row]]:
-    if not path.is_file():
-        raise FormatError.of(path.name, None, "no_such_file", "does not exist")
-    problems = Problems()
-    rows = list(read_rows(path, problems))
-    problems.check()
-    return rows
-
-
 def _pairs(row: Row, path: Path, line: int) -> list[_Pair]:
     columns = [re.fullmatch(r"Answer\.pref(\d+)", name) for name in row]
     numbers = sorted(int(match[1]) for match in columns if match)
@@ -127,8 +128,8 @@ def _pairs(row: Row, path: Path, line: int) -> list[_Pair]:
 
 
 def _pair(row: Row, k: int, path: Path, line: int) -> _Pair:
-    left = str(cell(row, f"Input.model1_summary{k}", path, line))
-    right = str(cell(row, f"Input.model2_summary{k}", path, line))
+    left = text_cell(row, f"Input.model1_summary{k}", path, line)
+    right = text_cell(row, f"Input.model2_summary{k}", path, line)
     left_system = _choice(row, f"Input.id{k}", ("1", "2"), path, line)
     answer = int(_choice(row, f"Answer.pref{k}", ("-1", "0", "1"), path, line))
     if left_system == "1":
@@ -136,8 +137,18 @@ def _pair(row: Row, k: int, path: Path, line: int) -> _Pair:
     return _Pair(right, left, -answer, "right")
 
 
+def _is_rejected(row: Row) -> bool:
+    """Whether the assignment was rejected, or the requester has written a reason to reject it."""
+    return str(row.get("AssignmentStatus")).strip().lower() == "rejected" or bool(row.get("Reject"))
+
+
+def _unused(row: Row) -> list[str]:
+    names = [name for name, value in row.items() if value and not _USED.fullmatch(name)]
+    return [f"column {name}" for name in names if name.startswith(("Input.", "Answer."))]
+
+
 def _choice(row: Row, name: str, allowed: tuple[str, ...], path: Path, line: int) -> str:
-    value = str(cell(row, name, path, line)).strip().removesuffix(".0")
+    value = text_cell(row, name, path, line).strip().removesuffix(".0")
     if value not in allowed:
         reason = f"{name} must be one of {', '.join(allowed)}, not {value!r}"
         raise FormatError.of(path.name, line, "unknown_value", reason)

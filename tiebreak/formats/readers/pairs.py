@@ -9,9 +9,10 @@ from typing import Any
 from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.errors import Problem
-from tiebreak.formats.readers.converted import Converted
+from tiebreak.formats.readers.converted import Converted, text_cell
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables import TableProblems, open_table
+from tiebreak.formats.tables.nesting import text_of as as_text
 
 LEFT, TIE, RIGHT = -1, 0, 1
 
@@ -111,7 +112,7 @@ def flag_later_votes(ratings: Sequence[Row]) -> None:
     """Flag votes as superseded if their rater has voted on the same unit, in the same pass, before."""
     votes: Counter[tuple[str, ...]] = Counter()
     for row in ratings:
-        key = (row["unit"], row["rater"], *(row.get(name, "") for name in ("run", "order")))
+        key = tuple(row.get(name, "") for name in ("unit", "criterion", "rater", "run", "order"))
         votes[key] += 1
         row["superseded"] = votes[key] > 1
 
@@ -137,13 +138,13 @@ def table_rows(paths: Sequence[Path]) -> Iterator[tuple[Path, int, Row]]:
 
 def text_of(row: Row, *names: str) -> str:
     """Return the first of several columns that has a value, as text, or ""."""
-    return next((str(row[name]) for name in names if row.get(name) not in (None, "")), "")
+    return next((as_text(row[name]) for name in names if row.get(name) not in (None, "")), "")
 
 
 def required(row: Row, path: Path, line: int, *names: str) -> str:
     """Return the first of several columns that has a value; one of them must have one."""
-    value = text_of(row, *names)
-    if not value:
+    name = next((name for name in names if row.get(name) not in (None, "")), None)
+    if name is None:
         reason = f"the column {' or '.join(names)} is missing or empty"
         raise FormatError.of(path.name, line, "column_missing", reason)
-    return value
+    return text_cell(row, name, path, line)

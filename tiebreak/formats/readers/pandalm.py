@@ -12,6 +12,7 @@ from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.readers.converted import Converted, cell, files_of, load_list
 from tiebreak.formats.rows import Row
+from tiebreak.formats.tables.nesting import text_of
 
 PREFERENCE = CriterionSpec("preference", "preference:tie", "Which response is better?")
 LABELS = {"0": 0, "tie": 0, "1": -1, "2": 1}
@@ -69,12 +70,12 @@ def _systems(row: Row) -> tuple[str, str]:
 def _texts(row: Row) -> dict[str, str]:
     """Return each system's response; in the file, some are JSON literals such as ``true``."""
     responses = (row["response1"], row["response2"])
-    texts = (text if isinstance(text, str) else str(text).lower() for text in responses)
+    texts = (str(text).lower() if isinstance(text, bool) else text_of(text) for text in responses)
     return dict(zip(_systems(row), texts, strict=True))
 
 
 def _source(row: Row) -> str:
-    parts = (str(row.get("instruction") or ""), str(row.get("input") or ""))
+    parts = (text_of(row.get("instruction")), text_of(row.get("input")))
     return "\n\n".join(part for part in parts if part)
 
 

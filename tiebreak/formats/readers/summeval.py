@@ -6,7 +6,7 @@ from pathlib import Path
 from tiebreak.formats import FormatError, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.errors import Problems
-from tiebreak.formats.readers.converted import Converted, cell, files_of
+from tiebreak.formats.readers.converted import Converted, files_of, text_cell
 from tiebreak.formats.rows import Row, read_rows
 
 CRITERIA = ("coherence", "consistency", "fluency", "relevance")
@@ -37,8 +37,8 @@ def read_summeval(paths: Sequence[Path], systems: tuple[str, str] | None = None)
 
 
 def _ratings(row: Row, path: Path, line: int) -> list[Row]:
-    instance = str(cell(row, "instance", path, line))
-    system = str(cell(row, "system", path, line))
+    instance = text_cell(row, "instance", path, line)
+    system = text_cell(row, "system", path, line)
     return [
         {
             "unit": f"{instance}/{system}",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tiebreak.errors import InvalidInput
-from tiebreak.formats.rows import Row
+from tiebreak.formats.rows import Row, padded
 from tiebreak.formats.tables.problems import BadCell, TableProblems
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -133,6 +133,7 @@ def checked_header(names: list[str], row: int) -> list[str]:
 def _row(header: list[str], cells: list[str]) -> Row:
     if len(cells) > len(header) and not any(cells[len(header) :]):
         cells = cells[: len(header)]
+    cells = padded(cells, header)
     if len(cells) != len(header):
         raise BadCell(
             "wrong_cell_count",

@@ -15,6 +15,7 @@ from tiebreak.formats.tables.nesting import (
     is_conversation,
     is_list_of_texts,
     question_of,
+    text_of,
 )
 from tiebreak.formats.tables.problems import BadCell, TableProblems
 from tiebreak.formats.tables.roles import LONG, Plan
@@ -125,7 +126,7 @@ class Extraction:
         if is_conversation(value):
             turns = question_of(value)
             return (turns[0]["content"], []) if len(turns) == 1 else ("", turns)
-        return (_joined(value) if role == "source" else ""), []
+        return (self._plain(row, role) if role == "source" else ""), []
 
     def _first_text(self) -> str:
         """Return the role of a text, which may be a conversation that begins with the source."""
@@ -168,7 +169,7 @@ class Extraction:
         if column is not None:
             value = row.get(column)
             with _named(column, "The system's name"):
-                name = check_id("it", _one_line("" if value is None else str(value)))
+                name = check_id("it", _one_line(_text(value, column)))
         return name, self._samples_of(row, self.plan.columns[text]), self._sample(row)
 
     def _wide_texts(self, row: Row) -> Iterator[tuple[str, list[str], int | None]]:
@@ -193,7 +194,7 @@ class Extraction:
         value = self._decoded(row.get(column), column)
         if is_conversation(value):
             value = answer_of(value)
-        texts = value if is_list_of_texts(value) else [_joined(value)]
+        texts = value if is_list_of_texts(value) else [_text(value, column)]
         if not all(text.strip() for text in texts):
             raise BadCell("empty_text", EMPTY, column)
         return list(texts)
@@ -240,7 +241,11 @@ class Extraction:
 
     def _plain(self, row: Row, role: str) -> str:
         value = self._cell(row, role)
-        return answer_of(value) if is_conversation(value) else _joined(value)
+        return (
+            answer_of(value)
+            if is_conversation(value)
+            else _text(value, self.plan.columns.get(role, ""))
+        )
 
 
 @contextmanager
@@ -257,13 +262,11 @@ def _content(instance: InstanceRow) -> int:
     return hash((instance.source, str(instance.messages), instance.category, instance.reference))
 
 
-def _joined(value: Any) -> str:
-    """Return a cell as text; a list of texts becomes paragraphs."""
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        return "\n\n".join(str(part) for part in value)
-    return value if isinstance(value, str) else str(_whole(value))
+def _text(value: Any, column: str) -> str:
+    try:
+        return text_of(value)
+    except BadCell as error:
+        raise BadCell(error.code, error.message, column) from error
 
 
 def _whole(value: Any) -> Any:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tiebreak.formats.rows import Row
+from tiebreak.formats.tables.problems import BadCell
 
 MAX_NESTING = 4
 # Keys of an object in a list that name the system which wrote its text, and that hold the text.
@@ -19,6 +20,13 @@ TEXT_KEYS = (
     "generation",
     "summary",
 )
+# Keys of a turn of a conversation, and who speaks: as OpenAI, Anthropic and ShareGPT write them.
+ROLE_KEYS, CONTENT_KEYS = ("role", "from", "speaker", "author"), ("content", "value", "text")
+SPEAKERS = (
+    dict.fromkeys(("user", "human", "prompter"), "user")
+    | dict.fromkeys(("assistant", "gpt", "bot", "model", "ai", "chatgpt"), "assistant")
+    | {"system": "system"}
+)
 SAMPLES_KEYS = ("samples", "texts", "outputs", "responses", "answers", "completions", "generations")
 
 
@@ -30,11 +38,11 @@ def flattened(row: Row) -> Row:
 def _flat(prefix: str, cells: Row, depth: int) -> Iterator[tuple[str, Any]]:
     for key, value in cells.items():
         name = f"{prefix}{key}"
-        nested = _by_name(value)
+        nested = _by_name(standard_turns(value))
         if isinstance(nested, dict) and nested and depth < MAX_NESTING:
             yield from _flat(f"{name}.", nested, depth + 1)
         else:
-            yield name, value
+            yield name, standard_turns(value)
 
 
 def _by_name(value: Any) -> Any:
@@ -47,7 +55,7 @@ def _by_name(value: Any) -> Any:
         return value
     texts: dict[str, list[Any]] = {}
     for item in value:
-        texts.setdefault(str(item[name_key]), []).extend(_as_list(item[text_key]))
+        texts.setdefault(text_of(item[name_key]), []).extend(_as_list(item[text_key]))
     return {name: cell[0] if len(cell) == 1 else cell for name, cell in texts.items()}
 
 
@@ -61,6 +69,52 @@ def _key_of(items: list[dict[str, Any]], keys: tuple[str, ...]) -> str | None:
 
 def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
+
+
+def text_of(value: Any) -> str:
+    """Return a cell as text; a list of texts becomes paragraphs. Raise `BadCell` for what is no text."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, list) and all(isinstance(part, str | int | float) for part in value):
+        return "\n\n".join(map(text_of, value))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        shown = json.dumps(value, ensure_ascii=False, default=repr)[:60]
+        raise BadCell("not_a_text", f"The cell is no text, number or list of texts: {shown}")
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def is_json(value: Any) -> bool:
+    """Whether a cell is an object or list, or a text that holds one, other than texts or turns."""
+    if isinstance(value, str):
+        if not value.strip().startswith(("{", "[")):
+            return False
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return False
+    value = standard_turns(value)
+    is_text = is_list_of_texts(value) or is_conversation(value)
+    return isinstance(value, dict | list) and not is_text
+
+
+def standard_turns(value: Any) -> Any:
+    """Return a conversation in any usual layout as turns with role and content, or the value itself."""
+    if not _is_list_of_objects(value):
+        return value
+    turns = [_turn(item) for item in value]
+    return value if None in turns else turns
+
+
+def _turn(item: Row) -> dict[str, str] | None:
+    role = next((item[key] for key in ROLE_KEYS if isinstance(item.get(key), str)), None)
+    content = next((item[key] for key in CONTENT_KEYS if key in item), None)
+    if isinstance(content, list):
+        parts = [part.get("text") if isinstance(part, dict) else part for part in content]
+        content = text_of(parts) if is_list_of_texts(parts) else None
+    known = "role" in item or str(role).lower() in SPEAKERS
+    if role is None or not known or not isinstance(content, str):
+        return None
+    return {"role": SPEAKERS.get(role.lower(), role), "content": content}
 
 
 def is_conversation(value: Any) -> bool:
@@ -98,4 +152,5 @@ def decoded(value: Any) -> Any:
         cell = json.loads(value)
     except (ValueError, RecursionError):
         return value
+    cell = standard_turns(cell)
     return cell if is_list_of_texts(cell) or is_conversation(cell) else value

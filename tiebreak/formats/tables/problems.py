@@ -51,12 +51,14 @@ class BadCell(InvalidInput):
 class TableProblems:
     """The problems of a table: the first `MAX_LISTED`, and the number of all of them.
 
-    ``is_fatal`` says whether one of them ended the reading, so that there may be further rows.
+    ``is_fatal`` says whether one of them ended the reading, so that there may be further rows. ``notes``
+    has sentences on what was left out without being wrong.
     """
 
     items: list[TableProblem] = field(default_factory=list)
     total: int = 0
     is_fatal: bool = False
+    notes: list[str] = field(default_factory=list)
     # More rows than this are not looked at, be they empty or unusable.
     most: int = 10_000_000
 

@@ -8,16 +8,26 @@ from typing import Any
 
 from tiebreak.formats.cells import MAX_COLUMNS
 from tiebreak.formats.rows import Row
-from tiebreak.formats.tables.nesting import decoded, is_conversation, is_list_of_texts
+from tiebreak.formats.tables.nesting import decoded, is_conversation, is_json, is_list_of_texts
 from tiebreak.formats.tables.problems import BadCell
 
 HEAD_ROWS = 1000
 HEAD_CHARACTERS = 200
 EXAMPLES = 3
+MANY = 3
 _WORD = re.compile(r"\S+")
 _NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*%?\s*")
+# One word, unless its writing puts no spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese.
+_ONE_WORD = re.compile(
+    r"\s*[^\s\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]+\s*"
+)
 _LINK = re.compile(r"(https?|ftp|file)://|www\.|\w:\\|/\w+/")
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ,]|$)")
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number."""
+    return _NUMBER.fullmatch(text) is not None
 
 
 class Repetition:
@@ -67,6 +77,8 @@ class Column:
     lists: int = 0
     conversations: int = 0
     encoded: int = 0
+    single_words: int = 0
+    objects: int = 0
     repetition: Repetition = field(default_factory=Repetition)
     examples: list[str] = field(default_factory=list)
     values: set[str] = field(default_factory=set)
@@ -77,9 +89,11 @@ class Column:
         self.lists += is_list_of_texts(value)
         self.conversations += is_conversation(value)
         self.encoded += decoded(value) is not value
+        self.objects += is_json(value)
         text = value if isinstance(value, str) else str(value)
         head = text[:HEAD_CHARACTERS]
         self.characters += len(text)
+        self.single_words += _ONE_WORD.fullmatch(head) is not None
         self.words += len(_WORD.findall(head))
         self.numbers += _is_numeric(value) or _NUMBER.fullmatch(head) is not None
         self.links += _LINK.match(head) is not None or _DATE.match(head) is not None
@@ -136,6 +150,18 @@ class Column:
         if self.is_number or self.is_link:
             return False
         return self.is_listed or self.share(self.words) >= 2.5 or self.length >= 40
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the cells are hardly texts to read: single words, ids, always the same, or code."""
+        is_constant = self.filled >= MANY and len(self.values) == 1
+        is_words = not self.is_listed and self.share(self.single_words) > 0.5
+        return is_constant or is_words or self.is_code
+
+    @property
+    def is_code(self) -> bool:
+        """Whether most cells are JSON or links."""
+        return max(self.share(self.objects), self.share(self.links)) > 0.5
 
     @property
     def is_short(self) -> bool:

@@ -66,7 +66,7 @@ class Table:
         count = before = number = size = 0
         problems.most = SKIPPED + 2 * self.limits.rows
         for path, reader in zip(self.files, self.readers, strict=True):
-            for number, row in reader(path, problems):
+            for number, row in _below_headers(reader(path, problems), problems):
                 count += 1
                 if count > self.limits.rows:
                     problems.stop(before + number, "too_many_rows", self._too_many_rows())
@@ -106,6 +106,21 @@ class Table:
             if is_mixed:
                 raise BadCell("mixed_encodings", MIXED, column) from None
             raise BadCell(error.code, f"{error.message}.", column) from None
+
+
+def _below_headers(rows: Rows, problems: TableProblems) -> Rows:
+    """Leave out Qualtrics' second and third header row, which have questions and ids in JSON."""
+    first = list(islice(rows, 2))
+    headers = next((k for k, (_, row) in enumerate(first, start=1) if _has_import_ids(row)), 0)
+    if headers:
+        problems.notes.append(f"Further header rows of Qualtrics were left out: {headers}.")
+    yield from first[headers:]
+    yield from rows
+
+
+def _has_import_ids(row: Row) -> bool:
+    cells = [cell for cell in row.values() if cell]
+    return bool(cells) and all(str(cell).startswith('{"ImportId":') for cell in cells)
 
 
 @contextmanager

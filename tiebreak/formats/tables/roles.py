@@ -14,6 +14,8 @@ LAYOUTS = (WIDE, LONG)
 PAIR_ROLES = ("system_a", "text_a", "system_b", "text_b")
 ROLES = ("instance", "source", "reference", "category", "system", "text", "sample", *PAIR_ROLES)
 MAX_SYSTEM_NAMES = 1000
+# What workers of Mechanical Turk answered, and no system wrote.
+ANSWERS = "Answer."
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,15 @@ class Plan:
         Whether several rows of the same instance and system are samples, and not mistakes.
     encoded : frozenset of str
         Columns whose cells are texts that hold JSON lists.
+    doubtful : tuple of str
+        Columns that would have been guessed, but hardly have texts to read.
     """
 
     layout: str
     columns: Mapping[str, str]
     repeats: bool = False
     encoded: frozenset[str] = field(default=frozenset())
+    doubtful: tuple[str, ...] = ()
 
     @property
     def systems(self) -> dict[str, str]:
@@ -84,8 +89,22 @@ def plan_for(
     guess = _Guess(profile, chosen)
     layout = layout or _layout_of(chosen) or guess.layout()
     roles = chosen if is_complete else guess.columns(layout)
+    doubtful = {
+        role: name
+        for role, name in roles.items()
+        if role not in chosen and _is_doubtful(role, profile[name])
+    }
+    roles = {role: name for role, name in roles.items() if role not in doubtful}
     encoded = frozenset(name for name in roles.values() if profile[name].is_encoded)
-    return Plan(layout, roles, _has_repeats(profile, layout, roles), encoded)
+    repeats = _has_repeats(profile, layout, roles)
+    return Plan(layout, roles, repeats, encoded, tuple(doubtful.values()))
+
+
+def _is_doubtful(role: str, column: Column) -> bool:
+    """Whether people should be asked before they read the cells of a column in this role."""
+    if role.startswith("text"):
+        return column.is_doubtful
+    return role in ("source", "reference") and column.is_code
 
 
 def _check_choice(profile: Profile, layout: str | None, columns: Mapping[str, str]) -> None:
@@ -128,7 +147,8 @@ class _Guess:
         self.profile = profile
         self.chosen = chosen
         taken = set(chosen.values())
-        self.free = [c for c in profile.columns.values() if c.filled and c.name not in taken]
+        free = [c for c in profile.columns.values() if c.filled and c.name not in taken]
+        self.free = [c for c in free if not c.name.startswith(ANSWERS)]
 
     def layout(self) -> str:
         return LONG if self._pair() is None and self._system() is not None else WIDE
@@ -250,6 +270,7 @@ class _Guess:
     def _long_text(self) -> Column | None:
         """Return the column that differs most between rows, with the name of a text if it can be."""
         texts = [c for c in self._texts() if not says(c.name, "remark")]
+        texts = [c for c in texts if not c.is_doubtful] or texts
         named = [c for c in texts if says_answer(c.name)] or [
             c for c in texts if says(c.name, "text")
         ]
@@ -289,7 +310,11 @@ class _Guess:
     def _sample(self) -> Column | None:
         """Return the column that numbers the texts of one system for one instance."""
         numbers = [c for c in self.free if c.is_number and says(c.name, "sample")]
-        small = [c for c in numbers if c.values and all(len(value) <= 4 for value in c.values)]
+        small = [
+            c
+            for c in numbers
+            if all(len(value) <= 4 and value.removesuffix(".0").isdecimal() for value in c.values)
+        ]
         return next((c for c in small if c.repeats > 1), None)
 
     # The texts of several systems in each row.

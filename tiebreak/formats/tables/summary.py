@@ -6,10 +6,11 @@ from itertools import islice
 from typing import Self
 
 from tiebreak.formats.errors import FormatError
+from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.extraction import Extracted, Extraction
 from tiebreak.formats.tables.names import says, says_answer
 from tiebreak.formats.tables.problems import BadCell, TableProblem, TableProblems
-from tiebreak.formats.tables.profiles import Profile, profile_of
+from tiebreak.formats.tables.profiles import Profile, is_number, profile_of
 from tiebreak.formats.tables.reading import Table
 from tiebreak.formats.tables.roles import LONG, PAIR_ROLES, Plan, plan_for
 
@@ -21,6 +22,14 @@ NO_SYSTEM = "Choose the column that holds the names of the systems, or one colum
 NO_INSTANCE = (
     "Choose the column that holds the ids of the instances, or their source: in a long table it"
     " says which rows belong together."
+)
+DOUBTFUL = (
+    "By its name, this column would be read by annotators, but its cells are single words, ids, links,"
+    " JSON or always the same: {}. Choose which columns have the texts."
+)
+TWO_HEADERS = (
+    "The first row looks like a second header, because its cells are much shorter than"
+    " the texts below, or words above numbers. Delete it, or leave it out."
 )
 HALF_A_PAIR = "A pair needs four columns: system_a, text_a, system_b and text_b."
 
@@ -138,8 +147,15 @@ class TableReading:
             tuple(self.problems.items),
             self.problems.total,
             bool(self.extraction.generations) and not self.problems.is_fatal,
-            self.table.notes,
+            (*self.table.notes, *self.problems.notes, *self._left_out()),
         )
+
+    def _left_out(self) -> Iterator[str]:
+        """Name the columns that nobody will see, because no role was guessed or chosen for them."""
+        used = {*self.plan.columns.values()}
+        names = [name for name, c in self.profile.columns.items() if c.filled and name not in used]
+        if names:
+            yield f"Columns that are left out: {', '.join(names)}."
 
 
 def extracted_rows(table: Table, plan: Plan) -> Iterator[Extracted]:
@@ -157,7 +173,10 @@ def _check_plan(plan: Plan, profile: Profile, problems: TableProblems) -> None:
         problems.is_fatal = True
         return
     pair = [role for role in PAIR_ROLES if role in columns]
-    if pair and len(pair) < len(PAIR_ROLES):
+    if plan.doubtful:
+        names = ", ".join(plan.doubtful)
+        problems.stop(None, "doubtful_text", DOUBTFUL.format(names))
+    elif pair and len(pair) < len(PAIR_ROLES):
         problems.stop(None, "half_a_pair", HALF_A_PAIR)
     elif plan.layout == LONG and "text" not in columns:
         problems.stop(None, "no_text", NOTHING_TO_READ)
@@ -189,6 +208,9 @@ def _check_second_header(plan: Plan, profile: Profile, problems: TableProblems) 
     if len(profile.head) < 3 or problems.is_fatal:
         return
     first, others = profile.head[0], profile.head[1:]
+    if _is_above_numbers(first, others):
+        problems.stop(2, "two_headers", TWO_HEADERS)
+        return
     cells = [str(value) for value in first.values() if value not in (None, "")]
     if len(set(cells)) < len(cells) or any(len(cell) > 40 or cell.isdecimal() for cell in cells):
         return
@@ -197,11 +219,17 @@ def _check_second_header(plan: Plan, profile: Profile, problems: TableProblems) 
         _is_short_above(first.get(name), [row.get(name) for row in others]) for name in texts
     ]
     if texts and all(is_above):
-        reason = (
-            "The first row looks like a second header, because its cells are much shorter than"
-            " the texts below. Delete it, or leave it out."
-        )
-        problems.stop(2, "two_headers", reason)
+        problems.stop(2, "two_headers", TWO_HEADERS)
+
+
+def _is_above_numbers(first: Row, others: list[Row]) -> bool:
+    """Whether the first row has words in two or more columns, and in all, that otherwise have numbers."""
+    columns = [[str(row.get(n)) for row in others if row.get(n) not in (None, "")] for n in first]
+    below = [
+        n for n, cells in zip(first, columns, strict=True) if cells and all(map(is_number, cells))
+    ]
+    words = [str(first[name]) for name in below if first[name] not in (None, "")]
+    return len(words) > 1 and not any(map(is_number, words))
 
 
 def _is_short_above(first: object, others: list[object]) -> bool:

@@ -111,8 +111,10 @@ def _score(item: JudgedItem, vote: Vote) -> Row:
 
 
 def _question(item: JudgedItem) -> tuple[str | int, int]:
-    """Return the question and turn of an instance such as 81/2; one without a turn has the first."""
+    """Return the question and the turn, by an item such as 81/2/alder or an instance such as 81/2."""
     match = _TURN.fullmatch(item.instance)
     question, turn = (match[1], int(match[2])) if match else (item.instance, 1)
+    if of_unit := re.match(rf"{re.escape(item.instance)}/(\d+)/", item.unit):
+        turn = int(of_unit[1])
     is_number = question.isascii() and question.isdigit() and str(int(question)) == question
     return int(question) if is_number else question, turn

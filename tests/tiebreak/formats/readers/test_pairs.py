@@ -102,7 +102,7 @@ def test_label_studios_annotations_are_votes():
     assert votes(converted) == [
         ("1", "annotator 7", -1, "left", False),
         ("2", "annotator 8", 1, "left", False),
-        ("2", "annotator 7", 0, "left", False),
+        ("2", "annotator 7", 0, None, False),  # by choices, whose order nobody knows
     ]
     assert converted.ratings[0]["duration_ms"] == 4200
     assert "somebody" not in str(converted)  # an e-mail address is nobody's rater id
@@ -114,3 +114,37 @@ def test_label_studios_tasks_need_two_texts(tmp_path):
     path.write_text(json.dumps([{"id": 1, "data": {"text": "Only one text."}, "annotations": []}]))
     with refused_file(("one.json", 1, "not_a_pair")):
         convert("labelstudio", [path])
+
+
+def choices(tmp_path, *chosen, **others):
+    """Write an export with one annotation for each list of choices."""
+    results = [[{"type": "choices", "from_name": "c", "value": {"choices": c}}] for c in chosen]
+    annotations = [{"completed_by": k, "result": result} for k, result in enumerate(results)]
+    task = {"id": 1, "data": {"answer1": "An oak is a tree.", "answer2": "A fir is a tree."}}
+    path = tmp_path / "choices.json"
+    path.write_text(json.dumps([task | {"annotations": annotations} | others]))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("words", "label"),
+    [("B", 1), ("Answer A", -1), ("right is better", 1), ("response2", 1), ("It's a tie", 0)],
+)
+def test_label_studios_choices_are_votes(words, label, tmp_path):
+    path = choices(tmp_path, [words], predictions=[{}])
+    converted = convert("labelstudio", [path])
+    assert [row["label"] for row in converted.ratings] == [label]
+    assert converted.left_out == {"predictions of machines": 1}
+
+
+@pytest.mark.parametrize("chosen", [["A > B"], ["B is worse"], ["Good"], ["A", "B"]])
+def test_choices_that_are_no_votes_are_refused(chosen, tmp_path):
+    with refused_file(("choices.json", None, "no_votes")):
+        convert("labelstudio", [choices(tmp_path, ["A"], chosen)])
+
+
+def test_an_object_is_no_text(tmp_path):
+    battle = {"model_a": "x", "model_b": "y", "winner": "tie", "response_a": [{"score": 1}]}
+    (tmp_path / "odd.json").write_text(json.dumps([battle]))
+    with refused_file(("odd.json", 1, "not_a_text")):
+        convert("lmarena", [tmp_path / "odd.json"])

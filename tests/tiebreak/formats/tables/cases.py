@@ -412,8 +412,8 @@ case(
         {
             "id": i,
             "question": words(6) + "?",
-            "gpt": RNG.choice(["Paris", "Rome", "Oslo"]),
-            "claude": RNG.choice(["Bonn", "Rome", "Oslo"]),
+            "gpt": RNG.choice(["In Paris", "In Rome", "In Oslo"]),
+            "claude": RNG.choice(["In Bonn", "In Rome", "In Oslo"]),
         }
         for i in range(N)
     ],

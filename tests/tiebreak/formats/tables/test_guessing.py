@@ -1,5 +1,6 @@
 """Which column holds what: guessed, and corrected by hand."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -103,3 +104,91 @@ def test_a_table_of_votes_alone_has_no_texts(tmp_path):
     ]
     summary = summary_of(written(tmp_path / "t.csv", delimited(rows)))
     assert [problem.code for problem in summary.problems] == ["no_text"]
+
+
+TEXTS = [words(9) for _ in range(3)]
+CHAT = [[{"from": "human", "value": "Where?"}, {"from": "gpt", "value": text}] for text in TEXTS]
+OPENAI = [
+    [{"role": t["from"], "content": [{"type": "text", "text": t["value"]}]} for t in turns]
+    for turns in CHAT
+]
+HARDLY_TEXTS = {
+    "words": ["Paris", "Rome", "Oslo"],
+    "ids": ["x7Gh2kQz9", "p3Lm8vRt1", "q5Nb6wYu4"],
+    "links": [f"https://example.org/{i}/a" for i in range(3)],
+    "JSON": [json.dumps({"answer": text}) for text in TEXTS],
+    "objects": [[{"score": 1, "text": text}] for text in TEXTS],
+    "constant": [TEXTS[0]] * 3,
+}
+
+
+def listed(tmp_path, **columns):
+    """Write a table with these columns and an id."""
+    rows = [
+        {"id": i, **dict(zip(columns, r, strict=True))}
+        for i, r in enumerate(zip(*columns.values(), strict=True))
+    ]
+    return written(tmp_path / "t.json", json.dumps(rows).encode())
+
+
+@pytest.mark.parametrize("kind", HARDLY_TEXTS)
+def test_what_is_hardly_a_text_is_asked_for_and_not_taken(kind, tmp_path):
+    path = listed(tmp_path, prompt=TEXTS, output=HARDLY_TEXTS[kind], response=HARDLY_TEXTS[kind])
+    summary = summary_of(path)
+    assert {problem.code for problem in summary.problems} <= {"doubtful_text", "no_text"}
+    assert summary.generations == 0 < summary.n_problems
+    if kind != "objects":
+        chosen = summary_of(path, columns={"text:x": "output", "text:y": "response"})
+        assert (chosen.generations, chosen.problems) == (6, ())
+
+
+@pytest.mark.parametrize("text", ["彼は駅まで歩いて行きました。", "เขาเดินไปที่สถานีรถไฟ"])
+def test_writing_without_spaces_is_no_single_word(text, tmp_path):
+    cells = [f"{text}{i}" for i in range(3)]
+    assert summary_of(listed(tmp_path, gpt=cells, claude=cells[::-1])).generations == 6
+
+
+def test_columns_without_a_role_are_always_named(tmp_path):
+    path = listed(tmp_path, passage=[words(60) for _ in TEXTS], prompt=TEXTS, gpt=TEXTS, t5=TEXTS)
+    (note,) = summary_of(path).notes
+    assert "passage" in note
+    columns = {"reference": "passage", "source": "prompt", "text:a": "gpt", "text:b": "t5"}
+    assert not summary_of(path, columns=columns | {"instance": "id"}, is_complete=True).notes
+
+
+@pytest.mark.parametrize("chats", [CHAT, OPENAI, list(map(json.dumps, CHAT))])
+def test_usual_layouts_of_chats_are_read(chats, tmp_path):
+    columns = {"instance": "id", "text": "chat", "system": "model"}
+    with open_table(listed(tmp_path, chat=chats, model=["gpt"] * 3)) as table:
+        found = list(TableReading(table, columns=columns).rows())
+    assert [row.generations[0].text for row in found] == TEXTS
+    assert {row.instance.source for row in found} == {"Where?"}
+
+
+@pytest.mark.parametrize("role", ["source", "reference", "category", "text:gpt", "system_a"])
+@pytest.mark.parametrize("value", [[{"score": 1}], True, [["nested"]], {}])
+def test_what_is_no_text_is_refused_by_row_and_column(role, value, tmp_path):
+    others = (
+        {"text:t5": "x"} if role != "system_a" else {"text_a": "x", "system_b": "n", "text_b": "x"}
+    )
+    path = listed(tmp_path, odd=["A text.", value], x=TEXTS[:2], n=["t5"] * 2)
+    summary = summary_of(path, columns=others | {role: "odd"}, is_complete=True)
+    assert [(p.row, p.column, p.code) for p in summary.problems] == [(2, "odd", "not_a_text")]
+
+
+def test_a_sample_that_is_true_or_false_is_no_number(tmp_path):
+    metadata = [{"do_sample": True}] * 6
+    path = listed(
+        tmp_path, text=TEXTS * 2, question_id=[0, 1, 2] * 2, model_id=[*"pppqqq"], metadata=metadata
+    )
+    assert "sample" not in summary_of(path).plan.columns
+
+
+def test_words_above_columns_of_numbers_are_a_second_header(tmp_path):
+    path = listed(tmp_path, gpt=TEXTS, t5=TEXTS, minutes=["How long?", 3, 4], id=["Item", 1, 2])
+    assert [(p.row, p.code) for p in summary_of(path).problems] == [(2, "two_headers")]
+
+
+def test_what_workers_of_mechanical_turk_answered_is_no_text(tmp_path):
+    path = listed(tmp_path, **{"Input.summary": TEXTS, "Answer.summary": TEXTS[::-1]})
+    assert set(summary_of(path).plan.columns.values()) == {"id", "Input.summary"}

@@ -1,0 +1,16 @@
+"""Marks of missing values in the place of labels."""
+
+from collections.abc import Iterable
+
+# What spreadsheets and programs write for a missing value. Among numbers, words and signs do so, too;
+# among words they may be labels: a word is one, and of a sign or of Python's None nobody can tell.
+MISSING = {"na", "n/a", "#n/a", "<na>", "nan", "null"}
+WORDS = {"none", "missing"}
+UNCLEAR = {"None", "-", "--", "–", "—", "?", "."}
+
+
+def is_missing(label: object, labels: Iterable[object] = ()) -> bool:
+    """Return whether a label marks a missing value, as "NA" does, and is not among a scale's labels."""
+    if not isinstance(label, str) or label.strip().casefold() not in MISSING | WORDS | UNCLEAR:
+        return False
+    return label not in map(str, labels)
