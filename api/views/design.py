@@ -63,7 +63,7 @@ def _save_settings(study: Study, values: dict[str, Any], request: Request) -> in
         return None
     if "dataset" in values:
         visible_dataset(request, values["dataset"])
-    form_class = modelform_factory(Study, form=StudyDesignForm, fields=list(values))
+    form_class: Any = modelform_factory(Study, form=StudyDesignForm, fields=list(values))
     # A program names what it changes, and has opened no page.
     form = form_class(values | {NAME: form_class(instance=study).digests()}, instance=study)
     checked_form(form)
