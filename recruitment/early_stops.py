@@ -36,7 +36,7 @@ def early_stop_rules(study: Study, tasks: int) -> list[str]:
             titles[rule].append(platform.title)
     if len(titles) < 2:
         return list(titles)
-    return [f"{' and '.join(names)}: {rule}" for rule, names in titles.items()]
+    return [f"{', '.join(names)}: {rule}" for rule, names in titles.items()]
 
 
 def _platforms(study: Study) -> Iterable[Platform]:

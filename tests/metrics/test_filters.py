@@ -259,7 +259,7 @@ def test_files_of_a_figure_are_of_the_part(client, study):
         path = reverse("metrics:figure", args=[study.pk, "preference", "win-rates", kind])
         return client.get(path, query).content
 
-    rows = [*csv.DictReader(io.StringIO(file("csv", category="new").decode()))]
+    rows = [*csv.DictReader(io.StringIO(file("csv", category="new").decode("utf-8-sig")))]
     assert {row["part"] for row in rows} == {"category new"}
     assert {row["n"] for row in rows} == {"24"}
     assert "part" not in file("csv").decode().splitlines()[0]

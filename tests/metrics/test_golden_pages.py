@@ -64,7 +64,7 @@ class Pages:
         address = reverse("metrics:figure", args=[self.study.pk, self.criterion, figure, "csv"])
         answer = self.client.get(address)
         assert answer.status_code == 200, figure
-        return list(csv.DictReader(io.StringIO(answer.content.decode())))
+        return list(csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"))))
 
 
 @pytest.fixture

@@ -98,7 +98,9 @@ def test_another_study_stands_beside(researcher, client):
     client.force_login(researcher)
     address = reverse("metrics:figure", args=[study.pk, "preference", "separability", "csv"])
     rows = list(
-        csv.DictReader(io.StringIO(client.get(f"{address}?with={other.pk}").content.decode()))
+        csv.DictReader(
+            io.StringIO(client.get(f"{address}?with={other.pk}").content.decode("utf-8-sig"))
+        )
     )
     means = {row["study"]: float(row["value"]) for row in rows if row["statistic"] == "mean"}
     assert means == pytest.approx({study.title: 0.15, "The other": 0.7})

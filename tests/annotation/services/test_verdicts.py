@@ -192,7 +192,7 @@ def test_games_are_known_by_question_and_models(add, tmp_path):
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         for row in rows:
             key = "id" if name == "instances" else "instance"
-            row[key] = f"{row[key].removeprefix('u')}/1"
+            row[key] = row[key].removeprefix("u")
         path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     study = import_study(path=folder).study
     games = {"g1_winner": "model_1", "g2_winner": "tie", "judge": ["gpt-4", "pair-v2"]}
