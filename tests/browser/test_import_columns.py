@@ -15,7 +15,10 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.xdist_group("browser"),
 ]
-TABLE = b"id,question,bart_summary,t5_summary,third_summary\n1,Why?,a,b,c\n2,How?,d,e,f\n"
+TABLE = b"""id,question,bart_summary,t5_summary,third_summary
+1,Why is it late?,It rained all night.,The road was closed.,Nobody had planned it.
+2,How was it made?,By hand in a week.,With a simple machine.,Out of two old ones.
+"""
 
 
 @pytest.fixture
