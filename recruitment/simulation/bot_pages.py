@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 from lxml import html
 
+from annotation.screen_keys import read_screen_key
+
 # The primary buttons and links of a page.
 PRIMARY = (
     "//*[self::a or self::button or self::input][contains(concat(' ', @class, ' '), ' primary ')]"
@@ -70,7 +72,9 @@ class Page:
         """The id of the HIT's assignment; "" if there is none, as in training or a test."""
         if self._classed("task", "stage"):
             return ""
-        return "".join(self.root.xpath("//input[@name='assignment']/@value"))
+        shown = "".join(self.root.xpath("//input[@name='assignment']/@value"))
+        assignment, _ = read_screen_key(shown) or (shown, 1)
+        return assignment
 
     @cached_property
     def name(self) -> str:
