@@ -3,6 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
+from django.utils.text import get_text_list
+
 from annotation.models import Participation
 from recruitment.platforms import Platform, get_platform
 from recruitment.terms import Agreed, pay_of
@@ -36,7 +38,7 @@ def early_stop_rules(study: Study, tasks: int) -> list[str]:
             titles[rule].append(platform.title)
     if len(titles) < 2:
         return list(titles)
-    return [f"{', '.join(names)}: {rule}" for rule, names in titles.items()]
+    return [f"{get_text_list(names, 'and')}: {rule}" for rule, names in titles.items()]
 
 
 def _platforms(study: Study) -> Iterable[Platform]:
