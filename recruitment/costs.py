@@ -190,8 +190,12 @@ class Accounts:
 
     @cached_property
     def costs(self) -> StudyCosts | None:
-        """What the study has cost and will cost; None if it states no reward, or only bots work."""
-        if self.plan.reward is None or self.plan.dry_run_of_id is not None:
+        """What the study has cost and will cost; None if it states no reward, or only bots work.
+
+        A draft has cost nothing; what it will cost is the forecast of its step Size & pay.
+        """
+        has_none = self.plan.dry_run_of_id is not None or self.plan.status == Study.Status.DRAFT
+        if self.plan.reward is None or has_none:
             return None
         money, owed = self.ledger.money, self.ledger.owed
         so_far = _spending(self.plan, _Paid(money.rewards, money.fees, money.for_plan))

@@ -185,6 +185,13 @@ def test_a_draft_can_cost_what_it_can_cost_once_it_is_planned():
         assert (most.total, most.channels[0].most_people) == (Decimal("1.80"), 2)
 
 
+def test_a_draft_has_no_costs_beside_its_forecast():
+    """Nothing is committed, but a total of nothing would contradict what Size & pay says."""
+    draft = a_study(**PAYING)
+    assert accounts(draft).costs is None
+    assert accounts(open_knowingly(draft)).costs.total == Decimal("0.90")
+
+
 def test_a_draft_that_cannot_be_planned_yet_has_no_maximum_of_people():
     assert maximum(make_study(**PAYING | {"instances": 0})).channels[0].most_people is None
 

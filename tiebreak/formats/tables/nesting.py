@@ -85,13 +85,8 @@ def text_of(value: Any) -> str:
 
 def is_json(value: Any) -> bool:
     """Whether a cell is an object or list, or a text that holds one, other than texts or turns."""
-    if isinstance(value, str):
-        if not value.strip().startswith(("{", "[")):
-            return False
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return False
+    if isinstance(value, str) and value.strip().startswith(("{", "[")):
+        value = _parsed(value)
     value = standard_turns(value)
     is_text = is_list_of_texts(value) or is_conversation(value)
     return isinstance(value, dict | list) and not is_text
@@ -148,9 +143,13 @@ def decoded(value: Any) -> Any:
     """Return the list that a text holds as JSON, or the value as it is."""
     if not isinstance(value, str) or not value.startswith("[") or not value.endswith("]"):
         return value
-    try:
-        cell = json.loads(value)
-    except (ValueError, RecursionError):
-        return value
-    cell = standard_turns(cell)
+    cell = standard_turns(_parsed(value))
     return cell if is_list_of_texts(cell) or is_conversation(cell) else value
+
+
+def _parsed(text: str) -> Any:
+    """Return what a text holds as JSON, or the text if it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
