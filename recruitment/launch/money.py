@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from django.utils.text import get_text_list
+
 from recruitment.admission import check_budget, collection_of, maximum
 from recruitment.launch.check import SIZE, LaunchCheck, counted, error, warning
 from studies.models import Study
@@ -27,7 +29,7 @@ def tasks_for_each_payment(study: Study) -> Iterator[LaunchCheck]:
     if one_payment and (people > collection.people_admitted or tasks > collection.hits):
         yield warning(
             "pays_for_missing_tasks",
-            f"{' and '.join(one.title for one in one_payment)} may send"
+            f"{get_text_list([one.title for one in one_payment], 'and')} may send"
             f" {counted(people, 'person', 'people')} for up to {counted(tasks, 'task')} each, but only"
             f" {counted(collection.responses, 'response')} to {counted(collection.hits, 'task')} are"
             " collected. People who find fewer tasks are paid the whole reward. Lower the maximum of"
