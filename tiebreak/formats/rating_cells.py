@@ -148,7 +148,7 @@ def _is_too_large(label: str | float) -> bool:
     if isinstance(label, str):  # int() would refuse thousands of digits
         whole = label.partition(".")[0] if _DIGITS.fullmatch(label) else "0"
         return len(whole) > 100 or abs(int(whole)) > MAX_EXACT_INTEGER
-    return abs(label) > MAX_EXACT_INTEGER and label == int(label)
+    return abs(label) > MAX_EXACT_INTEGER
 
 
 def _required(row: Row, column: str) -> str:

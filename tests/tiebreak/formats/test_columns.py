@@ -186,3 +186,8 @@ def test_spaces_around_names_and_labels_are_cut(tmp_path):
 def test_labels_that_floats_would_merge_are_refused(label, tmp_path):
     with refused_file(("r.parquet", 1, "number_too_large")):
         read_ratings(written(tmp_path, [ROW | {"label": label}]))
+
+
+def test_an_infinite_label_that_is_in_no_file_is_refused():
+    with refused_file(("rows", 1, "number_too_large")):
+        RatingTable.from_rows([ROW | {"label": float("inf")}], name="rows")
