@@ -6,6 +6,9 @@ ENCODERS := .venv-encoders
 VLLM := .venv-vllm
 BIN := $(VENV)/bin
 
+# Every process that tests start would compile the platform anew, a third of all that they cost.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all coverage test-encoders test-vllm test-wheel test-interface check bench-stats bench-report bench-replays bench-separability bench-sampling bench-judges bench-serving bench-jobs bench-export bench-import bench-pages docs pictures schema lock clean
 

@@ -1,4 +1,4 @@
-"""Runs the tests: unit and database tests on SQLite, or with `--all` every test there is.
+"""Runs the tests: the quick ones on SQLite, or with `--all` every test there is.
 
 `--all` runs each test once, on PostgreSQL, then on SQLite those in a browser and again those that are
 marked as `both_databases`, then the slow simulations. It finds the services that this
@@ -82,7 +82,9 @@ class Pass:
 
 # The models say what the tables are: running the migrations would cost each worker as long as many tests.
 QUICK = Pass(
-    "On SQLite", "not (postgresql or redis or browser or slow)", options=("--nomigrations",)
+    "On SQLite",
+    "not (postgresql or redis or browser or slow or thorough)",
+    options=("--nomigrations",),
 )
 
 

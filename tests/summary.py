@@ -1,11 +1,11 @@
 """What a run says at its end: what each test file costs, and which tests passed by a second try only.
 
-Costs are seconds of processor of the process that ran the tests, summed over all workers. Only tests in
-a browser have a second try. One that needs it is listed as FLAKY, a fault whose cause is to be found, and
-a run with more than a few of them fails.
+Costs are seconds of processor of the processes that ran the tests and of those that the tests started and
+waited for, summed over all workers. Only tests in a browser have a second try. One that needs it is
+listed as FLAKY, a fault whose cause is to be found, and a run with more than a few of them fails.
 """
 
-import time
+import os
 from collections import Counter
 from collections.abc import Iterator
 
@@ -17,10 +17,14 @@ SECONDS = "processor_seconds"
 STARTED = pytest.StashKey[float]()
 
 
+def _spent() -> float:
+    return sum(os.times()[:4])
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Start the clock of a test, which also pays for the fixtures that it is the first to need."""
-    item.stash[STARTED] = time.process_time()
+    item.stash[STARTED] = _spent()
     return (yield)
 
 
@@ -29,7 +33,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     """Let the last report of a test carry its seconds, which brings them from a worker, too."""
     report = yield
     if report.when == "teardown":
-        seconds = time.process_time() - item.stash[STARTED]
+        seconds = _spent() - item.stash[STARTED]
         report.user_properties.append((SECONDS, seconds))
     return report
 

@@ -92,6 +92,7 @@ def test_a_check_of_another_instance_stands_at_an_edge():
     assert edges <= {0, 3}
 
 
+@pytest.mark.thorough
 def test_checks_are_as_frequent_as_asked_for_and_mostly_of_their_hits_instance():
     study = study_with_checks(gold=10, instances=40, n=2, check_rate=0.2, ratings_per_hit=4)
     people = [make_participation(study, f"person-{i}") for i in range(4)]
@@ -237,6 +238,7 @@ DESIGNS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("headers", [{"hx_request": "true"}, {}], ids=["htmx", "plain"])
 @pytest.mark.parametrize("design", DESIGNS)
 def test_checks_and_repeats_look_like_any_other_item(design, headers):
@@ -298,6 +300,7 @@ def counters(page: Annotator) -> list[tuple[str, ...]]:
     return [tuple(sorted(numbers_in(line))) for line in lines]
 
 
+@pytest.mark.thorough
 def test_a_task_with_a_check_counts_like_one_without():
     study = study_with_checks(gold=8, check_rate=0.5)
     totals = set()

@@ -180,6 +180,7 @@ def run(seeds: range, tmp_path) -> dict[str, int]:
     return counts
 
 
+@pytest.mark.thorough
 def test_a_corrupted_bundle_is_imported_exactly_or_refused_by_name(tmp_path):
     counts = run(range(200), tmp_path)
     assert min(counts.values()) > 10

@@ -284,6 +284,7 @@ class TestExportOfTheDrawnStudy:
         assert imported.ratings == 40
         assert "pilot_ratings.jsonl" in str(imported.not_stored)
 
+    @pytest.mark.thorough
     def test_without_a_pilot_there_is_no_such_file(self, pilot, tmp_path):
         export_study(study=pilot(), out=tmp_path / "export", formats=["jsonl", "hf"])
         assert not list((tmp_path / "export").rglob("pilot_ratings*"))

@@ -33,6 +33,7 @@ def client_of_ada():
     return client
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("body", BODIES)
 def test_no_address_fails_because_of_a_body(body, client_of_ada, monkeypatch):
     monkeypatch.setattr(ClientThrottle, "allow_request", lambda *_: True)

@@ -202,6 +202,7 @@ def test_a_draft_is_deleted_and_an_opened_study_is_kept(client, ruth, draft):
     assert problem_of(client.delete(at("study", opened.pk))) == (409, "not_a_draft")
 
 
+@pytest.mark.thorough
 def test_the_demo_study_is_loaded(client, ruth):
     assert send(client, "POST", at("demo")).status_code == 202
     assert Membership.objects.filter(user=ruth).exists()

@@ -79,6 +79,7 @@ def post(client: Client, name: str, study: str, **values: object):
     return client.post(at(name, study), json.dumps(values), content_type="application/json")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "similarity", ["rouge1", pytest.param(sorted(ENCODED)[0], marks=NEEDS_TORCH)]
 )

@@ -17,6 +17,7 @@ ON_SQLITE = pytest.mark.skipif(
 pytestmark = [ON_SQLITE, pytest.mark.both_databases]
 
 
+@pytest.mark.thorough
 def test_the_stored_description_is_what_the_code_says():
     """Else: `manage.py spectacular --file docs/reference/openapi.yaml`."""
     made = io.StringIO()
@@ -24,6 +25,7 @@ def test_the_stored_description_is_what_the_code_says():
     assert made.getvalue() == STORED.read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_the_served_description_is_the_stored_one(ruth):
     answer = program(ruth).get(at("schema"))
     assert parsed(answer.content) == SCHEMA

@@ -55,6 +55,7 @@ def compared_sentences(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield from ((node.lineno, text) for text in texts(node))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sentences_of", [matched_sentences, compared_sentences])
 def test_no_test_depends_on_the_wording_of_a_message(sentences_of):
     offenders = [
@@ -66,6 +67,7 @@ def test_no_test_depends_on_the_wording_of_a_message(sentences_of):
     assert not offenders, "\n".join(offenders)
 
 
+@pytest.mark.thorough
 def test_every_refusal_has_a_code():
     """A code is snake_case, and a bare ValueError has none."""
     offenders = []

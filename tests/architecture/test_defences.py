@@ -66,6 +66,7 @@ def host_clocks(source: str) -> list[str]:
     return list(filter(HOST_CLOCK.search, names_in(source)))
 
 
+@pytest.mark.thorough
 def test_what_is_stored_or_compared_is_by_the_databases_clock():
     # The library has no database.
     ours = [path for path in OWN if "tiebreak" not in path.relative_to(ROOT).parts]
@@ -152,6 +153,7 @@ def test_a_report_needs_a_researcher_of_the_study(rated):
 # Another researcher's objects, at every address and by every method.
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db
 @pytest.mark.parametrize("method", ["get", "post", "put", "delete"])
 def test_at_no_address_is_another_researchers_study_there(rated, method):
@@ -210,6 +212,7 @@ def _parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@pytest.mark.thorough
 def test_no_code_unpickles_evaluates_or_waits_without_an_end():
     for path in OWN:
         _check(path)

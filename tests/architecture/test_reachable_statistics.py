@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from tests.paths import ROOT
 from tiebreak import similarity, stats
 
@@ -140,6 +142,7 @@ def test_every_public_statistic_is_used_by_a_report_a_page_or_a_command() -> Non
     assert not unreachable(), "they reach nobody: use them or delete them"
 
 
+@pytest.mark.thorough
 def test_only_what_is_used_is_reached() -> None:
     assert ("tiebreak.stats.agreement_statistics", "alpha_statistic") in reached()  # by a function
     assert reached(("jobs",)).isdisjoint(public().values())  # which knows nothing of statistics

@@ -112,6 +112,7 @@ def member(study: Study, role: str) -> Client:
     return client
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", NEEDED)
 @pytest.mark.parametrize("role", RIGHTS)
 def test_each_role_is_refused_what_it_may_not_do_at_every_address(study, role, method):
@@ -127,6 +128,7 @@ def test_each_role_is_refused_what_it_may_not_do_at_every_address(study, role, m
     assert wrong == {}
 
 
+@pytest.mark.thorough
 def test_each_address_takes_a_method(study):
     """Only an owner's request reaches a view, so the other tests would pass without any."""
     client = member(study, "owner")

@@ -26,7 +26,7 @@ from tests.pages import codes_on
 from tests.studies.factories import make_open_study, make_study, open_knowingly
 from tests.tiebreak.formats.bundles import make_bundle
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.thorough]
 
 # Something must be typed or chosen first.
 NEEDS_INPUT = {"invalid", "too_few_texts", "nothing_known"}

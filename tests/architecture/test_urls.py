@@ -71,6 +71,7 @@ def test_a_stranger_is_refused_everywhere_else(client: Client):
     } == {}
 
 
+@pytest.mark.thorough
 def test_a_redirected_stranger_is_sent_to_log_in(client: Client):
     study = make_open_study(instances=1)
     for name, route, _ in patterns(get_resolver()):

@@ -90,6 +90,7 @@ def test_guessing_from_many_addresses_is_slowed_and_never_locks_out_who_is_right
     assert status(WRONG, AWAY, name="another") == 200
 
 
+@pytest.mark.thorough
 def test_failures_of_others_never_keep_a_known_browser_or_name_out(settings):
     settings.TIEBREAK_LOGIN_FAILURES_OF_NAME = 10
     owner = Client(REMOTE_ADDR=AWAY)

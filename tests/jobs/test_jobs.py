@@ -191,6 +191,7 @@ def test_no_more_workers_than_its_kind_allows_share_a_job(monkeypatch):
     assert second == [False]
 
 
+@pytest.mark.thorough
 def test_two_thousand_scores_are_exactly_two_thousand_after_a_kill(monkeypatch):
     study = make_study(instances=2000, samples=2, comparisons_per_hit=1)
     job = queued(study, "scoring", similarity="rouge1")

@@ -374,6 +374,7 @@ def test_worker_outlives_a_restart_of_redis_under_a_running_task(study, monkeypa
     assert (following.done, SeparabilityScore.objects.count()) == (300, 300)
 
 
+@pytest.mark.thorough
 def test_one_worker_behind_the_filesystem_broker_does_a_job(study, monkeypatch, tmp_path):
     broker = str(tmp_path / "broker")
     folders = {"data_folder_in": broker, "data_folder_out": broker}

@@ -28,7 +28,7 @@ from tests.studies.factories import make_participation, make_study
 from tiebreak.formats import read_ratings
 from tiebreak.report import build_report
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases, pytest.mark.thorough]
 ROLES = {"training": Unit.Role.TRAINING, "test": Unit.Role.QUALIFICATION, "gold": Unit.Role.GOLD}
 # Flags and number of rows of each kind, in addition to the ordinary ratings of two annotators.
 EXTRA = {

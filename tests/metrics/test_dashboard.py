@@ -161,6 +161,7 @@ def test_an_empty_study_shows_what_to_do(client, member):
     assert "hx-trigger" in page.content.decode()
 
 
+@pytest.mark.thorough
 def test_simulated_ratings_are_marked_on_every_page_that_shows_them(client, member):
     study = make_open_study(instances=4)
     Membership.objects.create(study=study, user=member)

@@ -93,6 +93,7 @@ def text_of(page) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.content.decode()))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("slug", ["", *(tab.slug for tab in TABS)])
 def test_each_page_of_a_part_has_its_numbers_and_says_so(client, study, slug):
     address = results(study, slug) if slug else overview(study)
@@ -126,6 +127,7 @@ WITHOUT_FINDINGS = {
 }
 
 
+@pytest.mark.thorough
 def test_a_part_states_no_finding_on_any_figure(client, study):
     for address in (overview(study), *(results(study, tab.slug) for tab in TABS)):
         whole = {f.name: f for f in client.get(address).context["figures"] or ()}

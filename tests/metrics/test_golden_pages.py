@@ -25,7 +25,7 @@ from tiebreak.formats import InstanceRow
 from tiebreak.formats.readers import Converted, convert
 from tiebreak.report import build_report
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.thorough]
 
 LABEL_SHARE = "Share of the most frequent label (percentage agreement)"
 PANDALM, JUDGE = "PandaLM-test", "pandalm-7b"

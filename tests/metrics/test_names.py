@@ -172,6 +172,7 @@ def addresses(study: Study, criteria: list[str]) -> list[str]:
     return pages
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ALL_NAMES)
 def test_every_page_and_file_has_room_for_any_name(name, client, owner, tmp_path):
     study = import_study(path=bundle(tmp_path / "b", name), owner=owner).study
@@ -192,6 +193,7 @@ def test_every_page_and_file_has_room_for_any_name(name, client, owner, tmp_path
     assert import_study(path=tmp_path / "jsonl", owner=owner).dataset_was_known
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_annotators_rate_criteria_of_any_name(name, client, owner, tmp_path):
     study = import_study(path=bundle(tmp_path / "b", name, with_ratings=False), owner=owner).study

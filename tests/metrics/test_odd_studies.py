@@ -7,20 +7,26 @@ import numpy as np
 import pytest
 
 from metrics.messages import WITHOUT_PREFERENCE
-from tests.metrics.studies import odd_study, preferences, report_of, words
+from tests.metrics.studies import checked, odd_study, preferences, report_of, words
+from tests.tiebreak.report.small_study import small_report
 from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
 from tiebreak.report import build, build_report
 from tiebreak.report.selection import NO_PROBABILITY
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("block", range(4))
 def test_every_odd_study_has_a_whole_report(block):
     for seed in range(block * 25, block * 25 + 25):
         rows, scales = odd_study(random.Random(seed))
-        report = report_of(rows, scales=scales)
+        report = checked(report_of(rows, scales=scales))
         assert [section.problems for section in report.criteria.values()] in ([{}], []), seed
         assert report.criteria or report.problems or not rows, seed
+
+
+def test_a_report_with_every_section_follows_the_schema():
+    assert checked(small_report()).criteria
 
 
 def test_an_instance_with_two_bad_texts_is_left_out_of_the_selection_and_counted():

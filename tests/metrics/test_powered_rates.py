@@ -93,6 +93,7 @@ def test_no_machine_no_rows():
     assert powered_rates(section_of(everything)) is None
 
 
+@pytest.mark.thorough
 def test_after_a_draw_the_stack_speaks_of_the_dataset():
     rows = judged_study()
     rng = np.random.default_rng(1)

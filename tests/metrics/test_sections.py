@@ -81,6 +81,7 @@ def test_every_section_on_request_is_on_one_page():
     assert {more.tab for more in MORE} <= {tab.slug for tab in TABS}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("more", MORE, ids=lambda more: more.name)
 def test_a_section_is_shown_once_it_is_computed(reader, study, more):
     (tab,) = [tab for tab in TABS if tab.slug == more.tab]
@@ -146,6 +147,7 @@ def test_without_a_broker_the_section_shows_the_problem(reader, study, monkeypat
     assert SectionSnapshot.objects.get().requested == ""
 
 
+@pytest.mark.thorough
 def test_without_scripts_a_section_is_a_page(reader, study, requests):
     page = reader.get(address(study))
     assert "<html" in page.content.decode()

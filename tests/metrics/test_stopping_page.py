@@ -78,6 +78,7 @@ def test_few_instances_have_no_forecast():
     assert stopping_context(study, section(study))["needed"] == []
 
 
+@pytest.mark.thorough
 def test_the_page_says_what_stopping_now_concludes(stopping_page, study):
     text = stopping_page()
     assert "Stopping now, the result would be: No system is shown" in text

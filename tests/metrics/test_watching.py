@@ -68,6 +68,7 @@ def test_a_running_study_states_what_the_sequence_excludes():
     )
 
 
+@pytest.mark.thorough
 def test_a_running_study_states_nothing_from_an_interval_for_one_look():
     study = small_study(instances=40)
     for turn in range(30):

@@ -48,6 +48,7 @@ def owed_for_the_test(study: Study) -> int:
     return ledger(study, database_now()).listed("screened_out").count()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "field", "empty"), OPTIONAL)
 def test_an_empty_field_is_stored_nowhere_and_stays_empty(study, admin_client, name, field, empty):
     address = reverse("recruitment:save-channel", args=[study.pk, name])

@@ -285,6 +285,7 @@ def may_be_owed(row) -> bool:
     return not rewarded and (row.hits or row.participation.status == "screened_out")
 
 
+@pytest.mark.thorough
 def test_the_ledger_never_exceeds_the_announced_maximum():
     run_state_machine_as_test(
         StudyThatPays,

@@ -25,6 +25,7 @@ def test_intervals_hold_the_true_values(design):
         assert not one.misses, (name, str(one))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("design", [Design(0.75, 0.1, 0.1), Design(0.75, 0.1, 0.1, orders=1)])
 def test_the_true_biases_are_those_that_the_judge_was_made_with(design):
     assert true_biases(design) == pytest.approx((0.1, 0.1), abs=0.002)

@@ -76,6 +76,7 @@ def form_of(study: Study, **values) -> dict[str, object]:
     }
 
 
+@pytest.mark.thorough
 def test_it_works(client, researcher):
     dataset = make_dataset(instances=2)
     Dataset.objects.update(created_by=researcher)

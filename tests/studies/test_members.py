@@ -45,6 +45,7 @@ def members(study: Study) -> set[str]:
     return set(study.memberships.values_list("user__username", flat=True))
 
 
+@pytest.mark.thorough
 def test_a_member_is_added_by_their_exact_name_or_address(client, study):
     for name in ("bea", "cy"):
         User.objects.create_user(name, email=f"{name}@example.org", is_staff=True)
@@ -62,6 +63,7 @@ def test_only_members_are_named_on_the_page(client, study):
     assert 'value="ruth"' in html
 
 
+@pytest.mark.thorough
 def test_all_failed_lookups_give_the_same_error(client, study):
     User.objects.create_user("left", is_staff=True, is_active=False)
     User.objects.create_user("annotator")

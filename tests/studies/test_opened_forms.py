@@ -24,7 +24,7 @@ from tests.conftest import is_postgresql
 from tests.stored import stored_rows
 from tests.studies.factories import make_study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.thorough]
 MAX_IN_VAIN = 2
 EDITED = {"text", "number", "textarea", "select", "several", "checkbox"}
 

@@ -54,6 +54,7 @@ def test_the_library_imports_core_dependencies_only():
         assert {name for function in functions for name in imports_of(function)} <= LATE, path
 
 
+@pytest.mark.thorough
 def test_a_core_dependency_is_used():
     imported = {name for path in MODULES for name in imports_of(ast.parse(path.read_text()))}
     used = {distribution.lower() for name in imported for distribution in DISTRIBUTIONS[name]}

@@ -210,6 +210,7 @@ def test_a_server_without_probabilities_is_named_with_what_to_do(
     assert "create a judge with written answers and several" in page
 
 
+@pytest.mark.thorough
 def test_a_server_that_refuses_probabilities_is_not_asked_on(server):
     study = make_open_study(instances=50, comparisons_per_hit=2, ratings_per_hit=1)
     server.always = Fault("400")

@@ -115,6 +115,7 @@ def test_a_criterion_of_another_study_is_no_choice(client, study, address, model
     assert (response.status_code, Judge.objects.count()) == (400, 0)
 
 
+@pytest.mark.thorough
 def test_the_page_takes_as_many_statements_for_ten_judges(
     client, study, address, model, django_assert_max_num_queries
 ):

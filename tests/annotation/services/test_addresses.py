@@ -94,6 +94,7 @@ def test_lowering_a_limit_stops_newcomers_but_not_current_annotators():
     assert take_place(participation=people[2])
 
 
+@pytest.mark.thorough
 def test_without_a_limit_a_classroom_works_from_one_address():
     study = open_study_with(
         annotators_per_address=None, entries_per_address_per_hour=None, ratings_per_hit=30

@@ -38,7 +38,7 @@ from tests.annotation.answers import submit_rating
 from tests.studies.factories import make_open_study, make_participation
 from tiebreak.errors import DomainError
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases, pytest.mark.thorough]
 
 PEOPLE = st.integers(0, 3)
 SHAPES = list(product([1, 2], [1, 2]))

@@ -30,6 +30,7 @@ DESIGNS = st.fixed_dictionaries(
 
 
 class TestForecast(TestCase):
+    @pytest.mark.thorough
     @hypothesis_settings(
         max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )

@@ -136,6 +136,7 @@ def figures_of(section, special, discerning):
     return figures
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("more", MORE, ids=lambda more: more.name)
 def test_every_figure_has_a_chart_its_data_and_how_to_read_it(more, figures_of):
     for figure in figures_of(more):
@@ -331,6 +332,7 @@ def test_tests_after_a_draw_say_which_instances_they_describe(has_control, speak
     assert row.scope.endswith(READING_IF_DRAWN[speaks_of])
 
 
+@pytest.mark.thorough
 def test_accuracy_needs_annotators_who_part_the_systems():
     pairs = judged_pairs(STRENGTHS, 4, np.random.default_rng(0))
     rows = [*pairs, *by_people("abcd", 4)]

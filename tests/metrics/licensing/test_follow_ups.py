@@ -148,6 +148,7 @@ def test_a_draft_is_not_compared(study):
     assert licence.checked["labels"] == 0
 
 
+@pytest.mark.thorough
 def test_its_labels_are_in_no_result_of_the_study(study):
     before = Rating.objects.filter(unit__study=study).count()
     rate(opened(make_follow_up(licence=grant(study), instances=30)), human="-1")

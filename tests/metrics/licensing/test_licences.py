@@ -96,6 +96,7 @@ def test_a_licence_keeps_the_numbers_it_was_granted_on_and_is_in_the_log(study):
     assert list(in_force(study)) == [licence]
 
 
+@pytest.mark.thorough
 def test_a_licence_changes_no_rating_and_no_number(study):
     before = list(Rating.objects.values()), ReportSnapshot.objects.get().watermark
     grant(study)
@@ -138,6 +139,7 @@ def test_after_a_draw_the_evidence_says_which_instances_it_describes(study, spea
     assert drawn.scope.endswith(READING_IF_DRAWN[speaks_of])
 
 
+@pytest.mark.thorough
 def test_too_few_instances_give_no_licence(study):
     some = Rating.objects.filter(unit__instance__category=EASY).order_by("unit")
     units = sorted({rating.unit_id for rating in some})[:20]
@@ -351,6 +353,7 @@ def test_labels_of_other_items_and_earlier_ones_are_not_compared(study):
     assert licence.is_in_force
 
 
+@pytest.mark.thorough
 def test_one_label_of_each_instance_is_compared(study):
     licence = grant(study)
     rate_later(study, "1")

@@ -138,6 +138,7 @@ def test_the_launch_checks_warn_of_it():
     assert not checks["texts_say_ai"].is_error
 
 
+@pytest.mark.thorough
 def test_ten_thousand_texts_are_checked_with_four_statements(django_assert_max_num_queries):
     study = make_study(instances=50, samples=100)
     text = "The committee met on Tuesday to discuss the budget and the roads. " * 30

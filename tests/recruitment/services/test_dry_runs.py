@@ -38,7 +38,7 @@ from tests.recruitment.simulation.test_bots import with_long_texts
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_participation, make_study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.thorough]
 
 
 @pytest.fixture

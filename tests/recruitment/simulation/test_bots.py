@@ -71,6 +71,7 @@ def a_label(scale: str) -> str:
     return str(labels[0]) if labels else "7"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "scale"), ASKED)
 def test_every_scale_is_answered_in_training_and_in_the_study(kind, scale):
     design = {"unit_kind": kind, "comparisons_per_hit": 1, "ratings_per_hit": 1}
@@ -102,6 +103,7 @@ def test_training_is_answered_once_a_unit():
     assert visit.pages["Practice"] == 8  # each unit, and what is held right
 
 
+@pytest.mark.thorough
 def test_a_screened_study_with_everything_comes_to_its_end():
     study = make_study(
         instances=12, samples=2, bundling="mixed", comparisons_per_hit=3, repeats_per_hit=1

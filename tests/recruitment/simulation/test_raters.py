@@ -120,6 +120,7 @@ def test_the_checks_find_who_does_not_read():
     assert 13 <= sloppy.right <= 24
 
 
+@pytest.mark.thorough
 def test_bots_take_the_steps_before_the_first_hit():
     study = readable_study(30)
     ComprehensionQuestion.objects.create(study=study, text="Which?", choices="a\nb", answer=1)

@@ -130,6 +130,7 @@ def test_top_alone_warns_that_it_speaks_of_the_selected_only():
     )
 
 
+@pytest.mark.thorough
 def test_inclusion_probabilities_are_those_of_the_draw():
     """Over 300 seeds, each instance is drawn as often as its stored probability predicts."""
     study = scored_study(instances=20)

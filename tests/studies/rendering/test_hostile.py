@@ -52,6 +52,7 @@ def test_there_are_500_hostile_texts():
     assert len(set(hostile_texts())) == 500
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "start", [8, *(pytest.param(start, marks=pytest.mark.slow) for start in (*range(8), 9))]
 )
@@ -78,6 +79,7 @@ def test_no_tag_or_attribute_of_the_allow_list_runs_or_loads_anything():
     assert not names & {"href", "src", "style", "id", "class", "name", "xlink:href"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("alphabet", ["\n \t", "(){}[]", "\"'\\`", "a.b ", "</!-a =>", "a<>,? "])
 def test_no_lexer_takes_long(alphabet):
     # Without a period, so that the check for repetitions does not excuse it.

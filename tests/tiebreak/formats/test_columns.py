@@ -103,6 +103,7 @@ def test_a_number_that_is_not_whole_is_named(value, tmp_path):
         read_ratings(written(tmp_path, [ROW | {"duration_ms": value}]))
 
 
+@pytest.mark.thorough
 def test_a_cell_that_repeats_is_kept_once(tmp_path):
     rows = [ROW | {"rater": f"r{k}", "text_a": "x" * 500_000} for k in range(400)]
     table = read_ratings(written(tmp_path, rows))

@@ -152,6 +152,7 @@ def values_of(section):
     }
 
 
+@pytest.mark.thorough
 def test_after_a_draw_an_instance_counts_as_often_as_its_weight():
     """Machines that are right on the rare instances only, or on all others, change places."""
     rows = [

@@ -148,6 +148,7 @@ def human_counts(made):
     return counts[:, [1, 3]], weights
 
 
+@pytest.mark.thorough
 def test_agreement_is_weighted_and_speaks_of_the_dataset():
     made = agreed()
     section = criterion(made)

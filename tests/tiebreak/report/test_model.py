@@ -62,6 +62,7 @@ def check_round_trip(rows: list[dict], **options) -> None:
     assert words(again) == words(report)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reader", PUBLISHED)
 def test_published_studies_survive_storing(reader):
     check_round_trip(convert(reader, [GOLDEN / PUBLISHED[reader]]).ratings)

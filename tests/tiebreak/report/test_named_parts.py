@@ -197,6 +197,7 @@ def test_the_largest_parts_are_shown_and_the_others_counted():
     assert "p03" in section.parts
 
 
+@pytest.mark.thorough
 def test_each_machine_has_its_own_parts():
     rng = np.random.default_rng(0)
     rows = parted(rng, {"open": 25, "hidden": 25})

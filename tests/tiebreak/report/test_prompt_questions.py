@@ -132,6 +132,7 @@ def test_without_a_pair_it_is_said_what_is_missing(machines, reason):
     assert (section.pairs, section.reason) == ({}, reason)
 
 
+@pytest.mark.thorough
 def test_of_many_machines_those_with_the_most_answers_are_compared():
     """Agreement plays no part: the two that are left out are always right."""
     many = {f"m{n:02}": [-1] * 4 for n in range(12)}
@@ -211,6 +212,7 @@ def test_a_baseline_that_met_only_some_systems_has_no_ranking():
     assert change.reason == rank_stability.NOT_ALL_COMPARED
 
 
+@pytest.mark.thorough
 def test_halves_agree_where_systems_differ_and_not_where_they_are_equal():
     rng = np.random.default_rng(0)
     apart = stability(league({"a": 3, "b": 1, "c": -1, "d": -3}, 60, rng))["annotators"].halves
@@ -288,6 +290,7 @@ def budget(rows):
 STRENGTHS = {"a": 1.5, "b": 0.5, "c": -0.5, "d": -1.5}
 
 
+@pytest.mark.thorough
 def test_all_comparisons_give_the_full_ranking_and_fewer_give_less():
     section = budget(judged(STRENGTHS, 6, np.random.default_rng(0)))
     assert (section.systems, section.instances) == (4, 6)
@@ -340,6 +343,7 @@ def by_people(order: str, instances: int, *, rater: str = "ann"):
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("order", "accuracy"), [("abcd", 1), ("dcba", 0), ("bacd", 5 / 6)])
 def test_accuracy_is_the_share_of_pairs_in_the_order_of_annotators(order, accuracy):
     rows = judged(
@@ -389,6 +393,7 @@ def test_a_judge_of_one_order_only_has_no_curve():
     assert budget(rows).reason == comparison_budget.NOT_COMPLETE
 
 
+@pytest.mark.thorough
 def test_instances_with_missing_pairs_are_left_out():
     rows = judged(STRENGTHS, 6, np.random.default_rng(0))
     assert budget(rows[1:]).instances == 5
@@ -457,6 +462,7 @@ def test_weighted_differences_cover_that_of_the_dataset():
     assert covered[False] <= 20
 
 
+@pytest.mark.thorough
 def test_after_a_draw_ranks_weigh_instances_also_those_that_no_annotator_has_rated():
     strength = {"a": 1, "b": 0, "c": -1}
     rng = np.random.default_rng(4)

@@ -357,6 +357,7 @@ def numbers_of(one) -> list[float]:
     return [*values, one.scores_tied.value, one.comparisons_tied.value, *systems]
 
 
+@pytest.mark.thorough
 def test_after_a_draw_an_instance_counts_as_often_as_its_weight():
     rows = league(80, np.random.default_rng(2))
     weighted, often, unweighted = (

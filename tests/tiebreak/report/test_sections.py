@@ -135,6 +135,7 @@ def test_after_a_draw_robustness_removes_from_the_weighted_ranking():
     assert fewest != abs(sum(sign for _, sign in signed)) + 1
 
 
+@pytest.mark.thorough
 def test_controlled_rates_hold_length_and_position_of_the_file_equal(section):
     """What the section passes on is put together here from the rows."""
     rows = three_systems(np.random.default_rng(0))
@@ -278,6 +279,7 @@ def test_lambda_of_1_stands_beside_the_tuned_one():
     assert tuned.standard_error < full.standard_error
 
 
+@pytest.mark.thorough
 def test_answers_become_faster_by_so_much_for_ten_items(section):
     assert section.fatigue.n_ratings == 480
     # Positions 0, 1 and 2 in tasks 1, 2, 3, …: the n-th item takes 0.99ⁿ of the time.

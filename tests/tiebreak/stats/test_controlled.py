@@ -95,6 +95,7 @@ def test_a_covariate_without_effect_leaves_strengths_and_errors_as_they_are():
         assert strength.standard_error == pytest.approx(other.standard_error, rel=1e-9)
 
 
+@pytest.mark.thorough
 def test_errors_of_controlled_rates_are_those_of_refitted_bootstrap_samples():
     rng = np.random.default_rng(4)
     made = study(rng)

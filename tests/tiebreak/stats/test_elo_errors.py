@@ -30,6 +30,7 @@ def final(gained, played, times=5_000):
     return ratings
 
 
+@pytest.mark.thorough
 def test_slopes_are_derivatives_of_the_expected_path():
     by_gain, by_play = _Path(FIRST, SECOND, GAINED, PLAYED, 3, UNIT).slopes()
     for pair in range(3):

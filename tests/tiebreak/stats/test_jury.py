@@ -54,6 +54,7 @@ def test_votes_by_dawid_and_skene_are_those_of_the_model():
     assert (result.labels == truth).mean() > (by_vote == truth).mean()
 
 
+@pytest.mark.thorough
 @given(arrays(float, (3, 4, 3), elements=st.floats(0.01, 1)), st.sampled_from(RULES))
 def test_the_order_of_members_and_of_units_does_not_matter(weights, rule):
     answers = weights / weights.sum(axis=2, keepdims=True)

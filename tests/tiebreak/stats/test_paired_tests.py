@@ -45,6 +45,7 @@ def test_a_permutation_p_is_never_0():
     assert estimate.value == pytest.approx(1 / 501)
 
 
+@pytest.mark.thorough
 def test_p_is_uniform_where_nothing_differs():
     rng = np.random.default_rng(2)
     p = [
@@ -80,6 +81,7 @@ class TestCurve:
         curve = p_value_curve(d, [50], rng=generator_for(0), draws=5)
         assert [curve.median[0], curve.high[0]] == pytest.approx([paired_t_test(d).value] * 2)
 
+    @pytest.mark.thorough
     def test_power_is_that_of_the_t_test(self):
         """Subsets of a large population are equivalent to new studies."""
         d = np.random.default_rng(5).normal(0.5, 1, size=100_000)

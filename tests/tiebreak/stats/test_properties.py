@@ -376,6 +376,7 @@ def long_ratings(draw):
     return unit, rater, array.ravel(), {"n_units": len(array), "n_raters": 3, "n_labels": 3}
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, deadline=None)
 @given(data=long_ratings(), raters=st.permutations(range(3)))
 def test_names_of_raters_do_not_matter(data, raters):

@@ -73,6 +73,7 @@ def fewest(ratings, scores, weights=None):
     return 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("by", "scores"), [("bradley_terry", strengths), ("win_rate", rates)])
 def test_the_number_is_that_of_a_search_through_all_sets(by, scores):
     rng, compared = np.random.default_rng(11), 0

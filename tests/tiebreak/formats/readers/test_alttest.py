@@ -54,6 +54,7 @@ def golden():
         return dict(by_dataset)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("dataset", "epsilon"), [("wax", "0.1"), ("mtbench", "0.2")])
 def test_analyze_gives_the_published_procedures_numbers(dataset, epsilon, tmp_path):
     ratings, report = tmp_path / "ratings.jsonl", tmp_path / "report.json"

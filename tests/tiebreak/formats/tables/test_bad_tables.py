@@ -181,6 +181,7 @@ def test_the_limits_name_the_row_and_the_column(tmp_path):
     assert not reading.summary().is_usable
 
 
+@pytest.mark.thorough
 def test_a_cell_of_fifty_megabytes_is_named(tmp_path):
     path = tmp_path / "t.json"
     path.write_text(json.dumps([{"id": 1, "gpt": TEXT}, {"id": 2, "gpt": "x" * 50_000_000}]))
