@@ -105,9 +105,6 @@ AT_ONE_LOOK = (
     " components of these ratings and for these raters."
 )
 NOT_IN_SIGHT = "not in sight"
-FORECAST_ON_STOPPING = (
-    "The page Stopping says what is still needed while the study is not complete."
-)
 
 # Generate & select.
 DUMMY_TEXTS = "Dummy texts (testing only)"
@@ -173,7 +170,6 @@ OUTCOME_HIDDEN = (
     "Not shown for annotators chosen by their checks: if you leave people out, you must not see first"
     " what that does to the outcome, because that would be a selection on the outcome."
 )
-FORECAST_OF_WHOLE = "The forecast is made for the whole study only."
 
 # Sections that are computed on request.
 MORE_SECTIONS = (
@@ -199,7 +195,7 @@ RATING_SET = (
     " prefers the same system at full strength every time)."
 )
 
-# The five leading numbers.
+# The leading numbers.
 NO_SYSTEMS = "The ratings of this criterion do not compare systems."
 NO_MACHINES = "No machine rater has rated these items yet."
 SINGLE_SETS = (
@@ -217,14 +213,5 @@ OTHERS_AGREE = (
     " there are too few of them."
 )
 REST_OF_THESE_RATERS = "Agreement with machines and consistency do not generalize to other raters."
-ENOUGH_RATINGS = "The interval of the highest win rate excludes ½."
-RATINGS_NEEDED = (
-    "Rough forecast until the interval of the highest win rate excludes ½, if the rate stays as it"
-    " is. Do not plan to stop at the first moment that it does."
-)
-TOO_CLOSE = (
-    "The systems are too close to each other for a forecast: it would take more than 100 times as many"
-    " ratings."
-)
 
 DEMO_STARTED = "The demo study is being loaded. It appears on this page within a minute."

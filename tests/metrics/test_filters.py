@@ -150,14 +150,6 @@ def test_a_part_states_no_finding_on_any_figure(client, study):
     assert findings.finding == "new wins more often than it loses"
 
 
-def test_the_forecast_and_the_savings_are_of_the_whole_study(client, study):
-    def needed(**query: str) -> str:
-        leading = client.get(overview(study), query).context["leading"]
-        return leading[-1].number.text
-
-    assert needed() != "–" == needed(category="new")
-
-
 def test_numbers_of_a_part_keep_their_intervals(client, study):
     part = stored_report(refresh_report(study=study, chosen=Filter(category="new")))
     source = source_of(study, Filter(category="new"))

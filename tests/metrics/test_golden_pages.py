@@ -87,7 +87,7 @@ def pages(tmp_path, admin_client, monkeypatch):
 
 
 def leading(page: Any, title: str) -> str:
-    """Return one of the five numbers as it is shown."""
+    """Return one of the leading numbers as it is shown."""
     (number,) = (
         entry.xpath("string(dd/span[@class='value'])")
         for entry in page.xpath("//dl[@class='leading']/div")

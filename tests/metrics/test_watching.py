@@ -15,7 +15,7 @@ from metrics.dashboard import section_of
 from metrics.figures.of_report import figures_of
 from metrics.figures.systems import win_rates_figure
 from metrics.findings import NO_ALPHA_HEADING, agreement_finding, win_rate_finding
-from metrics.leading import NEEDED, leading_numbers, scope_of
+from metrics.leading import leading_numbers, scope_of
 from metrics.messages import NO_FINDING_YET, NO_WINNER_YET
 from metrics.selectors import stored_report
 from metrics.services import refresh_report, watermark
@@ -82,10 +82,8 @@ def test_a_running_study_states_nothing_from_an_interval_for_one_look():
     for figure in figures_of(about):
         if figure.name != "win-rates" and figure.title:
             assert (figure.finding, figure.sentence) == (figure.title, NO_FINDING_YET)
-    lead = {number.title: number for number in leading_numbers(about)}
-    assert lead[NEEDED].tab == "stopping"
     assert scope_of(about).startswith(NO_FINDING_YET)
-    assert not any("highest" in number.sentence for number in lead.values())
+    assert not any("highest" in number.sentence for number in leading_numbers(about))
 
 
 def test_agreement_stands_without_a_finding():

@@ -108,7 +108,7 @@ def build_report(
         An order of the systems that is known from elsewhere, best first; that of the plan by default.
         ``success_rates`` has Kendall's τ with it.
     core : bool, default False
-        Whether to compute only what the five leading numbers and their strata need: agreement among
+        Whether to compute only what the leading numbers and their strata need: agreement among
         humans and with machines in every stratum, win rates, and consistency. The values are those of
         the whole report; rank correlations with separability are left out. ``sections`` may name more.
     weights : mapping of str to mapping of str to float, optional
@@ -352,7 +352,7 @@ def _makers(criterion: Criterion, seeds: Seeds, options: _Options) -> dict[str, 
 def _core_makers(
     criterion: Criterion, seeds: Seeds, options: _Options
 ) -> dict[str, Callable[[], Any]]:
-    """Return the functions that compute what the five leading numbers and their strata need."""
+    """Return the functions that compute what the leading numbers and their strata need."""
     below, replicates = seeds.below, options.replicates
     makers: dict[str, Callable[[], Any]] = {}
     if criterion.labels:
