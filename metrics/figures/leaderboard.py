@@ -229,15 +229,16 @@ def _next_figure(pairs: Sequence[NextPair]) -> Figure:
 
 
 def _parted(pair: NextPair) -> str:
-    needed, ratings = pair.needed_instances, pair.needed_ratings
-    if needed is None or ratings is None:
+    needed, likely = pair.needed_instances, pair.likely_instances
+    if needed is None or likely is None:
         return ""
     both = f"{pair.ahead} and {pair.behind}"
     if needed <= pair.instances:
         return f"{both} are parted by these ratings."
-    now = f"now {pair.instances:,} with {pair.ratings:,}"
-    sizes = f"{_rounded(needed):,} instances with {_rounded(ratings):,} ratings"
-    return f"{both} would be parted at about {sizes} ({now})."
+    return (
+        f"If the difference that was seen were the true one, four of five studies with about"
+        f" {_rounded(likely):,} instances would part {both} (now {pair.instances:,})."
+    )
 
 
 def _rounded(number: int) -> int:

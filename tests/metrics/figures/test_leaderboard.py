@@ -121,10 +121,10 @@ def test_the_next_pair_has_its_numbers(board):
 
 
 def test_sizes_in_words_are_rounded_up_to_two_digits(board):
-    pair = replace(board.next_pairs[0], needed_instances=706, needed_ratings=8_465)
+    pair = replace(board.next_pairs[0], needed_instances=706, likely_instances=8_465)
     figure = leaderboard_figures(replace(board, next_pairs=(pair,)))[2]
-    assert all(number in figure.sentence for number in ("710", "8,500", "480"))
-    (row,) = by_key(figure, "needed_instances", "needed_ratings")
+    assert all(number in figure.sentence for number in ("8,500", f"now {pair.instances}"))
+    (row,) = by_key(figure, "needed_instances", "likely_instances")
     assert row == (706, 8_465)
 
 

@@ -62,12 +62,13 @@ def _shown(figure: Figure, *, part: str = "", running: bool = False) -> str:
 
 
 PARTED = "a and b are parted by these ratings."
-TO_PART = "a and b would be parted at about 90 instances with 270 ratings (now 40 with 120)."
+TO_PART = "four of five studies with about 180 instances would part a and b (now 40)."
 
 
 def next_systems(needed: int | None, *, part: str = "", running: bool = False) -> str:
     ratings, reason = (None, WHY) if needed is None else (3 * needed, None)
-    pair = NextPair("a", "b", interval(0.1, 0.3), 40, 120, needed, ratings, needed, needed, reason)
+    likely = None if needed is None else 2 * needed
+    pair = NextPair("a", "b", interval(0.1, 0.3), 40, 120, needed, ratings, likely, needed, reason)
     rates = {"a": interval(0.5, 0.7), "b": interval(0.3, 0.5)}
     *_, figure = leaderboard_figures(LeaderboardSection(rates, (), {}, 0, (pair,)))
     return _shown(figure, part=part, running=running)
