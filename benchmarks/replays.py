@@ -283,7 +283,7 @@ DESIGNS: dict[str, Design] = {
     "the same, if a pilot of a third shows it": active_from_pilot,
     "a fifth of items R, others one rating": replayed(fifth),
     "the same, all judges stacked": replayed(fifth, machines=ALL),
-    "the planner's choice from a pilot": planned,
+    "the best design by a pilot": planned,
 }
 RANDOM_DESIGNS: dict[str, Design] = {
     "a judge that guesses": replayed(all_ratings, machines=ALL),
@@ -291,9 +291,9 @@ RANDOM_DESIGNS: dict[str, Design] = {
     "those that it doubts, bounded": replayed(all_ratings, by=Population.by_bounded_doubt),
     "the same, stacked with it": active(ALL),
     "the same with it, if a pilot shows it": active_from_pilot,
-    "the planner's choice with it": planned,
+    "the best design by a pilot with it": planned,
 }
-NEED_REPEATS = ("a fifth", "the same, all", "the planner")
+NEED_REPEATS = ("a fifth", "the same, all", "the best design")
 NEED_JUDGES = ("one judge", "the other", "all judges", "more of those", "doubts", "the same")
 
 

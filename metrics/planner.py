@@ -29,7 +29,6 @@ from studies.access import Right, researchers_only, studies_of, study_for
 from studies.models import Study
 from studies.services import check_is_draft
 from tiebreak.errors import DomainError
-from tiebreak.report.planning import REPEATED_SHARE
 from tiebreak.stats import DesignOption, VarianceComponents, design_grid
 
 RATINGS = (1, 2, 3, 4, 5, 6, 8, 10)
@@ -37,20 +36,12 @@ MIN_RATINGS = 2
 MAX_PILOTS = 50
 TASKS_IF_UNLIMITED = 20
 WIDTH, POWER = "width", "power"
-MIXED = "R = 2 for 15% of items, R = 1 for the others"
-MIXED_GAIN = (
-    "In the pilot, two ratings of all items would take {value} times as many ratings ({low} to {high})"
-    " for the same width, because items differ more than ratings of one item. With fewer than 15%,"
-    " agreement and consistency could not be told."
-)
+NEW, THESE = "new", "these"
 STACKED = "R = 2, and machine raters of the whole dataset, stacked"
 STACK_GAIN = (
     "In the pilot, annotators alone would need {value} times as many instances ({low} to {high}). The"
-    " machine raters must rate every instance of the dataset, and the interval is that of the stack."
-)
-BOTH = "Both: R = 2 for 15% of items, and machine raters"
-BOTH_GAIN = (
-    "Both at once; the pilot shows each gain, and the gain of both is computed from its variances."
+    " machine raters must rate every instance of the dataset, and the interval is that of the stack, which"
+    " speaks of new annotators only if instances were drawn."
 )
 ACTIVE = "R = 2, machine raters stacked, and more instances that they doubt"
 ACTIVE_GAIN = (
@@ -76,13 +67,13 @@ class PlanForm(forms.Form):
     )
     width = forms.FloatField(min_value=0.01, max_value=0.9, initial=0.1)
     power = forms.FloatField(min_value=0.5, max_value=0.99, initial=0.8)
-    mean = forms.FloatField(
-        label="Expected win rate",
-        min_value=0,
-        max_value=1,
-        initial=0.6,
-        help_text="Used for power.",
+    speaks_of = forms.ChoiceField(
+        label="The interval speaks of",
+        choices=[(NEW, "new annotators (at least 8 rate)"), (THESE, "these annotators only")],
+        initial=NEW,
+        required=False,
     )
+    mean = forms.FloatField(label="Expected win rate", min_value=0, max_value=1, initial=0.6)
     instance = forms.FloatField(
         label="Variance between instances", min_value=0, max_value=0.25, initial=0.05
     )
@@ -175,6 +166,7 @@ def _planned(study: Study, request: HttpRequest) -> dict[str, Any]:
         return {"form": form, "problem": problem}
     target = {"target_width": values["width"]} if values["goal"] == WIDTH else {}
     target |= {"power": values["power"]} if values["goal"] == POWER else {}
+    target |= {"new_raters": values["speaks_of"] != THESE}
     units = _units(study)
     designs = design_grid(
         components, units=units, ratings=RATINGS, units_per_rater=_units_per_rater(study), **target
@@ -186,6 +178,7 @@ def _planned(study: Study, request: HttpRequest) -> dict[str, Any]:
         "options": options,
         "savings": _savings(study, values["pilot"], target),
         "cheapest": next((option for option in options if option.is_cheapest), None),
+        "refusal": next((d.reason for d in designs if d.code == "too_few_raters"), None),
         "charts": _charts(options, units),
         "units_per_rater": _units_per_rater(study),
         "n_dataset": study.dataset.instances.count() if study.dataset else None,
@@ -239,21 +232,20 @@ def _components_of(pair: dict[str, Any], gain: float = 1.0) -> VarianceComponent
     return VarianceComponents(pair["mean"], instance, unit, pair["rater"], rating)
 
 
-def _savings(study: Study, pilot: str, target: dict[str, float]) -> list[Option]:
+def _savings(study: Study, pilot: str, target: dict[str, Any]) -> list[Option]:
     """Return the cheaper designs of which the pilot shows that they pay; none without a pilot."""
     pair = _widest(_pilot_pairs(pilot)) if pilot else None
     if pair is None:
         return []
     price, savings = _price_of_rating(study), []
-    for title, sentence, share, explained, gain in saving_designs(pair):
+    for title, sentence, explained, gain in saving_designs(pair):
         designs = design_grid(
             _components_of(pair, gain),
             units=_units(study),
             ratings=[MIN_RATINGS],
             units_per_rater=_units_per_rater(study),
-            repeated=share,
             explained=explained,
-            **target,  # type: ignore[arg-type]
+            **target,
         )
         design = min(designs, key=lambda one: (one.total is None, one.total or 0))
         cost = None if price is None or design.total is None else round(price * design.total, 2)
@@ -261,24 +253,19 @@ def _savings(study: Study, pilot: str, target: dict[str, float]) -> list[Option]
     return savings
 
 
-def saving_designs(pair: dict[str, Any]) -> list[tuple[str, str, float, float, float]]:
-    """Return title, sentence, share of repeated items, explained share and gain of designs that pay.
+def saving_designs(pair: dict[str, Any]) -> list[tuple[str, str, float, float]]:
+    """Return title, sentence, explained share and gain of designs that pay.
 
-    A design is left out unless the lower bound of its gain in the pilot exceeds 1.
+    A design is left out unless the lower bound of its gain in the pilot exceeds 1. As a study has one R
+    for all its items, so has every design.
     """
-    is_mixed, explained = _exceeds_1(pair.get("mixed")), float(pair.get("explained") or 0)
-    designs = []
-    if is_mixed:
-        gain = MIXED_GAIN.format(**_as_digits(pair["mixed"]))
-        designs.append((MIXED, gain, REPEATED_SHARE, 0.0, 1.0))
+    explained, designs = float(pair.get("explained") or 0), []
     if explained and _exceeds_1(pair.get("stack")):
         gain = STACK_GAIN.format(**_as_digits(pair["stack"]))
-        designs.append((STACKED, gain, 1.0, explained, 1.0))
-        if is_mixed:
-            designs.append((BOTH, BOTH_GAIN, REPEATED_SHARE, explained, 1.0))
+        designs.append((STACKED, gain, explained, 1.0))
     if _exceeds_1(pair.get("active")):
         sentence = ACTIVE_GAIN.format(**_as_digits(pair["active"]))
-        designs.append((ACTIVE, sentence, 1.0, explained, float(pair["active"]["value"])))
+        designs.append((ACTIVE, sentence, explained, float(pair["active"]["value"])))
     return designs
 
 

@@ -111,12 +111,14 @@ def _at_one_look(study: Study, width: float | None, components: PairComponents |
         return "–"
     if components is None or components.reason is not None:
         return "unknown"
-    # For these raters, their variance is a part of that of a single rating.
-    of_rating = components.rater + components.rating
     pilot = VarianceComponents(
-        components.mean, components.instance, components.unit, 0.0, of_rating
+        components.mean, components.instance, components.unit, components.rater, components.rating
     )
     (design,) = design_grid(
-        pilot, target_width=width, units=[_units(study)], ratings=[study.ratings_per_hit]
+        pilot,
+        target_width=width,
+        units=[_units(study)],
+        ratings=[study.ratings_per_hit],
+        new_raters=False,
     )
     return NOT_IN_SIGHT if design.instances is None else counted(design.instances, "instance")

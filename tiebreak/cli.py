@@ -13,8 +13,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tiebreak import __version__
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import atomic_path
@@ -110,7 +108,7 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
     parser.add_argument(
         "--core",
         action="store_true",
-        help="compute only what the five leading numbers and their strata need, which is faster",
+        help="compute only what the leading numbers and their strata need, which is faster",
     )
     parser.add_argument(
         "--check",
@@ -319,7 +317,12 @@ def add_plan_options(parser: ArgumentParser) -> None:
     parser.add_argument("--items", type=int, default=1, help="items per instance")
     parser.add_argument("--ratings", type=int, default=3, help="ratings per item")
     parser.add_argument("--items-per-rater", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--raters", type=int, help="their number, instead of --items-per-rater")
+    parser.add_argument(
+        "--these-raters",
+        action="store_true",
+        help="the interval need not speak of other raters, so that fewer than 8 suffice",
+    )
     _add_json_option(parser)
 
 
@@ -333,10 +336,11 @@ def plan(options: Namespace) -> Outcome:
             criterion=options.criterion,
             target_width=options.width,
             power=options.power,
-            units=options.items,
-            ratings=options.ratings,
+            units=[options.items],
+            ratings=[options.ratings],
             units_per_rater=options.items_per_rater,
-            rng=np.random.default_rng(options.seed),
+            raters=options.raters,
+            new_raters=not options.these_raters,
         )
     except InvalidInput as error:
         raise DomainError(error.code, error.message, status=400) from error

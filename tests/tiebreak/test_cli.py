@@ -4,6 +4,7 @@ import json
 import re
 import sys
 import tomllib
+from dataclasses import asdict
 from importlib.metadata import EntryPoint
 from io import StringIO
 from pathlib import Path
@@ -22,8 +23,8 @@ from tiebreak.errors import InvalidInput
 from tiebreak.formats import read_ratings
 from tiebreak.report import build_report
 from tiebreak.report.simulated_sizes import SIMULATED
-from tiebreak.stats import sample_size
-from tiebreak.stats.sample_size import NO_REPEATS, VarianceComponents
+from tiebreak.stats import VarianceComponents, design_grid
+from tiebreak.stats.sample_size import NO_REPEATS
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 BATCH = """\
@@ -183,23 +184,23 @@ class TestPlan:
         return path
 
     def test_it_is_what_the_library_finds(self, pilot, capsys):
-        assert run("plan", pilot, "--width", "0.2", "--seed", "1", "--json") == 0
+        assert run("plan", pilot, "--width", "0.2", "--raters", "9", "--json") == 0
         size = json.loads(capsys.readouterr().out)["pairs"]["x vs y"]
         parts = build_report(read_ratings(pilot), replicates=0).criteria["preference"].planning
         known = {name: getattr(parts["x vs y"], name) for name in ("mean", "instance", "unit")}
         known |= {name: getattr(parts["x vs y"], name) for name in ("rater", "rating")}
-        expected = sample_size(
-            VarianceComponents(**known), rng=np.random.default_rng(1), target_width=0.2
+        (expected,) = design_grid(
+            VarianceComponents(**known), target_width=0.2, ratings=[3], raters=9
         )
-        assert size["instances"] == expected.instances > 10
-        assert size["ratings"] == 3 * size["instances"]
+        assert size == asdict(expected)
+        assert size["total"] == 3 * size["instances"] > 30
 
     def test_its_sentence_has_the_same_numbers(self, pilot, capsys):
-        assert run("plan", pilot, "--power", "0.8", "--seed", "1", "--json") == 0
+        assert run("plan", pilot, "--power", "0.8", "--items-per-rater", "5", "--json") == 0
         size = json.loads(capsys.readouterr().out)["pairs"]["x vs y"]
-        assert run("plan", pilot, "--power", "0.8", "--seed", "1") == 0
+        assert run("plan", pilot, "--power", "0.8", "--items-per-rater", "5") == 0
         shown = capsys.readouterr().out
-        assert f"{size['instances']:,} instances with {size['ratings']:,} ratings" in shown
+        assert f"{size['instances']:,} instances with {size['total']:,} ratings" in shown
         assert SIMULATED in shown
 
     def test_a_pair_without_repeats_is_left_without_a_number(self, pilot, capsys):
@@ -209,7 +210,12 @@ class TestPlan:
         assert (size["instances"], size["reason"]) == (None, NO_REPEATS)
 
     @pytest.mark.parametrize(
-        "options", [("--width", "2"), ("--width", "0.1", "--criterion", "other")]
+        "options",
+        [
+            ("--width", "2"),
+            ("--width", "0.1", "--criterion", "other"),
+            ("--width", "0.1", "--raters", "7"),
+        ],
     )
     def test_what_cannot_be_planned_is_refused(self, pilot, options, capsys):
         assert run("plan", pilot, *options) == 1

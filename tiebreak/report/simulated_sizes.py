@@ -4,19 +4,19 @@ from typing import Any
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.model import PairComponents, Report
-from tiebreak.stats import SampleSize, sample_size
-from tiebreak.stats.sample_size import VarianceComponents
+from tiebreak.stats import DesignOption, VarianceComponents, design_grid
 
 SIMULATED = (
-    "Each number comes from 200 simulated studies of that size, with a bootstrap interval over"
-    " instances, which speaks of the annotators of such a study. Where coverage is well below 95%,"
-    " annotators differ too much for that, and more instances do not help: let more annotators rate."
-    " The planner on the page Size & pay plans for new annotators."
+    "In 80% of simulated studies of that size, or in the share that --power names, the report's own"
+    " interval reaches the target. The variances are those of the pilot, which a small pilot knows"
+    " badly, and raters are taken to rate equally many items."
 )
 
 
-def simulated_sizes(report: Report, *, criterion: str = "", **design: Any) -> dict[str, SampleSize]:
-    """Return what `sample_size` finds for each pair of systems.
+def simulated_sizes(
+    report: Report, *, criterion: str = "", **design: Any
+) -> dict[str, DesignOption]:
+    """Return what `design_grid` finds for each pair of systems.
 
     Parameters
     ----------
@@ -25,11 +25,11 @@ def simulated_sizes(report: Report, *, criterion: str = "", **design: Any) -> di
     criterion : str, optional
         Name of a preference; by default the first one of the report.
     **design
-        Target and design, as in `sample_size`.
+        Target and design, as in `design_grid`, with one number of units and of ratings.
 
     Returns
     -------
-    dict of str to SampleSize
+    dict of str to DesignOption
         Sizes by pair. A pair whose variance components cannot be told has no size, with that reason.
 
     Raises
@@ -50,21 +50,18 @@ def simulated_sizes(report: Report, *, criterion: str = "", **design: Any) -> di
     return {pair: _size(parts, design) for pair, parts in (pairs[name] or {}).items()}
 
 
-def _size(parts: PairComponents, design: dict[str, Any]) -> SampleSize:
+def _size(parts: PairComponents, design: dict[str, Any]) -> DesignOption:
     if parts.reason is not None:
-        return SampleSize(None, None, (), parts.reason)
+        (units,), (ratings,) = design["units"], design["ratings"]
+        return DesignOption(units, ratings, code="no_components", reason=parts.reason)
     components = VarianceComponents(
         parts.mean, parts.instance, parts.unit, parts.rater, parts.rating
     )
-    return sample_size(components, **design)
+    return design_grid(components, **design)[0]
 
 
-def in_words(size: SampleSize) -> str:
-    """Return a size as a sentence, with what was simulated at it."""
-    if size.instances is None or size.ratings is None:
+def in_words(size: DesignOption) -> str:
+    """Return a size as a sentence."""
+    if size.instances is None:
         return size.reason or ""
-    [study] = [one for one in size.tried if one.instances == size.instances]
-    return (
-        f"{size.instances:,} instances with {size.ratings:,} ratings. Mean width of the interval"
-        f" {study.width:.3f}, power {study.power:.0%}, coverage {study.coverage:.0%}."
-    )
+    return f"{size.instances:,} instances with {size.total:,} ratings by {size.raters:,} raters."

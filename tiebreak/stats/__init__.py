@@ -177,9 +177,6 @@ Design of a study
 =================
 variance_components  variances between instances, units, raters and ratings in a pilot study
 VarianceComponents   what `variance_components` returns
-sample_size          number of instances needed for an interval width or for a power
-SampleSize           what `sample_size` returns
-PlannedStudy         a design that `sample_size` simulated
 design_grid          number of instances by units per instance and ratings per unit
 DesignOption         what `design_grid` returns for a design
 mixed_gain           gain of rating most units once, shown by a pilot
@@ -323,13 +320,7 @@ from tiebreak.stats.robustness import (
     pair_robustness,
     top_robustness,
 )
-from tiebreak.stats.sample_size import (
-    PlannedStudy,
-    SampleSize,
-    VarianceComponents,
-    sample_size,
-    variance_components,
-)
+from tiebreak.stats.sample_size import VarianceComponents, variance_components
 from tiebreak.stats.schedules import schedule, win_loss_ratio
 from tiebreak.stats.selection import Selection, floored_weights, logistic_weights, select
 from tiebreak.stats.separability import (
@@ -512,9 +503,6 @@ __all__ = [  # noqa: RUF022
     # Design of a study
     "variance_components",
     "VarianceComponents",
-    "sample_size",
-    "SampleSize",
-    "PlannedStudy",
     "design_grid",
     "DesignOption",
     "mixed_gain",

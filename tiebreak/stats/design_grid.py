@@ -1,10 +1,13 @@
 """How many instances a study needs, by the number of units per instance and ratings per unit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import ceil, isfinite
+from functools import cache
+from math import isfinite
 
-from scipy.stats import norm
+import numpy as np
+from scipy.special import expit, logit, ndtri, stdtrit
+from scipy.stats.qmc import Sobol
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
@@ -16,9 +19,19 @@ from tiebreak.stats.sample_size import (
     VarianceComponents,
     check_one_target,
 )
-from tiebreak.stats.validation import check_at_least, check_resampling, check_share
+from tiebreak.stats.two_way import pooled_variance
+from tiebreak.stats.validation import FloatArray, check_at_least, check_resampling, check_share
 
+# With fewer, the spread among raters is known too badly to promise a width for others.
+MIN_RATERS = 8
+ASSURANCE, LOG_STUDIES = 0.8, 9
+NEAR_A_BOUND, NO_VARIATION = 1e-3, 1e-12
 NO_DIFFERENCE = "The expected win rate is ½, which no number of instances can exclude."
+TOO_FEW_RATERS = (
+    "An interval for new annotators is too uncertain with fewer than 8 of them. Recruit at least 8{load},"
+    " or plan for these annotators."
+)
+LOAD = ", each of whom rates at most {most} items (the limit is {limit})"
 
 
 @dataclass(frozen=True)
@@ -30,23 +43,26 @@ class DesignOption:
     units : int
         Number of units per instance.
     ratings : int
-        Number of ratings per unit; of the repeated units if others have one.
+        Number of ratings per unit.
     instances : int or None
         Smallest number of instances that reaches the target; None if there is none.
     total : int or None
         Number of ratings in all.
+    raters : int or None
+        Number of raters with which it reaches the target.
+    code : str or None
+        Why there is no number of instances: "no_difference", "out_of_reach" or "too_few_raters".
     reason : str or None
-        Why there is no number of instances.
-    repeated : float
-        Share of units with `ratings` ratings; the others have one.
+        The same as a sentence.
     """
 
     units: int
     ratings: int
-    instances: int | None
-    total: int | None
+    instances: int | None = None
+    total: int | None = None
+    raters: int | None = None
+    code: str | None = None
     reason: str | None = None
-    repeated: float = 1.0
 
 
 def design_grid(
@@ -57,8 +73,10 @@ def design_grid(
     units: Sequence[int] = (1,),
     ratings: Sequence[int] = (1, 2, 3, 4, 5, 6, 7, 8),
     units_per_rater: int = 50,
-    repeated: float = 1.0,
+    raters: int | None = None,
+    new_raters: bool = True,
     explained: float = 0.0,
+    assurance: float = ASSURANCE,
     max_instances: int = MAX_INSTANCES,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> tuple[DesignOption, ...]:
@@ -69,22 +87,25 @@ def design_grid(
     pilot : VarianceComponents
         Variance components from a pilot study, or assumed components.
     target_width : float, optional
-        Required width of the interval for new instances and new raters, in (0, 1).
+        Width, in (0, 1), that the report's interval has at most in a share `assurance` of studies.
     power : float, optional
-        Required probability, in (0, 1), that the interval excludes ½ if the pilot's mean is the
-        true mean. Pass either `power` or `target_width`.
+        Share of studies, in (0, 1), whose interval excludes ½ if the pilot's mean is the true mean.
+        Pass either `power` or `target_width`.
     units : sequence of int, default (1,)
         Numbers of units per instance.
     ratings : sequence of int, default 1 to 8
         Numbers of ratings per unit.
     units_per_rater : int, default 50
-        Number of units that a rater rates. The fewer raters, the more their variance counts.
-    repeated : float, default 1
-        Share of units that get the number of ratings; the others get one. Without at least 15%,
-        agreement and consistency cannot be told.
+        Greatest number of units that a rater rates, which gives the number of raters.
+    raters : int, optional
+        Number of raters, at least as many as ratings of a unit; it replaces `units_per_rater`.
+    new_raters : bool, default True
+        Whether the interval is to speak of new raters. Without, it speaks of those who rate.
     explained : float, default 0
         Share of the variance between units and instances that stacked machine labels of the whole
         dataset explain, from 0 to 1; see `explained_share`.
+    assurance : float, default 0.8
+        Share of studies that reach the width.
     max_instances : int, default 20000
         Maximum number of instances.
     confidence_level : float, default 0.95
@@ -99,25 +120,28 @@ def design_grid(
     Raises
     ------
     InvalidInput
-        If both targets or neither of them are passed, or if a number is out of range.
+        If both targets or neither of them are passed, if a number is out of range, or if `raters` are
+        fewer than 8 for new raters.
 
     See Also
     --------
-    sample_size : Finds the number of instances for one design by simulation.
+    two_way_mean : The interval of the report.
 
     Notes
     -----
-    The variance of a mean over n instances with N units and R ratings each is approximately
-    (instance + unit/N + rating/(N·R))/n + rater/J, with J = max(R, n·N·R/units_per_rater) raters
-    (Searle, Casella and McCulloch 1992, section 4.3, for a balanced design). If only a share s of
-    units is repeated, s/R + 1 − s takes the place of 1/R, and 1 + s (R − 1) that of R in J; with an
-    explained share e, instance + unit/N is multiplied by 1 − e. The interval is normal.
+    The three variances of the report's interval are drawn for 512 studies (a Sobol sequence): those of
+    instances and raters as scaled χ² with one degree of freedom less than there are groups
+    (Wilson and Hilferty 1931), around what the components give for raters drawn at random for each instance,
+    all of whose units they rate (Searle, Casella and McCulloch 1992, section 4.3); the one of cells as
+    its expected value. Variance, degrees of freedom and logit scale are then the report's, around a
+    normal mean. Instances are found by bisection. With an explained share e, instance + unit/N is
+    multiplied by 1 − e.
 
     Examples
     --------
     >>> pilot = VarianceComponents(0.6, instance=0.04, unit=0, rater=0, rating=0.12)
     >>> [(o.ratings, o.instances) for o in design_grid(pilot, target_width=0.1, ratings=(1, 3))]
-    [(1, 246), (3, 123)]
+    [(1, 451), (3, 168)]
     """
     check_resampling(0, confidence_level, None)
     check_one_target(target_width=target_width, power=power)
@@ -126,12 +150,29 @@ def design_grid(
             check_at_least(number, 1, name=name)
     check_at_least(units_per_rater, 1, name="units_per_rater")
     check_at_least(max_instances, MIN_INSTANCES, name="max_instances")
-    check_share(repeated, name="repeated")
     check_share(explained, name="explained")
+    check_share(assurance, name="assurance")
     _check_components(pilot)
-    design = _Design(units_per_rater, repeated, explained, max_instances)
-    error = _standard_error(pilot, target_width, power, confidence_level)
-    return tuple(_option(pilot, n, r, error, design) for n in units for r in ratings)
+    if raters is not None:
+        check_at_least(raters, 1, name="raters")
+        if new_raters and raters < MIN_RATERS:
+            raise InvalidInput("too_few_raters", TOO_FEW_RATERS.format(load=""))
+    pairs = [(n, r) for n in units for r in ratings]
+    if power is not None and pilot.mean == EVEN:
+        return tuple(DesignOption(*p, code="no_difference", reason=NO_DIFFERENCE) for p in pairs)
+    of_units, of_ratings = np.array(pairs, dtype=np.float64).reshape(-1, 2).T[:, :, None]
+    designs = _Designs(pilot, of_units, of_ratings, units_per_rater, raters, new_raters, explained)
+
+    def is_enough(n: FloatArray) -> FloatArray:
+        low, high = designs.intervals(n, (1 + confidence_level) / 2)
+        if target_width is not None:
+            return np.asarray((high - low <= target_width).mean(axis=1) >= assurance)[:, None]
+        return np.asarray(((low > EVEN) | (high < EVEN)).mean(axis=1) >= power)[:, None]
+
+    found = _smallest(is_enough, len(pairs), max_instances)
+    found_raters = designs.load(found).ravel().tolist()
+    sizes = zip(pairs, found.ravel().tolist(), found_raters, strict=True)
+    return tuple(designs.option(pair, int(n), int(j), max_instances) for pair, n, j in sizes)
 
 
 def _check_components(pilot: VarianceComponents) -> None:
@@ -141,49 +182,78 @@ def _check_components(pilot: VarianceComponents) -> None:
             raise InvalidInput("out_of_range", f"{name} must be at least 0; it is {value}.")
 
 
-def _standard_error(
-    pilot: VarianceComponents,
-    target_width: float | None,
-    power: float | None,
-    confidence_level: float,
-) -> float:
-    """Return the largest standard error that reaches the target."""
-    z = float(norm.ppf((1 + confidence_level) / 2))
-    if target_width is not None:
-        return target_width / (2 * z)
-    assert power is not None
-    return abs(pilot.mean - EVEN) / (z + float(norm.ppf(power)))
+def _smallest(
+    is_enough: Callable[[FloatArray], FloatArray], designs: int, maximum: int
+) -> FloatArray:
+    """Return the smallest sufficient number of each design by bisection; more than the maximum if none."""
+    below, enough = (np.full((designs, 1), n) for n in (MIN_INSTANCES - 1.0, maximum + 1.0))
+    while (enough - below > 1).any():
+        middle = (below + enough) // 2
+        reached = is_enough(middle)
+        below, enough = np.where(reached, below, middle), np.where(reached, middle, enough)
+    return enough
 
 
-@dataclass(frozen=True)
-class _Design:
-    """What all options have in common."""
+@cache
+def _scores() -> FloatArray:
+    """Return normal scores of the studies: of their variances by instance and rater, and their means."""
+    points = Sobol(3, rng=np.random.default_rng(0)).random_base2(LOG_STUDIES)
+    return np.asarray(ndtri(points).T)
 
+
+def _chi_square(freedom: FloatArray, score: FloatArray) -> FloatArray:
+    """Return quantiles of χ² divided by its degrees of freedom (Wilson and Hilferty 1931)."""
+    spread = 2 / (9 * freedom)
+    return np.maximum(1 - spread + score * np.sqrt(spread), 0) ** 3
+
+
+@dataclass(frozen=True, eq=False)
+class _Designs:
+    """Several designs at once; their numbers have the shape (designs, 1), studies are columns."""
+
+    pilot: VarianceComponents
+    units: FloatArray
+    ratings: FloatArray
     units_per_rater: int
-    repeated: float
+    raters: int | None
+    new_raters: bool
     explained: float
-    max_instances: int
 
+    def load(self, n: FloatArray) -> FloatArray:
+        """Return how many raters the limit of units per rater asks for."""
+        if self.raters is not None:
+            return np.maximum(self.raters, self.ratings)
+        by_load = np.ceil(n * self.units * self.ratings / self.units_per_rater)
+        return np.maximum(by_load, self.ratings)
 
-def _option(
-    pilot: VarianceComponents, units: int, ratings: int, error: float, design: _Design
-) -> DesignOption:
-    share = design.repeated
-    if error <= 0:
-        return DesignOption(units, ratings, None, None, NO_DIFFERENCE, share)
-    per_unit = 1 + share * (ratings - 1)
-    between = (pilot.instance + pilot.unit / units) * (1 - design.explained)
-    per_instance = between + pilot.rating * (share / ratings + 1 - share) / units
-    many_raters = per_instance + pilot.rater * design.units_per_rater / (units * per_unit)
-    n = ceil(many_raters / error**2 - 1e-9)
-    # With so few units that one group of raters can do all, there are as many raters as ratings.
-    left = error**2 - pilot.rater / ratings
-    few_raters = ceil(per_instance / left - 1e-9) if left > 0 else None
-    if few_raters is not None and few_raters * units <= design.units_per_rater:
-        n = min(n, few_raters)
-    n = max(n, MIN_INSTANCES)
-    if n > design.max_instances:
-        reason = TOO_MANY.format(number=design.max_instances)
-        return DesignOption(units, ratings, None, None, reason, share)
-    repeated = ceil(share * n * units - 1e-9)
-    return DesignOption(units, ratings, n, n * units + repeated * (ratings - 1), None, share)
+    def intervals(self, n: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the interval in each study with n instances."""
+        pilot, r = self.pilot, self.ratings
+        raters = np.maximum(self.load(n), MIN_RATERS if self.new_raters else 1)
+        raters /= 1 + (raters - r) / (n * r)  # the effective number, for random loads
+        of_instances, of_raters, of_mean = _scores()
+        between = (pilot.instance + pilot.unit / self.units) * (1 - self.explained)
+        single = pilot.rating / (self.units * r)
+        shared = 1 / r - 1 / raters  # of the raters of an instance, what differs between instances
+        expected = np.maximum((between + single + pilot.rater * shared) / n, NO_VARIATION)
+        variance, freedom, true = expected * _chi_square(n - 1, of_instances), n - 1, expected
+        if self.new_raters:
+            by_rater = pilot.rater / raters + (between * shared + single) / n
+            by_cell = (between / r + single + pilot.rater * (1 - 1 / raters) / r) / n
+            by_rater = by_rater * _chi_square(raters - 1, of_raters)
+            true = (between + single) / n + pilot.rater / raters
+            variance, freedom = pooled_variance((variance, by_rater, by_cell), (n, raters))
+        value = np.clip(pilot.mean + np.sqrt(true) * of_mean, NEAR_A_BOUND, 1 - NEAR_A_BOUND)
+        half_width = stdtrit(freedom, level) * np.sqrt(variance) / (value * (1 - value))
+        return expit(logit(value) - half_width), expit(logit(value) + half_width)
+
+    def option(self, pair: tuple[int, int], n: int, raters: int, maximum: int) -> DesignOption:
+        total = n * pair[0] * pair[1]
+        if n > maximum:
+            reason = TOO_MANY.format(number=maximum)
+            return DesignOption(*pair, code="out_of_reach", reason=reason)
+        if self.new_raters and raters < MIN_RATERS:
+            most = LOAD.format(most=max(1, total // MIN_RATERS), limit=self.units_per_rater)
+            reason = TOO_FEW_RATERS.format(load=most)
+            return DesignOption(*pair, code="too_few_raters", reason=reason)
+        return DesignOption(*pair, n, total, raters)

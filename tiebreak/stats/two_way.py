@@ -4,6 +4,7 @@ Raters are left out one at a time. A bootstrap over raters would draw some rater
 their agreement with themselves. Source: Cameron, Gelbach and Miller 2011, for the sum of variances.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import exp, log, sqrt
 
@@ -281,10 +282,8 @@ class Spread:
 
         ``sizes`` are the effective numbers of instances and of raters.
         """
-        by_instance, by_rater, by_cell = variances
-        variance = by_instance + max(0.0, by_rater - by_cell)
-        parts = by_instance**2 / (sizes[0] - 1) + by_rater**2 / (sizes[1] - 1)
-        return cls(variance, max(1.0, variance**2 / parts), method, has_raters=True)
+        variance, freedom = pooled_variance(variances, sizes)
+        return cls(float(variance), float(freedom), method, has_raters=True)
 
     def widened(
         self, narrow: Estimate, bounds: tuple[float, float] | None, confidence_level: float
@@ -323,6 +322,18 @@ class Spread:
         logit, half_width = log(share / (1 - share)), half_width / (width * share * (1 - share))
         ends = _expit(logit - half_width), _expit(logit + half_width)
         return low + width * ends[0], low + width * ends[1], LOGIT
+
+
+def pooled_variance(
+    variances: Sequence[npt.ArrayLike], sizes: Sequence[npt.ArrayLike]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the variance and its degrees of freedom, of one study or of many at once."""
+    by_instance, by_rater, by_cell = (np.asarray(part, np.float64) for part in variances)
+    variance = by_instance + np.maximum(0.0, by_rater - by_cell)
+    instances, raters = (np.asarray(size, np.float64) - 1 for size in sizes)
+    return variance, np.maximum(
+        1.0, variance**2 / (by_instance**2 / instances + by_rater**2 / raters)
+    )
 
 
 def _expit(logit: float) -> float:

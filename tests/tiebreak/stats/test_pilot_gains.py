@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import t as student_t
 
 from tests.refusals import refused
-from tiebreak.stats import Estimate, design_grid, variance_components
+from tiebreak.stats import Estimate
 from tiebreak.stats.pilot_gains import (
     NO_REPEATS,
     NO_SPREAD,
@@ -14,7 +14,6 @@ from tiebreak.stats.pilot_gains import (
     mixed_gain,
     stack_gain,
 )
-from tiebreak.stats.sample_size import VarianceComponents
 
 
 def pilot(seed, *, units=40, ratings=2, between=1.0, within=1.0):
@@ -57,17 +56,6 @@ class TestMixedGain:
         alike = mixed_gain(np.tile([0, 1], 20), units=units)
         assert alike.value == pytest.approx(2 * 0.5 / (1.15 * 0.925))
         assert alike.value < 1
-
-    def test_equals_the_ratio_of_planned_ratings(self):
-        values, units, _ = pilot(2, units=60)
-        gain = mixed_gain(values, units=units).value
-        parts = variance_components(values, units=units, raters=np.arange(120))
-        components = VarianceComponents(0.5, parts.instance, 0, 0, parts.rating)
-        equal, mixed = (
-            design_grid(components, target_width=0.1, ratings=[2], repeated=share)[0].total
-            for share in (1.0, 0.15)
-        )
-        assert equal / mixed == pytest.approx(gain, rel=0.02)
 
     def test_is_shown_for_items_that_differ_and_seldom_for_items_alike(self):
         shown = {
