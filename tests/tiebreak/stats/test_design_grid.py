@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from tests.refusals import refused
-from tests.stats.coverage import SPREAD, Design, rate_interval, study
+from tests.stats.coverage import SPREAD, Design, rate_interval, study, true_rate
 from tiebreak.stats import VarianceComponents, design_grid, generator_for, variance_components
 from tiebreak.stats.design_grid import MIN_INSTANCES, NO_DIFFERENCE, TOO_MANY
 
 PILOT = VarianceComponents(0.6, instance=0.05, unit=0.03, rater=0.01, rating=0.12)
 SAME_RATERS = VarianceComponents(0.6, instance=0.05, unit=0.03, rater=0, rating=0.12)
-STUDIES = 300
+STUDIES = 400
 
 
 def only(pilot: VarianceComponents, **options):
@@ -29,10 +29,11 @@ def only(pilot: VarianceComponents, **options):
 @pytest.mark.parametrize("goal", ["target_width", "power"])
 def test_what_is_promised_comes_true(raters, ratings, width, differ, goal):
     parts = SPREAD**2, SPREAD**2 / 4, differ**2
-    pilot = VarianceComponents(0.7, *parts, 0.7 * 0.3 - sum(parts))
+    rate = true_rate(Design(raters, differ, 100, share=0.65))
+    pilot = VarianceComponents(rate, *parts, rate * (1 - rate) - sum(parts))
     target = {goal: width if goal == "target_width" else 0.8}
     option = only(pilot, ratings=[ratings], raters=raters, **target)
-    design, rng = Design(raters, differ, option.instances, 1, ratings, 0.7), generator_for(0)
+    design, rng = Design(raters, differ, option.instances, 1, ratings, 0.65), generator_for(0)
     intervals = [rate_interval(study(design, rng), rng) for _ in range(STUDIES)]
     is_width = goal == "target_width"
     reached = [i.high - i.low <= width if is_width else i.low > 0.5 for i in intervals]
