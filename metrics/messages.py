@@ -101,8 +101,8 @@ NEEDED_ASSUMES = (
     " instances by the study's reward and its highest fee."
 )
 AT_ONE_LOOK = (
-    "The last column is for a study that plans the number in advance and looks once, from the variance"
-    " components of these ratings and for these raters."
+    "The last column is for a study that plans the number in advance and looks once: 80% of such studies"
+    " have the width, by the variance components of these ratings and for these raters."
 )
 NOT_IN_SIGHT = "not in sight"
 

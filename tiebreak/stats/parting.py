@@ -77,7 +77,7 @@ def neighbours(
     See Also
     --------
     rank_sets : Parts two systems by the same intervals.
-    sample_size : Finds the size of a study of two systems by simulation.
+    design_grid : Finds the size of a study of two systems.
 
     Notes
     -----
