@@ -318,11 +318,7 @@ def add_plan_options(parser: ArgumentParser) -> None:
     parser.add_argument("--ratings", type=int, default=3, help="ratings per item")
     parser.add_argument("--items-per-rater", type=int, default=50)
     parser.add_argument("--raters", type=int, help="their number, instead of --items-per-rater")
-    parser.add_argument(
-        "--these-raters",
-        action="store_true",
-        help="the interval need not speak of other raters, so that fewer than 8 suffice",
-    )
+    parser.add_argument("--these-raters", action="store_true", help="plan for these raters alone")
     _add_json_option(parser)
 
 

@@ -210,13 +210,8 @@ class TestPlan:
         assert (size["instances"], size["reason"]) == (None, NO_REPEATS)
 
     @pytest.mark.parametrize(
-        "options",
-        [
-            ("--width", "2"),
-            ("--width", "0.1", "--criterion", "other"),
-            ("--width", "0.1", "--raters", "7"),
-        ],
+        "options", ["--width 2", "--width 0.1 --criterion other", "--width 0.1 --raters 7"]
     )
     def test_what_cannot_be_planned_is_refused(self, pilot, options, capsys):
-        assert run("plan", pilot, *options) == 1
+        assert run("plan", pilot, *options.split()) == 1
         assert capsys.readouterr().err

@@ -50,10 +50,8 @@ class DesignOption:
         Number of ratings in all.
     raters : int or None
         Number of raters with which it reaches the target.
-    code : str or None
-        Why there is no number of instances: "no_difference", "out_of_reach" or "too_few_raters".
-    reason : str or None
-        The same as a sentence.
+    reason, code : str or None
+        Why there is no number of instances; "no_difference", "out_of_reach" or "too_few_raters".
     """
 
     units: int
@@ -61,8 +59,8 @@ class DesignOption:
     instances: int | None = None
     total: int | None = None
     raters: int | None = None
-    code: str | None = None
     reason: str | None = None
+    code: str | None = None
 
 
 def design_grid(
@@ -148,15 +146,13 @@ def design_grid(
     for name, numbers in {"units": units, "ratings": ratings}.items():
         for number in numbers:
             check_at_least(number, 1, name=name)
-    check_at_least(units_per_rater, 1, name="units_per_rater")
     check_at_least(max_instances, MIN_INSTANCES, name="max_instances")
     check_share(explained, name="explained")
     check_share(assurance, name="assurance")
     _check_components(pilot)
-    if raters is not None:
-        check_at_least(raters, 1, name="raters")
-        if new_raters and raters < MIN_RATERS:
-            raise InvalidInput("too_few_raters", TOO_FEW_RATERS.format(load=""))
+    check_at_least(units_per_rater, 1, name="units_per_rater")
+    if new_raters and raters is not None and raters < MIN_RATERS:
+        raise InvalidInput("too_few_raters", TOO_FEW_RATERS.format(load=""))
     pairs = [(n, r) for n in units for r in ratings]
     if power is not None and pilot.mean == EVEN:
         return tuple(DesignOption(*p, code="no_difference", reason=NO_DIFFERENCE) for p in pairs)
@@ -203,8 +199,7 @@ def _scores() -> FloatArray:
 
 def _chi_square(freedom: FloatArray, score: FloatArray) -> FloatArray:
     """Return quantiles of χ² divided by its degrees of freedom (Wilson and Hilferty 1931)."""
-    spread = 2 / (9 * freedom)
-    return np.maximum(1 - spread + score * np.sqrt(spread), 0) ** 3
+    return np.maximum(1 - 2 / (9 * freedom) + score * np.sqrt(2 / (9 * freedom)), 0) ** 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,10 +245,10 @@ class _Designs:
     def option(self, pair: tuple[int, int], n: int, raters: int, maximum: int) -> DesignOption:
         total = n * pair[0] * pair[1]
         if n > maximum:
-            reason = TOO_MANY.format(number=maximum)
-            return DesignOption(*pair, code="out_of_reach", reason=reason)
+            return DesignOption(*pair, reason=TOO_MANY.format(number=maximum), code="out_of_reach")
         if self.new_raters and raters < MIN_RATERS:
             most = LOAD.format(most=max(1, total // MIN_RATERS), limit=self.units_per_rater)
-            reason = TOO_FEW_RATERS.format(load=most)
-            return DesignOption(*pair, code="too_few_raters", reason=reason)
+            return DesignOption(
+                *pair, reason=TOO_FEW_RATERS.format(load=most), code="too_few_raters"
+            )
         return DesignOption(*pair, n, total, raters)
