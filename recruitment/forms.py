@@ -6,10 +6,11 @@ MAX_RATERS = 1000
 
 
 class ConsentForm(forms.Form):
-    """Whether the annotator agrees, and to which version of the text."""
+    """Whether the annotator agrees, to which version of the text and to which terms of the channel."""
 
     choice = forms.ChoiceField(choices=[("agree", "agree"), ("decline", "decline")])
     version = forms.IntegerField(min_value=0, required=False)
+    terms = forms.CharField(required=False)
 
     @property
     def agrees(self) -> bool:

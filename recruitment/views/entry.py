@@ -1,5 +1,6 @@
 """The welcome page with consent and privacy notice. Nothing is stored before somebody agrees."""
 
+import hashlib
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -79,7 +80,8 @@ def _decide(
         return _welcome(request, study, channel, refusal=refusal)
     if not form.agrees:
         return _declined(request, study, channel)
-    if form.cleaned_data["version"] != _version_number(study):
+    agreed = form.cleaned_data
+    if agreed["version"] != _version_number(study) or agreed["terms"] not in {"", _terms(channel)}:
         refusal = DomainError("consent_changed", CONSENT_CHANGED)
         return _welcome(request, study, channel, refusal=refusal)
     participation = give_consent(study=study, entrant=_entrant(request, channel, entry))
@@ -130,6 +132,7 @@ def _welcome(
         "consent": render_markdown(study.consent),
         **about_channel(channel),
         "version": _version_number(study),
+        "terms": _terms(channel),
         "refusal": refusal,
         "entry": new_entry_token(),
     }
@@ -148,6 +151,11 @@ def about_channel(channel: Channel) -> dict[str, Any]:
         "asked": asked_of_one(study, collection.hits),
         "can_fail": can_fail(study),
     }
+
+
+def _terms(channel: Channel) -> str:
+    """Return a digest of what the page says that no version has, such as the pay for a failed test."""
+    return hashlib.sha256(repr(about_channel(channel)).encode()).hexdigest()
 
 
 def _version_number(study: Study) -> int:

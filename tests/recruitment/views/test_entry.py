@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Participation, Place, Rater
+from recruitment.models import Channel
 from recruitment.services.lifecycle import close_study, pause_study
 from studies.services import save_design
 from tests.annotation.annotators import Annotator, annotator, unit_of
@@ -91,6 +92,20 @@ def test_consent_to_a_text_that_changed_meanwhile_is_asked_for_again(client: Cli
     assert not Participation.objects.exists()
     client.post(f"/s/{study.pk}/", {**AGREE, "version": "2"})
     assert Participation.objects.get().consented_version == study.versions.get(consent="New words.")
+
+
+def test_consent_to_pay_that_the_channel_changed_meanwhile_is_asked_for_again(client: Client):
+    study = make_open_study(instances=1)
+    channel = Channel.objects.create(study=study, provider="open-link")
+    for promised in ("0.40", "0.10", ""):
+        page = client.get(f"/s/{study.pk}/").content.decode()
+        shown = dict(re.findall(r'name="(version|terms)" value="([^"]+)"', page))
+        channel.settings = {"screen_out_reward": promised}
+        channel.save()
+        response = client.post(f"/s/{study.pk}/", {"choice": "agree", **shown})
+        assert (response.status_code, codes_on(response)) == (409, {"consent_changed"})
+    shown["terms"] = response.context["terms"]
+    assert client.post(f"/s/{study.pk}/", {"choice": "agree", **shown}).status_code == 303
 
 
 def test_agreeing_twice_from_one_page_is_one_person(client: Client):
