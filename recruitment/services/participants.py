@@ -122,7 +122,8 @@ def amount_for(participation: Participation, amount: Decimal | None = None) -> D
     if channel is not None and pays_by_platform(channel) and is_approved and amount != promised:
         title = get_platform(channel.provider).title
         raise DomainError("amount_is_fixed", AMOUNT_IS_FIXED.format(title), status=400)
-    check_room_for(participation, PAID_APART.get(participation.status, Payment.Kind.REWARD), amount)
+    kind = PAID_APART.get(participation.status, Payment.Kind.REWARD)
+    check_room_for(kind, {participation: amount})
     return amount
 
 
@@ -224,7 +225,7 @@ def check_bonus(
     requested = participation.payments.filter(request_key=request_key)
     if requested.exclude(status=Payment.Status.REFUSED).exists():
         raise AlreadyPaid
-    check_room_for(participation, Payment.Kind.BONUS, amount)
+    check_room_for(Payment.Kind.BONUS, {participation: amount})
     return channel
 
 

@@ -1,6 +1,6 @@
 """Payments: each is requested from a platform once, or recorded when the platform reports it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
@@ -41,6 +41,8 @@ def approve(*, participations: Sequence[Participation], now: datetime | None = N
         batches = [group] if platform.approves_together else [[single] for single in group]
         for batch in batches:
             try:
+                rewards = {one: one.agreed.reward or Decimal(0) for one in batch}
+                check_room_for(Payment.Kind.REWARD, rewards)
                 platform.approve(channel, batch)
             except DomainError as error:
                 refusal = error
@@ -139,14 +141,21 @@ def _is_reserved(payment: Payment) -> bool:
     return not is_bonus and payment.amount <= earned(payment.participation)
 
 
-def check_room_for(participation: Participation, kind: Payment.Kind, amount: Decimal) -> None:
-    """Raise what the budget has against a payment, without storing any."""
-    payment = Payment(participation=participation, kind=kind, amount=amount)
-    payment.created_at = database_now()
-    if not _is_reserved(payment):
-        with suppress(AlreadyPaid), transaction.atomic():
-            store_payment(payment)
-            transaction.set_rollback(True)
+def check_room_for(kind: Payment.Kind, amounts: Mapping[Participation, Decimal]) -> None:
+    """Raise what the budget has against all of these payments, without storing any."""
+    now = database_now()
+    payments = [
+        Payment(participation=one, kind=kind, amount=amount, created_at=now)
+        for one, amount in amounts.items()
+    ]
+    for_more = [payment for payment in payments if not _is_reserved(payment)]
+    if not for_more:
+        return
+    with transaction.atomic():
+        for payment in for_more:
+            with suppress(AlreadyPaid):
+                store_payment(payment)
+        transaction.set_rollback(True)
 
 
 def note_reward(participation: Participation, kind: Payment.Kind, now: datetime) -> None:
