@@ -10,7 +10,7 @@ from django.urls import reverse
 from annotation.counts import progress_of
 from annotation.services.late_answers import pending
 from jobs.models import Job
-from recruitment.costs import StudyCosts, accounts
+from recruitment.costs import Accounts, StudyCosts, accounts
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import counted
 from recruitment.ledger import Ledger, Money
@@ -56,6 +56,7 @@ def attention_of(study: Study) -> Attention:
         *_of_draft(study),
         *_of_collecting(study, accounting.ledger.now),
         *_of_people(study, accounting.ledger),
+        *_of_budget(study, accounting),
         *_of_answers(study),
         *_of_jobs(study),
     ]
@@ -91,6 +92,11 @@ def _of_people(study: Study, entries: Ledger) -> Iterator[Need]:
         if people := entries.totals.listed[name]:
             text = sentence.format(counted(people, "participant"), **VERB_FORMS[people > 1])
             yield Need(name, text, url)
+
+
+def _of_budget(study: Study, accounting: Accounts) -> Iterator[Need]:
+    if sentence := accounting.beyond_budget:
+        yield Need("beyond_budget", sentence, reverse("recruitment:ledger", args=[study.pk]))
 
 
 def _of_answers(study: Study) -> Iterator[Need]:

@@ -149,6 +149,11 @@ class Maximum:
     def total(self) -> Decimal:
         return sum((one.amount for one in self.channels), Decimal(0))
 
+    @property
+    def reserved(self) -> Decimal:
+        """What those who entered or were paid cost at most, with fees."""
+        return sum((one.with_newcomers(0) for one in self.channels), Decimal(0))
+
 
 def maximum(study: Study, hits: int | None = None) -> Maximum:
     """Return what the study can cost at most with its settings and channels."""
@@ -298,6 +303,15 @@ def _release(channel: Channel, participation: Participation, now: datetime) -> N
         lock_places(assignment=assignment, now=now)
     if _gone(channel, now).filter(pk=participation.pk).exists():
         stop_work(participation=participation, status=Status.RELEASED, now=now)
+
+
+def beyond_budget(study: Study) -> Decimal:
+    """Return by how much what people were paid or can still earn exceeds the budget.
+
+    Nothing here lets it come to that, but what a platform reports is recorded in any case.
+    """
+    over = Decimal(0) if study.budget is None else maximum(study).reserved - study.budget
+    return max(over, Decimal(0))
 
 
 def check_budget(study: Study, allowed: Decimal | None = None) -> None:

@@ -262,8 +262,8 @@ def _participants_cost(cost: ChannelCost | None) -> tuple[str, ...]:
     if cost is None:
         return ()
     return (
-        f"The participants cost {cost.participants} × {cost.reward} = {cost.rewards:.2f}"
-        f" {cost.currency} and {cost.fees:.2f} in fees, together {cost.total:.2f}.",
+        f"The participants cost {cost.participants} × {cost.reward} = {cost.cost.amount:.2f}"
+        f" {cost.currency} and {cost.cost.fees:.2f} in fees, together {cost.cost.total}.",
     )
 
 

@@ -1,25 +1,28 @@
 """What a study will cost, and what studies have cost: for the steps and the list of studies."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection as Many
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from django.db.models import DecimalField, Max, OuterRef, Q, Subquery, Sum
+from django.db.models import OuterRef, Q, Sum, prefetch_related_objects
 from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Cast, Coalesce, Now
+from django.db.models.functions import Now
 
 from annotation.models import Participation, Place
-from recruitment.admission import PAID, Maximum, collection_of, maximum
-from recruitment.ledger import Ledger, ledger
+from recruitment.admission import PAID, Maximum, beyond_budget, collection_of, maximum
+from recruitment.ledger import Due, Ledger, due, ledger
+from recruitment.messages import BEYOND_BUDGET
 from recruitment.models import Channel, Payment
-from recruitment.pay import CENT, Asked, Pay
+from recruitment.pay import CENT, Asked, Collection, Cost, Pay
+from recruitment.platforms import get_platform
 from recruitment.terms import Agreed, asked_of_one, pay_of
 from studies.models import Study
 from studies.steps import count_of
 
-_PERCENT = DecimalField(max_digits=8, decimal_places=4)
+NOTHING = Cost()
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,7 @@ class Forecast:
     currency: str
     responses: int
     people: int | None
-    rewards: Decimal | None
-    fees: Decimal | None
+    cost: Cost | None
     maximum: Maximum
     budget: Decimal | None
     hourly_rate: Decimal | None
@@ -41,9 +43,7 @@ class Forecast:
 
     @property
     def total(self) -> Decimal | None:
-        if self.rewards is None or self.fees is None:
-            return None
-        return self.rewards + self.fees
+        return None if self.cost is None else self.cost.total
 
     @property
     def is_over_budget(self) -> bool:
@@ -56,32 +56,54 @@ class Forecast:
 
 
 def forecast(study: Study, *, hits: int) -> Forecast:
-    """Return what collecting all responses to this number of HITs costs with the study's settings."""
+    """Return what collecting all responses to this number of HITs costs with the study's settings.
+
+    Who entered an opened study costs what they agreed to, and what is left what newcomers are paid.
+    """
     needs = {
         "the tasks per annotator": study.hits_per_annotator,
         "the reward": study.reward,
         "the minutes per task": study.minutes_per_hit,
     }
-    collection, most = collection_of(study, hits), maximum(study, hits)
-    pays = [one.pay for one in most.channels if not one.channel.closed_at]
-    pays = pays or [pay_of(study, {}, Agreed(Participation.PaidPer.HIT), hits)]
-    expected = [pay.expected(collection) for pay in pays] if study.reward is not None else []
-    rewards = max((amount for amount in expected if amount is not None), default=None)
-    fee_percent, asked = highest_fee(study.channels.all()), asked_of_one(study, hits)
+    collection, asked = collection_of(study, hits), asked_of_one(study, hits)
+    prefetch_related_objects([study], "channels")
     return Forecast(
         currency=study.currency,
         responses=collection.responses,
         people=collection.people if study.hits_per_annotator else None,
-        rewards=rewards,
-        fees=None if rewards is None else (rewards * fee_percent / 100).quantize(CENT),
-        maximum=most,
+        cost=_whole_cost(study, collection),
+        maximum=maximum(study, hits),
         budget=study.budget,
-        hourly_rate=_hourly_rate(pays, asked) if study.reward is not None else None,
+        hourly_rate=_hourly_rate(_pays(study, hits), asked) if study.reward is not None else None,
         minutes=asked.minutes if asked else None,
         promised_hourly_rate=study.promised_hourly_rate,
-        fee_percent=fee_percent,
+        fee_percent=highest_fee(study.channels.all()),
         missing=tuple(name for name, value in needs.items() if value is None),
     )
+
+
+def _whole_cost(study: Study, collection: Collection) -> Cost | None:
+    if study.status == Study.Status.DRAFT:
+        return _to_collect(study, collection)
+    completed = study.places.filter(completed_at__isnull=False).count()
+    paid = _paid([study.pk]).get(study.pk, NOTHING)
+    so_far = _spending(study, collection, completed, paid, due([study])[study.pk])
+    return None if so_far.committed is None else so_far.paid + so_far.committed
+
+
+def _pays(study: Study, hits: int) -> list[Pay]:
+    """Return what each channel that is not closed pays newcomers; without any, the open link."""
+    channels = [channel for channel in study.channels.all() if not channel.closed_at]
+    terms = [(one.settings, get_platform(one.provider).paid_per) for one in channels]
+    by_task = [({}, Participation.PaidPer.HIT)]
+    return [pay_of(study, stated, Agreed(per), hits) for stated, per in terms or by_task]
+
+
+def _to_collect(study: Study, left: Collection) -> Cost | None:
+    """Return what responses that nobody has given cost now, on the channel where that is most."""
+    amounts = [(pay.expected(left), pay.fee_percent) for pay in _pays(study, left.hits)]
+    costs = [Cost.of(amount, fee) for amount, fee in amounts if amount is not None]
+    return None if study.reward is None else max(costs, key=lambda cost: cost.total, default=None)
 
 
 def _hourly_rate(pays: Sequence[Pay], asked: Asked | None) -> Decimal | None:
@@ -100,18 +122,7 @@ class ChannelCost:
     reward: Decimal
     fee_percent: Decimal
     currency: str
-
-    @property
-    def rewards(self) -> Decimal:
-        return self.participants * self.reward
-
-    @property
-    def fees(self) -> Decimal:
-        return (self.rewards * self.fee_percent / 100).quantize(CENT)
-
-    @property
-    def total(self) -> Decimal:
-        return self.rewards + self.fees
+    cost: Cost
 
 
 def channel_cost(channel: Channel, participants: int) -> ChannelCost | None:
@@ -120,7 +131,8 @@ def channel_cost(channel: Channel, participants: int) -> ChannelCost | None:
     if study.reward is None:
         return None
     fee = Decimal(str(channel.settings.get("fee_percent") or 0))
-    return ChannelCost(participants, study.reward, fee, study.currency)
+    cost = Cost.of(participants * study.reward, fee)
+    return ChannelCost(participants, study.reward, fee, study.currency, cost)
 
 
 def per_response(study: Study) -> Decimal | None:
@@ -130,7 +142,7 @@ def per_response(study: Study) -> Decimal | None:
     return study.reward / study.hits_per_annotator
 
 
-def highest_fee(channels: Collection[Channel]) -> Decimal:
+def highest_fee(channels: Many[Channel]) -> Decimal:
     """Return the highest fee of the channels that are not closed, in percent."""
     fees = [
         channel.settings.get("fee_percent") or 0 for channel in channels if not channel.closed_at
@@ -140,21 +152,15 @@ def highest_fee(channels: Collection[Channel]) -> Decimal:
 
 @dataclass(frozen=True)
 class Spending:
-    """What was paid with fees, and what the other responses of the plan will cost with fees.
+    """What was paid, and what is owed or still to come, with fees.
 
     `committed` is None if the study does not say what a response costs. `to_collect` is the part of it
     for responses that nobody has given yet.
     """
 
-    paid: Decimal
-    fees: Decimal
-    committed: Decimal | None
-    to_collect: Decimal = Decimal("0.00")
-
-    @property
-    def spent(self) -> Decimal:
-        """What was paid so far, with fees."""
-        return self.paid + self.fees
+    paid: Cost
+    committed: Cost | None = NOTHING
+    to_collect: Cost = NOTHING
 
 
 @dataclass(frozen=True)
@@ -197,18 +203,24 @@ class Accounts:
         has_none = self.plan.dry_run_of_id is not None or self.plan.status == Study.Status.DRAFT
         if self.plan.reward is None or has_none:
             return None
-        money, owed = self.ledger.money, self.ledger.owed
-        so_far = _spending(self.plan, _Paid(money.rewards, money.fees, money.for_plan))
-        with_fees = (owed.amount + owed.fees).quantize(CENT)
-        committed = so_far.committed
+        plan, money, owed = self.plan, self.ledger.money, self.ledger.owed.total
+        paid = Cost(money.rewards, money.fees)
+        so_far = _spending(plan, _collection(plan), completed_places(plan), paid, self.ledger.due)
+        to_come = so_far.committed and max(so_far.to_collect.total, so_far.committed.total - owed)
         return StudyCosts(
             currency=self.plan.currency,
-            spent=so_far.spent,
-            fees=so_far.fees,
-            owed=with_fees,
+            spent=so_far.paid.total,
+            fees=so_far.paid.fees.quantize(CENT),
+            owed=owed,
             owed_to=self.ledger.unpaid,
-            to_come=None if committed is None else max(so_far.to_collect, committed - with_fees),
+            to_come=to_come,
         )
+
+    @cached_property
+    def beyond_budget(self) -> str:
+        """What to do about payments beyond the budget; "" if there are none."""
+        over, currency = beyond_budget(self.plan), self.plan.currency
+        return BEYOND_BUDGET.format(over, currency) if over else ""
 
 
 def accounts(study: Study, wanted: Q | None = None) -> Accounts:
@@ -221,77 +233,66 @@ def accounts(study: Study, wanted: Q | None = None) -> Accounts:
 def plan_counts() -> dict[str, Any]:
     """Return what `spending_of` needs to know about studies, as expressions of a query."""
     places = Place.objects.filter(study=OuterRef("pk"))
-    open_channels = Channel.objects.filter(study=OuterRef("pk"), closed_at=None).order_by()
-    stated = Cast(KeyTextTransform("fee_percent", "settings"), _PERCENT)
-    fees = open_channels.values("study").annotate(highest=Max(stated)).values("highest")
     return {
         "places_total": count_of(places),
         # Few places are open while a study is large, and an index finds them.
         "places_open": count_of(places.filter(completed_at__isnull=True)),
-        "fee_percent": Coalesce(Subquery(fees), Decimal(0), output_field=_PERCENT),
     }
 
 
-def spending_of(studies: Collection[Study]) -> dict[str, Spending]:
+def spending_of(studies: Many[Any]) -> dict[str, Spending]:
     """Return the spending of studies that were read with `plan_counts`, by key."""
-    paid = _paid([study.pk for study in studies])
-    return {study.pk: _spending(study, paid.get(study.pk, _Paid())) for study in studies}
+    paid, of_people = _paid([study.pk for study in studies]), due(studies)
+    prefetch_related_objects(list(studies), "channels")
+    return {
+        key: _spending(
+            study,
+            _collection(study),
+            completed_places(study),
+            paid.get(key, NOTHING),
+            of_people[key],
+        )
+        for study in studies
+        for key in [study.pk]
+    }
 
 
-@dataclass(frozen=True)
-class _Paid:
-    """What was paid, the fees, and the part with fees that is no bonus and pays for the plan."""
-
-    amount: Decimal = Decimal(0)
-    fees: Decimal = Decimal(0)
-    for_plan: Decimal = Decimal(0)
+def _collection(study: Any) -> Collection:
+    return collection_of(study, study.places_total // study.ratings_per_hit)
 
 
-def _spending(study: Any, paid: _Paid) -> Spending:
+def _spending(
+    study: Study, collection: Collection, completed: int, spent: Cost, people: Due
+) -> Spending:
     """Return the spending; a closed study collects nothing more."""
-    so_far, reward = (paid.amount.quantize(CENT), paid.fees.quantize(CENT)), per_response(study)
     if study.status == Study.Status.DRAFT or study.dry_run_of_id is not None:
-        return Spending(*so_far, committed=Decimal("0.00"))
-    if reward is None:
-        return Spending(*so_far, committed=None)
-    each, responses = reward * (1 + study.fee_percent / 100), _responses(study)
-    to_collect = (each * (responses - completed_places(study))).quantize(CENT)
-    # One payment may have been for fewer responses than it was planned for.
-    committed = max(to_collect, (each * responses - paid.for_plan).quantize(CENT))
-    return Spending(*so_far, committed, to_collect)
+        return Spending(spent)
+    left = 0 if study.status == Study.Status.CLOSED else collection.responses - completed
+    to_collect = _to_collect(study, replace(collection, most_answers=max(0, left)))
+    if to_collect is None:
+        return Spending(spent, committed=None)
+    # Who is paid once for all tasks may do some of the rest.
+    committed = max(people.once_they_stop, people.so_far + to_collect, key=lambda cost: cost.total)
+    return Spending(spent, committed, to_collect)
 
 
-def _paid(studies: list[str]) -> dict[str, _Paid]:
+def _paid(studies: list[str]) -> dict[str, Cost]:
     of_channel = "participation__submission__channel__settings"
     rows = (
         Payment.objects.filter(participation__study__in=studies, status__in=PAID)
         .order_by()
         .annotate(fee_percent=KeyTextTransform("fee_percent", of_channel))
-        .values_list("participation__study", "fee_percent", "kind")
+        .values_list("participation__study", "fee_percent")
         .annotate(amount=Sum("amount"))
     )
-    totals: dict[str, _Paid] = {}
-    for study, stated, kind, summed in rows:
-        amount = Decimal(str(summed))
-        fees = amount * Decimal(str(stated or 0)) / 100
-        earlier = totals.get(study, _Paid())
-        for_plan = Decimal(0) if kind == Payment.Kind.BONUS else amount + fees
-        totals[study] = _Paid(
-            earlier.amount + amount, earlier.fees + fees, earlier.for_plan + for_plan
-        )
+    totals: dict[str, Cost] = {}
+    for study, stated, summed in rows:
+        # SQLite sums money as floats.
+        amount = Decimal(str(summed)).quantize(CENT)
+        totals[study] = totals.get(study, NOTHING) + Cost.of(amount, Decimal(str(stated or 0)))
     return totals
 
 
 def completed_places(study: Any) -> int:
     """Return the number of completed places of a study that was read with `plan_counts`."""
     return int(study.places_total) - int(study.places_open)
-
-
-def _responses(study: Any) -> int:
-    """Return how many responses the study will have."""
-    completed, planned = completed_places(study), int(study.places_total)
-    if study.status == Study.Status.CLOSED:
-        return completed
-    return (
-        planned if study.most_answers is None else max(completed, min(planned, study.most_answers))
-    )

@@ -1,12 +1,12 @@
 """The ledger: the work, the platform status and the payments of every submission."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import (
     BooleanField,
@@ -33,7 +33,7 @@ from annotation.models.rating import MAIN_FIRST
 from jobs.clock import database_now
 from recruitment.admission import PAID, sum_of
 from recruitment.models import Channel, Payment
-from recruitment.pay import CENT
+from recruitment.pay import CENT, Cost
 from recruitment.platforms import get_platform
 from recruitment.terms import AGREED, PAID_TASK, PAYS_SCREEN_OUT, Agreed, paid_per, pay_of
 from studies.models import Study
@@ -84,8 +84,6 @@ class PaidWork:
     """What was paid for one submission, and for what. The fields are columns of a query."""
 
     paid: Decimal
-    # The part of it that is no bonus.
-    paid_for_plan: Decimal
     consented_at: datetime | None
     until: datetime | None
     fee_percent: str | None
@@ -115,8 +113,6 @@ class Money:
     currency: str
     rewards: Decimal
     fees: Decimal
-    # What was paid with fees for work of the plan: all but bonuses.
-    for_plan: Decimal
     median_hourly_rate: Decimal | None
     promised_hourly_rate: Decimal | None
 
@@ -140,12 +136,16 @@ class Totals:
     listed: Mapping[str, int]
 
 
-@dataclass(frozen=True)
-class Owed:
-    """What is owed to participants, and the fees that will be due on it."""
+class Due(NamedTuple):
+    """What is due to people by what each agreed to: once they stop, and for what they did so far.
 
-    amount: Decimal = Decimal(0)
-    fees: Decimal = Decimal(0)
+    The two differ for people who still work for one payment that covers all tasks. `owed` is the part
+    of those who await payment.
+    """
+
+    once_they_stop: Cost = Cost()
+    so_far: Cost = Cost()
+    owed: Cost = Cost()
 
 
 @dataclass(frozen=True)
@@ -216,50 +216,26 @@ class Ledger:
         return self.totals.listed["awaiting_payment"] + self.totals.listed["screened_out"]
 
     @cached_property
-    def owed(self) -> Owed:
-        """What is owed to all who await payment."""
-        if not self.unpaid:
-            return Owed()
+    def due(self) -> Due:
         lists = _lists(self.study)
-        people = self._matching(lists["awaiting_payment"] | lists["screened_out"])
-        return _owed_to(people, self.study)
+        awaiting = lists["awaiting_payment"] | lists["screened_out"]
+        return _due_to(self.people, [self.study], awaiting)[self.study.pk]
+
+    @property
+    def owed(self) -> Cost:
+        """What is owed to all who await payment."""
+        return self.due.owed
 
     @cached_property
     def rows(self) -> list[LedgerRow]:
         return self.rows_of(self.people)
 
-    @property
-    def counted(self) -> int:
-        """Number of all submissions' ratings in the statistics."""
-        return sum(row.counted for row in self.rows)
-
     @cached_property
     def money(self) -> Money:
         return _money(self.study, self._matching(Q(is_paid=True)))
 
-    @cached_property
-    def paid_without_data(self) -> list[LedgerRow]:
-        return self.rows_of(self.listed("paid_without_data"))
-
-    @cached_property
-    def awaiting_payment(self) -> list[LedgerRow]:
-        return self.rows_of(self.listed("awaiting_payment"))
-
-    @cached_property
-    def surplus(self) -> list[LedgerRow]:
-        return self.rows_of(self.listed("surplus"))
-
-    @cached_property
-    def late(self) -> list[LedgerRow]:
-        return self.rows_of(self.listed("late"))
-
-    @cached_property
-    def screened_out(self) -> list[LedgerRow]:
-        return self.rows_of(self.listed("screened_out"))
-
-    @cached_property
-    def stuck(self) -> list[LedgerRow]:
-        return self.rows_of(self.listed("stuck"))
+    def rows_on(self, name: str) -> list[LedgerRow]:
+        return self.rows_of(self.listed(name))
 
 
 @dataclass(frozen=True)
@@ -278,7 +254,7 @@ def ledger(study: Study, now: datetime | None = None, wanted: Q | None = None) -
 def payable(study: Study) -> list[LedgerRow]:
     """Return the submissions that await payment, for completed work or for taking the test."""
     study_ledger = ledger(study)
-    return [*study_ledger.awaiting_payment, *study_ledger.screened_out]
+    return [*study_ledger.rows_on("awaiting_payment"), *study_ledger.rows_on("screened_out")]
 
 
 def search_for(search: str, status: str) -> Q:
@@ -296,7 +272,6 @@ def _is(condition: Q) -> Case:
 
 def _conditions(study: Study, now: datetime) -> dict[str, Any]:
     """Return the conditions on participations of which the lists are made."""
-    of_person = {"participation": OuterRef("pk")}
     since = now - timedelta(minutes=study.lease_minutes)
     recent = Rating.objects.filter(assignment__participation=OuterRef("pk"), created_at__gte=since)
     held = Place.objects.filter(
@@ -304,14 +279,10 @@ def _conditions(study: Study, now: datetime) -> dict[str, Any]:
         assignment__status=Assignment.Status.ACTIVE,
         assignment__participation=OuterRef("pk"),
     )
-    paid = Payment.objects.filter(status__in=PAID, amount__gt=0, **of_person)
     # Looking for recent answers takes the time, so it is done only for those who may be silent.
     may_be_silent = Q(status=Status.ACTIVE, created_at__lt=since)
     return {
-        "has_work": Exists(Assignment.objects.filter(PAID_TASK, **of_person)),
-        "is_paid": Exists(paid),
-        # A bonus comes on top of what is owed.
-        "is_rewarded": Exists(paid.exclude(kind=Payment.Kind.BONUS)),
+        **_OF_MONEY,
         "holds": Exists(held),
         "is_silent": Case(
             When(may_be_silent, then=~Exists(recent)), default=False, output_field=BooleanField()
@@ -319,11 +290,22 @@ def _conditions(study: Study, now: datetime) -> dict[str, Any]:
     }
 
 
+_PAID_TO = Payment.objects.filter(participation=OuterRef("pk"), status__in=PAID, amount__gt=0)
+_OF_MONEY = {
+    "has_work": Exists(Assignment.objects.filter(PAID_TASK, participation=OuterRef("pk"))),
+    "is_paid": Exists(_PAID_TO),
+    # A bonus comes on top of what is owed.
+    "is_rewarded": Exists(_PAID_TO.exclude(kind=Payment.Kind.BONUS)),
+}
 SUBMITTED = ("awaiting review", "submitted")
 _SUBMITTED = Q(submission__platform_status__iexact=SUBMITTED[0]) | Q(
     submission__platform_status__iexact=SUBMITTED[1]
 )
 _REJECTED = Q(status=Status.REJECTED) | Q(submission__platform_status__iexact="rejected")
+_UNPAID_WORK = Q(is_rewarded=False, has_work=True) & ~_REJECTED
+_UNPAID_TEST = Q(is_rewarded=False, status=Status.SCREENED_OUT) & PAYS_SCREEN_OUT
+# Bots are owed nothing, and nobody has to decide about their work.
+_OPEN_TO_DECIDE = Q(submission__settled_at=None, simulated=False)
 
 
 def _lists(study: Study) -> dict[str, Q]:
@@ -332,22 +314,20 @@ def _lists(study: Study) -> dict[str, Q]:
     Somebody awaits payment who has unpaid completed work and does not work any more. Somebody is
     stuck who is silent and holds a place, or submitted on the platform without finishing here.
     """
-    unpaid, is_active = Q(is_rewarded=False), Q(status=Status.ACTIVE)
+    is_active = Q(status=Status.ACTIVE)
     has_ended = ~is_active | Q(is_silent=True, holds=False) | _SUBMITTED
     holds_or_did_nothing = Q(holds=True) | Q(has_work=False)
     lists = {
         "paid_without_data": Q(is_paid=True, has_work=False) & ~Q(status=Status.SCREENED_OUT),
-        "awaiting_payment": unpaid & Q(has_work=True) & has_ended & ~_REJECTED,
+        "awaiting_payment": _UNPAID_WORK & has_ended,
         "surplus": Q(pk__in=_with_ratings(study, first_flag("surplus"))),
         "late": Q(pk__in=_with_ratings(study, MAIN_FIRST & Q(late=True))),
-        "screened_out": unpaid & Q(status=Status.SCREENED_OUT) & PAYS_SCREEN_OUT,
+        "screened_out": _UNPAID_TEST,
         "stuck": is_active & (Q(holds=True, is_silent=True) | (_SUBMITTED & holds_or_did_nothing)),
     }
     if study.reward is None:
         lists["awaiting_payment"] &= Q(consented_version__reward__isnull=False)
-    # Bots are owed nothing, and nobody has to decide about their work.
-    open_to_decide = Q(submission__settled_at=None, simulated=False)
-    return {name: which & open_to_decide for name, which in lists.items()}
+    return {name: which & _OPEN_TO_DECIDE for name, which in lists.items()}
 
 
 LISTS = ("paid_without_data", "awaiting_payment", "surplus", "late", "screened_out", "stuck")
@@ -361,24 +341,38 @@ def _with_ratings(study: Study, which: Q) -> QuerySet[Any]:
     )
 
 
-def _owed_to(people: QuerySet[Participation], study: Study) -> Owed:
+def due(studies: Collection[Study]) -> dict[str, Due]:
+    """Return what is due by study, in one statement; here, it is unknown who awaits payment."""
+    people = Participation.objects.filter(study__in=[study.pk for study in studies])
+    return _due_to(people.alias(**_OF_MONEY), studies, Q(pk=None))
+
+
+def _due_to(
+    people: QuerySet[Participation], studies: Collection[Study], awaiting: Q
+) -> dict[str, Due]:
     """Sum up what `owed` returns for each person."""
     settings = "submission__channel__settings"
-    grouped = people.order_by().annotate(
+    grouped = people.filter(_UNPAID_WORK | _UNPAID_TEST, _OPEN_TO_DECIDE).order_by()
+    grouped = grouped.annotate(
         screen_out=KeyTextTransform("screen_out_reward", settings),
         fee_percent=KeyTextTransform("fee_percent", settings),
         done=_tasks_done(),
+        awaits=_is(awaiting),
     )
-    keys = ("status", "screen_out", "fee_percent", "done", *AGREED)
-    amount = fees = Decimal(0)
+    keys = ("study", "awaits", "status", "screen_out", "fee_percent", "done", *AGREED)
+    by_key, totals = {study.pk: study for study in studies}, {study.pk: Due() for study in studies}
     for *row, n in grouped.values_list(*keys).annotate(n=Count("pk")):
-        status, for_test, fee_percent, done, per, *promised = row
+        key, awaits, status, for_test, fee_percent, done, per, *promised = row
         stated = {"screen_out_reward": for_test, "fee_percent": fee_percent}
-        pay = pay_of(study, stated, Agreed(paid_per(status, per), *promised))
-        of_group = n * (pay.screen_out if status == Status.SCREENED_OUT else pay.for_tasks(done))
-        amount += of_group
-        fees += of_group * pay.fee_percent / 100
-    return Owed(amount, fees)
+        pay = pay_of(by_key[key], stated, Agreed(paid_per(status, per), *promised))
+        amount = pay.screen_out if status == Status.SCREENED_OUT else pay.for_tasks(done)
+        by_task = replace(pay, is_one_payment=False).for_tasks(done)
+        amounts = (amount, by_task if status == Status.ACTIVE else amount, amount * awaits)
+        added = [Cost.of(n * one, pay.fee_percent) for one in amounts]
+        totals[key] = Due(
+            *(earlier + more for earlier, more in zip(totals[key], added, strict=True))
+        )
+    return totals
 
 
 def _rows(people: QuerySet[Participation]) -> Iterable[LedgerRow]:
@@ -417,20 +411,17 @@ def _money(study: Study, paid_people: QuerySet[Participation]) -> Money:
     """Sum up the payments. The time of somebody's work ends with the last completed HIT."""
     until = Assignment.objects.filter(participation=OuterRef("pk")).order_by("-completed_at")
     paid = _with_sums(paid_people).annotate(
-        paid_for_plan=sum_of(Payment.objects.exclude(kind=Payment.Kind.BONUS)),
         until=Subquery(until.filter(completed_at__isnull=False).values("completed_at")[:1]),
         fee_percent=KeyTextTransform("fee_percent", "submission__channel__settings"),
     )
     work = [PaidWork(*row) for row in paid.values_list(*(f.name for f in fields(PaidWork)))]
     rewards = sum((one.paid for one in work), Decimal(0))
     fees = sum((one.paid * one.fee_share for one in work), Decimal(0))
-    for_plan = sum((one.paid_for_plan * (1 + one.fee_share) for one in work), Decimal(0))
     rates = [one.hourly_rate for one in work if one.hourly_rate is not None]
     return Money(
         currency=study.currency,
         rewards=rewards.quantize(CENT),
         fees=fees.quantize(CENT),
-        for_plan=for_plan,
         median_hourly_rate=median(rates).quantize(CENT) if rates else None,
         promised_hourly_rate=study.promised_hourly_rate,
     )

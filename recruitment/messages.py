@@ -225,6 +225,11 @@ STILL_CHANGES = (
 )
 
 # Payments.
+BEYOND_BUDGET = (
+    "What people were paid, or can still earn, exceeds the study's budget by {:.2f} {}. A platform"
+    " may have paid people whom the study did not expect. Compare the payments with the platform's"
+    " list, stop new entries there, and raise the budget."
+)
 OVER_BUDGET = (
     "The study could cost up to {0} {2} with fees, and its budget is {1} {2}. Lower the maximum of people"
     " of a channel on Recruit, the reward or R, or raise the budget on Size & pay."

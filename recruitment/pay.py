@@ -12,6 +12,26 @@ MINUTES_PER_QUESTION = 0.5
 
 
 @dataclass(frozen=True)
+class Cost:
+    """What annotators get, and the platforms' fees on it."""
+
+    amount: Decimal = Decimal("0.00")
+    fees: Decimal = Decimal("0.00")
+
+    @property
+    def total(self) -> Decimal:
+        """Both rounded, so that they add up as they are shown."""
+        return self.amount.quantize(CENT) + self.fees.quantize(CENT)
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(self.amount + other.amount, self.fees + other.fees)
+
+    @classmethod
+    def of(cls, amount: Decimal, fee_percent: Decimal) -> "Cost":
+        return cls(amount, amount * fee_percent / 100)
+
+
+@dataclass(frozen=True)
 class Pay:
     """What one channel of a study pays one person, without the platform's fee.
 
@@ -86,8 +106,7 @@ class Collection:
     @property
     def people(self) -> int:
         """The people needed if each does all tasks they may; one task each if there is no limit."""
-        tasks_each = min(self.tasks or 1, self.hits) or 1
-        return max(min(self.ratings_per_hit, self.responses), -(-self.responses // tasks_each))
+        return -(-self.responses // (min(self.tasks or 1, self.hits) or 1))
 
     @property
     def people_admitted(self) -> int:

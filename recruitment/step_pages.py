@@ -158,7 +158,7 @@ def cost_context(study: Study) -> dict[str, Any]:
     prefetch_related_objects([study], "channels")
     planned = study.hits.main().count()
     try:
-        hits = hits_to_collect(study)
+        hits = planned if is_frozen(study) else hits_to_collect(study)
     except (DomainError, InvalidInput) as refusal:
         return {"n_planned": planned, "why_unknown": refusal.message}
     cost = forecast(study, hits=hits)

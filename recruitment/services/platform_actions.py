@@ -145,7 +145,7 @@ def rows_awaiting_payment(*, channel: Channel) -> list[LedgerRow]:
     """Return the unpaid submissions with completed work that counts."""
     return [
         row
-        for row in ledger(channel.study).awaiting_payment
+        for row in ledger(channel.study).rows_on("awaiting_payment")
         if row.participation.submission.channel_id == channel.pk
         and row.counted
         and row.participation.status not in OUT

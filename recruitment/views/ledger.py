@@ -100,6 +100,7 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
         "study": study,
         "money": entries.money,
         "costs": accounting.costs,
+        "beyond_budget": accounting.beyond_budget,
         "lists": _lists(entries, rows),
         "nothing_waits": _nothing_waits(entries),
         "unknown": unknown.select_related("participation__rater"),

@@ -109,15 +109,15 @@ def paid(ruth: User) -> Study:
 
 def test_money_is_spent_and_committed_with_fees(client, ruth, paid):
     (card,) = study_cards(ruth, None)
-    assert card.spending.spent == Decimal("1.20")
-    assert card.spending.committed == Decimal("3.60")  # 6 × 0.50 × 1.2
+    assert card.spending.paid.total == Decimal("1.20")
+    assert card.spending.committed.total == Decimal("3.60")  # 6 × 0.50 × 1.2
 
 
 def test_a_draft_commits_nothing_and_a_closed_study_only_what_was_completed(client, ruth, paid):
     Study.objects.update(status="closed")
-    assert study_cards(ruth, None)[0].spending.committed == 0
+    assert study_cards(ruth, None)[0].spending.committed.total == 0
     Study.objects.update(status="draft")
-    assert study_cards(ruth, None)[0].spending.committed == 0
+    assert study_cards(ruth, None)[0].spending.committed.total == 0
 
 
 def test_what_is_committed_is_unknown_without_the_tasks_per_person(client, ruth, paid):

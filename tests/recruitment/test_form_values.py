@@ -14,7 +14,7 @@ from studies.models import Study
 from tests.annotation.annotators import annotator
 from tests.studies.factories import make_open_study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 REQUIRED = {"people": "ann", "description": "Compare.", "panel_url": "https://panel.example/"}
 OPTIONAL = [
@@ -55,15 +55,41 @@ def test_an_empty_field_is_stored_nowhere_and_stays_empty(study, admin_client, n
     for _ in range(2):  # what the page then shows is sent once more
         sent = REQUIRED | shown(admin_client, study, name) | {field: empty}
         assert admin_client.post(address, sent).status_code == 302
+    for settings in ({field: None}, {field: ""}, {}):
+        send(admin_client.put, study, "channel", name, settings=settings)
     channel = Channel.objects.get(provider=name)
     assert not [value for value in channel.settings.values() if value in (None, "")]
     assert shown(admin_client, study, name).get(field, "") in {"", "0", "0.0"}
     Submission.objects.update(channel=channel)
-    pages = [
-        reverse(page, args=[study.pk] if page != "admin:index" else []) for page in MONEY_PAGES
-    ]
-    assert [admin_client.get(page).status_code for page in pages] == [200] * len(pages)
+    assert_money_pages(admin_client, study)
     assert owed_for_the_test(study) == 0
+
+
+def send(method, study: Study, address: str, *names: str, **values: object) -> None:
+    """Send it as a program does."""
+    path = reverse(f"api:{address}", args=[study.pk, *names])
+    assert method(path, values, content_type="application/json").status_code == 200
+
+
+def assert_money_pages(admin_client, study: Study) -> None:
+    for page in MONEY_PAGES:
+        address = reverse(page, args=[study.pk] if page != "admin:index" else [])
+        assert admin_client.get(address).status_code == 200, page
+    pay_all = reverse("recruitment:pay-many", args=[study.pk])
+    assert admin_client.post(pay_all, {"list": "screened_out"}).status_code == 302  # owed nothing
+
+
+@pytest.mark.parametrize(
+    "name", ["reward", "budget", "promised_hourly_rate", "minutes_per_hit", "hits_per_annotator"]
+)
+def test_an_emptied_setting_of_money_breaks_no_page(study, admin_client, name):
+    send(admin_client.patch, study, "study", **{name: "300"})
+    for sent in ({name: None}, {}):
+        send(admin_client.patch, study, "study", **sent)
+        assert getattr(Study.objects.get(), name) is None
+        assert_money_pages(admin_client, study)
+    part = reverse("recruitment:cost-part", args=[study.pk])
+    assert admin_client.get(part, {name: ""}).status_code == 200
 
 
 def test_a_reward_for_the_screened_out_is_owed_and_an_emptied_one_is_not(study):

@@ -17,7 +17,7 @@ from tests.studies.factories import make_open_study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
-LIMIT = 12
+LIMIT = 13
 
 
 @pytest.fixture

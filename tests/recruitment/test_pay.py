@@ -1,5 +1,6 @@
 """What is announced, admitted and owed, case by case; `test_money` lets people do as they like."""
 
+import re
 from datetime import timedelta
 from decimal import Decimal
 
@@ -14,30 +15,25 @@ from annotation.services.participations import finish_participation
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.screening import begin_stage
-from metrics.figures.collection import pace
+from metrics.attention import attention_of
+from metrics.figures.collection import pace, progress_figure
 from recruitment.admission import maximum
-from recruitment.costs import accounts, forecast
-from recruitment.launch.money import tasks_for_each_payment
+from recruitment.costs import accounts, forecast, plan_counts, spending_of
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment
-from recruitment.pay import Asked
-from recruitment.platforms import get_platform, platforms
+from recruitment.pay import Collection, Cost, Pay
+from recruitment.platforms import PlatformReport, SubmissionStatus, get_platform, platforms
 from recruitment.services.channels import close_channel, reopen_channel, set_up_channel
+from recruitment.services.launch_checks import launch_checks
 from recruitment.services.lifecycle import close_study
-from recruitment.services.participants import (
-    amount_for,
-    pay_awaiting,
-    pay_bonus,
-    pay_participant,
-    reinstate_participant,
-)
+from recruitment.services.participants import amount_for, pay_awaiting, reinstate_participant
 from recruitment.services.payments import note_payment, store_payment
-from recruitment.services.platform_actions import ACTIONS
+from recruitment.services.platform_sync import apply_reports
 from recruitment.services.settings import save_settings
 from recruitment.terms import owed
-from studies.models import Study
+from studies.models import Screening, Study
 from tests.annotation.services.test_screening import answer_all
-from tests.pages import codes_on
+from tests.pages import codes_on, numbers_in
 from tests.recruitment.test_money import a_study, enter, opened
 from tests.refusals import refused
 from tests.studies.factories import make_study, open_knowingly
@@ -54,7 +50,7 @@ def test_tasks_that_run_out_are_owed_and_not_the_whole_reward():
         person = enter(study, "open-link", name)
         answer_all(take_place(participation=person))
     Participation.objects.update(status="finished")
-    awaiting = [row.participation for row in ledger(study).awaiting_payment]
+    awaiting = [row.participation for row in ledger(study).rows_on("awaiting_payment")]
     assert [owed(participation) for participation in awaiting] == [Decimal("0.15")] * 6
     assert ledger(study).owed.amount == forecast(study, hits=6).total == Decimal("0.90")
     assert maximum(study).total == Decimal("5.40")
@@ -106,24 +102,7 @@ def set_up(study: Study, provider: str, **settings) -> None:
     set_up_channel(study=study, platform=get_platform(provider), settings=settings)
 
 
-def pay(study: Study, verb: str) -> None:
-    """Pay somebody by this verb more than anybody announced."""
-    person, amount = study.participations.get(), Decimal("9.00")
-    bonus = {"reason": "Well done.", "request_key": "once"}
-    asked = {"kind": "bonus", "amount": str(amount), "participation": person.public_id}
-    {
-        "amount": lambda: pay_participant(participation=person, amount=amount),
-        "mark": lambda: note_payment(participation=person, amount=amount),
-        "bonus": lambda: pay_bonus(participation=person, amount=amount, **bonus),
-        "worker": lambda: ACTIONS["pay"](person.submission.channel, asked),
-    }[verb]()
-
-
 TOP_UPS = {
-    "another amount": lambda study: pay(study, "amount"),
-    "an amount paid elsewhere": lambda study: pay(study, "mark"),
-    "a bonus": lambda study: pay(study, "bonus"),
-    "a bonus whose request waited": lambda study: pay(study, "worker"),
     "more ratings": lambda study: change(study, ratings_per_hit=9),
     "a higher reward": lambda study: change(study, reward=Decimal("3.50")),
     "a lower budget": lambda study: change(study, budget=Decimal(1)),
@@ -138,16 +117,12 @@ def test_nothing_exceeds_the_budget(top_up):
     study = opened(**PAYING)
     person = enter(study, "open-link", "a")
     answer_all(take_place(participation=person))
-    if "bonus" in top_up:
-        channel = Channel.objects.create(study=study, provider="prolific", secret="x")
-        person.submission.__class__.objects.update(channel=channel)
     if top_up == "an open channel":
         set_up(study, "panel", person_parameter="pid")
         close_channel(channel=study.channels.get(provider="panel"))
     change(study, budget=maximum(study).total)
     with refused("over_budget"):
         TOP_UPS[top_up](study)
-    assert not Payment.objects.exists()
     change(study, guidelines="Something else.")
     finish_participation(participation=person)
     pay_awaiting(study=study, total=ledger(study).owed.amount)  # what is reserved can be paid
@@ -220,24 +195,105 @@ def test_a_study_beyond_its_budget_does_not_open_and_admits_nobody():
 def test_a_payment_for_tasks_that_do_not_exist_is_warned_of(provider, settings, design, warns):
     study = a_study(**PAYING | design)
     Channel.objects.create(study=study, provider=provider, settings=settings)
-    codes = {check.code for check in tasks_for_each_payment(study)}
-    assert codes == ({"pays_for_missing_tasks"} if warns else set())
+    codes = {check.code for check in launch_checks(study)}
+    assert ("pays_for_missing_tasks" in codes) == warns
 
 
 def test_an_hour_counts_everything_that_is_asked():
-    tasks = {"minutes_per_task": 4.0, "items_per_task": 2, "tasks": 5}
-    assert Asked(**tasks).minutes == 20
-    asked = Asked(**tasks, words=400, questions=2, practice=2, test=3, check_rate=0.4)
-    assert asked.minutes == 20 + 2 + 1 + 2 * (2 + 3 + 2)
+    study = a_study(test=True, gold=True, **PAYING, comparisons_per_hit=2)
+    study.guidelines = "word " * 800
+    Screening.objects.update(training_units=3, check_rate=0.5)
+    study.comprehension.create(text="?", choices="a\nb")
+    cost = forecast(study, hits=3)
+    assert cost.minutes == 4 + 0.5 + 3 * 2 + (3 + 1 + 0.5 * 3) * 1
+    assert cost.hourly_rate == (Decimal("0.45") * 60 / 16).quantize(Decimal("0.01"))
 
 
-@pytest.mark.parametrize(("provider", "amount"), [("open-link", None), ("prolific", "0.40")])
-def test_the_welcome_page_names_the_test_and_what_who_fails_it_gets(client, provider, amount):
-    study = opened([provider], test=True, **PAYING)
-    Channel.objects.update(provider="open-link")  # whose page needs no signature
-    page = client.get(reverse("recruitment:welcome", args=[study.pk]))
-    assert "data-test" in page.text
-    assert ("0.40" in page.text) == (amount is not None)
+@pytest.mark.parametrize("reward", [Decimal(3), None])
+def test_every_channel_names_the_test_and_what_who_fails_it_gets(admin_client, reward):
+    """As a preview, for which no link has to be signed."""
+    study = opened([], test=True, **PAYING | {"reward": reward})
+    address = reverse("recruitment:preview", args=[study.pk])
+    for provider in platforms():
+        channel = Channel.objects.create(study=study, provider=provider)
+        for stated in ({}, {"screen_out_reward": "0.40"}):
+            Channel.objects.filter(pk=channel.pk).update(settings=stated)
+            page = admin_client.get(address, {"page": "welcome", "via": provider}).text
+            (told,) = re.findall(r"<li data-test>(.*?)</li>", page, re.S)
+            assert numbers_in(told) == ({"0.40"} if stated else set()), provider
+
+
+@pytest.mark.parametrize(("opened", "has_pace"), [(120, True), (60, False)])
+def test_an_import_has_no_pace(opened, has_pace):
+    """Its responses were given before the study was opened here."""
+    first = NOW - timedelta(minutes=90)
+    counts = NO_PLACES.__class__(20, 7, 0, 7, first, NOW, None)
+    study = Study(status="open", opened_at=NOW - timedelta(minutes=opened))
+    shown = progress_figure(study, counts, [(first, 0), (NOW, 7)])
+    assert bool(numbers_in(shown.finding)) == has_pace
+
+
+def test_a_report_beyond_the_budget_is_recorded_said_and_counted(admin_client):
+    study = opened(["prolific"], most_people=1, **PAYING)
+    person = enter(study, "prolific", "a")
+    answer_all(take_place(participation=person))
+    change(study, budget=maximum(study).total)
+    ledger_page = reverse("recruitment:ledger", args=[study.pk])
+    report = PlatformReport("visit", "ghost", "APPROVED", SubmissionStatus.APPROVED)
+    for n, says in ((0, set()), (1, {"beyond_budget"})):
+        apply_reports(channel=study.channels.get(), reports=[report] * n, now=NOW)
+        assert Payment.objects.count() == n
+        assert codes_on(admin_client.get(ledger_page)) & {"beyond_budget"} == says
+        needs = attention_of(Study.objects.get()).needs
+        assert {need.code for need in needs} & {"beyond_budget"} == says
+    with refused("over_budget"):
+        note_payment(participation=person, amount=Decimal("3.01"))
+    note_payment(participation=person, amount=Decimal("3.00"))  # as owed as before
+
+
+@pytest.mark.parametrize("status", ["active", "finished"])
+def test_a_forecast_has_what_each_person_agreed_to(status):
+    study = opened(**PAYING | {"hits_per_annotator": 2, "reward": Decimal(1)})
+    answer_all(take_place(participation=enter(study, "open-link", "a")))
+    change(study, reward=Decimal(3))
+    answer_all(take_place(participation=enter(study, "open-link", "b")))
+    Participation.objects.update(status=status)
+    study = Study.objects.annotate(**plan_counts()).get()
+    total = Decimal("0.50") + 5 * Decimal("1.50")
+    assert forecast(study, hits=6).total == accounts(study).costs.total == total
+    assert spending_of([study])[study.pk].committed.total == total
+    note_payment(participation=study.participations.first(), amount=Decimal("0.50"))
+    assert forecast(study, hits=6).total == accounts(study).costs.total == total
+
+
+@pytest.mark.parametrize("status", ["active", "finished"])
+def test_one_payment_is_forecast_whole_although_tasks_run_out(status):
+    """Twenty tasks for 3.00 and a third in fees, of which six exist."""
+    study = opened(["prolific"], **PAYING)
+    whole = Decimal("4.00")
+    assert forecast(study, hits=6).total == accounts(study).costs.total == whole
+    person = enter(study, "prolific", "a")
+    for _ in range(6):
+        answer_all(take_place(participation=person))
+        assert accounts(study).costs.total >= whole
+    Participation.objects.update(status=status)
+    assert forecast(study, hits=6).total == accounts(study).costs.total == whole
+
+
+def test_the_currency_of_what_was_agreed_stays():
+    study = opened(**PAYING)
+    with refused("frozen_design", naming="currency"):
+        change(study, currency="EUR")
+
+
+def test_every_share_is_a_whole_number_of_cents_and_never_less_than_its_part():
+    pay = Pay(Decimal("1.00"), tasks=3, planned=9, fee_percent=Decimal("33.3"))
+    assert [pay.for_tasks(done) for done in (1, 2, 3, 4)] == [
+        *(Decimal("0.34"), Decimal("0.67"), Decimal("1.00"), Decimal("1.00"))
+    ]
+    assert (pay.is_rounded, pay.with_fees(Decimal("0.34"))) == (True, Decimal("0.46"))
+    assert pay.expected(Collection(hits=9, ratings_per_hit=1)) == Decimal("3.00")
+    assert Cost.of(Decimal("0.335"), Decimal("50")).total == Decimal("0.51")
 
 
 @pytest.mark.parametrize("abandoned", ["whole_hit", "units"])
@@ -255,7 +311,7 @@ def test_bots_are_owed_nothing():
     study = opened(**PAYING)
     answer_all(take_place(participation=enter(study, "open-link", "a")))
     Participation.objects.update(simulated=True, status="finished")
-    assert (ledger(study).awaiting_payment, ledger(study).owed.amount) == ([], 0)
+    assert (ledger(study).rows_on("awaiting_payment"), ledger(study).owed.amount) == ([], 0)
     with refused("bots_unpaid"):
         amount_for(study.participations.get())
     Study.objects.update(dry_run_of=study.pk)

@@ -57,7 +57,9 @@ def test_a_closed_study_is_reopened_and_late_answers_stay_out():
 def test_superseded_late_answers_stay_in_the_ledger():
     study, assignment = closed_midway()
     study = reopen_study(study=study)
-    assert [entry.participation.pk for entry in ledger(study).late] == [assignment.participation_id]
+    assert [entry.participation.pk for entry in ledger(study).rows_on("late")] == [
+        assignment.participation_id
+    ]
 
 
 @pytest.mark.parametrize("decide", [accept_late_answers, decline_late_answers])

@@ -434,7 +434,9 @@ def test_a_shared_code_without_work_is_not_paid(fake):
     asked(channel, "approve-all")
     assert fake.submissions[submission]["status"] == "APPROVED"
     assert fake.submissions[idle]["status"] == "AWAITING REVIEW"
-    assert [e.participation.rater.external_id for e in ledger(channel.study).stuck] == ["idle"]
+    assert [e.participation.rater.external_id for e in ledger(channel.study).rows_on("stuck")] == [
+        "idle"
+    ]
     ghost = Participation.objects.get(rater__external_id="idle")
     asked(channel, "ask-to-return", participation=ghost.public_id)
     assert any(path.endswith("/request-return/") for path in (r.path for r in fake.requests))
@@ -510,11 +512,13 @@ def test_who_was_screened_out_is_paid_for_it_once(fake):
     fake.complete(submission, channel.settings["codes"]["screened_out"])
     Participation.objects.update(status="screened_out")
     participation = Participation.objects.get()
-    assert [e.participation for e in ledger(channel.study).screened_out] == [participation]
+    assert [e.participation for e in ledger(channel.study).rows_on("screened_out")] == [
+        participation
+    ]
     once = {"kind": "screen_out", "amount": "0.20", "participation": participation.public_id}
     assert asked(channel, "pay", **once).problem == ""
     assert fake.submissions[submission]["status"] == "SCREENED OUT"
-    assert ledger(channel.study).screened_out == []
+    assert ledger(channel.study).rows_on("screened_out") == []
     with refused("paid_already") as again:
         pay(participation=participation, kind=Payment.Kind.SCREEN_OUT, amount=Decimal("0.20"))
     assert asked(channel, "pay", **once).problem == again.value.message
@@ -526,7 +530,7 @@ def test_who_is_screened_out_where_nothing_was_promised_is_not_paid(fake):
     channel = on_prolific(fake)
     participant(fake, channel)
     Participation.objects.update(status="screened_out")
-    assert ledger(channel.study).screened_out == []
+    assert ledger(channel.study).rows_on("screened_out") == []
     with refused("no_screen_out_pay"):
         pay(
             participation=Participation.objects.get(),

@@ -64,7 +64,7 @@ def test_it_works(client, django_user_model):
         ),
     )
     assert Payment.objects.get().amount == Decimal("0.50")
-    assert not ledger(study).awaiting_payment
+    assert not ledger(study).rows_on("awaiting_payment")
 
 
 def test_who_left_has_left():
@@ -88,7 +88,9 @@ def test_what_is_owed_stands_whatever_becomes_of_the_study_or_of_them():
     assert owed(ann.participation) == Decimal("0.50")
     reinstate_work(participation=ann.participation)
     assert (ann.participation.status, owed(ann.participation)) == ("left", Decimal("0.50"))
-    assert [owed(row.participation) for row in ledger(study).awaiting_payment] == [Decimal("0.50")]
+    assert [owed(row.participation) for row in ledger(study).rows_on("awaiting_payment")] == [
+        Decimal("0.50")
+    ]
 
 
 def test_a_share_is_rounded_up_and_the_ledger_takes_no_more_queries(django_assert_num_queries):
@@ -99,7 +101,7 @@ def test_a_share_is_rounded_up_and_the_ledger_takes_no_more_queries(django_asser
         ann.client.post(ann.at("stop"))
     assert owed(ann.participation) == Decimal("0.01")
     with django_assert_num_queries(3):
-        assert len(ledger(study).awaiting_payment) == 3
+        assert len(ledger(study).rows_on("awaiting_payment")) == 3
 
 
 def test_where_no_other_hit_is_left_the_completed_ones_are_owed():
@@ -141,11 +143,13 @@ def test_who_fell_silent_between_two_hits_is_paid_too():
     ann, bob = annotator(study), annotator(study)
     ann.choose()
     now = timezone.now()
-    assert not ledger(study, now).awaiting_payment
+    assert not ledger(study, now).rows_on("awaiting_payment")
     later = now + timedelta(minutes=study.lease_minutes + 1)
-    assert [e.participation for e in ledger(study, later).awaiting_payment] == [ann.participation]
+    assert [e.participation for e in ledger(study, later).rows_on("awaiting_payment")] == [
+        ann.participation
+    ]
     bob.here()
-    assert [e.participation for e in ledger(study, later).stuck] == [bob.participation]
+    assert [e.participation for e in ledger(study, later).rows_on("stuck")] == [bob.participation]
 
 
 def test_nothing_is_offered_in_a_closed_study():

@@ -99,7 +99,7 @@ def test_nobody_is_paid_if_the_sum_is_not_the_one_that_was_seen():
 
 def test_a_payment_that_was_recorded_meanwhile_keeps_nobody_else_from_being_paid(monkeypatch):
     study, people = two_who_completed()
-    rows = ledger(study).awaiting_payment
+    rows = ledger(study).rows_on("awaiting_payment")
     pay_participant(participation=people[0])
     monkeypatch.setattr("recruitment.services.participants.payable", lambda _: rows)
     assert pay_awaiting(study=study, total=Decimal("4.00")).recorded == 1
@@ -143,7 +143,7 @@ def test_a_bonus_is_not_taken_for_the_reward(fake_prolific):
     assert approvals(fake_prolific) == [[ann.submission_id]]
     studies = Study.objects.annotate(**plan_counts())
     spent = spending_of(studies)[channel.study.pk]
-    assert (spent.paid, spent.committed) == (Decimal("2.00"), Decimal("7.50"))
+    assert (spent.paid.total, spent.committed.total) == (Decimal("2.00"), Decimal("7.50"))
 
 
 def test_a_refused_approval_keeps_nobody_else_from_being_paid(fake_prolific):

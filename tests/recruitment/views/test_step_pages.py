@@ -129,7 +129,7 @@ def test_costs_follow_what_is_typed_and_nothing_is_stored(client, study):
     shown = costs(client, study, **typed, promised_hourly_rate="12")
     cost = shown["cost"]
     assert (shown["hits"], cost.responses, cost.people) == (4, 20, 10)
-    assert (cost.rewards, cost.fees, cost.total) == (Decimal(20), Decimal(5), Decimal(25))
+    assert (cost.cost.amount, cost.cost.fees, cost.total) == (20, 5, 25)
     assert (cost.hourly_rate, cost.is_under_promise) == (Decimal(10), True)
     study.refresh_from_db()
     assert (study.ratings_per_hit, study.reward) == (3, None)
@@ -138,7 +138,7 @@ def test_costs_follow_what_is_typed_and_nothing_is_stored(client, study):
 def test_what_is_missing_for_the_cost_is_named(client, study):
     cost = costs(client, study)["cost"]
     assert (cost.total, cost.hourly_rate, cost.people, len(cost.missing)) == (None, None, None, 3)
-    assert costs(client, study, reward="a lot")["cost"].rewards is None
+    assert costs(client, study, reward="a lot")["cost"].total is None
 
 
 def test_without_a_dataset_the_number_of_tasks_is_unknown(client, ruth, study):
