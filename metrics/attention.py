@@ -13,7 +13,7 @@ from jobs.models import Job
 from recruitment.costs import Accounts, StudyCosts, accounts
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import counted
-from recruitment.ledger import Ledger, Money
+from recruitment.ledger import Money
 from studies.models import Study
 from studies.steps import missing_steps
 
@@ -55,8 +55,7 @@ def attention_of(study: Study) -> Attention:
     needs = [
         *_of_draft(study),
         *_of_collecting(study, accounting.ledger.now),
-        *_of_people(study, accounting.ledger),
-        *_of_budget(study, accounting),
+        *_of_people(study, accounting),
         *_of_answers(study),
         *_of_jobs(study),
     ]
@@ -86,17 +85,14 @@ def _of_collecting(study: Study, moment: datetime) -> Iterator[Need]:
         yield Need(check.code, check.sentence, reverse(check.where, args=[study.pk]))
 
 
-def _of_people(study: Study, entries: Ledger) -> Iterator[Need]:
+def _of_people(study: Study, accounting: Accounts) -> Iterator[Need]:
     url = reverse("recruitment:ledger", args=[study.pk])
+    if accounting.beyond_budget:
+        yield Need("beyond_budget", accounting.beyond_budget, url)
     for name, sentence in SENTENCES.items():
-        if people := entries.totals.listed[name]:
+        if people := accounting.ledger.totals.listed[name]:
             text = sentence.format(counted(people, "participant"), **VERB_FORMS[people > 1])
             yield Need(name, text, url)
-
-
-def _of_budget(study: Study, accounting: Accounts) -> Iterator[Need]:
-    if sentence := accounting.beyond_budget:
-        yield Need("beyond_budget", sentence, reverse("recruitment:ledger", args=[study.pk]))
 
 
 def _of_answers(study: Study) -> Iterator[Need]:

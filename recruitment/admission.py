@@ -305,15 +305,6 @@ def _release(channel: Channel, participation: Participation, now: datetime) -> N
         stop_work(participation=participation, status=Status.RELEASED, now=now)
 
 
-def beyond_budget(study: Study) -> Decimal:
-    """Return by how much what people were paid or can still earn exceeds the budget.
-
-    Nothing here lets it come to that, but what a platform reports is recorded in any case.
-    """
-    over = Decimal(0) if study.budget is None else maximum(study).reserved - study.budget
-    return max(over, Decimal(0))
-
-
 def check_budget(study: Study, allowed: Decimal | None = None) -> None:
     """Raise `DomainError` if the study can cost more than its budget, and more than ``allowed``."""
     cost = maximum(study).total

@@ -11,14 +11,13 @@ from django.db.models import OuterRef, Q, Sum, prefetch_related_objects
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Now
 
-from annotation.models import Participation, Place
-from recruitment.admission import PAID, Maximum, beyond_budget, collection_of, maximum
+from annotation.models import Place
+from recruitment.admission import OPEN_LINK, PAID, Maximum, collection_of, maximum, newcomers_pay
 from recruitment.ledger import Due, Ledger, due, ledger
 from recruitment.messages import BEYOND_BUDGET
 from recruitment.models import Channel, Payment
 from recruitment.pay import CENT, Asked, Collection, Cost, Pay
-from recruitment.platforms import get_platform
-from recruitment.terms import Agreed, asked_of_one, pay_of
+from recruitment.terms import amount_in, asked_of_one
 from studies.models import Study
 from studies.steps import count_of
 
@@ -94,9 +93,8 @@ def _whole_cost(study: Study, collection: Collection) -> Cost | None:
 def _pays(study: Study, hits: int) -> list[Pay]:
     """Return what each channel that is not closed pays newcomers; without any, the open link."""
     channels = [channel for channel in study.channels.all() if not channel.closed_at]
-    terms = [(one.settings, get_platform(one.provider).paid_per) for one in channels]
-    by_task = [({}, Participation.PaidPer.HIT)]
-    return [pay_of(study, stated, Agreed(per), hits) for stated, per in terms or by_task]
+    implied = Channel(study=study, provider=OPEN_LINK)
+    return [newcomers_pay(channel, hits) for channel in channels or [implied]]
 
 
 def _to_collect(study: Study, left: Collection) -> Cost | None:
@@ -130,7 +128,7 @@ def channel_cost(channel: Channel, participants: int) -> ChannelCost | None:
     study = channel.study
     if study.reward is None:
         return None
-    fee = Decimal(str(channel.settings.get("fee_percent") or 0))
+    fee = amount_in(channel.settings, "fee_percent")
     cost = Cost.of(participants * study.reward, fee)
     return ChannelCost(participants, study.reward, fee, study.currency, cost)
 
@@ -144,10 +142,8 @@ def per_response(study: Study) -> Decimal | None:
 
 def highest_fee(channels: Many[Channel]) -> Decimal:
     """Return the highest fee of the channels that are not closed, in percent."""
-    fees = [
-        channel.settings.get("fee_percent") or 0 for channel in channels if not channel.closed_at
-    ]
-    return max((Decimal(str(fee)) for fee in fees), default=Decimal(0))
+    fees = (amount_in(one.settings, "fee_percent") for one in channels if not one.closed_at)
+    return max(fees, default=Decimal(0))
 
 
 @dataclass(frozen=True)
@@ -218,9 +214,10 @@ class Accounts:
 
     @cached_property
     def beyond_budget(self) -> str:
-        """What to do about payments beyond the budget; "" if there are none."""
-        over, currency = beyond_budget(self.plan), self.plan.currency
-        return BEYOND_BUDGET.format(over, currency) if over else ""
+        """What to do about payments beyond the budget, which only platforms report; "" without any."""
+        budget = self.plan.budget
+        over = 0 if budget is None else maximum(self.plan).reserved - budget
+        return BEYOND_BUDGET.format(over, self.plan.currency) if over > 0 else ""
 
 
 def accounts(study: Study, wanted: Q | None = None) -> Accounts:

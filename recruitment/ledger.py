@@ -1,7 +1,7 @@
 """The ledger: the work, the platform status and the payments of every submission."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
@@ -35,7 +35,15 @@ from recruitment.admission import PAID, sum_of
 from recruitment.models import Channel, Payment
 from recruitment.pay import CENT, Cost
 from recruitment.platforms import get_platform
-from recruitment.terms import AGREED, PAID_TASK, PAYS_SCREEN_OUT, Agreed, paid_per, pay_of
+from recruitment.terms import (
+    AGREED,
+    PAID_TASK,
+    PAYS_SCREEN_OUT,
+    Agreed,
+    amount_in,
+    paid_per,
+    pay_of,
+)
 from studies.models import Study
 from tiebreak.errors import DomainError
 
@@ -77,26 +85,6 @@ class LedgerRow:
     @property
     def hourly_rate(self) -> Decimal | None:
         return _per_hour(self.paid, self.time)
-
-
-@dataclass(frozen=True)
-class PaidWork:
-    """What was paid for one submission, and for what. The fields are columns of a query."""
-
-    paid: Decimal
-    consented_at: datetime | None
-    until: datetime | None
-    fee_percent: str | None
-
-    @property
-    def fee_share(self) -> Decimal:
-        return Decimal(str(self.fee_percent or 0)) / 100
-
-    @property
-    def hourly_rate(self) -> Decimal | None:
-        if self.consented_at is None or self.until is None:
-            return None
-        return _per_hour(self.paid, self.until - self.consented_at)
 
 
 def _per_hour(paid: Decimal, time: timedelta | None) -> Decimal | None:
@@ -414,23 +402,24 @@ def _money(study: Study, paid_people: QuerySet[Participation]) -> Money:
         until=Subquery(until.filter(completed_at__isnull=False).values("completed_at")[:1]),
         fee_percent=KeyTextTransform("fee_percent", "submission__channel__settings"),
     )
-    work = [PaidWork(*row) for row in paid.values_list(*(f.name for f in fields(PaidWork)))]
-    rewards = sum((one.paid for one in work), Decimal(0))
-    fees = sum((one.paid * one.fee_share for one in work), Decimal(0))
-    rates = [one.hourly_rate for one in work if one.hourly_rate is not None]
+    total, rates = Cost(), []
+    columns = ("paid", "consented_at", "until", "fee_percent")
+    for amount, start, end, percent in paid.values_list(*columns):
+        total += Cost.of(amount, Decimal(str(percent or 0)))
+        rates.append(_per_hour(amount, end - start if start and end else None))
+    known = [rate for rate in rates if rate is not None]
     return Money(
         currency=study.currency,
-        rewards=rewards.quantize(CENT),
-        fees=fees.quantize(CENT),
-        median_hourly_rate=median(rates).quantize(CENT) if rates else None,
+        rewards=total.amount.quantize(CENT),
+        fees=total.fees.quantize(CENT),
+        median_hourly_rate=median(known).quantize(CENT) if known else None,
         promised_hourly_rate=study.promised_hourly_rate,
     )
 
 
 def fee_share(participation: Participation) -> Decimal:
     channel = participation.submission.channel
-    stated = channel.settings.get("fee_percent") if channel else None
-    return Decimal(str(stated or 0)) / 100
+    return amount_in(channel.settings if channel else {}, "fee_percent") / 100
 
 
 def pays_by_platform(channel: Channel | None) -> bool:

@@ -42,18 +42,18 @@ AGREED = (
 
 def pay_of(study: Study, settings: Mapping[str, object], agreed: Agreed, planned: int = 0) -> Pay:
     """Return what a channel with these settings pays newcomers, or those who agreed to this."""
-    is_new, screen_out = agreed.reward is None, _amount(settings, "screen_out_reward")
+    is_new, screen_out = agreed.reward is None, amount_in(settings, "screen_out_reward")
     return Pay(
         reward=(study.reward if is_new else agreed.reward) or Decimal(0),
         tasks=study.hits_per_annotator if is_new else agreed.tasks,
         planned=planned,
         is_one_payment=agreed.paid_per != Participation.PaidPer.HIT,
         screen_out=screen_out if agreed.screen_out is None else agreed.screen_out,
-        fee_percent=_amount(settings, "fee_percent"),
+        fee_percent=amount_in(settings, "fee_percent"),
     )
 
 
-def _amount(settings: Mapping[str, object], name: str) -> Decimal:
+def amount_in(settings: Mapping[str, object], name: str) -> Decimal:
     return Decimal(str(settings.get(name) or 0))
 
 

@@ -41,6 +41,7 @@ TAG = "participants"
 NO_SUCH = {404: ["no_such_participant"]}
 NO_BROKER = {503: ["no_broker"]}
 PLATFORM = ["no_platform", "platform_cannot", "action_pending"]
+PAID_OR_NOT = ["paid_already", "over_budget"]
 ROW = {200: ParticipantRow}
 ASKED = "A worker asks the platform, at most once; read the participant again to see the result."
 
@@ -93,7 +94,7 @@ class PayMany(APIView):
         request=PayManyRequest,
         responses={200: PaidSerializer},
         refusals={
-            409: ["total_differs", "nobody_awaits_payment", "not_awaiting_payment", "paid_already"],
+            409: ["total_differs", "nobody_awaits_payment", "not_awaiting_payment", *PAID_OR_NOT],
             **NO_BROKER,
         },
     )
@@ -114,7 +115,7 @@ class PayOne(APIView):
         tag=TAG,
         description=f"What is owed, once. {ASKED}",
         responses={200: PaidSerializer},
-        refusals={**NO_SUCH, 409: ["no_reward", "paid_already", "action_pending"], **NO_BROKER},
+        refusals={**NO_SUCH, 409: ["no_reward", *PAID_OR_NOT, "action_pending"], **NO_BROKER},
     )
     def post(self, request: Request, study_id: str, participation_id: str) -> Response:
         participation = visible_participation(request, study_id, participation_id, Right.OWN)
@@ -132,7 +133,7 @@ class PayBonus(APIView):
         refusals={
             400: ["no_amount", "no_reason", "no_request_key"],
             **NO_SUCH,
-            409: [*PLATFORM, "paid_already"],
+            409: [*PLATFORM, *PAID_OR_NOT],
             **NO_BROKER,
         },
     )

@@ -88,6 +88,7 @@ class ChannelView(APIView):
         refusals={
             400: ["platform_token_refused", "platform_forbidden", "bad_token"],
             404: ["no_such_platform"],
+            409: ["over_budget"],
         },
     )
     def put(self, request: Request, study_id: str, provider: str) -> Response:
@@ -138,7 +139,7 @@ class ReopenChannel(APIView):
         "Let people enter by a channel again",
         tag=TAG,
         responses={200: ChannelSerializer},
-        refusals=NO_CHANNEL,
+        refusals={**NO_CHANNEL, 409: ["over_budget"]},
     )
     def post(self, request: Request, study_id: str, provider: str) -> Response:
         channel = _channel(request, study_id, provider)

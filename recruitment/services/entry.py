@@ -15,6 +15,7 @@ from recruitment.admission import OPEN_LINK, reserve
 from recruitment.models import Channel, Payment, Submission
 from recruitment.platforms import get_platform
 from recruitment.services.reentry import Browser, is_allowed_reentry
+from recruitment.terms import amount_in
 from studies.models import Study
 from tiebreak.errors import DomainError
 
@@ -113,8 +114,9 @@ def _create_participation(
 
 
 def _screen_out_reward(entrant: Entrant) -> Decimal | None:
-    stated = entrant.channel.settings.get("screen_out_reward") if entrant.channel else None
-    return Decimal(str(stated)) if stated else None
+    return (
+        amount_in(entrant.channel.settings if entrant.channel else {}, "screen_out_reward") or None
+    )
 
 
 def _locked_rater(provider: str, external_id: str) -> Rater:

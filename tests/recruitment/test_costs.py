@@ -70,16 +70,6 @@ def test_a_payment_moves_from_owed_to_spent(study):
     assert costs(study) == amounts("2.40", "0", "1.20", "3.60")
 
 
-def test_one_payment_for_one_of_two_tasks_leaves_another_one_to_come(study):
-    Participation.objects.update(paid_per="study")
-    Study.objects.update(hits_per_annotator=4)
-    study.versions.update(hits_per_annotator=4)
-    study.refresh_from_db()
-    assert costs(study) == amounts("1.20", "1.20", "1.20", "3.60")
-    note_payment(participation=payable(study)[0].participation, amount=Decimal("1.00"))
-    assert costs(study) == amounts("2.40", "0", "1.20", "3.60")
-
-
 def test_a_closed_study_is_to_pay_what_it_owes(study):
     Study.objects.update(status="closed")
     study.refresh_from_db()

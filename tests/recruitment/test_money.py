@@ -173,6 +173,14 @@ ENDINGS = [
 ]
 
 
+def change(study: Study, **values) -> Study:
+    study = Study.objects.get(pk=study.pk)
+    for name, value in values.items():
+        setattr(study, name, value)
+    save_settings(study=study)
+    return study
+
+
 class StudyThatPays(RuleBasedStateMachine):
     """A study with a budget of what it announced, in which people do whatever they like."""
 
@@ -198,27 +206,21 @@ class StudyThatPays(RuleBasedStateMachine):
         if cost.total is not None and design["most_people"] is None:
             assert cost.total <= self.announced + Decimal("0.01") * cost.people
         if has_budget:
-            self.change(budget=self.announced)
-
-    def change(self, **values):
-        study = Study.objects.get(pk=self.study.pk)
-        for name, value in values.items():
-            setattr(study, name, value)
-        save_settings(study=study)
-        self.study = study
+            self.study = change(self.study, budget=self.announced)
 
     def person(self, index):
         people = list(self.study.participations.order_by("pk"))
         return people[index % len(people)] if people else None
 
-    def newcomer(self, index):
+    def channel(self, index):
         channels = list(self.study.channels.order_by("pk"))
-        provider = channels[index % len(channels)].provider
-        study = Study.objects.get(pk=self.study.pk)
-        channel = channels[index % len(channels)]
+        return channels[index % len(channels)]
+
+    def newcomer(self, index):
+        channel, study = self.channel(index), Study.objects.get(pk=self.study.pk)
         channel.study = study
         pay = newcomers_pay(channel, collection_of(study).hits)
-        participation = enter(study, provider, f"p{next(self.names)}", self.now)
+        participation = enter(study, channel.provider, f"p{next(self.names)}", self.now)
         self.promised[participation.pk] = pay
         return participation
 
@@ -269,13 +271,12 @@ class StudyThatPays(RuleBasedStateMachine):
     @rule(values=st.sampled_from(CHANGES))
     def change_the_terms(self, values):
         with suppress(DomainError):
-            self.change(**values)
+            self.study = change(self.study, **values)
         self.announce_again()
 
     @rule(index=PEOPLE, reward=st.sampled_from(["", "0.10", "4.00"]))
     def change_a_channel(self, index, reward):
-        channels = list(self.study.channels.order_by("pk"))
-        channel = channels[index % len(channels)]
+        channel = self.channel(index)
         channel.settings["screen_out_reward"] = reward
         with suppress(DomainError):
             save_channel(channel=channel)

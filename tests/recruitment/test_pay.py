@@ -29,12 +29,11 @@ from recruitment.services.lifecycle import close_study
 from recruitment.services.participants import amount_for, pay_awaiting, reinstate_participant
 from recruitment.services.payments import note_payment, store_payment
 from recruitment.services.platform_sync import apply_reports
-from recruitment.services.settings import save_settings
 from recruitment.terms import owed
 from studies.models import Screening, Study
 from tests.annotation.services.test_screening import answer_all
 from tests.pages import codes_on, numbers_in
-from tests.recruitment.test_money import a_study, enter, opened
+from tests.recruitment.test_money import a_study, change, enter, opened
 from tests.refusals import refused
 from tests.studies.factories import make_study, open_knowingly
 
@@ -89,13 +88,6 @@ def test_nobody_is_asked_to_agree_to_a_full_study(client):
     assert codes_on(client.get(reverse("recruitment:welcome", args=[study.pk]))) == {"study_full"}
     with refused("study_full"):
         enter(study, "open-link", "b")
-
-
-def change(study: Study, **values) -> None:
-    study = Study.objects.get(pk=study.pk)
-    for name, value in values.items():
-        setattr(study, name, value)
-    save_settings(study=study)
 
 
 def set_up(study: Study, provider: str, **settings) -> None:
@@ -277,6 +269,8 @@ def test_one_payment_is_forecast_whole_although_tasks_run_out(status):
         answer_all(take_place(participation=person))
         assert accounts(study).costs.total >= whole
     Participation.objects.update(status=status)
+    assert forecast(study, hits=6).total == accounts(study).costs.total == whole
+    note_payment(participation=person, amount=Decimal(3))
     assert forecast(study, hits=6).total == accounts(study).costs.total == whole
 
 
