@@ -202,14 +202,14 @@ class Accounts:
         plan, money, owed = self.plan, self.ledger.money, self.ledger.owed.total
         paid = Cost(money.rewards, money.fees)
         so_far = _spending(plan, _collection(plan), completed_places(plan), paid, self.ledger.due)
-        to_come = so_far.committed and max(so_far.to_collect.total, so_far.committed.total - owed)
+        left, committed = so_far.to_collect.total, so_far.committed
         return StudyCosts(
             currency=self.plan.currency,
             spent=so_far.paid.total,
             fees=so_far.paid.fees.quantize(CENT),
             owed=owed,
             owed_to=self.ledger.unpaid,
-            to_come=to_come,
+            to_come=None if committed is None else max(left, committed.total - owed),
         )
 
     @cached_property
