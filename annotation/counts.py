@@ -233,14 +233,9 @@ def rating_counts(ratings: RatingQuerySet) -> RatingCounts:
 
 @dataclass(frozen=True)
 class ParticipationCounts:
-    """The ratings of one participation, and the time of the last one.
-
-    `came_late` counts the ratings that arrived after the study closed, including those that
-    `ratings` counts as `superseded` because the study was reopened.
-    """
+    """The ratings of one participation, and the time of the last one."""
 
     ratings: RatingCounts = RatingCounts()
-    came_late: int = 0
     last_at: datetime | None = None
 
 
@@ -250,17 +245,11 @@ def counts_by_participation(participations: Collection[int]) -> dict[int, Partic
         Rating.objects.filter(assignment__participation__in=participations)
         .order_by()
         .values("assignment__participation")
-        .annotate(
-            **_EXPRESSIONS,
-            last=Max("created_at"),
-            came_late=Count("pk", filter=MAIN_FIRST & Q(late=True)),
-        )
+        .annotate(**_EXPRESSIONS, last=Max("created_at"))
     )
     dicts = (cast(dict[str, Any], row) for row in rows)
     return {
-        row["assignment__participation"]: ParticipationCounts(
-            _unprefixed(row), row["came_late"], row["last"]
-        )
+        row["assignment__participation"]: ParticipationCounts(_unprefixed(row), row["last"])
         for row in dicts
     }
 

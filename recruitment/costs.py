@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import OuterRef, Q, Sum, prefetch_related_objects
 from django.db.models.fields.json import KeyTextTransform
@@ -146,8 +146,7 @@ def highest_fee(channels: Many[Channel]) -> Decimal:
     return max(fees, default=Decimal(0))
 
 
-@dataclass(frozen=True)
-class Spending:
+class Spending(NamedTuple):
     """What was paid, and what is owed or still to come, with fees.
 
     `committed` is None if the study does not say what a response costs. `to_collect` is the part of it

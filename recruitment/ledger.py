@@ -61,16 +61,10 @@ class LedgerRow:
     ratings: RatingCounts
     paid: Decimal
     last_at: datetime | None
-    came_late: int = 0
 
     def has(self, flag: str) -> bool:
         """Whether the row was read with a condition, and meets it."""
         return bool(getattr(self.participation, flag))
-
-    @property
-    def counted(self) -> int:
-        """Number of this submission's ratings in the statistics."""
-        return self.ratings.counted
 
     @property
     def time(self) -> timedelta | None:
@@ -374,9 +368,7 @@ def _rows(people: QuerySet[Participation]) -> Iterable[LedgerRow]:
         counts = counts_by_pk.get(row.pk, ParticipationCounts())
         # SQLite sums money as floats.
         paid_so_far = row.paid.quantize(CENT)
-        yield LedgerRow(
-            row, row.hits, counts.ratings, paid_so_far, counts.last_at, counts.came_late
-        )
+        yield LedgerRow(row, row.hits, counts.ratings, paid_so_far, counts.last_at)
 
 
 def _with_sums(people: QuerySet[Participation]) -> QuerySet[Any]:

@@ -153,7 +153,7 @@ def test_all_pages_show_the_same_count(client, django_user_model, study):
 
 def test_the_participants_page_adds_up(study):
     study_ledger = ledger(study)
-    assert sum(row.counted for row in study_ledger.rows) == PEOPLE
+    assert sum(row.ratings.counted for row in study_ledger.rows) == PEOPLE
     for flag in FLAGS:
         assert sum(getattr(row.ratings, flag) for row in study_ledger.rows) == EXTRA[flag][1]
     # Ratings that were superseded later are late as well.

@@ -1,5 +1,6 @@
 """Money cannot surprise: nothing that people do makes a study cost more than it announced."""
 
+import re
 from collections import defaultdict
 from contextlib import suppress
 from datetime import timedelta
@@ -45,6 +46,7 @@ from recruitment.services.settings import save_settings
 from recruitment.terms import CLOSED_BY_PLATFORM, owed, paid_tasks
 from studies.models import Generation, Screening, Study, Unit
 from tests.annotation.services.test_screening import PROSE, answer_all
+from tests.architecture.test_defences import OWN
 from tests.studies.factories import make_study, open_knowingly
 from tiebreak.errors import DomainError
 
@@ -348,6 +350,11 @@ def test_no_verb_exceeds_the_budget(monkeypatch):
                 transaction.set_rollback(True)
     assert refusing >= {"approve", "pay", "pay_bonus", "pay_participant", "note_payment"}
     assert refusing >= {"worker: pay", "worker: pay-many", "store_payment"}
+
+
+def test_only_services_make_payments():
+    made = re.compile(r"(?<!class )\bPayment(\.objects\.\w*create)?\(|payments\.\w*create\(")
+    assert {path.parent.name for path in OWN if made.search(path.read_text())} == {"services"}
 
 
 @pytest.mark.thorough

@@ -111,7 +111,7 @@ def _listed(study: Study) -> str:
             row.participation.rater.pseudonym,
             row.participation.status,
             row.hits,
-            row.counted,
+            row.ratings.counted,
             row.paid,
             owed(row.participation),
         )

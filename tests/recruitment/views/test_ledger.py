@@ -370,7 +370,7 @@ def test_training_is_not_work_that_counts():
     answer_all(take_place(participation=ann))
     exclude_work(participation=ann, status="excluded")
     (entry,) = ledger(Study.objects.get()).rows
-    assert entry.counted == 0
+    assert entry.ratings.counted == 0
 
 
 def test_one_refusal_keeps_nobody_else_from_being_paid(monkeypatch):
