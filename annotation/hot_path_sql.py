@@ -33,7 +33,7 @@ PERSON = (
 )
 WORK = (
     *("id", "public_id", "hit_id", "rater_id", "participation_id", "study_version_id"),
-    *("status", "parity", "position", "run", "check_unit_id"),
+    *("status", "parity", "position", "run", "check_unit_id", "opened"),
 )
 PLACE = ("id", "study_id", "hit_id", "number", "remaining", "assignment_id")
 HIT_UNIT = ("id", "hit_id", "unit_id", "repeat", "side_bit")
@@ -49,7 +49,7 @@ class Person:
     """A locked participation, with everything needed to decide whether it gets a place.
 
     `held` is the assignment that holds a place, even if its lease has run out. `hits_started` and
-    `hits_completed` count the rater's HITs in this study, `checks_completed` those with a gold check,
+    `hits_completed` count the rater's HITs in this study, `items_opened` the units of completed ones,
     and `hits_total` the study's HITs. `agreed_tasks` is how many they agreed to for their pay, if any.
     `held_unconfirmed` counts the unverified annotators who hold a place now; it is 0 for an
     annotator who has already worked in this study. `last_task` is the public id of the HIT's
@@ -66,7 +66,7 @@ class Person:
     is_cleared: bool
     held_unconfirmed: int
     hits_completed: int
-    checks_completed: int
+    items_opened: int
     hits_started: int
     hits_total: int
     agreed_tasks: int | None
@@ -168,23 +168,27 @@ def lock_places_of(hit_id: int, now: datetime | None = None) -> LockedHIT:
 
 @dataclass(frozen=True)
 class OwnRatings:
-    """All ratings of an assignment. `is_earlier` says whether a later one was opened since."""
+    """All ratings of an assignment. `is_earlier` says whether a later one was opened since.
+
+    `opened` is the last of its units that was opened.
+    """
 
     rows: list[Rating]
     is_earlier: bool
+    opened: int
 
 
 def ratings_of(assignment: Assignment) -> OwnRatings:
     """Return all ratings of an assignment, and refresh the assignment's status."""
-    ratings, is_earlier = [], False
+    ratings, is_earlier, opened = [], False, 0
     for row in _all(_RATINGS, [assignment.pk]):
-        values, (status, is_earlier) = _split(row, RATING)
+        values, (status, is_earlier, opened) = _split(row, RATING)
         assignment.status = status
         rating = _instance(Rating, RATING, values)
         rating.assignment, rating.rater = assignment, assignment.rater
         if rating.pk is not None:
             ratings.append(rating)
-    return OwnRatings(ratings, bool(is_earlier))
+    return OwnRatings(ratings, bool(is_earlier), opened)
 
 
 def units_of_hit(hit: HIT) -> list[HITUnit]:
@@ -267,7 +271,7 @@ SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s
     (SELECT count(*) FROM annotation_assignment d JOIN annotation_hit h ON h.id = d.hit_id
         WHERE d.rater_id = p.rater_id AND h.study_id = s.public_id AND h.kind = 'main'
             AND d.status = 'completed'),
-    (SELECT count(d.check_unit_id) FROM annotation_assignment d
+    (SELECT coalesce(sum(d.opened), 0) FROM annotation_assignment d
         JOIN annotation_hit h ON h.id = d.hit_id
         WHERE d.rater_id = p.rater_id AND h.study_id = s.public_id AND h.kind = 'main'
             AND d.status = 'completed'),
@@ -318,7 +322,7 @@ _RATINGS = f"""
 SELECT {_columns("r", RATING)}, a.status, a.status = 'completed' AND EXISTS (
     SELECT 1 FROM annotation_assignment d
     WHERE d.participation_id = a.participation_id AND d.id <> a.id
-        AND (d.status = 'active' OR d.completed_at > a.completed_at))
+        AND (d.status = 'active' OR d.completed_at > a.completed_at)), a.opened
 FROM annotation_assignment a LEFT JOIN annotation_rating r ON r.assignment_id = a.id
 WHERE a.id = %s ORDER BY r.id
 """  # noqa: S608

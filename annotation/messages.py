@@ -85,9 +85,7 @@ NOT_A_LABEL = "Please choose one of the answers shown. ({})"
 DAMAGED_ANSWER = (
     "Your answer was damaged in transit and was not saved. Please reload the page and answer again."
 )
-TASK_STAYS = (
-    "Your new answer was not saved, because the answers of a task stay once the next task is open."
-)
+TASK_STAYS = "Your new answer was not saved, because an answer stays once the next item is open."
 RELEASED = (
     "You were away for too long, so this task was given to somebody else. Your new answer was not"
     " saved. The tasks that you completed before still count."

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property, lru_cache
 from math import ceil
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet, Sum
 
 from annotation.balancing import spaced
 from annotation.gold_checks import draw_gold_check, placed_check, with_check
@@ -103,17 +103,12 @@ def gold_check_for(person: Person, hit_id: int) -> int | None:
 
 
 def mixes_in_checks(study: Study) -> bool:
-    """Whether some HITs of the study contain a gold check."""
-    return _check_rate(study) > 0
+    """Whether some HITs of the study contain a gold check.
 
-
-def counts_items(study: Study) -> bool:
-    """Whether annotators count items and do not learn where a task ends.
-
-    Where tasks have one item, a task with two would say that one of them is a gold check.
+    Annotators then count items and do not learn where a task ends, because a task with one more
+    item than others would say that one of them is a gold check.
     """
-    is_single = study.comparisons_per_hit == 1 and not study.repeats_per_hit
-    return is_single and mixes_in_checks(study)
+    return _check_rate(study) > 0
 
 
 def _check_rate(study: Study) -> float:
@@ -188,14 +183,14 @@ def _filled_by_others(assignment: Assignment) -> set[int]:
 class UnitProgress:
     """An annotator's progress in a HIT, seen from one of its units.
 
-    `min_units` and `max_units` are the smallest and the largest number of units in a HIT like this
-    one. They are the same with and without a gold check, so that they do not reveal whether this
-    HIT contains one. `previous` and `following` are positions; only an answered unit can follow.
+    `previous` and `following` are positions; only an answered unit can follow.
     """
 
     index: int
-    min_units: int
-    max_units: int
+    # The number of units in the HIT.
+    of: int
+    # Whether to say which unit of its HIT this is, and to lead from one to another.
+    is_numbered: bool = True
     # The number of answered units.
     answered: int = 0
     # How many of the criteria asked about this unit have an answer.
@@ -209,20 +204,6 @@ class UnitProgress:
     following: int | None = None
     # The public id of the assignment.
     task: str = ""
-
-    @property
-    def is_numbered(self) -> bool:
-        """Whether to say which unit of its HIT this is.
-
-        Beside a single unit, any number would name the gold check.
-        """
-        return self.min_units > 1 or self.max_units == 1
-
-    @property
-    def of(self) -> str:
-        """The number of units in the HIT, or "n or n + 1" if a gold check may be mixed in."""
-        is_fixed = self.min_units == self.max_units
-        return str(self.max_units) if is_fixed else f"{self.min_units} or {self.max_units}"
 
 
 @dataclass(frozen=True)
@@ -261,32 +242,24 @@ class Worksheet:
     def progress_at(self, position: int) -> UnitProgress:
         positions = list(self.hit_units)
         index = positions.index(position)
-        min_units, max_units = self._announced_size()
-        progress = UnitProgress(
+        stage = self.assignment.stage
+        is_numbered = bool(stage) or not mixes_in_checks(self.assignment.hit.study)
+        following = next((n for n in positions[index + 1 :] if n in self.answered), None)
+        return UnitProgress(
             index=index + 1,
-            min_units=min_units,
-            max_units=max_units,
+            of=len(positions),
+            is_numbered=is_numbered,
             answered=len(self.answered),
             stored=len(self.labels[position]),
             asked=len(self.criteria),
             is_answered=position in self.answered,
-            stage=self.assignment.stage,
+            stage=stage,
             is_hit_done=self.first_open is None,
-            previous=positions[index - 1] if index else None,
-            following=next((n for n in positions[index + 1 :] if n in self.answered), None),
+            # Links between two units would show that they belong together.
+            previous=positions[index - 1] if index and is_numbered else None,
+            following=following if is_numbered else None,
             task=self.assignment.public_id,
         )
-        # Links between two units would show that they belong together.
-        return (
-            progress if progress.is_numbered else replace(progress, previous=None, following=None)
-        )
-
-    def _announced_size(self) -> tuple[int, int]:
-        assignment, n = self.assignment, len(self.hit_units)
-        if assignment.stage or not mixes_in_checks(assignment.hit.study):
-            return n, n
-        n -= any(unit.unit_id == assignment.check_unit_id for unit in self.hit_units.values())
-        return n, n + 1
 
 
 def worksheet(assignment: Assignment, ratings: Iterable[Rating] | None = None) -> Worksheet:
@@ -338,27 +311,43 @@ def _completed_main(participation: Participation) -> QuerySet[Assignment]:
 
 @dataclass(frozen=True)
 class TaskPosition:
-    """A task among those of one annotator, or an item in studies that count items.
+    """A task among those of one annotator, or an item in studies with gold checks.
 
-    Items have no exact `total`: it depends on how many gold checks will be drawn. `previous` is the public id of the task to which *Previous* leads from the first unit, or "".
+    Items have no exact `total`: it depends on how many gold checks will be drawn. `previous` is the
+    public id of the task to which *Previous* leads from the first unit, or "".
     """
 
     number: int
     total: int
     previous: str = ""
-    is_item: bool = False
 
 
 def position_among_tasks(
     sheet: Worksheet, position: int, progress: "AnnotatorProgress", previous: str = ""
 ) -> TaskPosition:
-    """Return the position of a unit's task, or of the unit itself in studies that count items."""
+    """Return the position of a unit's task, or of the unit itself in studies with gold checks."""
     study, number = sheet.assignment.hit.study, progress.completed + 1
-    if sheet.assignment.stage or not counts_items(study):
+    if sheet.assignment.stage or not mixes_in_checks(study):
         return TaskPosition(number, progress.total, previous)
-    number = progress.completed + progress.checks + list(sheet.hit_units).index(position) + 1
-    expected = ceil(progress.total * (1 + _check_rate(study)))
-    return TaskPosition(number, max(number, expected), is_item=True)
+    number = progress.items + position
+    return TaskPosition(number, max(number, expected_items(study, progress.total)))
+
+
+def expected_items(study: Study, tasks: int) -> int:
+    """Return about how many units these HITs have, gold checks included."""
+    per_task = study.comparisons_per_hit + study.repeats_per_hit + _check_rate(study)
+    return ceil(tasks * per_task)
+
+
+def note_opened(assignment: Assignment, position: int) -> None:
+    """Note which unit of a HIT was opened, so that answers to those before it stay from now on.
+
+    Only needed in studies with gold checks. If answers stayed where a HIT ends and not within one,
+    trying to correct them would show which units share a HIT.
+    """
+    if position > assignment.opened and mixes_in_checks(assignment.hit.study):
+        later = Assignment.objects.filter(pk=assignment.pk, opened__lt=position)
+        later.update(opened=position)
 
 
 def task_position_of(sheet: Worksheet, position: int) -> TaskPosition:
@@ -368,8 +357,8 @@ def task_position_of(sheet: Worksheet, position: int) -> TaskPosition:
     if assignment.completed_at is not None:
         earlier &= Q(completed_at__lt=assignment.completed_at)
     rated = Assignment.objects.filter(rater=participation.rater_id, hit__in=study.hits.main())
-    before = rated.filter(earlier).aggregate(n=Count("pk"), checks=Count("check_unit"))
-    progress = AnnotatorProgress(before["n"], progress_of(participation).total, before["checks"])
+    before = rated.filter(earlier).aggregate(n=Count("pk"), items=Sum("opened", default=0))
+    progress = AnnotatorProgress(before["n"], progress_of(participation).total, before["items"])
     return position_among_tasks(sheet, position, progress, _task_before(assignment, participation))
 
 
@@ -405,26 +394,26 @@ def lost_previous_place(assignment: Assignment) -> bool:
 class AnnotatorProgress:
     """One annotator's progress in a study: HITs completed, and the most that they may complete.
 
-    `checks` counts the completed HITs that had a gold check.
+    `items` counts the units of the completed HITs, in studies with gold checks.
     """
 
     completed: int
     total: int
-    checks: int = 0
+    items: int = 0
 
 
 def may_stop(sheet: Worksheet, position: int) -> bool:
     """Whether to offer stopping: at every unit alike, from the second HIT on.
 
-    An offer that depended on how much of a HIT is left would show its gold check. Where items are
-    counted, it comes with the third, which is never of the first HIT. Reads only what is already
-    loaded, but in a second HIT there, because the function runs for every answer. The page behind
-    the link checks again.
+    An offer that depended on how much of a HIT is left would show its gold check. Where there are
+    checks, it comes as late as if the first HIT had one. Reads only what is already loaded, but in
+    a second HIT there, because the function runs for every answer. The page behind the link checks
+    again.
     """
     participation, assignment = sheet.assignment.participation, sheet.assignment
     if participation is None or assignment.stage or assignment.position < 2:
         return False
-    if assignment.position == 2 and counts_items(assignment.hit.study):
+    if assignment.position == 2 and mixes_in_checks(assignment.hit.study):
         first = participation.assignments.filter(position=1, run="", check_unit__isnull=False)
         if not first.exists() and position == next(iter(sheet.hit_units)):
             return False

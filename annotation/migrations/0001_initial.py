@@ -150,6 +150,7 @@ class Migration(migrations.Migration):
                 ('earlier_status', models.CharField(blank=True, max_length=10)),
                 ('parity', models.PositiveSmallIntegerField(default=0)),
                 ('position', models.PositiveIntegerField(default=1)),
+                ('opened', models.PositiveSmallIntegerField(default=0)),
                 ('run', models.CharField(blank=True, max_length=100)),
                 ('order', models.CharField(blank=True, max_length=100)),
                 ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),

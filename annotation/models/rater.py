@@ -152,6 +152,8 @@ class Assignment(models.Model):
     position = models.PositiveIntegerField(default=1)
     # The gold check that was added to this HIT for this annotator only.
     check_unit = models.ForeignKey(Unit, null=True, on_delete=models.PROTECT, related_name="+")
+    # The last position that was opened, noted in studies with gold checks only.
+    opened = models.PositiveSmallIntegerField(default=0)
     run = models.CharField(max_length=100, blank=True)
     order = models.CharField(max_length=100, blank=True)
     created_at = models.DateTimeField(db_default=Moment(), editable=False)

@@ -99,7 +99,7 @@ def _find_work(participation: Participation, now: datetime | None, *, wait: bool
     progress = AnnotatorProgress(
         person.hits_completed,
         min(person.most_tasks or person.hits_total, person.hits_total),
-        person.checks_completed,
+        person.items_opened,
     )
     previous = (person.last_task or "") if may_go_back(study) else ""
     if person.held is not None and study.status != Study.Status.CLOSED:

@@ -108,7 +108,7 @@ def submit_ratings(
     completed HIT takes over the earlier answer's place and flags, so nothing else changes: neither
     R nor pay. A gold check is graded only when its HIT is complete. Until then an answer can be
     corrected, and the annotator cannot tell which unit is the check. Therefore a study with gold
-    checks refuses corrections of a HIT, with or without a check, once the next one was opened.
+    checks refuses corrections of a unit once the next one was opened, in the same HIT or another.
     """
     if not answers:
         raise DomainError("no_answer", NO_ANSWER, status=400)
@@ -158,7 +158,7 @@ def _note(ratings: Iterable[Rating], participation: Participation | None) -> Not
 def _submit(
     sheet: Worksheet, position: int, answers: Mapping[Criterion, Answer], now: datetime | None
 ) -> "_LockedAnswers":
-    work = _LockedAnswers(sheet, now)
+    work = _LockedAnswers(sheet, position, now)
     hit_unit = sheet.hit_units[position]
     completed = [work.save(hit_unit, criterion, answer) for criterion, answer in answers.items()]
     held = work.places.held
@@ -170,7 +170,7 @@ def _submit(
 class _LockedAnswers:
     """One assignment's answers while the places of its HIT are locked."""
 
-    def __init__(self, sheet: Worksheet, now: datetime | None) -> None:
+    def __init__(self, sheet: Worksheet, position: int, now: datetime | None) -> None:
         self.assignment = sheet.assignment
         self.is_test = bool(self.assignment.stage)
         if self.is_test:
@@ -183,7 +183,8 @@ class _LockedAnswers:
         self.ratings = stored.rows
         self.sheet = sheet.with_ratings(self.ratings)
         self.study = self.assignment.hit.study
-        self.stays = stored.is_earlier and mixes_in_checks(self.study)
+        is_past = stored.opened > position and position in self.sheet.answered
+        self.stays = (stored.is_earlier or is_past) and mixes_in_checks(self.study)
         self.by_units = self.study.abandoned == Study.Abandoned.UNITS and not self.is_test
         self.is_excluded = self.assignment.status == Assignment.Status.EXCLUDED
         self.stored: dict[Criterion, StoredAnswer] = {}

@@ -17,11 +17,11 @@ from annotation.screen_keys import screen_key
 from annotation.selectors import (
     TaskPosition,
     Worksheet,
-    counts_items,
     is_a_first,
     lost_previous_place,
     may_stop,
     mixes_in_checks,
+    note_opened,
     position_among_tasks,
     task_position_of,
     task_to_correct,
@@ -57,6 +57,7 @@ def rate(request: HttpRequest, study_id: str) -> HttpResponse:
     sheet = worksheet(work.assignment, () if work.is_new else None)
     may_have_lost = work.is_new and work.has_unfinished
     position = sheet.first_open or max(sheet.hit_units)
+    note_opened(work.assignment, position)
     return _page(
         request,
         sheet,
@@ -102,7 +103,7 @@ def look_back(
         return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     assignment = task_to_correct(participation, task)
     # An address that shows an answered item would tell which items share a task.
-    if assignment is None or (not assignment.stage and counts_items(participation.study)):
+    if assignment is None or (not assignment.stage and mixes_in_checks(participation.study)):
         return redirect("annotation:rate", study_id)
     # The participation and its study are already loaded, so the selectors need not query them.
     assignment.participation, assignment.hit.study = participation, participation.study
@@ -202,7 +203,6 @@ def _page(
         "client_key": uuid4(),
         "hit": task_position.number,
         "hits": task_position.total,
-        "counts_items": task_position.is_item,
         "previous_task": task_position.previous,
         "stays": not assignment.stage and mixes_in_checks(study),
         "needed": _pass_mark(assignment),

@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.models import Participation
-from annotation.selectors import hits_of_visit, progress_of
+from annotation.selectors import hits_of_visit, mixes_in_checks, progress_of
 from annotation.services.participations import finish_participation
 from annotation.services.places import NoWorkLeft, why_no_work
 from annotation.views.participation_cookie import SeeOther, annotator_page, current_participation
@@ -126,10 +126,13 @@ def leave(request: HttpRequest, study_id: str) -> HttpResponse:
         leave_early(participation=participation)
         return SeeOther(reverse("annotation:rate", args=[study_id]))
     check_may_leave_early(participation)
+    is_limited = participation.agreed.hits_per_annotator is not None
     context = {
         "study": participation.study,
+        # Elsewhere a number of tasks would tell which items share one.
+        "counts_tasks": is_limited or not mixes_in_checks(participation.study),
         "done": hits_of_visit(participation),
         "owed": owed(participation),
-        "is_limited": participation.agreed.hits_per_annotator is not None,
+        "is_limited": is_limited,
     }
     return render(request, "recruitment/leave.html", context)

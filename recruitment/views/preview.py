@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms import ComprehensionForm
 from annotation.models import HIT, HITUnit, Participation, Rater
-from annotation.selectors import UnitProgress, counts_items, mixes_in_checks, reference_units
+from annotation.selectors import UnitProgress, expected_items, mixes_in_checks, reference_units
 from annotation.services.screening import screening_of
 from annotation.views.unit_presentation import UnitPage, unit_page
 from recruitment.admission import collection_of, newcomers_pay
@@ -163,7 +163,7 @@ def _reference_unit(
     assert hit_unit is not None
     return {
         "page": _page_of(hit_unit, criteria),
-        "progress": UnitProgress(index=1, min_units=n, max_units=n, stage=role.value),
+        "progress": UnitProgress(index=1, of=n, stage=role.value),
         "needed": screening.pass_mark,
     }
 
@@ -174,14 +174,15 @@ def _sample(_request: HttpRequest, study: Study, criteria: Sequence[Criterion]) 
     hit_unit = _with_texts(planned.order_by("hit__number", "pk")).first()
     unit = hit_unit.unit if hit_unit else unplanned_unit(study)
     n = hit_unit.hit.hit_units.count() if hit_unit else study.comparisons_per_hit
+    tasks, has_checks = study.hits.main().count() or 1, mixes_in_checks(study)
     shown = unit and HITUnit(unit=unit, side_bit=bool(hit_unit and hit_unit.side_bit))
     return {
         "page": shown and _page_of(shown, criteria),
         "has_dummies": unit is not None and _has_dummies(unit),
-        "progress": UnitProgress(index=1, min_units=n, max_units=n + mixes_in_checks(study)),
-        "counts_items": counts_items(study),
+        "progress": UnitProgress(index=1, of=n, is_numbered=not has_checks),
+        "stays": has_checks,
         "hit": 1,
-        "hits": study.hits.main().count() or 1,
+        "hits": expected_items(study, tasks) if has_checks else tasks,
     }
 
 

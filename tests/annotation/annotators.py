@@ -99,7 +99,7 @@ def annotator(study: Study) -> Annotator:
 
 def unit_of(page: Page) -> tuple[int, str]:
     """Return the number of the unit on a page, and the total as the page shows it."""
-    return page.context["progress"].index, page.context["progress"].of
+    return page.context["progress"].index, str(page.context["progress"].of)
 
 
 def task_of(page: Page) -> tuple[int, int]:

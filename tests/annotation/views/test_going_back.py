@@ -186,13 +186,13 @@ def test_with_gold_checks_nobody_goes_back_and_each_task_says_so_before_its_answ
 
 def test_with_gold_checks_a_missed_check_cannot_be_repaired_after_the_next_task_opened():
     ann = annotator(study_with_checks(gold=4, n=1, check_rate=1))
-    first = ann.choose(0)
     ann.choose(0)
-    assert ann.send(first.filled(2)).status_code == 303  # the next task is not open yet
+    last = ann.choose(0)
+    assert ann.send(last.filled(2)).status_code == 303  # the next task is not open yet
     ann.here()
-    refused = ann.send({**first.filled(0), "client_key": "another-key"}, hx_request="true")
+    refused = ann.send({**last.filled(0), "client_key": "another-key"}, hx_request="true")
     assert (refused.status_code, codes_on(refused)) == (409, {"task_stays"})
-    assert ann.send(first.filled(2)).status_code == 303  # the same again is no correction
+    assert ann.send(last.filled(2)).status_code == 303  # the same again is no correction
     assert Rating.objects.count() == 3
 
 
