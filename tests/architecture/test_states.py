@@ -1,6 +1,8 @@
 """Every page of a study in every state: what it offers works, and what it says of the state is true."""
 
+import inspect
 import re
+import sys
 from collections.abc import Callable, Iterator
 from urllib.parse import urljoin
 
@@ -11,6 +13,7 @@ from django.contrib.messages import get_messages
 from django.db import transaction
 from django.forms import BaseForm
 from django.test import Client
+from django.urls import get_resolver
 
 from annotation.importing import import_study
 from annotation.services.planning import plan_hits
@@ -22,6 +25,7 @@ from studies.models import Screening, Study
 from studies.steps import study_frame
 from tests.annotation.annotators import annotator
 from tests.architecture.test_roles import addresses, member
+from tests.architecture.test_urls import address, patterns
 from tests.pages import codes_on
 from tests.studies.factories import make_open_study, make_study, open_knowingly
 from tests.tiebreak.formats.bundles import make_bundle
@@ -137,13 +141,71 @@ def test_what_was_offered_and_is_no_more_is_refused():
     Screening.objects.create(study=study)
     study.criteria.update(position=0)
     client = member(study, "owner")
-    for change in (open_knowingly, pause_study, close_study):
-        before = buttons(client, study)
-        change(study=study) if change is not open_knowingly else change(study)
-        gone = before.keys() - buttons(client, study).keys()
+    before, compared = buttons(client, study), set()
+    for change in (open_knowingly, lambda s: pause_study(study=s), lambda s: close_study(study=s)):
+        with transaction.atomic():
+            change(Study.objects.get(pk=study.pk))
+            after = buttons(client, study)
+            transaction.set_rollback(True)
+        gone = before.keys() - after.keys()
         assert gone
-        kept = [one for one in gone if not refusals(client, one[0], before[one])]
-        assert kept == []
+        pressed = {one: pressed_at(client, one[0], before[one]) for one in gone}
+        change(Study.objects.get(pk=study.pk))
+        for one, (at_first, called) in pressed.items():
+            codes = refusals(client, one[0], before[one])
+            assert codes - at_first, one
+            if "gone_meanwhile" in codes:  # fields are gone, and the button may still be there
+                continue
+            for method, path in endpoints_calling(called, study):
+                assert {code_of_api(client, method, path, before[one])} == codes, (one, path)
+                compared.add(path)
+        before = after
+    assert len(compared) >= 5
+
+
+def pressed_at(client: Client, target: str, values: dict[str, str]) -> tuple[set[str], set[object]]:
+    """Press a button; return the codes of refusals, and the code of all functions called."""
+    called: set[object] = set()
+    sys.setprofile(lambda frame, event, _: called.add(frame.f_code) if event == "call" else None)
+    try:
+        return refusals(client, target, values), called
+    finally:
+        sys.setprofile(None)
+
+
+def endpoints_calling(called: set[object], study: Study) -> Iterator[tuple[str, str]]:
+    """Yield the methods and paths of the API that name a service which was called."""
+    for name, route, pattern in patterns(get_resolver()):
+        view = getattr(pattern.callback, "cls", None)
+        if not name.startswith("api:") or "study_id" not in route or view is None:
+            continue
+        for method in {"post", "put", "patch", "delete"} & vars(view).keys():
+            handler = inspect.unwrap(getattr(view, method))
+            named = [handler.__globals__.get(one) for one in handler.__code__.co_names]
+            if any(is_service(one) and inspect.unwrap(one).__code__ in called for one in named):
+                yield method, address(route, study.pk)
+
+
+def is_service(named: object) -> bool:
+    """Whether something does what a verb says to a study: its arguments have names only."""
+    if not inspect.isfunction(named):
+        return False
+    study = inspect.signature(named).parameters.get("study")
+    return study is not None and study.kind == study.KEYWORD_ONLY
+
+
+def code_of_api(client: Client, method: str, path: str, values: dict[str, str]) -> str | None:
+    """Send what of a form's values an endpoint of the API knows; return the code of its refusal."""
+    body = {name: value for name, value in values.items() if value}
+    for _ in range(2):
+        with transaction.atomic():
+            send = getattr(client, method)
+            answer = send(path, body, content_type="application/json").json()
+            transaction.set_rollback(True)
+        unknown = [one for one in answer.get("problems", ()) if one["code"] == "unknown_field"]
+        for one in unknown:
+            del body[one["field"]]
+    return answer.get("code")
 
 
 def buttons(client: Client, study: Study) -> dict[tuple[str, ...], dict[str, str]]:
