@@ -4,6 +4,7 @@ import json
 
 import pytest
 from django.urls import reverse
+from lxml.html import fromstring
 
 from annotation.models import Rating
 from annotation.services.planning import plan_hits
@@ -220,6 +221,19 @@ def test_the_page_with_a_survey_takes_few_statements(
     use_expert_weights(study=study, survey=survey)
     with django_assert_max_num_queries(STATEMENTS):
         client.get(address)
+
+
+def test_one_button_replaces_the_votes_in_use_by_those_of_the_study_s_survey(
+    admin_client, admin_user
+):
+    study, made = with_survey(admin_user)
+    use_expert_weights(study=study, survey=survey())
+    address = reverse("metrics:expert-weights", args=[study.pk])
+    page = fromstring(admin_client.get(address).content.decode())
+    (form,) = (one for one in page.forms if dict(one.form_values()).get("survey") == made.pk)
+    assert admin_client.post(address, dict(form.form_values())).status_code == 302
+    study.refresh_from_db()
+    assert study.weights_from == made
 
 
 def test_what_a_survey_does_not_ask_about_is_named(admin_client, admin_user):

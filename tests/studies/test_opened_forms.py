@@ -18,11 +18,14 @@ from recruitment.models import Channel, Eligibility
 from recruitment.platforms import platforms
 from recruitment.platforms.base import OfferedFilter
 from recruitment.services.eligibility import choose_filters
-from studies.models import ComprehensionQuestion, Membership, Screening, Unit
+from studies.models import ComprehensionQuestion, Membership, Screening, Study, Unit
 from tests.architecture.test_urls import address, patterns
 from tests.conftest import is_postgresql
+from tests.metrics.test_expert_weights import survey
+from tests.metrics.test_scores_study import scoring
 from tests.stored import stored_rows
 from tests.studies.factories import make_study
+from tests.studies.test_perturbed_copies import TYPOS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.thorough]
 MAX_IN_VAIN = 2
@@ -103,7 +106,18 @@ def study():
         channel = Channel.objects.create(study=study, provider=platform.name)
         if platform.supports("offered_filters"):
             choose_age(channel)
+    with_other_studies(study)
     return study
+
+
+def with_other_studies(study):
+    """Give the study two studies of scores and two surveys to choose from."""
+    for _ in range(2):
+        scoring(study)
+        survey()
+    study.systems.filter(name="system-1").update(perturbation=TYPOS)
+    # The admin's list, of which one is walked, begins with the newest.
+    Study.objects.exclude(pk=study.pk).update(created_at="2020-01-01T00:00Z")
 
 
 def browser(name):
@@ -140,7 +154,8 @@ def test_no_form_takes_back_what_another_saved_meanwhile(study):
         edited |= {opened.to.rstrip("/").split("/")[-1], kind_of(opened, name)}
         check_stale(ruth, url, opened, name, values)
     pages = {"change", "data", "task", "quality", "size", "prolific", "panel", "mturk"}
-    assert edited >= EDITED | pages | {"eligibility"}
+    pages |= {"eligibility", "expert-weights", "scores-study"}
+    assert edited >= EDITED | pages
 
 
 def check_stale(ruth, url, opened, name, values):
