@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
 from jobs.models import UNFINISHED, Job
-from jobs.services import start_job
+from jobs.services import create_job, send
 from studies.models import Dataset, Study
 from tiebreak.errors import DomainError
 
@@ -15,10 +15,19 @@ def start_dataset_job(
     *, study: Study, kind: str, options: dict[str, Any], by: User | None = None
 ) -> Job:
     """Queue a job for a study's dataset. Only one job of each kind may be unfinished per dataset."""
+    job = create_dataset_job(study=study, kind=kind, options=options, by=by)
+    send(job)
+    return job
+
+
+def create_dataset_job(
+    *, study: Study, kind: str, options: dict[str, Any], by: User | None = None
+) -> Job:
+    """Store the same job without sending it; `send` it when the transaction is committed."""
     if study.dataset_id is None:
         raise DomainError("no_dataset", "The study has no dataset. Please choose one first.")
     key = f"{kind}:dataset:{study.dataset_id}"
-    return start_job(kind=kind, owner=study.pk, exclusive_key=key, options=options, by=by)
+    return create_job(kind=kind, owner=study.pk, exclusive_key=key, options=options, by=by)
 
 
 def jobs_of(study: Study) -> QuerySet[Job]:

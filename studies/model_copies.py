@@ -12,7 +12,8 @@ from django.urls import reverse
 
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
-from studies.dataset_jobs import jobs_of, start_dataset_job
+from jobs.services import send
+from studies.dataset_jobs import create_dataset_job, jobs_of
 from studies.model_servers import (
     COMPLETE,
     RequestTally,
@@ -98,7 +99,6 @@ class ModelCopiesJob(JobKind):
         yield tally.progress()
 
 
-@transaction.atomic
 def start_model_copies(*, study: Study, by: User | None = None, **options: Any) -> Job:
     """Queue a job in which a language model writes perturbed copies of a scoring study's texts.
 
@@ -106,6 +106,13 @@ def start_model_copies(*, study: Study, by: User | None = None, **options: Any) 
     ``max_tokens`` and ``seed``. Raises `DomainError` unless the study is a draft that scores single
     texts, the server is known, and no other model has written copies of these kinds. Locks the study.
     """
+    job = _create_job(study, options, by)
+    send(job)
+    return job
+
+
+@transaction.atomic
+def _create_job(study: Study, options: dict[str, Any], by: User | None) -> Job:
     study = Study.objects.select_for_update().get(pk=study.pk)
     names = options["names"]
     check_can_copy(study, names, model_perturbation_named)
@@ -120,7 +127,7 @@ def start_model_copies(*, study: Study, by: User | None = None, **options: Any) 
             _system_of(original, name, options)
     details = {"perturbations": list(names), "model": _model_of(options)}
     record_event(study=study, verb=StudyEvent.Verb.PERTURB_BY_MODEL, by=by, details=details)
-    return start_dataset_job(study=study, kind=ModelCopiesJob.name, options=options, by=by)
+    return create_dataset_job(study=study, kind=ModelCopiesJob.name, options=options, by=by)
 
 
 def last_job_of(study: Study) -> Job | None:

@@ -15,7 +15,8 @@ from django.db.models import Q, QuerySet
 
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
-from studies.dataset_jobs import start_dataset_job
+from jobs.services import send
+from studies.dataset_jobs import create_dataset_job
 from studies.instance_selection.temperatures import at_temperatures, some_instances
 from studies.model_servers import FAKE, NO_SERVER, RequestTally, ask_and_store, open_server
 from studies.models import Generation, Instance, Study, System
@@ -94,7 +95,18 @@ class SamplingJob(JobKind):
 
 
 def start_sampling(*, study: Study, options: dict[str, Any], by: User | None = None) -> Job:
-    """Queue a sampling job for a draft. Raises `DomainError` if dummy and real texts would mix."""
+    """Queue a sampling job for a draft. Raises `DomainError` if dummy and real texts would mix.
+
+    Locks the study.
+    """
+    job = _create_job(study, options, by)
+    send(job)
+    return job
+
+
+@transaction.atomic
+def _create_job(study: Study, options: dict[str, Any], by: User | None) -> Job:
+    study = Study.objects.select_for_update().get(pk=study.pk)
     check_is_draft(
         study,
         f"The study is {study.status}, so texts are no longer generated for it. Clone the study to"
@@ -103,7 +115,7 @@ def start_sampling(*, study: Study, options: dict[str, Any], by: User | None = N
     if not options.get("server"):
         raise DomainError("no_server", NO_SERVER, status=400)
     _check_unmixed(study.ordered_systems(), is_dummy=is_dummy_job(options))
-    return start_dataset_job(study=study, kind=SamplingJob.name, options=options, by=by)
+    return create_dataset_job(study=study, kind=SamplingJob.name, options=options, by=by)
 
 
 def _study_of(job: Job) -> Study:

@@ -71,6 +71,14 @@ def test_dummy_texts_asked_for_are_dummy_texts_for_systems_with_a_server_of_thei
     assert set(Generation.objects.values_list("is_dummy", "params__server")) == {(True, FAKE)}
 
 
+def test_no_text_is_generated_for_a_study_that_somebody_opened_meanwhile():
+    study = make_study(instances=1)
+    Study.objects.update(status=Study.Status.OPEN)
+    with refused("not_a_draft"):
+        start_sampling(study=study, options={"server": FAKE, "samples": 2})
+    assert not Job.objects.exists()
+
+
 @pytest.mark.parametrize("options", [{}, {"temperatures": [0.3], "instances": 3}])
 def test_dummy_and_real_texts_of_a_system_never_mix(study, options):
     real, dummy = {"server": "gpu1", **options}, {"server": FAKE, **options}
