@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
 
-from annotation.evidence import is_first
+from annotation.evidence import is_first, is_translated
 from annotation.models import Participation, Rating
 from annotation.models.rating import EXCLUDING_FLAGS
 from annotation.services.screening import is_right
@@ -56,9 +56,14 @@ def _given_answer(row: Rating) -> GivenAnswer:
         else choice_as_shown(row.label, row.criterion, a_first=is_first(row)),
         texts=_texts(row.unit, a_first=is_first(row)),
         turns=turns_of(row.unit.instance),
-        flags=tuple(flag for flag in EXCLUDING_FLAGS if getattr(row, flag)),
+        flags=_flags(row),
         is_right=is_right(row) if is_known else None,
     )
+
+
+def _flags(row: Rating) -> tuple[str, ...]:
+    translated = ("translated",) if is_translated(row) else ()
+    return (*(flag for flag in EXCLUDING_FLAGS if getattr(row, flag)), *translated)
 
 
 def _texts(unit: Unit, *, a_first: bool) -> tuple[tuple[str, str], ...]:

@@ -45,9 +45,13 @@ class Sign:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The signs of one participation, computed from its newest `answers`."""
+    """The signs of one participation, computed from its newest `answers`.
+
+    `translated` of them were given on a page that the browser had translated.
+    """
 
     answers: int
+    translated: int
     checks: CheckRecord
     signs: tuple[Sign, ...]
 
@@ -67,6 +71,7 @@ def evidence_of(participation: Participation) -> Evidence:
     shown = [(row, _as_shown(row)) for row in first if row.label is not None]
     return Evidence(
         answers=len(rows),
+        translated=sum(map(is_translated, rows)),
         checks=check_record(participation),
         signs=(
             _time(first, others),
@@ -190,6 +195,10 @@ def _as_shown(row: Rating) -> Choice:
 def is_first(row: Rating) -> bool:
     """Whether the text of system A was shown first, or on the left."""
     return row.side_a in {"left", "first", ""}
+
+
+def is_translated(row: Rating) -> bool:
+    return row.layout.endswith("_translated")
 
 
 @dataclass(frozen=True)

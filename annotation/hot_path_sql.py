@@ -26,6 +26,7 @@ STUDY = (
     *("hits_per_annotator", "hits_per_day", "most_answers", "most_answers_per_day"),
     *("annotators_per_address", "unconfirmed_leases", "comparisons_per_hit", "repeats_per_hit"),
     *("source_format", "generation_format", "source_label", "left_label", "right_label"),
+    "translation",
 )
 PERSON = (
     *("id", "public_id", "study_id", "rater_id", "status", "order_seed", "simulated", "address"),

@@ -294,6 +294,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
             {
                 "fields": (
                     ("source_format", "generation_format", "reference_format"),
+                    "translation",
                     ("source_label", "left_label", "right_label"),
                 )
             },

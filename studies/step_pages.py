@@ -68,7 +68,7 @@ class TaskStep(StepAdmin):
     fieldsets = (
         ("The study", {"fields": ("title",)}),
         ("What annotators read", {"fields": ("guidelines", "consent")}),
-        ("How texts are shown", {"fields": ("source_format", "generation_format")}),
+        ("How texts are shown", {"fields": ("source_format", "generation_format", "translation")}),
         ("Labels of the parts", {"fields": LABELS, "classes": ("collapse",)}),
     )
     inlines = (CriterionRows,)

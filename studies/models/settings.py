@@ -117,6 +117,10 @@ class FrozenSettings(models.Model):
         PLAIN_LATEX = "plain_latex", "plain text with LaTeX formulas"
         MARKDOWN_LATEX = "markdown_latex", "Markdown with LaTeX formulas"
 
+    class Translation(models.TextChoices):
+        REFUSED = "refused", "are shown as they were written"
+        ALLOWED = "allowed", "may be translated by the browser"
+
     class Pairing(models.TextChoices):
         ALL = "all", "all pairs of systems"
         BASELINE = "baseline", "a baseline and each other system"
@@ -266,6 +270,14 @@ class FrozenSettings(models.Model):
         default=TextFormat.PLAIN,
         help_text="Images and links are replaced by text, and nothing is loaded from other servers."
         " Exports and statistics use the original text.",
+    )
+    translation = models.CharField(
+        "judged texts",
+        max_length=20,
+        choices=Translation.choices,
+        default=Translation.REFUSED,
+        help_text="Browsers are asked to translate no judged text unless you allow it. Answers on a"
+        " translated page are marked in any case.",
     )
     currency = models.CharField(max_length=3, default="GBP", validators=[validate_currency])
     reference_format = models.CharField(

@@ -61,6 +61,7 @@ def form_of(study: Study, **values) -> dict[str, object]:
         "sample_choice": study.sample_choice,
         "source_format": study.source_format,
         "generation_format": study.generation_format,
+        "translation": study.translation,
         "reference_format": study.reference_format,
         "criteria-TOTAL_FORMS": 0,
         "criteria-INITIAL_FORMS": 0,

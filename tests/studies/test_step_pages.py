@@ -52,7 +52,8 @@ def task_of(study: Study, **values: object) -> dict[str, object]:
         "scale_card": "preference:tie",
         "position": 1,
     }
-    names = ("title", "guidelines", "consent", "source_format", "generation_format", *LABELS)
+    texts = ("source_format", "generation_format", "translation")
+    names = ("title", "guidelines", "consent", *texts, *LABELS)
     fields = {name: getattr(study, name) for name in names}
     return fields | rows("criteria", row, stored=1) | values
 

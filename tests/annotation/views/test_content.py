@@ -5,6 +5,7 @@ import re
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from lxml.html import fromstring
 
 from annotation.models import Assignment, HITUnit
 from annotation.services.planning import plan_hits
@@ -134,6 +135,15 @@ def test_text_keeps_its_lines_and_turns_keep_their_speakers():
     assert turns_shown == [("User", "Hello?"), ("Assistant", "Yes.")]
     assert texts_of(page)
     assert len(page.context["page"].turns) == 2
+
+
+@pytest.mark.parametrize(("translation", "shown"), [("refused", {"no"}), ("allowed", set())])
+def test_browsers_are_asked_to_translate_no_judged_text_unless_the_study_allows_it(
+    translation, shown
+):
+    page = annotator(make_open_study(instances=1, translation=translation)).here()
+    (root,) = fromstring(page.content.decode()).xpath("//main")
+    assert set(root.xpath("//*[contains(@class, 'text')]/@translate")) == shown
 
 
 def test_without_a_source_there_is_one_column():

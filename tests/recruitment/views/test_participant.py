@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotation.models import Rating
 from recruitment.models import Channel, Payment, Submission
 from studies.models import Membership
-from tests.annotation.annotators import annotator
+from tests.annotation.annotators import annotator, form_of
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, levels_on, prose_of
 from tests.recruitment.views.test_ledger import complete, paying_study
@@ -77,10 +77,13 @@ def test_answers_are_shown_as_they_were_on_the_screen(member):
 def test_corrections_and_flags_are_shown(member):
     study = paying_study()
     browser = annotator(study)
-    browser.choose(0)
+    browser.send(form_of(browser.here()).filled() | {"layout": "stacked_translated"})
     Rating.objects.update(late=True, excluded=True)
-    (answer,) = member(study, "analyst").get(page_of(browser.participation)).context["answers"]
-    assert answer.flags == ("late", "excluded")
+    page = member(study, "analyst").get(page_of(browser.participation))
+    (answer,) = page.context["answers"]
+    assert answer.flags == ("late", "excluded", "translated")
+    assert (page.context["evidence"].translated, page.context["evidence"].answers) == (1, 1)
+    assert "data-translated" in page.content.decode()
 
 
 @pytest.mark.parametrize(
