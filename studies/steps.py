@@ -161,7 +161,7 @@ class StudyFrame:
     @property
     def next_step(self) -> ShownStep | None:
         """Until the study was opened: the step after this one, else the first that is open."""
-        if self.study.opened_at is not None:
+        if self.study.opened_at is not None or self.study.dry_run_of_id is not None:
             return None
         for shown, following in pairwise(self.steps):
             if shown.step.slug == self.here and not shown.status.is_open:
@@ -242,4 +242,6 @@ def _shown(step: Step, study: Study) -> ShownStep:
     status = step.status(study, facts)
     if status.is_open and study.status == Study.Status.CLOSED:
         status = not_needed("Nothing to do: the study is closed.")
+    if status.is_open and study.dry_run_of_id is not None:
+        status = not_needed("Nothing to do: only bots rate a dry run.")
     return ShownStep(step, status, url)

@@ -13,7 +13,7 @@ from django.contrib.messages import get_messages
 from django.db import transaction
 from django.forms import BaseForm
 from django.test import Client
-from django.urls import get_resolver
+from django.urls import get_resolver, reverse
 
 from annotation.importing import import_study
 from annotation.services.planning import plan_hits
@@ -67,7 +67,7 @@ STATES: dict[str, tuple[str, Callable[[], Study]]] = {
     "entered": ("open", entered),
     "full": ("open, and nobody can work", rated),
     "paused": ("paused", lambda: pause_study(study=entered())),
-    "closed": ("closed", lambda: close_study(study=rated())),
+    "closed": ("closed", lambda: close_study(study=entered())),
     "dry run": ("dry run", dry_run),
     "imported": ("imported", lambda: None),
 }
@@ -219,10 +219,22 @@ def buttons(client: Client, study: Study) -> dict[tuple[str, ...], dict[str, str
 
 def test_what_is_missing_is_said_in_one_voice(case):
     state, study = case
-    frame = study_frame(study, User.objects.create_superuser("ada"))
+    frame = study_frame(study, User.objects.create_superuser("ada"), "data")
     assert frame.state == state
     if state == "unfinished draft":
         needs = {need.code for need in attention_of(study).needs}
         assert needs >= {shown.step.slug for shown in frame.missing} > {"launch"}
-    if state in {"closed", "imported"}:
-        assert frame.missing == []
+    if state in {"closed", "imported", "dry run"}:
+        assert (frame.missing, frame.next_step) == ([], None)
+
+
+def test_pages_say_only_of_studies_that_go_on_who_will_enter_and_what_will_come(case):
+    state, study = case
+    client = member(study, "owner")
+    names = ("recruitment:launch", "metrics:numbers")
+    launch, numbers = (
+        client.get(reverse(name, args=[study.pk])).content.decode() for name in names
+    )
+    assert ("entry-link" in launch) == (state not in {"closed", "imported", "dry run"})
+    goes_on = study.status != "closed" and study.places.filter(completed_at=None).exists()
+    assert ("data-expected" in numbers) == goes_on
