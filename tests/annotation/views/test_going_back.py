@@ -186,8 +186,8 @@ def test_with_gold_checks_nobody_goes_back_and_each_task_says_so_before_its_answ
 
 def test_with_gold_checks_a_missed_check_cannot_be_repaired_after_the_next_task_opened():
     ann = annotator(study_with_checks(gold=4, n=1, check_rate=1))
-    ann.choose(0)
-    last = ann.choose(0)
+    first, last = ann.choose(0), ann.choose(0)
+    assert codes_on(ann.send(first.filled(2))) == {"task_stays"}  # of the same task
     assert ann.send(last.filled(2)).status_code == 303  # the next task is not open yet
     ann.here()
     refused = ann.send({**last.filled(0), "client_key": "another-key"}, hx_request="true")
