@@ -339,17 +339,6 @@ def expected_items(study: Study, tasks: int) -> int:
     return ceil(tasks * per_task)
 
 
-def note_opened(assignment: Assignment, position: int) -> None:
-    """Note which unit of a HIT was opened, so that answers to those before it stay from now on.
-
-    Only needed in studies with gold checks. If answers stayed where a HIT ends and not within one,
-    trying to correct them would show which units share a HIT.
-    """
-    if position > assignment.opened and mixes_in_checks(assignment.hit.study):
-        later = Assignment.objects.filter(pk=assignment.pk, opened__lt=position)
-        later.update(opened=position)
-
-
 def task_position_of(sheet: Worksheet, position: int) -> TaskPosition:
     assignment, participation = sheet.assignment, sheet.assignment.participation
     assert participation is not None

@@ -31,7 +31,13 @@ from annotation.messages import (
     TOO_MANY_PEOPLE,
 )
 from annotation.models import HIT, Assignment, Participation, Place, Rating
-from annotation.selectors import AnnotatorProgress, gold_check_for, may_go_back, missing_units
+from annotation.selectors import (
+    AnnotatorProgress,
+    gold_check_for,
+    may_go_back,
+    missing_units,
+    mixes_in_checks,
+)
 from annotation.services.addresses import has_room
 from annotation.services.tallies import set_flags
 from studies.freshness import changes_noted
@@ -204,6 +210,17 @@ def hand_over(*, place: Place, assignment: Assignment) -> None:
     if previous not in (None, assignment.pk):
         move_ratings(previous, place=None, partial=True)
     move_ratings(assignment.pk, place=place, partial=False)
+
+
+def note_opened(assignment: Assignment, position: int) -> None:
+    """Note which unit of a HIT was opened, so that answers to those before it stay from now on.
+
+    Only needed in studies with gold checks. If answers stayed where a HIT ends and not within one,
+    trying to correct them would show which units share a HIT.
+    """
+    if position > assignment.opened and mixes_in_checks(assignment.hit.study):
+        later = Assignment.objects.filter(pk=assignment.pk, opened__lt=position)
+        later.update(opened=position)
 
 
 def place_for_unit(places: list[Place], rating: Rating) -> Place | None:

@@ -21,14 +21,13 @@ from annotation.selectors import (
     lost_previous_place,
     may_stop,
     mixes_in_checks,
-    note_opened,
     position_among_tasks,
     task_position_of,
     task_to_correct,
     worksheet,
     worksheet_of,
 )
-from annotation.services.places import NotCleared, NoWorkLeft, find_work
+from annotation.services.places import NotCleared, NoWorkLeft, find_work, note_opened
 from annotation.services.ratings import Answer, RatingResult, submit_ratings
 from annotation.services.screening import screening_of, training_feedback
 from annotation.views.participation_cookie import (
