@@ -38,9 +38,10 @@ from tiebreak.stats import (
     unique_label_strata,
 )
 from tiebreak.stats.agreement import agreement_statistics
-from tiebreak.stats.bootstrap import AnyStatistic, Resampling, estimate_strata, on_columns
+from tiebreak.stats.bootstrap import NO_WIDTH, AnyStatistic, Resampling, estimate_strata, on_columns
 from tiebreak.stats.counts import distinct_rows
 from tiebreak.stats.human_machine import comparison_statistics
+from tiebreak.stats.independence import EXACT, SHARE
 from tiebreak.stats.separability import range_edges
 from tiebreak.stats.two_way import Groupings
 from tiebreak.stats.unit_weights import UnitWeights, weighted
@@ -48,7 +49,7 @@ from tiebreak.stats.unit_weights import UnitWeights, weighted
 # With more labels than this, units hardly ever have the same label, so nobody reads these statistics
 # and their contributions would take minutes.
 MAX_LABELS = 100
-SHARE, CORRECTED = (0.0, 1.0), (-1.0, 1.0)
+CORRECTED = (-1.0, 1.0)
 BOUNDS = {
     "krippendorff_alpha": CORRECTED,
     "percentage_agreement": SHARE,
@@ -130,7 +131,10 @@ class _HumanRatings:
         In strata that were made from the ratings themselves, agreement describes these ratings only.
         """
         labels = len(self.criterion.labels)
-        if entry.stratifier not in ("all", *BY_KEY) or labels > MAX_LABELS:
+        if entry.stratifier not in ("all", *BY_KEY):
+            described = map(_as_chosen, entry.human_human.estimates().items())
+            return replace(entry, human_human=Agreement(**dict(described)))
+        if labels > MAX_LABELS:
             return entry
         chosen = members[self.unit]
         units, unit = np.unique(self.unit[chosen], return_inverse=True)
@@ -152,10 +156,23 @@ class _HumanRatings:
             self.rater[chosen][entered],
         )
         wide = {
-            name: groupings.widened(by_name[name][entered], narrow=estimate, bounds=BOUNDS[name])
+            name: groupings.widened(
+                by_name[name][entered],
+                narrow=estimate,
+                bounds=BOUNDS[name],
+                raters_per_value=2 if BOUNDS[name] == SHARE else 0,
+            )
             for name, estimate in entry.human_human.estimates().items()
         }
         return replace(entry, human_human=Agreement(**wide))
+
+
+def _as_chosen(named: tuple[str, Estimate]) -> tuple[str, Estimate]:
+    """Return agreement without an interval if it is equal in all units because they were chosen so."""
+    name, one = named
+    if not one.method.startswith(EXACT):
+        return named
+    return name, Estimate(one.value, n=one.n, reason=NO_WIDTH, stated_scope=one.stated_scope)
 
 
 def no_strata(criterion: Criterion, reason: str) -> tuple[StratumSection]:
