@@ -177,8 +177,8 @@ def _over_instances(
     part = value_contributions(unit, humans.value[used], level="ratio")
     entered = ~np.isnan(part)
     instance, nobody = criterion.clusters[unit[entered]], np.full(int(entered.sum()), -1)
-    ends = {"low": estimate.value, "high": estimate.value, "reason": None, "stated_scope": THESE}
-    point = replace(estimate, **ends)
+    value = estimate.value
+    point = replace(estimate, low=value, high=value, reason=None, stated_scope=THESE)
     narrow = two_way_interval(part[entered], instance, nobody, narrow=point, bounds=(-1, 1))
     if narrow is point:
         return replace(estimate, reason=NO_WIDTH)
