@@ -218,18 +218,18 @@ TWO_WAY = _reference(
     year="2011",
     doi="10.1198/jbes.2010.07136",
 )
-WILSON = _reference(
-    "wilson1927",
-    "intervals of shares",
+FEW_INSTANCES = _reference(
+    "korn1998",
+    "intervals of shares of few instances",
     "article",
-    author="Wilson, Edwin B.",
-    title="Probable Inference, the Law of Succession, and Statistical Inference",
-    journal="Journal of the American Statistical Association",
-    volume="22",
-    number="158",
-    pages="209--212",
-    year="1927",
-    doi="10.1080/01621459.1927.10502953",
+    author="Korn, Edward L. and Graubard, Barry I.",
+    title="Confidence Intervals for Proportions with Small Expected Number of Positive Counts"
+    " Estimated from Survey Data",
+    journal="Survey Methodology",
+    volume="24",
+    number="2",
+    pages="193--201",
+    year="1998",
 )
 LEAVE_ONE_OUT = _reference(
     "lyu2024",
@@ -262,7 +262,8 @@ BY_STATISTIC = {
 # How the estimate's `method` begins, if it has an interval or is a tuned estimate.
 BY_METHOD = {
     "bootstrap": BOOTSTRAP,
-    "Wilson score interval": WILSON,
+    "jackknife": FEW_INSTANCES,
+    "Clopper–Pearson": FEW_INSTANCES,
     "z, power-tuned": POWER_TUNED,
 }
 
@@ -281,6 +282,7 @@ def references_of(report: Report, *others: Reference) -> list[Reference]:
 def _of_interval(estimate: Estimate) -> Iterator[Reference]:
     if estimate.scope.raters == "new":
         yield TWO_WAY
+        return
     yield from (r for method, r in BY_METHOD.items() if estimate.method.startswith(method))
 
 

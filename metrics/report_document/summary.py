@@ -12,7 +12,7 @@ from metrics.findings import (
 )
 from metrics.messages import OTHERS_AGREE, OTHERS_OPEN, WATCHED_SCOPE
 from metrics.report_document.content import Paragraph
-from metrics.report_document.references import BOOTSTRAP, TWO_WAY, references_of
+from metrics.report_document.references import BOOTSTRAP, FEW_INSTANCES, TWO_WAY, references_of
 from metrics.watching import unreached
 from metrics.words import counts_of, counts_sentence, in_digits
 from recruitment.launch.check import counted
@@ -96,8 +96,13 @@ def _intervals(report: Report) -> Iterator[str]:
             " Intervals are 95% intervals that allow for other instances and, where three annotators or"
             " more rated, for other annotators."
         )
+    if FEW_INSTANCES in used:
+        yield (
+            " Where they hold for these annotators only, intervals of shares of fewer than 100 instances"
+            " are Student's t on the logit scale, or Clopper and Pearson's where no instance differs."
+        )
     if BOOTSTRAP in used:
-        kind = "Other intervals" if TWO_WAY in used else "Intervals"
+        kind = "Other intervals" if {TWO_WAY, FEW_INSTANCES} & {*used} else "Intervals"
         replicates = f"{report.replicates:,} bootstrap replicates"
         yield f" {kind} are 95% intervals from up to {replicates}{_resampled(report)}."
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from metrics.leading import leading_numbers
-from metrics.messages import NO_WINNER, TOO_FEW, TOO_FEW_OF_PAIRS
+from metrics.messages import TOO_FEW, TOO_FEW_OF_PAIRS
 from tests.metrics.studies import estimates, preferences, report_of, sections
-from tiebreak.stats.bootstrap import NO_WIDTH
 from tiebreak.stats.independence import too_few_clusters
 
 
@@ -78,13 +77,30 @@ def test_a_system_compared_on_few_instances_has_no_interval():
     assert not any(rank.has_interval for rank in systems.bradley_terry_rank.values())
 
 
-def test_an_interval_without_width_is_dropped_and_makes_no_finding():
-    report = report_of(preferences([[-1, -1, -1]] * 30))
-    rate = report.criteria["preference"].systems.win_rate["a"]
-    assert rate.value == 1
-    assert np.isnan([rate.low, rate.standard_error]).all()
-    assert rate.reason == NO_WIDTH
-    assert sections(report)[0].wins[0] == NO_WINNER
+@pytest.mark.parametrize(("raters", "who"), [(3, "With these annotators, a"), (9, "a")])
+def test_a_system_that_wins_always_is_named(raters, who):
+    report = report_of(preferences([[-1] * raters] * 180))
+    section = report.criteria["preference"]
+    systems, (of_these,) = section.systems, section.systems.win_rate["a"].narrower
+    assert (of_these.low, of_these.high) == pytest.approx((0.025 ** (1 / 180), 1))
+    assert systems.win_rate["a"].low == pytest.approx(0.025 ** (1 / raters))
+    agreement = section.all_units.human_human.percentage_agreement
+    assert (agreement.scope.raters, agreement.high) == ("new", 1)
+    assert agreement.low == pytest.approx(0.025 ** (2 / raters))
+    assert section.all_units.human_human.krippendorff_alpha.reason
+    assert sections(report)[0].wins[0] == f"{who} wins more often than it loses"
+    assert systems.rank_sets["a"].worst == (2 if raters == 3 else 1)
+
+
+def test_always_winning_among_many_systems_has_width_at_the_level_of_all():
+    rows = [
+        row | {"unit": f"{row['unit']}-{a}{b}", "system_a": a, "system_b": b}
+        for a, b in (("a", "b"), ("a", "c"), ("b", "c"))
+        for row in preferences([[-1] * 8] * 40)
+    ]
+    systems = report_of(rows).criteria["preference"].systems
+    alone, joint = systems.win_rate["a"], systems.simultaneous.win_rate["a"]
+    assert joint.low < alone.low < joint.narrower[0].low < alone.narrower[0].low < 1
 
 
 def test_every_interval_of_a_report_has_width():

@@ -2,6 +2,7 @@
 
 `python -m tests.stats.coverage 1000` prints tables for 1,000 studies of each design, and 5,000 studies
 without any difference between systems; with `--write` it puts them into docs/methods.md.
+`python -m tests.stats.coverage few 2000` does the same for win rates of few instances.
 
 The studies are drawn by code of their own: a rating prefers A with a probability that depends on the
 instance, the unit and the rater. The true win rate is the mean over all of them, and the true agreement
@@ -18,6 +19,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 from scipy.stats import binomtest
 
 from tests.paths import ROOT
@@ -44,7 +46,10 @@ DATASET = 5  # times as many instances as are drawn
 LOWEST, HIGHEST, HIGHEST_OF_FEW, FEW = 0.925, 0.98, 0.995, 20
 MAX_FALSE, NULL_STUDIES = 0.059, 5_000
 REPLICATES = 200
-PAGE, START, END = ROOT / "docs" / "methods.md", "<!-- coverage -->", "<!-- end of coverage -->"
+PAGE = ROOT / "docs" / "methods.md"
+# Standard deviations on the probit scale, of instances and of raters, and what is judged of few instances.
+OF_INSTANCES, OF_RATERS, RATERS = 0.8, 0.3, 12
+LOWEST_OF_FEW, MOST_ON_BOUND = 0.92, 0.05
 QUANTILES = [NormalDist().inv_cdf((k + 0.5) / 40) for k in range(40)]
 
 
@@ -339,6 +344,65 @@ def false_findings(
     return Coverage(studies, sum(pool.map(find, range(studies), chunksize=100)))
 
 
+class FewCoverage(NamedTuple):
+    """Shares of intervals that held, for these raters and for new ones, and of samples on a bound."""
+
+    these: float
+    new: float
+    on_bound: float
+
+    @property
+    def is_judged(self) -> bool:
+        return self.on_bound <= MOST_ON_BOUND
+
+    @property
+    def misses(self) -> bool:
+        is_held = (
+            LOWEST_OF_FEW <= self.these <= HIGHEST and LOWEST_OF_FEW <= self.new <= HIGHEST_OF_FEW
+        )
+        return self.is_judged and not is_held
+
+    def __str__(self) -> str:
+        mark = "" if self.is_judged else " ○"
+        return f"{self.these:.1%}{mark} | {self.new:.1%}{mark}"
+
+
+def few_coverage(instances: int, rate: float, per_unit: int, studies: int) -> FewCoverage:
+    """Return the coverage of a win rate that raters and instances vary about on the probit scale."""
+    rng = np.random.default_rng([instances, round(100 * rate), per_unit])
+    instance = np.repeat(np.arange(instances), per_unit)
+    centre = float(ndtri(rate)) * (1 + OF_INSTANCES**2 + OF_RATERS**2) ** 0.5
+    found = []
+    for _ in range(studies):
+        leaning = centre + OF_RATERS * rng.standard_normal(RATERS)
+        rater = np.argsort(rng.random((instances, RATERS)), axis=1)[:, :per_unit].ravel()
+        level = OF_INSTANCES * rng.standard_normal(instances)[instance] + leaning[rater]
+        is_win = (rng.random(len(instance)) < ndtr(level)).astype(int)
+        wins = np.bincount(instance, is_win).astype(int)
+        counts = np.stack([wins, 0 * wins, per_unit - wins], axis=1)
+        narrow = win_rate(counts, rng=rng, replicates=1)
+        wide = two_way_mean(is_win, instance, rater, narrow=narrow)
+        of_these = ndtr(leaning / (1 + OF_INSTANCES**2) ** 0.5).mean()
+        held = narrow.low <= of_these <= narrow.high, wide.low <= rate <= wide.high
+        assert wide.scope.raters == "new"
+        found.append((*held, narrow.value in (0, 1)))
+    return FewCoverage(*np.mean(found, axis=0).tolist())
+
+
+def few_table(studies: int) -> Iterator[tuple[str, bool]]:
+    """Yield the lines of the table of few instances, and whether a line misses what is allowed."""
+    yield (
+        "| true rate | instances | 1 rating: these raters | new | 3 ratings: these | new |  |",
+        False,
+    )
+    yield "| --- | --- | --- | --- | --- | --- | --- |", False
+    for rate, instances in product((0.5, 0.8, 0.93), (15, 20, 30, 50)):
+        both = [few_coverage(instances, rate, per_unit, studies) for per_unit in (1, 3)]
+        is_missed = any(one.misses for one in both)
+        cells = " | ".join(map(str, both))
+        yield f"| {rate} | {instances} | {cells} | {'missed' if is_missed else ''} |", is_missed
+
+
 def tables(studies: int, null_studies: int) -> Iterator[tuple[str, bool]]:
     """Yield the lines of both tables, and whether a line misses what is allowed."""
     yield "| design | win rate | α |  |", False
@@ -363,23 +427,25 @@ def tables(studies: int, null_studies: int) -> Iterator[tuple[str, bool]]:
             yield f"| {systems} | {instances} | {result} | {mark} |", is_missed
 
 
-def write(lines: list[str]) -> None:
-    """Put the tables into the page, between its two marks."""
-    before, rest = PAGE.read_text(encoding="utf-8").split(START)
-    _, after = rest.split(END)
-    text = "\n".join([f"{before}{START}", "", *lines, "", f"{END}{after}"])
+def write(lines: list[str], name: str) -> None:
+    """Put the tables into the page, between the two marks with a name."""
+    start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    before, rest = PAGE.read_text(encoding="utf-8").split(start)
+    _, after = rest.split(end)
+    text = "\n".join([f"{before}{start}", "", *lines, "", f"{end}{after}"])
     PAGE.write_text(text, encoding="utf-8")
 
 
 def main() -> int:
-    studies, missed, lines = int(sys.argv[1]), 0, []
+    numbers = [int(word) for word in sys.argv if word.isdecimal()]
+    is_few, studies, missed, lines = "few" in sys.argv, numbers[0], 0, []
     null_studies = NULL_STUDIES if studies >= 1000 else studies
-    for line, is_missed in tables(studies, null_studies):
+    for line, is_missed in few_table(studies) if is_few else tables(studies, null_studies):
         print(line, flush=True)
         lines.append(line)
         missed += is_missed
     if "--write" in sys.argv:
-        write(lines)
+        write(lines, "few" if is_few else "coverage")
     return int(missed > 0)
 
 

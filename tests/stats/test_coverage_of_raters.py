@@ -5,10 +5,14 @@ import pytest
 from scipy.stats import binomtest
 
 from tests.stats.coverage import (
+    HIGHEST,
+    HIGHEST_OF_FEW,
+    LOWEST_OF_FEW,
     MAX_FALSE,
     Design,
     alpha_interval,
     coverage,
+    few_coverage,
     finds_a_winner,
     misses_a_rank,
     rate_interval,
@@ -41,6 +45,18 @@ def test_the_true_values_are_inside(design):
     assert not of_rate.misses(design)
     assert bool(of_alpha.intervals) == (design.per_unit > 1)
     assert not of_alpha.misses(design)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("instances", [15, 30, 50])
+@pytest.mark.parametrize("rate", [0.5, 0.8, 0.93])
+def test_win_rates_of_few_instances_are_inside(instances, rate):
+    few = few_coverage(instances, rate, 3, STUDIES)
+    assert few.is_judged == (instances > 15 or rate < 0.9)
+    for share, highest in ((few.these, HIGHEST), (few.new, HIGHEST_OF_FEW)):
+        ends = binomtest(round(share * STUDIES), STUDIES).proportion_ci(0.99)
+        assert ends.high >= LOWEST_OF_FEW
+        assert ends.low <= highest
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from tiebreak.report.model import Bias, BiasSection
 from tiebreak.stats import Estimate, two_way_mean
 from tiebreak.stats.bias import length_bias, position_bias
 from tiebreak.stats.groups import n_distinct
-from tiebreak.stats.independence import drop_unreliable_interval
+from tiebreak.stats.independence import Bounds, drop_unreliable_interval
 
 # Presentation orders of a machine's pass: system A's text first, or system B's text first.
 A_FIRST, B_FIRST = "ab", "ba"
@@ -83,34 +83,32 @@ class _Sample:
         instances = self.criterion.clusters[units]
         estimate = statistic(int((values > 0).sum()), int((values < 0).sum()))
         estimate = drop_unreliable_interval(estimate, n_distinct(instances))
-        weights = None
+        weights, most = None, float(np.abs(values).max(initial=0))
+        bounds = (-most, most)
         if self.design is not None and estimate.is_defined:
-            estimate = replace(self.design.mean(values, units, self.criterion), n=estimate.n)
+            weighted = self.design.mean(values, units, self.criterion, bounds)
+            estimate = replace(weighted, n=estimate.n)
             weights = self.design.of_units[units]
         if not estimate.has_interval:
             return estimate
         if weights is None:
-            estimate = _over_instances(estimate, values, instances)
-        most = float(np.abs(values).max())
+            estimate = _over_instances(estimate, values, instances, bounds)
         return two_way_mean(
-            values, instances, raters, narrow=estimate, weights=weights, bounds=(-most, most)
+            values, instances, raters, narrow=estimate, weights=weights, bounds=bounds
         )
 
 
 def _over_instances(
-    estimate: Estimate, values: NDArray[np.float64], instances: NDArray[np.int64]
+    estimate: Estimate, values: NDArray[np.float64], instances: NDArray[np.int64], bounds: Bounds
 ) -> Estimate:
     """Return the bias with the interval for new instances and these raters.
 
     Wilson's interval counts ratings as independent, which the two orders of a unit are not: what a
-    judge with firm opinions says for the first text in one order, it takes back in the other. That
-    interval stays only where instances do not differ.
+    judge with firm opinions says for the first text in one order, it takes back in the other.
     """
     point = replace(estimate, low=estimate.value, high=estimate.value)
     unknown = np.full(len(values), -1)
-    most = float(np.abs(values).max())
-    wide = two_way_mean(values, instances, unknown, narrow=point, bounds=(-most, most))
-    return estimate if wide is point else wide
+    return two_way_mean(values, instances, unknown, narrow=point, bounds=bounds)
 
 
 def characters(column: NDArray[Any], texts: NDArray[Any]) -> NDArray[np.float64]:

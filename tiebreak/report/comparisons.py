@@ -158,7 +158,8 @@ class SystemScores:
         """Return the weighted mean of the scores minus a correction, which is from −1 to 1."""
         assert self.design is not None
         values = self.values - correction
-        narrow = replace(self.design.mean(values, self.unit, self.criterion), n=n)
+        mean = self.design.mean(values, self.unit, self.criterion, bounds=None)
+        narrow = replace(mean, n=n)
         return two_way_mean(
             values,
             self.criterion.clusters[self.unit],

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Codes, Criterion, Machine
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.many_values import NO_EXACT_AGREEMENT
 from tiebreak.report.model import AgreementByCategory, CompositeSection, Estimates
+from tiebreak.report.strata import NO_EXACT_AGREEMENT
 from tiebreak.stats import Comparison, Composite, Patterns, cross_validated_composite
 from tiebreak.stats.bootstrap import Statistic, estimate_strata, on_columns
 from tiebreak.stats.groups import n_distinct
@@ -30,7 +30,7 @@ TOO_FEW = (
 
 def composite_section(criterion: Criterion, seeds: Seeds, replicates: int) -> CompositeSection:
     """Return the composite, with everything that it is compared with on the same units."""
-    if criterion.has_many_values:
+    if criterion.is_slider:
         return CompositeSection(0, 0, {}, {}, {}, reason=NO_EXACT_AGREEMENT)
     paired = criterion.humans.sum(axis=1) > 1
     answered = {name: paired & one.is_answered for name, one in criterion.machines.items()}

@@ -15,7 +15,7 @@ from tiebreak.formats.errors import Problems
 from tiebreak.formats.rating_cells import label_probabilities
 from tiebreak.formats.ratings import is_known
 from tiebreak.missing_labels import is_missing
-from tiebreak.scales import BAD, MAX_POINTS, Label, Scale, infer_scale
+from tiebreak.scales import BAD, MAX_INFERRED_POINTS, MAX_POINTS, Label, Scale, infer_scale
 from tiebreak.stats.counts import count_matrix
 from tiebreak.stats.groups import n_distinct, numbered
 
@@ -80,6 +80,12 @@ class Criterion:
     def has_many_values(self) -> bool:
         """Whether the scale is open, and more different values occur than a scale may have points."""
         return _has_many_values(self.scale, self.labels)
+
+    @property
+    def is_slider(self) -> bool:
+        """Whether labels are numbers, of so many values that hardly two answers are exactly the same."""
+        is_number = self.scale.level in {"interval", "ratio"}
+        return is_number and len(self.labels) > MAX_INFERRED_POINTS
 
     @cached_property
     def is_human(self) -> NDArray[np.bool_]:

@@ -19,7 +19,7 @@ def crossed_section(criterion: Criterion, seeds: Seeds, replicates: int) -> Cros
     if not criterion.machines:
         raise InvalidInput("no_machines", NO_MACHINE)
     pairs, left_out = _pairs(criterion)
-    if not pairs or criterion.has_many_values:
+    if not pairs or criterion.is_slider:
         raise InvalidInput("no_pairs", NO_PAIRS)
     pair_of = {stratum.name: pair for pair in pairs for stratum in _of_pair(criterion, pair)}
     strata = [stratum for pair in pairs for stratum in _of_pair(criterion, pair)]

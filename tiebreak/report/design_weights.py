@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.stats import Estimate, hajek_estimate
-from tiebreak.stats.independence import MIN_CLUSTERS, drop_unreliable_interval, effective_size
+from tiebreak.stats.independence import (
+    MIN_CLUSTERS,
+    SHARE,
+    Bounds,
+    drop_unreliable_interval,
+    effective_size,
+)
 from tiebreak.stats.results import Instances, Scope
 from tiebreak.stats.selection import CONTROL
 
@@ -105,8 +111,14 @@ class DesignWeights:
         instances: Instances = "selected" if drawn_units(criterion).any() else "these"
         return np.ones(criterion.n_units), instances
 
-    def mean(self, values: Numbers, units: NDArray[np.int64], criterion: Criterion) -> Estimate:
-        """Return the weighted mean over ratings, given their values and units.
+    def mean(
+        self,
+        values: Numbers,
+        units: NDArray[np.int64],
+        criterion: Criterion,
+        bounds: Bounds | None = SHARE,
+    ) -> Estimate:
+        """Return the weighted mean over ratings, given their values, within bounds, and units.
 
         The interval holds for these raters.
         """
@@ -115,7 +127,8 @@ class DesignWeights:
         of_instance = np.bincount(instance, weights) / np.maximum(sizes, 1)
         totals = np.bincount(instance, weights * values) / of_instance
         covers = bool(self.covers[units].all())
-        return hajek_estimate(totals, 1 / of_instance, sizes=sizes, covers=covers)
+        inclusion = 1 / of_instance
+        return hajek_estimate(totals, inclusion, sizes=sizes, covers=covers, bounds=bounds)
 
     def scoped(
         self, estimates: Mapping[Name, Estimate], entered: Mask, criterion: Criterion

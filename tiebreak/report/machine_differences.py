@@ -11,8 +11,8 @@ import numpy as np
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.many_values import NO_EXACT_AGREEMENT
 from tiebreak.report.model import MachineDifference, MachineDifferencesSection
+from tiebreak.report.strata import NO_EXACT_AGREEMENT
 from tiebreak.scales import Level
 from tiebreak.stats import Patterns
 from tiebreak.stats.bootstrap import Resampling, Statistic, difference, estimate_each
@@ -37,7 +37,7 @@ def machine_differences_section(
     criterion: Criterion, seeds: Seeds, replicates: int
 ) -> MachineDifferencesSection:
     """Return every pair of machines on its common units; the intervals hold for all together."""
-    if criterion.has_many_values:
+    if criterion.is_slider:
         return MachineDifferencesSection({}, 1 - ERROR_LEVEL, reason=NO_EXACT_AGREEMENT)
     names, left_out = _chosen(criterion)
     joint = {

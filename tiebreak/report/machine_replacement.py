@@ -7,9 +7,8 @@ from tiebreak.report.alternative_annotators import annotator_test
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.many_values import NO_EXACT_AGREEMENT
 from tiebreak.report.model import MachineReplacement, ReplacementStratum
-from tiebreak.report.strata import strata_of
+from tiebreak.report.strata import NO_EXACT_AGREEMENT, strata_of
 from tiebreak.stats import Stratum, agreement_with_machine
 from tiebreak.stats.results import NAN
 
@@ -67,7 +66,7 @@ def _replacement(
     of_instances, weight = (
         np.bincount(instance, column) / sizes for column in (agreements[compared], weights[unit])
     )
-    reason = NO_EXACT_AGREEMENT if criterion.has_many_values else None
+    reason = NO_EXACT_AGREEMENT if criterion.is_slider else None
     is_defined = len(unit) and reason is None
     return MachineReplacement(
         labels=len(unit),

@@ -1,12 +1,11 @@
 """Agreement on open scales with many different values.
 
-The counts of a unit have a column for each rank of a label among the labels of this unit, which
-suffices for statistics that compare the labels of a unit with each other. α comes from sums of values.
+The counts of a unit have a column for each rank of a label among the labels of this unit. α comes
+from sums of values.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Unpack
 
 import numpy as np
@@ -15,42 +14,26 @@ from scipy.stats import kendalltau, spearmanr
 
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import Estimates, MachineAgreement, StratumSection
-from tiebreak.report.strata import strata_of
+from tiebreak.report.model import Estimates, StratumSection
+from tiebreak.report.strata import HumanRatings, entry, strata_of
 from tiebreak.scales import MAX_POINTS
-from tiebreak.stats import (
-    Agreement,
-    Classification,
-    Estimate,
-    HumanMachine,
-    Patterns,
-    Stratum,
-    undefined,
-)
+from tiebreak.stats import Estimate, Patterns, Stratum, two_way_interval, undefined
 from tiebreak.stats.agreement_statistics import (
     NO_PAIR,
     ONE_LABEL,
     alpha_of_features,
     moment_features,
-    percentage_statistic,
-    randolph_statistic,
     value_moments,
 )
-from tiebreak.stats.bootstrap import Resampling, Statistic, difference, estimate_strata, on_columns
+from tiebreak.stats.bootstrap import NO_WIDTH, Resampling, Statistic, difference, estimate_strata
+from tiebreak.stats.contributions import value_contributions
 from tiebreak.stats.groups import n_distinct
 from tiebreak.stats.human_machine import AGAINST_MACHINE, AMONG_HUMANS
-from tiebreak.stats.leave_one_out import leave_one_out_statistic
-from tiebreak.stats.pairs import NO_OVERLAP, Pairs, central_weights, single_weights
+from tiebreak.stats.independence import drop_unreliable_interval
+from tiebreak.stats.pairs import NO_OVERLAP
 from tiebreak.stats.ratio_alpha import ratio_alpha, ratio_disagreement, ratio_distances
-from tiebreak.stats.results import NAN
+from tiebreak.stats.results import NAN, THESE
 
-TOO_MANY_VALUES = (
-    f"This statistic is not computed for scales with more than {MAX_POINTS} different values."
-)
-NO_EXACT_AGREEMENT = (
-    f"On scales with more than {MAX_POINTS} different values, hardly two answers are exactly the same,"
-    " so exact agreement is not computed."
-)
 NO_INTERVAL = (
     f"The interval is not computed for scales with more than {MAX_POINTS} different values."
 )
@@ -144,41 +127,16 @@ def many_values_section(
     strata = tuple(strata_of(criterion))
     humans = _Side.of(criterion, criterion.is_human)
     of_humans = _of_humans(criterion, humans, strata, seeds, replicates)
-    of_machines = {
-        name: _of_machine(criterion, humans, name, strata, seeds=seeds, replicates=replicates)
+    of_machines = [
+        _of_machine(criterion, humans, name, strata, seeds=seeds, replicates=replicates)
         for name in criterion.machines
-    }
+    ]
+    ratings = HumanRatings.of(criterion, None)
+    listed = zip(strata, of_humans, *of_machines, strict=True)
     return tuple(
-        StratumSection(
-            stratum.stratifier,
-            stratum.name,
-            stratum.n_units,
-            stratum.share,
-            Agreement(**_complete(Agreement, of_humans[index]["human_human"])),
-            {name: _machine_agreement(groups[index]) for name, groups in of_machines.items()},
-        )
-        for index, stratum in enumerate(strata)
+        ratings.widened(entry(stratum, criterion.machines, groups), stratum.members)
+        for stratum, *groups in listed
     )
-
-
-def _machine_agreement(groups: Groups) -> MachineAgreement:
-    return MachineAgreement(
-        machine_machine=Agreement(**_complete(Agreement, groups["machine_machine"])),
-        human_machine=HumanMachine(**_complete(HumanMachine, groups["human_machine"])),
-        single_human_machine=HumanMachine(
-            **_complete(HumanMachine, groups["single_human_machine"])
-        ),
-        delta=Agreement(**_complete(Agreement, groups["delta"])),
-        classification=Classification(**_complete(Classification, {})),
-        random_baseline=HumanMachine(**_complete(HumanMachine, {})),
-    )
-
-
-def _complete(kind: type, estimates: Mapping[str, Estimate]) -> Estimates:
-    """Return the estimates with a reason for those that are not computed."""
-    return {
-        field.name: estimates.get(field.name, undefined(TOO_MANY_VALUES)) for field in fields(kind)
-    }
 
 
 def _of_humans(
@@ -188,19 +146,43 @@ def _of_humans(
     seeds: Seeds,
     replicates: int,
 ) -> list[Groups]:
-    width = criterion.humans.shape[1]
-    statistics = _within("human_human", slice(0, width), criterion)
-    alphas: Statistics = {}
+    alpha = "human_human", "krippendorff_alpha"
     if criterion.scale.level == "interval":
         features = moment_features(humans.moments(_centre(criterion)))
-        alphas["human_human", "krippendorff_alpha"] = alpha_of_features(features, NO_PAIR)
-    rng = seeds.below("all").generator("humans")
-    groups = _estimates(
-        statistics | alphas, criterion.humans, criterion, strata, rng=rng, replicates=replicates
-    )
-    if not alphas:
-        _add_ratio(groups, "human_human", _Alpha.within(humans), strata)
-    return groups
+        rng = seeds.below("all").generator("humans")
+        return _estimates(
+            {alpha: alpha_of_features(features, NO_PAIR)},
+            criterion.humans,
+            criterion,
+            strata,
+            rng=rng,
+            replicates=replicates,
+        )
+    every, sample = _Alpha.within(humans), humans if replicates else None
+    return [
+        {alpha[0]: {alpha[1]: _over_instances(every, one.members, sample, criterion)}}
+        for one in strata
+    ]
+
+
+def _over_instances(
+    alpha: _Alpha, members: NDArray[np.bool_], humans: _Side | None, criterion: Criterion
+) -> Estimate:
+    """Return ratio α of some units with an interval that needs no replicates, for these raters."""
+    estimate = alpha.estimate(members)
+    if not estimate.is_defined or humans is None:
+        return estimate
+    used = members[humans.unit]
+    unit = humans.unit[used]
+    part = value_contributions(unit, humans.value[used], level="ratio")
+    entered = ~np.isnan(part)
+    instance, nobody = criterion.clusters[unit[entered]], np.full(int(entered.sum()), -1)
+    value = estimate.value
+    point = replace(estimate, low=value, high=value, reason=None, stated_scope=THESE)
+    narrow = two_way_interval(part[entered], instance, nobody, narrow=point, bounds=(-1, 1))
+    if narrow is point:
+        return replace(estimate, reason=NO_WIDTH)
+    return drop_unreliable_interval(narrow, n_distinct(instance))
 
 
 def _of_machine(
@@ -216,10 +198,10 @@ def _of_machine(
     ratings = criterion.machines[machine]
     rows = np.column_stack([criterion.humans, ratings.counts, ratings.unparsed])
     majority = replace(humans, unit=_rated(humans), value=humans.median[_rated(humans)])
-    statistics = _machine_statistics(criterion)
+    statistics: Statistics = {}
     compared = {"human_machine": majority, "single_human_machine": humans}
     if criterion.scale.level == "interval":
-        statistics |= _interval_alphas(criterion, humans, side, compared)
+        statistics = _interval_alphas(criterion, humans, side, compared)
     rng = seeds.below("all").generator("machine", machine)
     groups = _estimates(statistics, rows, criterion, strata, rng=rng, replicates=replicates)
     if criterion.scale.level != "interval":
@@ -234,34 +216,6 @@ def _of_machine(
 
 def _rated(side: _Side) -> Codes:
     return np.flatnonzero(~np.isnan(side.median))
-
-
-def _within(group: str, columns: slice, criterion: Criterion) -> Statistics:
-    """Return the statistics that only compare the labels of a unit with each other."""
-    statistics = {
-        "percentage_agreement": percentage_statistic(level=criterion.scale.level),
-        "randolph_kappa": randolph_statistic(len(criterion.labels)),
-        "leave_one_out": leave_one_out_statistic(),
-    }
-    return {(group, name): on_columns(one, columns) for name, one in statistics.items()}
-
-
-def _machine_statistics(criterion: Criterion) -> Statistics:
-    width, level = criterion.humans.shape[1], criterion.scale.level
-    machine = slice(width, 2 * width)
-    statistics = _within("machine_machine", machine, criterion)
-    majority = Pairs(width, level=level, human_weights=partial(central_weights, level=level))
-    single = Pairs(width, level=level, human_weights=single_weights)
-    for group, pairs in (("human_machine", majority), ("single_human_machine", single)):
-        statistics[group, "percentage_agreement"] = pairs.percentage_statistic()
-        statistics[group, "randolph_kappa"] = pairs.randolph_statistic(len(criterion.labels))
-    statistics["human_machine", "leave_one_out"] = majority.leave_one_out_statistic()
-    among = _within("human_human", slice(0, width), criterion)
-    for (_, name), statistic in among.items():
-        statistics["delta", name] = difference(
-            statistic, statistics["human_machine", name], sides=(AMONG_HUMANS, AGAINST_MACHINE)
-        )
-    return statistics
 
 
 def _interval_alphas(
@@ -323,14 +277,14 @@ def _estimates(
 
 def _add_ratio(groups: list[Groups], name: str, alpha: _Alpha, strata: tuple[Stratum, ...]) -> None:
     for group, stratum in zip(groups, strata, strict=True):
-        group[name]["krippendorff_alpha"] = alpha.estimate(stratum.members)
+        group[name] = {"krippendorff_alpha": alpha.estimate(stratum.members)}
 
 
 def _add_ratio_delta(groups: list[Groups], humans: _Alpha, strata: tuple[Stratum, ...]) -> None:
     for group, stratum in zip(groups, strata, strict=True):
         first = humans.estimate(stratum.members)
         second = group["human_machine"]["krippendorff_alpha"]
-        group["delta"]["krippendorff_alpha"] = _difference(first, second)
+        group["delta"] = {"krippendorff_alpha": _difference(first, second)}
 
 
 def _difference(first: Estimate, second: Estimate) -> Estimate:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.model import Matrix, RaterSection
+from tiebreak.report.strata import NO_EXACT_AGREEMENT
 from tiebreak.stats.leave_one_out import mode_credits
 from tiebreak.stats.results import Estimate, undefined
 
@@ -50,13 +51,14 @@ def raters_section(criterion: Criterion) -> dict[str, RaterSection]:
     parsed = np.bincount(rater) - unparsed
     beside = _beside_others(criterion, rater, len(names))
     votes = _votes(criterion, rater, len(names))
+    exact = undefined(NO_EXACT_AGREEMENT) if criterion.is_slider else None
     return {
         name: RaterSection(
             kind="human" if is_human[code] else "machine",
             n_ratings=int(parsed[code]),
             n_unparsed=int(unparsed[code]),
             votes=votes[code],
-            leave_one_out=beside.agreement(code) if is_human[code] else None,
+            leave_one_out=(exact or beside.agreement(code)) if is_human[code] else None,
             confusion=beside.matrix(code),
         )
         for code, name in enumerate(names.tolist())

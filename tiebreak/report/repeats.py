@@ -12,7 +12,7 @@ from tiebreak.report.generators import Seeds
 from tiebreak.report.model import SelfConsistencySection
 from tiebreak.scales import Label
 from tiebreak.stats import Estimate, self_consistency
-from tiebreak.stats.bootstrap import Statistic, estimate_each, ratio
+from tiebreak.stats.bootstrap import Mean, Statistic, estimate_each, ratio
 from tiebreak.stats.counts import Patterns, count_matrix
 
 NO_REPEATS = "No annotator answered a planned repeat."
@@ -98,4 +98,4 @@ def _share(sums: Floats) -> Floats:
     return ratio(sums[..., 1], sums[..., 2])
 
 
-_SHARE = Statistic(3, _features, _share, NO_REPEATS, NO_REPEATS)
+_SHARE = Statistic(3, _features, _share, NO_REPEATS, NO_REPEATS, mean=Mean(1, 2))

@@ -26,7 +26,7 @@ from tiebreak.report.model import (
 from tiebreak.report.outcomes import NO_SYSTEMS
 from tiebreak.report.rank_correlations import MIN_SYSTEMS, TOO_FEW_SYSTEMS, row_correlations
 from tiebreak.stats import Estimate, Patterns, outcome_counts
-from tiebreak.stats.bootstrap import Resampling, Statistic, difference, estimate_each, ratio
+from tiebreak.stats.bootstrap import Mean, Resampling, Statistic, difference, estimate_each, ratio
 from tiebreak.stats.groups import n_distinct
 from tiebreak.stats.unit_weights import UnitWeights, weighted
 from tiebreak.stats.validation import FloatArray, IntArray
@@ -317,7 +317,7 @@ def _mean(value_of: Callable[[IntArray], FloatArray]) -> Statistic:
     def value(sums: FloatArray) -> FloatArray:
         return ratio(sums[..., 1], sums[..., 0])
 
-    return Statistic(2, features, value, NO_UNIT, NO_UNIT)
+    return Statistic(2, features, value, NO_UNIT, NO_UNIT, mean=Mean())
 
 
 def _system_correlations(joint: _Joint) -> SystemCorrelations:

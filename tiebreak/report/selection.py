@@ -16,7 +16,7 @@ from tiebreak.report.design_weights import (
 from tiebreak.report.model import PairSelection
 from tiebreak.stats import Estimate, hajek_estimate, instances_saved, undefined
 from tiebreak.stats.hajek import ALL_CONTROL, NO_CONTROL
-from tiebreak.stats.independence import MIN_CLUSTERS
+from tiebreak.stats.independence import MIN_CLUSTERS, SHARE
 from tiebreak.stats.rankings import outcome_counts
 
 NO_PREFERENCE = "None of the ratings of these instances says which system is better."
@@ -102,14 +102,16 @@ class _Drawn:
             return self.win_rate_control()
         if self.n_missing:
             return undefined(NO_PROBABILITY.format(missing=self.n_missing, n=n), n)
-        return hajek_estimate(self.wins, self.inclusion, sizes=self.sizes, covers=self.covers)
+        sizes, covers = self.sizes, self.covers
+        return hajek_estimate(self.wins, self.inclusion, sizes=sizes, covers=covers, bounds=SHARE)
 
     def win_rate_control(self) -> Estimate:
         wins, sizes = self.wins[self.in_control], self.sizes[self.in_control]
         if not len(wins):
             return undefined(NO_CONTROL)
         enough = len(wins) >= MIN_CLUSTERS
-        return hajek_estimate(wins, np.ones(len(wins)), sizes=sizes, covers=enough)
+        of_each = np.ones(len(wins))
+        return hajek_estimate(wins, of_each, sizes=sizes, covers=enough, bounds=SHARE)
 
     def saved(self) -> Estimate:
         n = len(self.sizes)

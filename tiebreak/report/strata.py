@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from tiebreak.report.model import (
     MachineAgreement,
     StratumSection,
 )
+from tiebreak.scales import MAX_INFERRED_POINTS
 from tiebreak.stats import (
     Agreement,
     Classification,
@@ -38,17 +39,21 @@ from tiebreak.stats import (
     unique_label_strata,
 )
 from tiebreak.stats.agreement import agreement_statistics
-from tiebreak.stats.bootstrap import AnyStatistic, Resampling, estimate_strata, on_columns
+from tiebreak.stats.bootstrap import NO_WIDTH, AnyStatistic, Resampling, estimate_strata, on_columns
+from tiebreak.stats.contributions import value_contributions
 from tiebreak.stats.counts import distinct_rows
 from tiebreak.stats.human_machine import comparison_statistics
+from tiebreak.stats.independence import EXACT, SHARE
 from tiebreak.stats.separability import range_edges
 from tiebreak.stats.two_way import Groupings
 from tiebreak.stats.unit_weights import UnitWeights, weighted
 
-# With more labels than this, units hardly ever have the same label, so nobody reads these statistics
-# and their contributions would take minutes.
-MAX_LABELS = 100
-SHARE, CORRECTED = (0.0, 1.0), (-1.0, 1.0)
+NO_EXACT_AGREEMENT = (
+    f"On scales with more than {MAX_INFERRED_POINTS} different values, hardly two answers are exactly"
+    " the same, so exact agreement is not computed."
+)
+ON_SLIDERS = {"krippendorff_alpha", "spearman", "kendall"}
+CORRECTED = (-1.0, 1.0)
 BOUNDS = {
     "krippendorff_alpha": CORRECTED,
     "percentage_agreement": SHARE,
@@ -95,10 +100,10 @@ def strata_section(
     # Threads are enough, because drawing replicates releases the global interpreter lock.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [[pool.submit(estimates, group, rater) for rater in raters] for group in groups]
-    ratings = _HumanRatings.of(criterion, design)
+    ratings = HumanRatings.of(criterion, design)
     entries = [
         ratings.widened(
-            _entry(stratum, criterion.machines, [job.result()[index] for job in group_jobs]),
+            entry(stratum, criterion.machines, [job.result()[index] for job in group_jobs]),
             stratum.members,
         )
         for (strata, _), group_jobs in zip(groups, jobs, strict=True)
@@ -108,7 +113,7 @@ def strata_section(
 
 
 @dataclass(frozen=True, eq=False)
-class _HumanRatings:
+class HumanRatings:
     """The ratings of humans one by one, from which intervals for new raters are made."""
 
     criterion: Criterion
@@ -118,7 +123,7 @@ class _HumanRatings:
     rater: Codes
 
     @classmethod
-    def of(cls, criterion: Criterion, design: DesignWeights | None) -> "_HumanRatings":
+    def of(cls, criterion: Criterion, design: DesignWeights | None) -> "HumanRatings":
         kept = criterion.is_human & (criterion.label >= 0)
         _, rater = criterion.rows.ranked("rater", kept)
         weights = np.ones(criterion.n_units) if design is None else design.of_units
@@ -129,22 +134,13 @@ class _HumanRatings:
 
         In strata that were made from the ratings themselves, agreement describes these ratings only.
         """
-        labels = len(self.criterion.labels)
-        if entry.stratifier not in ("all", *BY_KEY) or labels > MAX_LABELS:
-            return entry
+        if entry.stratifier not in ("all", *BY_KEY):
+            described = map(_as_chosen, entry.human_human.estimates().items())
+            return replace(entry, human_human=Agreement(**dict(described)))
         chosen = members[self.unit]
-        units, unit = np.unique(self.unit[chosen], return_inverse=True)
-        by_name = agreement_contributions(
-            unit,
-            self.label[chosen],
-            n_units=len(units),
-            n_labels=labels,
-            level=self.criterion.scale.level,
-            values=self.criterion.values,
-            weights=self.weights[units],
-        )
+        by_name = self._contributions(chosen)
         # Ratings enter all statistics or none, but those of a unit that nobody else rated.
-        entered = ~np.isnan(by_name["percentage_agreement"])
+        entered = np.bincount(self.unit[chosen])[self.unit[chosen]] > 1
         entering = self.unit[chosen][entered]
         groupings = Groupings.of(
             self.weights[entering],
@@ -152,41 +148,83 @@ class _HumanRatings:
             self.rater[chosen][entered],
         )
         wide = {
-            name: groupings.widened(by_name[name][entered], narrow=estimate, bounds=BOUNDS[name])
+            name: groupings.widened(
+                by_name[name][entered],
+                narrow=estimate,
+                bounds=BOUNDS[name],
+                raters_per_value=2 if BOUNDS[name] == SHARE else 0,
+            )
             for name, estimate in entry.human_human.estimates().items()
+            if name in by_name
         }
-        return replace(entry, human_human=Agreement(**wide))
+        return replace(entry, human_human=replace(entry.human_human, **wide))
+
+    def _contributions(self, chosen: Mask) -> dict[str, NDArray[np.float64]]:
+        units, unit = np.unique(self.unit[chosen], return_inverse=True)
+        label, criterion = self.label[chosen], self.criterion
+        if criterion.has_many_values:
+            level, value = criterion.scale.level, np.asarray(criterion.numbers)[label]
+            return {"krippendorff_alpha": value_contributions(unit, value, level=level)}
+        return agreement_contributions(
+            unit,
+            label,
+            n_units=len(units),
+            n_labels=len(criterion.labels),
+            level=criterion.scale.level,
+            values=criterion.values,
+            weights=self.weights[units],
+        )
+
+
+def _as_chosen(named: tuple[str, Estimate]) -> tuple[str, Estimate]:
+    """Return agreement without an interval if it is equal in all units because they were chosen so."""
+    name, one = named
+    if not one.method.startswith(EXACT):
+        return named
+    return name, Estimate(one.value, n=one.n, reason=NO_WIDTH, stated_scope=one.stated_scope)
 
 
 def no_strata(criterion: Criterion, reason: str) -> tuple[StratumSection]:
     """Return a single stratum of all units, with undefined statistics."""
-    agreement = Agreement(**{field.name: undefined(reason) for field in fields(Agreement)})
+    agreement = complete(Agreement, {}, reason)
     return (StratumSection("all", "all", criterion.n_units, 1.0, agreement, {}),)
 
 
-def _entry(stratum: Stratum, machines: Iterable[str], estimates: list[Groups]) -> StratumSection:
+Section = TypeVar("Section", Agreement, HumanMachine, Classification)
+
+
+def complete(
+    kind: type[Section], estimates: Estimates, reason: str = NO_EXACT_AGREEMENT
+) -> Section:
+    """Return the estimates, undefined with a reason where they are missing."""
+    every = {field.name: undefined(reason) for field in fields(kind)} | estimates
+    return kind(**every)
+
+
+def entry(stratum: Stratum, machines: Iterable[str], estimates: list[Groups]) -> StratumSection:
     of_humans, *of_machines = estimates
     return StratumSection(
         stratifier=stratum.stratifier,
         stratum=stratum.name,
         n_units=stratum.n_units,
         share=stratum.share,
-        human_human=Agreement(**of_humans["human_human"]),
+        human_human=complete(Agreement, of_humans.get("human_human", {})),
         machines={
-            name: _machine_agreement(groups)
+            name: machine_agreement(groups)
             for name, groups in zip(machines, of_machines, strict=True)
         },
     )
 
 
-def _machine_agreement(groups: Groups) -> MachineAgreement:
+def machine_agreement(groups: Groups) -> MachineAgreement:
+    """Return the groups of statistics of a machine; what is missing is left out on sliders."""
     return MachineAgreement(
-        machine_machine=Agreement(**groups["machine_machine"]),
-        human_machine=HumanMachine(**groups["human_machine"]),
-        single_human_machine=HumanMachine(**groups["single_human_machine"]),
-        delta=Agreement(**groups["delta"]),
-        classification=Classification(**groups["classification"]),
-        random_baseline=HumanMachine(**groups["random_baseline"]),
+        machine_machine=complete(Agreement, groups["machine_machine"]),
+        human_machine=complete(HumanMachine, groups["human_machine"]),
+        single_human_machine=complete(HumanMachine, groups["single_human_machine"]),
+        delta=complete(Agreement, groups["delta"]),
+        classification=complete(Classification, groups.get("classification", {})),
+        random_baseline=complete(HumanMachine, groups.get("random_baseline", {})),
     )
 
 
@@ -265,6 +303,7 @@ def _human_table(criterion: Criterion, split: Codes, weights: UnitWeights | None
     statistics: dict[tuple[str, str], AnyStatistic] = {
         ("human_human", name): on_columns(statistic, columns)
         for name, statistic in agreement.items()
+        if name in ON_SLIDERS or not criterion.is_slider
     }
     return weighted(statistics, weights, columns), patterns
 
@@ -292,6 +331,7 @@ def _machine_table(
         (group, name): statistic
         for group, by_name in groups.items()
         for name, statistic in by_name.items()
+        if name in ON_SLIDERS or not criterion.is_slider
     }
     return statistics, comparison.patterns
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
-from tiebreak.stats.bootstrap import Statistic, ratio
+from tiebreak.stats.bootstrap import Mean, Statistic, ratio
 from tiebreak.stats.validation import FloatArray, IntArray, as_values, check_at_least, check_choice
 
 Categories = int | Literal["observed"] | None
@@ -65,7 +65,7 @@ def percentage_statistic(*, level: Level) -> Statistic:
         share = central_counts(rows, level=level) / np.maximum(rows.sum(axis=1), 1)
         return np.stack([paired, paired * share], axis=1).astype(np.float64)
 
-    return Statistic(2, features, mean_value, NO_PAIR, NO_PAIR)
+    return Statistic(2, features, mean_value, NO_PAIR, NO_PAIR, mean=Mean())
 
 
 def mean_value(sums: FloatArray) -> FloatArray:

@@ -12,13 +12,21 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Generic, Literal, TypedDict, TypeVar, Unpack
+from typing import Generic, Literal, NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from tiebreak.stats.counts import Patterns, Resampled
-from tiebreak.stats.independence import MIN_CLUSTERS, drop_unreliable_interval
+from tiebreak.stats.independence import (
+    MANY_CLUSTERS,
+    MIN_CLUSTERS,
+    SHARE,
+    Bounds,
+    differs,
+    drop_unreliable_interval,
+    mean_estimate,
+)
 from tiebreak.stats.resampling import replicate_counts
 from tiebreak.stats.results import NAN, Estimate, undefined
 from tiebreak.stats.validation import FloatArray, IntArray, check_resampling
@@ -57,6 +65,14 @@ def first_feature(sums: FloatArray) -> FloatArray:
     return sums[..., 0]
 
 
+class Mean(NamedTuple):
+    """The features of which a mean is the quotient, and the bounds of its values."""
+
+    numerator: int = 1
+    denominator: int = 0
+    bounds: Bounds = SHARE
+
+
 @dataclass(frozen=True)
 class Statistic:
     """A statistic that is a function of sums over units.
@@ -66,7 +82,8 @@ class Statistic:
     NaN where it is undefined. ``n`` maps the same sums to the number of units that entered.
     ``reason_if_empty`` is the reason if no unit entered; ``reason`` is the reason if units entered
     but the value is undefined. ``reason_of`` chooses one of several reasons from the sums.
-    ``reason_without_interval`` is set if there are too many features for replicates.
+    ``reason_without_interval`` is set if there are too many features for replicates. ``mean`` is set if
+    the statistic is a mean of bounded values, as shares are; see `mean_estimate`.
     """
 
     width: int
@@ -78,6 +95,7 @@ class Statistic:
     interval: Interval = "percentile"
     reason_of: Callable[[FloatArray], str] | None = None
     reason_without_interval: str | None = None
+    mean: Mean | None = None
 
 
 @dataclass(frozen=True)
@@ -244,6 +262,8 @@ class _StratumEstimator(Generic[Name]):
         self._values_of: dict[Name, _ReplicateValues] = {}
         self._clusters: dict[Name, int] = {}
         self._cluster_counts: dict[bytes, int] = {}
+        # Means that need no replicates: the variance, the effective number of clusters, and the bounds.
+        self._means: dict[Name, tuple[float, float, Bounds]] = {}
         self.points: dict[Name, Estimate] = {}
         blocks, width = [np.zeros((0, len(rows)))], 0
         for name, statistic in statistics.items():
@@ -260,6 +280,10 @@ class _StratumEstimator(Generic[Name]):
             features = statistic.features(rows)
             self._clusters[name] = self._clusters_with(statistic.n(features))
             self.points[name] = _point_estimate(statistic, counts.astype(np.float64) @ features)
+            if (mean := statistic.mean) is not None and self._is_resampled(name):
+                variance, size = self._spread(features, mean)
+                if size < MANY_CLUSTERS or not differs(variance, mean.bounds):
+                    self._means[name] = variance, size, mean.bounds
             if self._is_resampled(name):
                 columns = slice(width, width := width + statistic.width)
                 self._values_of[name] = _value_of_columns(statistic, columns)
@@ -280,7 +304,19 @@ class _StratumEstimator(Generic[Name]):
 
     def _is_resampled(self, name: Name) -> bool:
         point, has_enough = self.points[name], self._clusters[name] >= MIN_CLUSTERS
-        return has_enough and point.is_defined and point.reason is None
+        is_open = point.is_defined and point.reason is None and name not in self._means
+        return has_enough and is_open
+
+    def _spread(self, features: FloatArray, mean: Mean) -> tuple[float, float]:
+        """Return the delete-one-cluster variance of a mean, and the effective number of clusters."""
+        sums = np.zeros((len(self._mask), 2))
+        sums[self._rows] = features[:, [mean.numerator, mean.denominator]]
+        membership, times = self._patterns.membership, self._patterns.multiplicities
+        values, weights = (sums if membership is None else membership @ sums).T
+        total, n = float(times @ weights), float(times[weights > 0].sum())
+        change = ratio(values - float(times @ values) / total * weights, total - weights)
+        variance = (n - 1) / n * float(times @ np.nan_to_num(change) ** 2)
+        return variance, round(total**2 / float(times @ weights**2), 9)
 
     def add_replicates(self, counts: FloatArray) -> None:
         """Compute every statistic on replicates, given row counts, shape (patterns, replicates)."""
@@ -304,6 +340,11 @@ class _StratumEstimator(Generic[Name]):
                 kind=kind,
                 confidence_level=confidence_level,
             )
+        for name, how in self._means.items():
+            over = f"over {self._clusters[name]} {self._patterns.resampled}s"
+            method = f"jackknife {over}, {{}}" if differs(how[0], how[2]) else f"{{}} {over}"
+            point = replace(self.points[name], method=method)
+            estimates[name] = mean_estimate(point, *how, confidence_level)
         return {
             name: drop_unreliable_interval(estimate, self._clusters[name], self._patterns.resampled)
             for name, estimate in estimates.items()

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
-from tiebreak.stats.bootstrap import Resampling, Statistic, estimate_each, ratio
+from tiebreak.stats.bootstrap import Mean, Resampling, Statistic, estimate_each, ratio
 from tiebreak.stats.counts import Patterns
 from tiebreak.stats.results import NAN, Estimate
 from tiebreak.stats.validation import (
@@ -175,7 +175,7 @@ def _brier_score(forecasts: Forecasts) -> Statistic:
         p, (_, yes, of) = forecasts.probability(rows), rows.T
         return np.stack([entered(rows), yes * (1 - p) ** 2 + (of - yes) * p**2, of], axis=1)
 
-    return Statistic(3, features, _quotient, NO_LABELS, NO_LABELS)
+    return Statistic(3, features, _quotient, NO_LABELS, NO_LABELS, mean=Mean(1, 2))
 
 
 def _calibration_error(forecasts: Forecasts, bins: int) -> Statistic:
@@ -197,7 +197,7 @@ def _share(forecasts: Forecasts, number: int, bins: int) -> Statistic:
         units = np.stack([entered(rows), rows[:, 1], rows[:, 2]], axis=1)
         return np.asarray(units * inside[:, None])
 
-    return Statistic(3, features, _quotient, EMPTY_BIN, EMPTY_BIN)
+    return Statistic(3, features, _quotient, EMPTY_BIN, EMPTY_BIN, mean=Mean(1, 2))
 
 
 def _quotient(sums: FloatArray) -> FloatArray:

@@ -20,10 +20,12 @@ from tiebreak.stats.agreement_statistics import (
     pair_shares,
     percentage_statistic,
     squared_distances,
+    value_moments,
 )
 from tiebreak.stats.bootstrap import Statistic
 from tiebreak.stats.counts import count_matrix, distinct_rows
 from tiebreak.stats.leave_one_out import leave_one_out_statistic
+from tiebreak.stats.ratio_alpha import ratio_sums, summed_distances
 from tiebreak.stats.validation import (
     FloatArray,
     IntArray,
@@ -142,18 +144,18 @@ def _mean_of_units(statistic: Statistic, rows: IntArray, weight: FloatArray) -> 
         return means
 
     paired, size = has_pair(rows), rows.sum(axis=1, keepdims=True)
-    effect = np.zeros(rows.shape)
+    effect, means = np.zeros(rows.shape), of_units(rows)
     for left_out in range(rows.shape[1]):
-        for instead in range(rows.shape[1]):
-            chance = rows[:, instead] - (left_out == instead)
-            affected = (rows[:, left_out] > 0) & (chance > 0) & paired
-            replaced = rows[affected]
-            replaced[:, left_out] -= 1
-            replaced[:, instead] += 1
-            change = of_units(rows[affected]) - of_units(replaced)
-            effect[affected, left_out] += change * chance[affected]
+        others = rows * paired[:, None] * (rows[:, [left_out]] > 0)
+        others[:, left_out] = 0  # a rating of the same label changes nothing
+        affected, instead = np.nonzero(others)
+        replaced = rows[affected]
+        replaced[:, left_out] -= 1
+        replaced[np.arange(len(affected)), instead] += 1
+        change = (means[affected] - of_units(replaced)) * others[affected, instead]
+        effect[:, left_out] = np.bincount(affected, change, len(rows))
     effect *= 1 / np.maximum(size + 1, 1)  # (m − 1)/(m + 1), over m − 1 ratings that may replace it
-    return _with_units(of_units(rows), effect, rows, weight)
+    return _with_units(means, effect, rows, weight)
 
 
 def _with_units(
@@ -227,6 +229,32 @@ def _alpha(
         change = change + _by_ranks(pairs, shares, ranks, observed / expected)
     contributions: FloatArray = -change / expected / n_ratings
     return contributions
+
+
+def value_contributions(unit: IntArray, value: FloatArray, *, level: Level) -> FloatArray:
+    """Return the contributions to interval or ratio α from values, however many different ones.
+
+    Ratings are sorted by unit; those of units with one rating are NaN.
+    """
+    size = np.bincount(unit)[unit]
+    paired = size > 1
+    if not paired.any():
+        return np.full(len(unit), np.nan)
+    if level == "interval":
+        x = value - value.mean()
+        _, total, squares = value_moments(unit, x, int(unit.max()) + 1).T[:, unit]
+        of_rating = (size * x**2 - 2 * x * total + squares) / np.maximum(size - 1, 1)
+        of_label = x**2 - 2 * x * x[paired].mean() + (x[paired] ** 2).mean()
+    else:
+        of_rating = ratio_sums(unit, value) / np.maximum(size - 1, 1)
+        of_label = summed_distances(value, value[paired], np.full(paired.sum(), 1 / paired.sum()))
+    observed, expected = of_rating[paired].mean(), of_label[paired].mean()
+    if not expected > 0:
+        return np.full(len(unit), np.nan)
+    of_unit = (np.bincount(unit, of_rating) / np.maximum(np.bincount(unit), 1))[unit]
+    within = of_unit - observed + 2 * (of_rating - of_unit)
+    change = within - observed / expected * 2 * (of_label - expected)
+    return np.where(paired, -change / expected, np.nan)
 
 
 def _by_ranks(

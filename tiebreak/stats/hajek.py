@@ -15,7 +15,15 @@ from scipy.stats import t as student_t
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, NO_WIDTH
-from tiebreak.stats.independence import MIN_CLUSTERS, drop_unreliable_interval, effective_size
+from tiebreak.stats.independence import (
+    MANY_CLUSTERS,
+    MIN_CLUSTERS,
+    Bounds,
+    differs,
+    drop_unreliable_interval,
+    effective_size,
+    mean_estimate,
+)
 from tiebreak.stats.results import NAN, Estimate, Scope, undefined
 from tiebreak.stats.validation import (
     FloatArray,
@@ -47,6 +55,7 @@ def hajek_estimate(
     *,
     sizes: npt.ArrayLike | None = None,
     covers: bool = True,
+    bounds: Bounds | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
     """Estimate a mean or ratio from instances drawn with unequal probabilities.
@@ -63,6 +72,9 @@ def hajek_estimate(
     covers : bool, default True
         Whether every instance in the dataset could have been drawn; see `Selection.covers`. If not,
         the scope is only the selected instances.
+    bounds : (float, float), optional
+        Least and greatest possible value, such as (0, 1) for a share. With fewer than 100 effective
+        instances, the interval stays within them.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
 
@@ -85,7 +97,8 @@ def hajek_estimate(
     Notes
     -----
     The estimate is a ratio of Hájek's estimators (Särndal, Swensson and Wretman 1992, eq. 5.7.2).
-    The interval is normal. It uses the variance of the linearised ratio as if instances were drawn
+    The interval is normal; within `bounds`, it is Student's t on the logit scale or, if no instance
+    differs from another, Clopper and Pearson's for the effective number of instances. It uses the variance of the linearised ratio as if instances were drawn
     with replacement, which includes the noise in ratings and is conservative if a large part of the
     dataset is drawn. The effective number of instances is Kish's, (Σ 1/π)² / Σ 1/π².
 
@@ -104,13 +117,18 @@ def hajek_estimate(
     if n == 0:
         return undefined(NOTHING)
     n_effective = effective_size(1 / probability)
-    method = f"Hájek, z, over instances; {OF_EVERY if covers else OF_SELECTED}"
+    method = f"Hájek, {{}}, over instances; {OF_EVERY if covers else OF_SELECTED}"
     scope = Scope("dataset" if covers else "selected")
     sums = _Sums.of(totals / probability, size / probability)
     point = Estimate(float(sums.ratio), n=n, method=method, stated_scope=scope)
     if n == 1:
-        return replace(point, reason=ONE)
-    error = float(np.sqrt(sums.variance))
+        return replace(point, reason=ONE, method=method.format("z"))
+    variance = float(sums.variance)
+    if bounds is not None and (n_effective < MANY_CLUSTERS or not differs(variance, bounds)):
+        bounded = mean_estimate(point, variance, n_effective, bounds, confidence_level)
+        error = bounded.standard_error
+        return replace(drop_unreliable_interval(bounded, n_effective), standard_error=error)
+    point, error = replace(point, method=method.format("z")), sqrt(variance)
     if error <= _ROUNDING * max(1.0, abs(point.value)):
         return drop_unreliable_interval(replace(point, reason=NO_WIDTH), n_effective)
     half_width = NormalDist().inv_cdf((1 + confidence_level) / 2) * error

@@ -5,7 +5,7 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
-from tiebreak.stats.bootstrap import Resampling, Statistic, estimate, ratio
+from tiebreak.stats.bootstrap import Mean, Resampling, Statistic, estimate, ratio
 from tiebreak.stats.counts import Patterns, as_patterns
 from tiebreak.stats.results import Estimate
 from tiebreak.stats.validation import FloatArray, IntArray
@@ -59,17 +59,18 @@ def leave_one_out(
 
 def leave_one_out_statistic() -> Statistic:
     def features(rows: IntArray) -> FloatArray:
-        size = rows.sum(axis=1)
-        credit = np.zeros(len(rows))
-        for label in range(rows.shape[1]):
-            credit += rows[:, label] * mode_credits(rows, without=label)[:, label]
+        size, most = rows.sum(axis=1), rows.max(axis=1, initial=0)
+        is_alone = (rows == most[:, None]).sum(axis=1) == 1
+        # Only a rating of the only mode may equal a mode of the others, and then those one rating behind.
+        behind = (rows == most[:, None] - 1).sum(axis=1)
         paired = size >= 2
+        credit = is_alone * (most > 1) * most * (1 / (1 + behind))
         return np.stack([paired, paired * credit / np.maximum(size, 1)], axis=1).astype(np.float64)
 
     def value(sums: FloatArray) -> FloatArray:
         return ratio(sums[..., 1], sums[..., 0])
 
-    return Statistic(2, features, value, NO_PAIR, NO_PAIR)
+    return Statistic(2, features, value, NO_PAIR, NO_PAIR, mean=Mean())
 
 
 def outer_credits(rows: IntArray) -> FloatArray:

@@ -28,7 +28,7 @@ from tiebreak.stats.agreement_statistics import (
     reason_without_ordinal_interval,
     squared_distances,
 )
-from tiebreak.stats.bootstrap import Statistic, ratio
+from tiebreak.stats.bootstrap import Mean, Statistic, ratio
 from tiebreak.stats.leave_one_out import mode_credits, outer_credits
 from tiebreak.stats.validation import FloatArray, IntArray
 
@@ -60,6 +60,8 @@ def _has_any(counts: IntArray) -> Mask:
 
 class Pairs:
     """Weights of both sides from joint rows, and the statistics of the resulting pairs."""
+
+    mean: Mean | None = Mean()
 
     def __init__(self, labels: int, *, level: Level, human_weights: LabelWeights) -> None:
         self.labels = labels
@@ -104,7 +106,7 @@ class Pairs:
             human, machine = self.weights(rows)
             return np.column_stack([self.is_compared(rows), (human * machine).sum(axis=1)])
 
-        return Statistic(2, features, mean_value, NO_OVERLAP, NO_OVERLAP)
+        return Statistic(2, features, mean_value, NO_OVERLAP, NO_OVERLAP, mean=self.mean)
 
     def randolph_statistic(self, k: int) -> Statistic:
         def value(sums: FloatArray) -> FloatArray:
@@ -170,7 +172,7 @@ class Pairs:
             return np.column_stack([compared, (outer_credits(humans) * machine).sum(axis=1)])
 
         reason = "No item has two human ratings and an answer from this machine."
-        return Statistic(2, features, mean_value, reason, reason)
+        return Statistic(2, features, mean_value, reason, reason, mean=self.mean)
 
 
 class RandomPairs(Pairs):
@@ -178,6 +180,8 @@ class RandomPairs(Pairs):
 
     Source: Elangovan et al. 2025 ("Beyond Correlation"), figure 2.
     """
+
+    mean = None  # where every unit has the same expected value, it is known
 
     def machine_weights(self, rows: IntArray) -> FloatArray:
         return np.full((len(rows), self.labels), 1 / self.labels)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import BAD, Label
-from tiebreak.stats.bootstrap import Resampling, Statistic, estimate, ratio
+from tiebreak.stats.bootstrap import Mean, Resampling, Statistic, estimate, ratio
 from tiebreak.stats.counts import Patterns, as_patterns
 from tiebreak.stats.results import Estimate
 from tiebreak.stats.validation import (
@@ -243,4 +243,4 @@ def _win_statistic(tie: float) -> Statistic:
     def value(sums: FloatArray) -> FloatArray:
         return ratio(sums[..., 1], sums[..., 2])
 
-    return Statistic(3, features, value, NO_RATING, NO_RATING)
+    return Statistic(3, features, value, NO_RATING, NO_RATING, mean=Mean(1, 2))

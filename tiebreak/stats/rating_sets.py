@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.agreement_statistics import mean_value
-from tiebreak.stats.bootstrap import Resampling, Statistic, estimate_each, estimate_strata
+from tiebreak.stats.bootstrap import Mean, Resampling, Statistic, estimate_each, estimate_strata
 from tiebreak.stats.counts import Patterns
+from tiebreak.stats.independence import SHARE
 from tiebreak.stats.results import Estimate
 from tiebreak.stats.separability import RANGES, range_edges, range_of
 from tiebreak.stats.validation import (
@@ -271,9 +272,7 @@ def summarise_rating_sets(sets: RatingSets, **resampling: Unpack[Resampling]) ->
     (0.5, 0.5)
     """
     patterns = Patterns.of(sets.totals, clusters=sets.instances)
-    statistics = {
-        name: _mean_statistic(value_of, sets.max_strength) for name, value_of in _SET_VALUES.items()
-    }
+    statistics = {name: _mean_statistic(name, sets.max_strength) for name in _SET_VALUES}
     estimates = estimate_each(statistics, patterns, **resampling)
     return RatingSetSummary(n=len(sets.totals), n_incomplete=sets.n_incomplete, **estimates)
 
@@ -337,9 +336,7 @@ def consistency_by_separability(
     patterns = Patterns.of(rows, clusters=sets.instances)
     n_ranges = max(len(bounds) - 1, 0)
     masks = [patterns.rows[:, 3] == index + 1 for index in range(n_ranges)]
-    statistics = {
-        name: _mean_statistic(_SET_VALUES[name], sets.max_strength) for name in _RANGE_VALUES
-    }
+    statistics = {name: _mean_statistic(name, sets.max_strength) for name in _RANGE_VALUES}
     estimates = estimate_strata(statistics, patterns, masks, **resampling)
     return tuple(
         SeparabilityRange(
@@ -416,8 +413,11 @@ _SET_VALUES: dict[str, _SetValue] = {
 _RANGE_VALUES = ("consistency", "zero", "perfect", "preference_strength")
 
 
-def _mean_statistic(value_of: _SetValue, max_strength: int) -> Statistic:
+def _mean_statistic(name: str, max_strength: int) -> Statistic:
+    value_of = _SET_VALUES[name]
+
     def features(totals: IntArray) -> FloatArray:
         return np.column_stack([np.ones(len(totals)), value_of(totals, max_strength)])
 
-    return Statistic(2, features, mean_value, NO_SET, NO_SET)
+    bounds = (-1.0, 1.0) if name == "preference_strength" else SHARE
+    return Statistic(2, features, mean_value, NO_SET, NO_SET, mean=Mean(bounds=bounds))

@@ -17,7 +17,7 @@ from scipy.stats import t as student_t
 
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, generator_for
 from tiebreak.stats.groups import n_distinct, numbered
-from tiebreak.stats.independence import MIN_CLUSTERS, effective_size
+from tiebreak.stats.independence import MIN_CLUSTERS, differs, effective_size, exact_interval
 from tiebreak.stats.two_way import MIN_RATERS
 from tiebreak.stats.validation import (
     FloatArray,
@@ -338,6 +338,10 @@ def joint_level(joint: Joint, confidence_level: float) -> float:
 def _signs(differences: Joint, level: float) -> IntArray:
     """Return 1 or −1 for differences that are shown to be above or below 0, and 0 for others."""
     half_width = student_t.ppf((1 + level) / 2, differences.freedom) * np.sqrt(differences.variance)
-    has_enough = (differences.n_instances >= MIN_CLUSTERS) & (differences.variance > 0)
+    has_enough = differences.n_instances >= MIN_CLUSTERS
     is_shown = has_enough & (np.abs(differences.value) > half_width)
+    fewest = np.minimum(differences.n_instances, differences.n_raters)
+    for k in np.flatnonzero(is_shown & ~np.vectorize(differs)(differences.variance)):
+        low, high = exact_interval(differences.value[k], fewest[k], (-1, 1), level)
+        is_shown[k] = not low <= 0 <= high
     return np.asarray(np.sign(differences.value) * is_shown, dtype=np.int64)

@@ -6,7 +6,7 @@ their agreement with themselves. Source: Cameron, Gelbach and Miller 2011, for t
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import exp, log, sqrt
+from math import inf, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -15,16 +15,21 @@ from scipy.special import stdtrit
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.groups import n_distinct, numbered
-from tiebreak.stats.independence import effective_size
-from tiebreak.stats.results import Estimate, NarrowerInterval, Scope
+from tiebreak.stats.independence import (
+    EXACT,
+    LOGIT,
+    SHARE,
+    Bounds,
+    differs,
+    effective_size,
+    exact_interval,
+    logit_interval,
+)
+from tiebreak.stats.results import NAN, Estimate, NarrowerInterval, Scope
 from tiebreak.stats.validation import FloatArray, IntArray, check_same_length
 
 # The spread among two raters says next to nothing about others.
 MIN_RATERS = 3
-TWO_WAY = "jackknife over {instances} instances and {raters} raters, t{scale}"
-ONE_WAY = "jackknife over {instances} instances, t{scale}"
-# How the scale is named in the method of an interval that stays within bounds.
-LOGIT = " on the logit scale"
 DRAWN = ("dataset", "selected")
 
 
@@ -35,7 +40,7 @@ def two_way_mean(
     *,
     narrow: Estimate,
     weights: npt.ArrayLike | None = None,
-    bounds: tuple[float, float] = (0.0, 1.0),
+    bounds: Bounds = SHARE,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
     """Give a mean over ratings the widest interval that its ratings support.
@@ -101,6 +106,7 @@ def two_way_mean(
         narrow=narrow,
         weights=weight,
         bounds=bounds,
+        raters_per_value=1,
         confidence_level=confidence_level,
     )
 
@@ -112,7 +118,8 @@ def two_way_interval(
     *,
     narrow: Estimate,
     weights: npt.ArrayLike | None = None,
-    bounds: tuple[float, float] | None = None,
+    bounds: Bounds | None = None,
+    raters_per_value: int = 0,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
     """Give a statistic the widest interval that its ratings support.
@@ -135,6 +142,9 @@ def two_way_interval(
     bounds : (float, float), optional
         Least and greatest possible value, which the interval stays within. Without bounds, or if the
         value is not strictly between them, the interval is symmetric.
+    raters_per_value : int, default 0
+        If the statistic is a mean of values within `bounds`, the number of raters that one value
+        needs, such as 2 for agreement. If no instance differs from another, there is an interval then.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
 
@@ -162,7 +172,8 @@ def two_way_interval(
     (Cameron, Gelbach and Miller 2011, eq. 2.11), and the result is not allowed below the part of the
     instances. The degrees of freedom are Satterthwaite's (1946), in which groups of unequal weight
     count as their effective number (Kish 1965). With bounds, the interval is computed on the logit
-    scale.
+    scale. If no instance differs, it is Clopper and Pearson's (1934) over the instances or the groups
+    of raters for one value, whichever are fewer: as many values share neither an instance nor a rater.
 
     Examples
     --------
@@ -182,7 +193,11 @@ def two_way_interval(
         return narrow
     groupings = Groupings.of(weight, instance, rater)
     return groupings.widened(
-        contribution, narrow=narrow, bounds=bounds, confidence_level=confidence_level
+        contribution,
+        narrow=narrow,
+        bounds=bounds,
+        raters_per_value=raters_per_value,
+        confidence_level=confidence_level,
     )
 
 
@@ -239,11 +254,12 @@ class Groupings:
         contribution: FloatArray,
         *,
         narrow: Estimate,
-        bounds: tuple[float, float] | None,
+        bounds: Bounds | None,
+        raters_per_value: int = 0,
         confidence_level: float = CONFIDENCE_LEVEL,
     ) -> Estimate:
         """Return the estimate with the widest interval that these contributions support."""
-        spread = Spread.of(contribution, self) if narrow.has_interval else None
+        spread = Spread.of(contribution, self, raters_per_value) if narrow.has_interval else None
         return narrow if spread is None else spread.widened(narrow, bounds, confidence_level)
 
 
@@ -257,19 +273,29 @@ class Spread:
     has_raters: bool
 
     @classmethod
-    def of(cls, contribution: FloatArray, groupings: Groupings) -> "Spread | None":
-        """Return the spread, or None if nothing wider than these instances can be said."""
+    def of(
+        cls, contribution: FloatArray, groupings: Groupings, raters_per_value: int = 0
+    ) -> "Spread | None":
+        """Return the spread, or None if nothing wider than these instances can be said.
+
+        The spread of a mean whose instances do not differ is 0, and its freedom is their number.
+        """
         of_instances, of_raters = groupings.instances, groupings.raters
         by_instance, n_instances = of_instances.jackknife(contribution), of_instances.n_effective
-        if not by_instance > 0 or n_instances <= 1:
+        is_alike = not differs(by_instance)
+        if n_instances <= 1 or (is_alike and not raters_per_value):
             return None
-        instances = len(of_instances.rest)
+        groups = f"{len(of_instances.rest)} instances"
+        groups += f" and {len(of_raters.rest)} raters" if of_raters else ""
+        if is_alike:
+            raters = of_raters.n_effective / raters_per_value if of_raters else inf
+            method = f"{EXACT} over {groups}"
+            return cls(0.0, min(n_instances, raters), method, has_raters=bool(of_raters))
+        method = f"jackknife over {groups}, t{{scale}}"
         if of_raters is None or groupings.cells is None:
-            method = ONE_WAY.format(instances=instances, scale="{scale}")
             return cls(by_instance, n_instances - 1, method, has_raters=False)
         by_rater = of_raters.jackknife(contribution)
         by_cell = groupings.cells.jackknife(contribution)
-        method = TWO_WAY.format(instances=instances, raters=len(of_raters.rest), scale="{scale}")
         return cls.of_parts(
             (by_instance, by_rater, by_cell), (n_instances, of_raters.n_effective), method
         )
@@ -285,9 +311,7 @@ class Spread:
         variance, freedom = pooled_variance(variances, sizes)
         return cls(float(variance), float(freedom), method, has_raters=True)
 
-    def widened(
-        self, narrow: Estimate, bounds: tuple[float, float] | None, confidence_level: float
-    ) -> Estimate:
+    def widened(self, narrow: Estimate, bounds: Bounds | None, confidence_level: float) -> Estimate:
         """Return an estimate with the interval of this spread, if that holds for more."""
         scope = self.scope(narrow.scope)
         if scope == narrow.scope:
@@ -298,7 +322,7 @@ class Spread:
             narrow,
             low=min(low, narrow.low),
             high=max(high, narrow.high),
-            standard_error=sqrt(self.variance),
+            standard_error=sqrt(self.variance) or NAN,
             method=self.method.format(scale=scale),
             stated_scope=scope,
             narrower=(stays,) if self.has_raters else (),
@@ -310,18 +334,16 @@ class Spread:
         return Scope(instances, "new" if self.has_raters else "these")
 
     def interval(
-        self, value: float, bounds: tuple[float, float] | None, confidence_level: float
+        self, value: float, bounds: Bounds | None, confidence_level: float
     ) -> tuple[float, float, str]:
         """Return the interval around a value, and the name of the scale that it was made on."""
+        if not self.variance and bounds is not None:
+            return *exact_interval(value, self.freedom, bounds, confidence_level), ""
         quantile = float(stdtrit(self.freedom, (1 + confidence_level) / 2))
         half_width = quantile * sqrt(self.variance)
         if bounds is None or not bounds[0] < value < bounds[1]:
             return value - half_width, value + half_width, ""
-        low, width = bounds[0], bounds[1] - bounds[0]
-        share = (value - low) / width
-        logit, half_width = log(share / (1 - share)), half_width / (width * share * (1 - share))
-        ends = _expit(logit - half_width), _expit(logit + half_width)
-        return low + width * ends[0], low + width * ends[1], LOGIT
+        return *logit_interval(value, half_width, bounds), LOGIT
 
 
 def pooled_variance(
@@ -334,7 +356,3 @@ def pooled_variance(
     return variance, np.maximum(
         1.0, variance**2 / (by_instance**2 / instances + by_rater**2 / raters)
     )
-
-
-def _expit(logit: float) -> float:
-    return 1 / (1 + exp(-logit)) if logit > 0 else exp(logit) / (1 + exp(logit))

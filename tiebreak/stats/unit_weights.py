@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
-from tiebreak.stats.bootstrap import AnyStatistic, RowStatistic, first_feature, ratio
+from tiebreak.stats.bootstrap import AnyStatistic, Mean, RowStatistic, first_feature, ratio
 from tiebreak.stats.counts import distinct_rows
 from tiebreak.stats.validation import FloatArray, IntArray, as_numbers
 
@@ -52,7 +52,7 @@ class UnitWeights:
             return unweighted  # so that equal weights change no digit
         if isinstance(unweighted, RowStatistic):
             return self._of_rows(unweighted)
-        statistic, reason_of = unweighted, unweighted.reason_of
+        statistic, reason_of, mean = unweighted, unweighted.reason_of, unweighted.mean
 
         def features(rows: IntArray) -> FloatArray:
             parts = statistic.features(rows)
@@ -70,6 +70,7 @@ class UnitWeights:
             features=features,
             value=value,
             n=first_feature,
+            mean=mean and Mean(mean.numerator + _ADDED, mean.denominator + _ADDED, mean.bounds),
             reason_of=reason_of and (lambda sums: reason_of(sums[..., _ADDED:])),
         )
 

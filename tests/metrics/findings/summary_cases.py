@@ -42,8 +42,8 @@ TWO_WAY = (
     "Intervals are 95% intervals that allow for other instances and, where three annotators or more"
     " rated, for other annotators."
 )
+OF_FEW = "intervals of shares of fewer than 100 instances are Student's t on the logit scale"
 OTHERS_TOO = "Other intervals are 95% intervals from up to 200 bootstrap replicates over items."
-BY_BOOTSTRAP = "). Intervals are 95% intervals from up to 200 bootstrap replicates over items."
 OVER_INSTANCES = "from up to 200 bootstrap replicates over instances."
 
 
@@ -63,7 +63,7 @@ SUMMARY = (
         "the summary of a finding for new raters",
         lambda: summarised(by_raters(6)),
         (f"{B_WINS} (criterion “preference”).", SIMILAR_RATERS, TWO_WAY),
-        (OTHERS_TOO, OTHERS_OPEN, THESE_RATERS, WATCHED_SCOPE, BY_BOOTSTRAP, OVER_INSTANCES),
+        (OTHERS_TOO, OTHERS_OPEN, THESE_RATERS, WATCHED_SCOPE, OF_FEW, OVER_INSTANCES),
     ),
     Case(
         "the summary of a finding for these raters",
@@ -74,8 +74,8 @@ SUMMARY = (
     Case(
         "the summary of two raters",
         lambda: summarised(by_raters(2)),
-        (THESE_RATERS, BY_BOOTSTRAP),
-        (SIMILAR_RATERS, TWO_WAY, OTHERS_TOO),
+        (THESE_RATERS, OF_FEW, OTHERS_TOO),
+        (SIMILAR_RATERS, TWO_WAY),
     ),
     Case(
         "the summary of several units of one instance",
@@ -87,7 +87,7 @@ SUMMARY = (
         "the summary of few instances",
         lambda: summarised(few_instances(9)),
         (f"{TOO_FEW_ITEMS} (criterion “preference”).",),
-        (TWO_WAY, OTHERS_TOO, BY_BOOTSTRAP, ALPHA, ALPHA_ALONE),
+        (TWO_WAY, OTHERS_TOO, OF_FEW, ALPHA, ALPHA_ALONE),
     ),
     Case(
         "the summary of a running study",

@@ -181,10 +181,10 @@ WINS = (
         (TOO_FEW_ITEMS, NOBODY),
     ),
     Case(
-        "ten instances or more without an interval",
+        "ten instances or more that all favour one system",
         lambda: wins(few_instances(30)),
-        (f"{NOBODY} |",),
-        (A_WINS, TOO_FEW_ITEMS, TOO_FEW_ITEMS_1, TOO_FEW_OF_ALL),
+        (f"{HERE}{A_WINS} |", OTHERS_OPEN),
+        (NOBODY, TOO_FEW_ITEMS, TOO_FEW_ITEMS_1, TOO_FEW_OF_ALL),
     ),
     Case(
         "ratings that name no systems",

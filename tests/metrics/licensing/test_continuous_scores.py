@@ -13,7 +13,7 @@ from tests.api.clients import at, program
 from tests.metrics.licensing.studies import compute_evidence
 from tests.tiebreak.formats.bundles import make_bundle, write_lines
 from tiebreak.report import build_report
-from tiebreak.report.many_values import NO_EXACT_AGREEMENT
+from tiebreak.report.strata import NO_EXACT_AGREEMENT
 
 pytestmark = pytest.mark.django_db
 INSTANCES = 40

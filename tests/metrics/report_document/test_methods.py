@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from metrics.report_document import summary
-from metrics.report_document.references import BOOTSTRAP, TWO_WAY
+from metrics.report_document.references import BOOTSTRAP, FEW_INSTANCES, TWO_WAY
 
 
 def sentences(monkeypatch, used, *kinds):
@@ -29,8 +29,11 @@ def test_intervals_by_replicates_say_of_what(monkeypatch, kinds, over):
     assert sentence == expected
 
 
-def test_intervals_for_other_annotators_come_first(monkeypatch):
-    first, second = sentences(monkeypatch, [TWO_WAY, BOOTSTRAP], "unit")
-    assert "other annotators" in first
+@pytest.mark.parametrize(
+    ("used", "said"), [(TWO_WAY, "other annotators"), (FEW_INSTANCES, "fewer than 100")]
+)
+def test_intervals_for_other_annotators_and_of_few_instances_come_first(monkeypatch, used, said):
+    first, second = sentences(monkeypatch, [used, BOOTSTRAP], "unit")
+    assert said in first
     assert second.startswith(" Other intervals are 95% intervals")
-    assert sentences(monkeypatch, [TWO_WAY], "unit") == [first]
+    assert sentences(monkeypatch, [used], "unit") == [first]

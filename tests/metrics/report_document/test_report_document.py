@@ -346,12 +346,12 @@ def test_only_methods_of_numbers_in_the_report_are_cited():
     enough, of_two = (
         of_votes(votes * 6) for votes in ([[-1, 1, 0], [-1, -1, 0]], [[-1, 1], [-1, 0]])
     )
-    intervals = {"wilson1927", "efron1993", "cameron2011"}
+    intervals = {"korn1998", "efron1993", "cameron2011"}
     assert not {*intervals, "cohen1960", "sarndal1992"} & keys_of(few)
     assert "cameron2011" in keys_of(enough)
     assert "efron1993" in keys_of(of_two)
     assert "angelopoulos2023b" not in keys_of(enough)  # nothing is tuned without a machine
-    # Each rating prefers the text shown first, so nothing but Wilson's interval can be computed.
-    assert "wilson1927" in keys_of(of_votes([[-1]] * 24))
+    assert "korn1998" in keys_of(of_two)
+    assert "efron1993" not in keys_of(of_votes([[-1]] * 24))  # shares of items that all agree
     one_rating = of_votes([[-1]])
     assert not {"krippendorff2011", "fleiss1971"} & keys_of(one_rating)

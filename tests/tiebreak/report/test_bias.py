@@ -1,6 +1,7 @@
 """Whom the intervals of a judge's position and length bias speak of."""
 
 import pytest
+from scipy.stats import binomtest
 
 from tests.metrics.studies import report_of
 from tiebreak.stats import Estimate
@@ -34,11 +35,11 @@ def test_two_orders_of_a_firm_judge_are_not_independent():
 
 
 @pytest.mark.parametrize(("labels", "value"), [((-1, -1), 0.0), ((-1, 1), 0.5)])
-def test_where_no_instance_differs_only_these_are_spoken_of(labels, value):
+def test_where_no_instance_differs_the_interval_is_exact_over_instances(labels, value):
     bias = position(lambda _: labels)
-    assert bias.value == value
-    assert bias.scope.instances == "these"
-    assert bias.low < value or bias.high > value
+    assert (bias.value, bias.scope.instances, bias.scope.raters) == (value, "new", "these")
+    exact = binomtest(round((0.5 + value) * UNITS), UNITS).proportion_ci()
+    assert (bias.low, bias.high) == pytest.approx((exact.low - 0.5, exact.high - 0.5))
 
 
 def test_people_have_an_interval_for_these_annotators_beside_that_for_new_ones():

@@ -5,23 +5,29 @@ import re
 import krippendorff
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from tests.refusals import refused
 from tests.tiebreak.stats.published import separability
 from tiebreak.stats import (
     Comparison,
+    Estimate,
     Patterns,
     agreement,
     generator_for,
+    hajek_estimate,
     human_machine,
     krippendorff_alpha,
     percentage_agreement,
+    random_baseline,
+    two_way_mean,
     win_rate,
 )
 from tiebreak.stats.agreement_statistics import MANY_ORDINAL_LABELS
 from tiebreak.stats.bootstrap import OFTEN_UNDEFINED, bootstrap_estimate
 from tiebreak.stats.independence import too_few_clusters
 from tiebreak.stats.resampling import replicate_weights
+from tiebreak.stats.results import THESE
 
 
 def clustered(seed=0, instances=60, units=5):
@@ -237,3 +243,51 @@ def test_ordinal_alpha_of_many_labels_has_a_value_and_says_why_it_has_no_interva
     assert (estimate.n, estimate.reason) == (1200, MANY_ORDINAL_LABELS)
     few = krippendorff_alpha(counts[:, :40], level="ordinal", rng=generator_for(0), replicates=20)
     assert few.has_interval
+
+
+@pytest.mark.parametrize("instances", [15, 40, 99, 130])
+def test_a_share_of_few_instances_has_one_interval_whatever_computes_it(instances):
+    counts, clusters = clustered(instances=instances, units=2)
+    kept = np.random.default_rng(3).random(len(counts)) < 0.8
+    counts, clusters = counts[kept], clusters[kept]
+    rate = win_rate(counts, clusters=clusters, rng=generator_for(0), replicates=100)
+    values = np.repeat(np.tile([1, 0.5, 0], len(counts)), counts.ravel())
+    instance = np.repeat(clusters, counts.sum(axis=1))
+    point = Estimate(rate.value, rate.value, rate.value, stated_scope=THESE)
+    jackknife = two_way_mean(values, instance, np.full(len(values), -1), narrow=point)
+    is_same = (rate.low, rate.high) == pytest.approx((jackknife.low, jackknife.high), rel=1e-9)
+    assert is_same == (instances < 100)
+    assert ("logit" in rate.method) == (instances < 100)
+    assert rate.standard_error == pytest.approx(jackknife.standard_error, rel=0.25)
+
+
+@pytest.mark.parametrize("instances", [10, 30, 180])
+def test_a_share_of_instances_that_all_agree_has_the_exact_interval(instances):
+    counts, how = np.tile([0, 0, 3], (instances, 1)), {"rng": generator_for(0), "replicates": 50}
+    shares = agreement(counts, **how)
+    judged = Comparison.of(counts, counts)
+    single = human_machine(judged, **how)
+    weighted = agreement(counts, weights=1 + np.arange(instances) % 2, **how)
+    drawn = hajek_estimate(np.ones(instances), np.full(instances, 0.5), bounds=(0, 1))
+    every = [shares.percentage_agreement, shares.leave_one_out, single.percentage_agreement, drawn]
+    exact = binomtest(instances, instances).proportion_ci()
+    for one in every:
+        assert (one.low, one.high) == pytest.approx((exact.low, 1))
+        assert "Clopper–Pearson" in one.method
+    assert weighted.leave_one_out.low < exact.low  # fewer effective ones
+    lost = win_rate(counts, **how)
+    assert (lost.low, lost.high) == pytest.approx((0, 1 - exact.low))
+    alike = win_rate(np.tile([1, 0, 1], (instances, 1)), **how)
+    half = binomtest(instances // 2, instances).proportion_ci()
+    assert (alike.low, alike.high) == pytest.approx((half.low, half.high))
+    # What guessing is expected to reach is known, if it is the same for every unit.
+    assert not random_baseline(judged, **how).percentage_agreement.has_interval
+
+
+def test_a_weighted_share_of_few_instances_stays_within_its_bounds():
+    values, inclusion = [1] * 19 + [0], [0.3, 0.6] * 10
+    normal = hajek_estimate(values, inclusion)
+    bounded = hajek_estimate(values, inclusion, bounds=(0, 1))
+    assert normal.high > 1 > bounded.high > bounded.value > bounded.low > 0
+    assert bounded.standard_error == normal.standard_error
+    assert hajek_estimate(values[:10], [0.3, 1] * 5, bounds=(0, 1)).reason

@@ -61,7 +61,6 @@ def test_a_shorter_interval_for_new_raters_is_not_believed():
     ("values", "instances", "narrow"),
     [
         (VALUES, INSTANCES, Estimate(0.6, reason="There are too few instances.")),
-        ([1] * 12, INSTANCES, Estimate(1.0, 0.9, 1.0)),
         (VALUES, [0] * 12, NARROW),
         ([], [], Estimate(float("nan"), reason="Nobody rated.")),
     ],
@@ -69,6 +68,20 @@ def test_a_shorter_interval_for_new_raters_is_not_believed():
 def test_without_spread_between_instances_nothing_wider_is_said(values, instances, narrow):
     wide = two_way_mean(values, instances, RATERS[: len(values)], narrow=narrow)
     assert wide.as_json() == narrow.as_json()
+
+
+@pytest.mark.parametrize(("raters", "size", "of_pairs"), [(6, 6, 3), (60, 30, 30), (2, 30, 30)])
+def test_if_all_instances_agree_the_fewer_of_instances_and_raters_count(raters, size, of_pairs):
+    values, instances, rater = np.ones(60), np.arange(60) % 30, np.arange(60) % raters
+    narrow = Estimate(1.0, 0.95, 1.0, stated_scope=THESE)
+    wide = two_way_mean(values, instances, rater, narrow=narrow)
+    assert (wide.low, wide.high) == (pytest.approx(0.025 ** (1 / size)), 1)
+    assert wide.scope.raters == ("these" if raters == 2 else "new")
+    assert np.isnan(wide.standard_error)
+    how = {"narrow": narrow, "bounds": (0, 1)}
+    pairs = two_way_interval(0 * values, instances, rater, raters_per_value=2, **how)
+    assert pairs.low == pytest.approx(0.025 ** (1 / of_pairs))
+    assert two_way_interval(0 * values, instances, rater, **how) == narrow
 
 
 def test_each_rater_with_one_rating_is_as_many_raters_as_ratings():
