@@ -112,6 +112,11 @@ def annotators_of(estimate: Estimate) -> str:
     return "Annotators" if estimate.scope.raters == "new" else "These annotators"
 
 
+def is_drawn(estimate: Estimate) -> bool:
+    """Return whether the estimate is of instances that were drawn."""
+    return estimate.scope.instances in DRAWN_SUFFIXES
+
+
 def is_of_selected(estimate: Estimate) -> bool:
     """Return whether instances were drawn and the estimate holds only for those selected."""
     return estimate.scope.instances == "selected"
@@ -130,7 +135,7 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
         return NO_ALPHA_HEADING, f"{NO_FINDING_YET} {scope_sentence(alpha)}"
     unanimous = _stratum(section, "agreement", "PA=1")
     # The share is not weighted, so after a draw it is that of the items that were rated.
-    items = "the rated items" if alpha.scope.instances in DRAWN_SUFFIXES else "items"
+    items = "the rated items" if is_drawn(alpha) else "items"
     share = f"All annotators agree on {unanimous.share:.0%} of {items}."
     if not alpha.has_interval:
         return NO_ALPHA_HEADING, f"{share} {alpha.reason or ''} {scope_sentence(alpha)}"

@@ -33,6 +33,10 @@ INSTANCES_WERE_SELECTED = (
     "The instances of this study were drawn. Unless a sentence says otherwise, all numbers here"
     " describe only the selected instances. Do not generalize them to the rest of the dataset."
 )
+ELO_APART = (
+    "Elo ratings cannot be weighted for drawn instances, so they do not stand beside weighted numbers;"
+    " their own figure has them."
+)
 INSTANCES_ARE_WEIGHTED = (
     "The instances of this study were drawn. Win rates, Bradley–Terry strengths, biases, agreement"
     " among annotators and with machines weight each by the inverse of the probability with which it"

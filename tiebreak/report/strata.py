@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -48,6 +47,7 @@ from tiebreak.stats.unit_weights import UnitWeights, weighted
 # With more labels than this, units hardly ever have the same label, so nobody reads these statistics
 # and their contributions would take minutes.
 MAX_LABELS = 100
+RUNS = "machine_machine"
 SHARE, CORRECTED = (0.0, 1.0), (-1.0, 1.0)
 BOUNDS = {
     "krippendorff_alpha": CORRECTED,
@@ -61,7 +61,8 @@ Codes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Group = tuple[Sequence[Stratum], Codes]
 Groups = dict[str, Estimates]
-Table = tuple[dict[tuple[str, str], AnyStatistic], Patterns]
+# Statistics by group and name, their rows, and the unit of each row.
+Table = tuple[dict[tuple[str, str], AnyStatistic], Patterns, Codes]
 
 
 def strata_section(
@@ -79,11 +80,17 @@ def strata_section(
     def estimates(group: Group, rater: str | None) -> list[Groups]:
         strata, split = group
         names = ("humans",) if rater is None else ("machine", rater)
-        rng = seeds.below(strata[0].stratifier).generator(*names)
-        table = _human_table if rater is None else partial(_machine_table, machine=rater)
         weights = None if design is None else UnitWeights.of(design.of_units, split)
         codes = split if weights is None else weights.codes
-        every = _estimates(table(criterion, codes, weights), strata, rng=rng, replicates=replicates)
+        if rater is None:
+            tables = [_human_table(criterion, codes, weights)]
+        else:
+            tables = list(_machine_tables(criterion, codes, weights, machine=rater))
+        of = seeds.below(strata[0].stratifier)
+        every = _merged(
+            _estimates(table, strata, rng=of.generator(*names), replicates=replicates)
+            for table in tables
+        )
         if design is None:
             return every
         compared = _compared_units(criterion, rater)
@@ -247,11 +254,8 @@ def _compared_units(criterion: Criterion, machine: str | None) -> Mask:
 
 
 def _scoped(groups: Groups, design: DesignWeights, entered: Mask, criterion: Criterion) -> Groups:
-    """Return the estimates with the scope of weighted ones, but for those of machines alone."""
-    return {
-        group: by_name if group == "machine_machine" else design.scoped(by_name, entered, criterion)
-        for group, by_name in groups.items()
-    }
+    """Return the estimates with the scope of weighted ones."""
+    return {group: design.scoped(by_name, entered, criterion) for group, by_name in groups.items()}
 
 
 def _human_table(criterion: Criterion, split: Codes, weights: UnitWeights | None) -> Table:
@@ -266,20 +270,45 @@ def _human_table(criterion: Criterion, split: Codes, weights: UnitWeights | None
         ("human_human", name): on_columns(statistic, columns)
         for name, statistic in agreement.items()
     }
-    return weighted(statistics, weights, columns), patterns
+    return weighted(statistics, weights, columns), patterns, np.arange(criterion.n_units)
 
 
-def _machine_table(
+def _machine_tables(
     criterion: Criterion, split: Codes, weights: UnitWeights | None, *, machine: str
+) -> Iterator[Table]:
+    """Yield the statistics of a machine, and those of its runs apart if it rated in both orders."""
+    counts, unit = criterion.runs_of(machine)
+    every, of_units = criterion.machines[machine].counts, np.arange(criterion.n_units)
+    beside = _machine_table(criterion, split, weights, machine, every, of_units)
+    if counts is every:
+        yield beside
+        return
+    apart = _machine_table(criterion, split, weights, machine, counts, unit)
+    for (statistics, patterns, rows), is_apart in ((beside, False), (apart, True)):
+        chosen = {key: one for key, one in statistics.items() if (key[0] == RUNS) == is_apart}
+        yield chosen, patterns, rows
+
+
+def _machine_table(  # noqa: PLR0917  what makes the rows
+    criterion: Criterion,
+    split: Codes,
+    weights: UnitWeights | None,
+    machine: str,
+    counts: Codes,
+    unit: Codes,
 ) -> Table:
-    """Return all statistics of a machine by group and name, with the rows for computing them."""
-    ratings = criterion.machines[machine]
+    """Return all statistics of a machine by group and name, given its counts and the unit of each row.
+
+    Where instances were drawn, only units that humans rated enter, as machines rate others, too.
+    """
+    if weights is not None:
+        counts = counts * criterion.humans.any(axis=1)[unit, None]
     comparison = Comparison.of(
-        criterion.humans,
-        ratings.counts,
-        unparsed=ratings.unparsed,
-        clusters=criterion.clusters,
-        split=split,
+        criterion.humans[unit],
+        counts,
+        unparsed=criterion.machines[machine].unparsed[unit],
+        clusters=criterion.clusters[unit],
+        split=split[unit],
     )
     groups = comparison_statistics(
         comparison,
@@ -293,16 +322,24 @@ def _machine_table(
         for group, by_name in groups.items()
         for name, statistic in by_name.items()
     }
-    return statistics, comparison.patterns
+    return statistics, comparison.patterns, unit
+
+
+def _merged(parts: Iterable[list[Groups]]) -> list[Groups]:
+    """Return the groups of each stratum from several tables."""
+    return [
+        {name: one for groups in every for name, one in groups.items()}
+        for every in zip(*parts, strict=True)
+    ]
 
 
 def _estimates(
     table: Table, strata: Sequence[Stratum], **resampling: Unpack[Resampling]
 ) -> list[Groups]:
     """Return the estimates of each stratum by group and name."""
-    statistics, patterns = table
+    statistics, patterns, unit = table
     # All units with the same row are in the same strata.
-    masks = [stratum.members[patterns.representatives] for stratum in strata]
+    masks = [stratum.members[unit[patterns.representatives]] for stratum in strata]
     estimates = estimate_strata(statistics, patterns, masks, **resampling)
     return [_grouped(by_name) for by_name in estimates]
 

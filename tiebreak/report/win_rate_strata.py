@@ -1,6 +1,6 @@
 """Win rates of systems by annotators and by each machine in strata of units."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -10,18 +10,16 @@ from numpy.typing import NDArray
 from tiebreak.errors import InvalidInput
 from tiebreak.report.comparisons import Comparisons
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import BY_KEY, Estimates, WinRateStrata, WinRateStratum
+from tiebreak.report.other_rates import rates_by_machine, unweighted_rates
 from tiebreak.report.outcomes import NO_SYSTEMS
 from tiebreak.report.strata import strata_of
-from tiebreak.stats import Estimate, Stratum, win_rates
+from tiebreak.stats import Stratum
 
 MAX_STRATA = 30
-POINTS = np.array([1.0, 0.5, 0.0])  # of the first system of a unit, for its wins, ties and losses
 
 Mask = NDArray[np.bool_]
-Counts = NDArray[np.int64]
 
 
 def win_rate_strata_section(criterion: Criterion, seeds: Seeds, replicates: int) -> WinRateStrata:
@@ -75,7 +73,13 @@ def _stratum(
         stratum.share,
         win_rates_among(compared, stratum.members, seeds, replicates, of_these=of_these),
         {
-            name: _by_machine(compared, name, stratum.members, seeds.below(name), replicates)
+            name: rates_by_machine(
+                compared,
+                name,
+                stratum.members,
+                rng=seeds.below(name).generator("systems"),
+                replicates=replicates,
+            )
             for name in sorted(compared.machines)
         },
     )
@@ -93,7 +97,8 @@ def win_rates_among(
 
     The intervals allow for other raters, if the ratings support it and not ``of_these`` alone.
     """
-    rates = _unweighted(compared, compared.outcomes, members, seeds, replicates)
+    rng = seeds.generator("systems")
+    rates = unweighted_rates(compared, compared.outcomes, members, rng, replicates)
     every = {name: compared.scores_of(name) for name in rates}
     if of_these:
         every = {
@@ -104,43 +109,3 @@ def win_rates_among(
         name: every[name].of(members[every[name].unit]).win_rate(rate)
         for name, rate in rates.items()
     }
-
-
-def _unweighted(
-    compared: Comparisons, outcomes: Counts, members: Mask, seeds: Seeds, replicates: int
-) -> Estimates:
-    kept = members[compared.number]
-    return win_rates(
-        outcomes[kept],
-        system_a=np.array(compared.system_a)[kept].tolist(),
-        system_b=np.array(compared.system_b)[kept].tolist(),
-        clusters=compared.clusters[kept],
-        rng=seeds.generator("systems"),
-        replicates=replicates,
-    ).systems
-
-
-def _by_machine(
-    compared: Comparisons, machine: str, members: Mask, seeds: Seeds, replicates: int
-) -> Estimates:
-    """Return the win rates by a machine, weighted where instances were drawn."""
-    outcomes = compared.machines[machine]
-    rates = _unweighted(compared, outcomes, members, seeds, replicates)
-    criterion = compared.criterion
-    rated = np.zeros(criterion.n_units, dtype=bool)
-    rated[compared.number] = outcomes.any(axis=1)
-    design = DesignWeights.of(criterion, rated)
-    if design is None:
-        return rates
-    return dict(_weighted(compared, outcomes, members, rates, design))
-
-
-def _weighted(
-    compared: Comparisons, outcomes: Counts, members: Mask, rates: Estimates, design: DesignWeights
-) -> Iterator[tuple[str, Estimate]]:
-    for name, rate in rates.items():
-        counts = compared.outcomes_of(name, outcomes) * members[compared.number][:, None]
-        values = np.repeat(np.tile(POINTS, len(counts)), counts.ravel())
-        units = np.repeat(compared.number, counts.sum(axis=1))
-        mean = design.mean(values, units, compared.criterion) if rate.is_defined else rate
-        yield name, replace(mean, n=rate.n)

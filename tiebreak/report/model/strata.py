@@ -13,7 +13,7 @@ class MachineAgreement:
     Attributes
     ----------
     machine_machine : Agreement
-        Agreement among the machine's runs.
+        Agreement among the machine's runs, each presentation order of a unit by itself.
     human_machine : HumanMachine
         Comparison with the majority label of humans.
     single_human_machine : HumanMachine
