@@ -100,7 +100,8 @@ def _of_criterion(
             rows = (rater == machine) & ~criterion.is_human & units[criterion.unit]
             among, alpha = f"runs of {machine}", groups.machine_machine.krippendorff_alpha.value
             if is_weighted:
-                counts, unit = criterion.runs_of(machine)
+                every = (criterion.machines[machine].counts, np.arange(criterion.n_units))
+                counts, unit = criterion.runs_of(machine) or every
                 among, alpha = f"{among}, unweighted", _unweighted(criterion, counts[units[unit]])
             again = _alpha(criterion, rows, package)
             yield CheckedAlpha(criterion.name, name, among, alpha, *again)

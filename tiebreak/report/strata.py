@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -47,7 +48,6 @@ from tiebreak.stats.unit_weights import UnitWeights, weighted
 # With more labels than this, units hardly ever have the same label, so nobody reads these statistics
 # and their contributions would take minutes.
 MAX_LABELS = 100
-RUNS = "machine_machine"
 SHARE, CORRECTED = (0.0, 1.0), (-1.0, 1.0)
 BOUNDS = {
     "krippendorff_alpha": CORRECTED,
@@ -61,6 +61,7 @@ Codes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Group = tuple[Sequence[Stratum], Codes]
 Groups = dict[str, Estimates]
+Runs = tuple[Codes, Codes]
 # Statistics by group and name, their rows, and the unit of each row.
 Table = tuple[dict[tuple[str, str], AnyStatistic], Patterns, Codes]
 
@@ -80,17 +81,15 @@ def strata_section(
     def estimates(group: Group, rater: str | None) -> list[Groups]:
         strata, split = group
         names = ("humans",) if rater is None else ("machine", rater)
+        rng = seeds.below(strata[0].stratifier).generator(*names)
+        table = _human_table if rater is None else partial(_machine_table, machine=rater)
         weights = None if design is None else UnitWeights.of(design.of_units, split)
         codes = split if weights is None else weights.codes
-        if rater is None:
-            tables = [_human_table(criterion, codes, weights)]
-        else:
-            tables = list(_machine_tables(criterion, codes, weights, machine=rater))
-        of = seeds.below(strata[0].stratifier)
-        every = _merged(
-            _estimates(table, strata, rng=of.generator(*names), replicates=replicates)
-            for table in tables
-        )
+        every = _estimates(table(criterion, codes, weights), strata, rng=rng, replicates=replicates)
+        if rater is not None and (runs := criterion.runs_of(rater)) is not None:
+            among = _machine_table(criterion, codes, weights, machine=rater, runs=runs)
+            again = _estimates(among, strata, rng=rng, replicates=replicates)
+            every = [groups | own for groups, own in zip(every, again, strict=True)]
         if design is None:
             return every
         compared = _compared_units(criterion, rater)
@@ -273,40 +272,24 @@ def _human_table(criterion: Criterion, split: Codes, weights: UnitWeights | None
     return weighted(statistics, weights, columns), patterns, np.arange(criterion.n_units)
 
 
-def _machine_tables(
-    criterion: Criterion, split: Codes, weights: UnitWeights | None, *, machine: str
-) -> Iterator[Table]:
-    """Yield the statistics of a machine, and those of its runs apart if it rated in both orders."""
-    counts, unit = criterion.runs_of(machine)
-    every, of_units = criterion.machines[machine].counts, np.arange(criterion.n_units)
-    beside = _machine_table(criterion, split, weights, machine, every, of_units)
-    if counts is every:
-        yield beside
-        return
-    apart = _machine_table(criterion, split, weights, machine, counts, unit)
-    for (statistics, patterns, rows), is_apart in ((beside, False), (apart, True)):
-        chosen = {key: one for key, one in statistics.items() if (key[0] == RUNS) == is_apart}
-        yield chosen, patterns, rows
-
-
-def _machine_table(  # noqa: PLR0917  what makes the rows
+def _machine_table(
     criterion: Criterion,
     split: Codes,
     weights: UnitWeights | None,
+    *,
     machine: str,
-    counts: Codes,
-    unit: Codes,
+    runs: Runs | None = None,
 ) -> Table:
-    """Return all statistics of a machine by group and name, given its counts and the unit of each row.
+    """Return all statistics of a machine by group and name, or those among its runs, with their rows.
 
-    Where instances were drawn, only units that humans rated enter, as machines rate others, too.
+    After a draw, only units that humans rated enter, as machines rate others, too.
     """
-    if weights is not None:
-        counts = counts * criterion.humans.any(axis=1)[unit, None]
+    ratings = criterion.machines[machine]
+    counts, unit = runs or (ratings.counts, np.arange(criterion.n_units))
     comparison = Comparison.of(
         criterion.humans[unit],
-        counts,
-        unparsed=criterion.machines[machine].unparsed[unit],
+        counts if weights is None else counts * criterion.humans.any(axis=1)[unit, None],
+        unparsed=ratings.unparsed[unit],
         clusters=criterion.clusters[unit],
         split=split[unit],
     )
@@ -321,16 +304,9 @@ def _machine_table(  # noqa: PLR0917  what makes the rows
         (group, name): statistic
         for group, by_name in groups.items()
         for name, statistic in by_name.items()
+        if runs is None or group == "machine_machine"
     }
     return statistics, comparison.patterns, unit
-
-
-def _merged(parts: Iterable[list[Groups]]) -> list[Groups]:
-    """Return the groups of each stratum from several tables."""
-    return [
-        {name: one for groups in every for name, one in groups.items()}
-        for every in zip(*parts, strict=True)
-    ]
 
 
 def _estimates(
