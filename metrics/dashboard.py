@@ -46,6 +46,7 @@ from tiebreak.stats import Estimate, RankSet, undefined
 WORTH = "Worth as many human ratings, with {machine}"
 NO_WORTH = "The number of ratings that it is worth needs both intervals."
 BY_SEPARABILITY = "Consistency by separability"
+MIXED_BY_COIN = "Mixed if a coin answered"
 ELO, SEP_ELO = "Elo", "Elo weighted by separability"
 UNWEIGHTED = (ELO, SEP_ELO)
 NOTES = {"agreement": STRATA_BY_AGREEMENT, "unique_labels": STRATA_BY_AGREEMENT}
@@ -258,9 +259,10 @@ def _score(estimate: Estimate, is_rate: bool) -> Number:
 def _set_rows(sets: RaterSets) -> list[Row]:
     estimates = {
         "Consistency": sets.consistency,
-        "Inconsistent (consistency 0)": sets.zero,
-        "Inconsistent: both systems preferred": sets.contradictory,
-        "Inconsistent: ties only": sets.all_ties,
+        "Mixed, or ties only (consistency 0)": sets.zero,
+        "Mixed: both systems preferred": sets.contradictory,
+        MIXED_BY_COIN: Estimate(sets.mixed_by_coin, n=sets.n),
+        "Ties only": sets.all_ties,
         "Perfectly consistent (consistency 1)": sets.perfect,
         "Preference strength (negative: A, positive: B)": sets.preference_strength,
     }

@@ -10,6 +10,7 @@ from metrics.messages import (
     AT_ONCE,
     COST,
     MACHINES_FIRST,
+    MIXED,
     NO_FINDING_YET,
     NO_SETS,
     NO_WINNER,
@@ -207,22 +208,26 @@ def why_no_consistency(section: CriterionSection) -> str:
 
 
 def sets_finding(sets: RaterSets) -> tuple[str, str]:
-    """Return how many rating sets are inconsistent, and how many are perfectly consistent."""
+    """Return how many rating sets are mixed, beside a coin's, and how many perfectly consistent."""
     if not sets.n:
         return "Rating sets", str(sets.consistency.reason)
+    mixed, by_coin = sets.contradictory, sets.mixed_by_coin
     sentence = (
-        f"{RATING_SET} Of {counted(sets.n, 'complete set')}, {sets.contradictory.value:.0%} prefer"
+        f"{RATING_SET} Of {counted(sets.n, 'complete set')}, {mixed.value:.0%} prefer"
         f" each system at least once, {sets.all_ties.value:.0%} consist only of ties, and"
         f" {sets.perfect.value:.0%} are perfectly consistent; the others lie between."
+        f" {MIXED.format(coin=by_coin)}"
     )
     if sets.n_incomplete:
         verb = "is" if sets.n_incomplete == 1 else "are"
         sentence += f" {counted(sets.n_incomplete, 'incomplete set')} {verb} left out."
-    if not sets.zero.has_interval:
-        return "Rating sets", f"{sentence} {sets.zero.reason or ''}".rstrip()
-    suffix, scope = scope_suffix(sets.zero), scope_sentence(sets.zero)
-    heading = f"{sets.zero.value:.0%} of these annotators' rating sets are inconsistent{suffix}"
-    return heading, f"{sentence} {scope}"
+    if not mixed.has_interval:
+        return "Rating sets", f"{sentence} {mixed.reason or ''}".rstrip()
+    heading = (
+        f"{mixed.value:.0%} of these annotators' rating sets are mixed{scope_suffix(mixed)}"
+        f" (by a coin: {by_coin:.0%})"
+    )
+    return heading, f"{sentence} {scope_sentence(mixed)}"
 
 
 def win_rate_finding(section: CriterionSection) -> tuple[str, str]:

@@ -198,12 +198,16 @@ RATING_SET = (
     " consistency runs from 0 (it prefers each system at least once, or has only ties) to 1 (it"
     " prefers the same system at full strength every time)."
 )
+MIXED = (
+    "A set that prefers each system is mixed, which is no contradiction, because its comparisons show"
+    " different texts: a coin without ties would give {coin:.0%} mixed sets in these tasks."
+)
 
 # The leading numbers.
 NO_SYSTEMS = "The ratings of this criterion do not compare systems."
 NO_MACHINES = "No machine rater has rated these items yet."
 SINGLE_SETS = (
-    "Each rating set has one rating (N = 1), so it cannot contradict itself. Consistency needs several"
+    "Each rating set has one rating (N = 1), so it cannot be mixed. Consistency needs several"
     " comparisons of an instance by the same annotator."
 )
 NO_SETS = "This criterion has no rating sets, because it does not compare two systems."

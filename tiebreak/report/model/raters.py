@@ -146,6 +146,7 @@ class RaterSets(RatingSetSummary):
         Spearman's ρ of separability and mean consistency.
     """
 
+    mixed_by_coin: ProportionOrNaN
     by_separability: tuple[SeparabilityRange, ...]
     spearman_separability: Estimate
 
