@@ -206,6 +206,10 @@ MIXED = (
 # The leading numbers.
 NO_SYSTEMS = "The ratings of this criterion do not compare systems."
 NO_MACHINES = "No machine rater has rated these items yet."
+MAIN_MACHINE = (
+    ", chosen of {n} machine raters by most answers to annotators' items and then by agreement, which"
+    " flatters the best of several"
+)
 SINGLE_SETS = (
     "Each rating set has one rating (N = 1), so it cannot be mixed. Consistency needs several"
     " comparisons of an instance by the same annotator."
