@@ -89,7 +89,10 @@ def strata_section(
         if rater is not None and (runs := criterion.runs_of(rater)) is not None:
             among = _machine_table(criterion, codes, weights, machine=rater, runs=runs)
             again = _estimates(among, strata, rng=rng, replicates=replicates)
-            every = [groups | own for groups, own in zip(every, again, strict=True)]
+            every = [
+                groups | {"between_orders": groups["machine_machine"]} | own
+                for groups, own in zip(every, again, strict=True)
+            ]
         if design is None:
             return every
         compared = _compared_units(criterion, rater)
@@ -193,6 +196,7 @@ def _machine_agreement(groups: Groups) -> MachineAgreement:
         delta=Agreement(**groups["delta"]),
         classification=Classification(**groups["classification"]),
         random_baseline=HumanMachine(**groups["random_baseline"]),
+        between_orders=Agreement(**between) if (between := groups.get("between_orders")) else None,
     )
 
 
@@ -288,7 +292,7 @@ def _machine_table(
     counts, unit = runs or (ratings.counts, np.arange(criterion.n_units))
     comparison = Comparison.of(
         criterion.humans[unit],
-        counts if weights is None else counts * criterion.humans.any(axis=1)[unit, None],
+        counts if weights is None else counts * (criterion.humans.sum(axis=1) > 0)[unit, None],
         unparsed=ratings.unparsed[unit],
         clusters=criterion.clusters[unit],
         split=split[unit],

@@ -24,6 +24,8 @@ class MachineAgreement:
         The machine as a predictor of the majority label.
     random_baseline : HumanMachine
         What a machine with random labels would reach.
+    between_orders : Agreement, optional
+        Agreement among all answers of a machine that rated units in both orders (position consistency).
     """
 
     machine_machine: Agreement
@@ -32,6 +34,7 @@ class MachineAgreement:
     delta: Agreement
     classification: Classification
     random_baseline: HumanMachine
+    between_orders: Agreement | None = None
 
 
 @dataclass(frozen=True)
