@@ -10,6 +10,7 @@ from metrics.figures.agreement import STRATIFIERS
 from metrics.findings import (
     agreement_finding,
     consistency_sets,
+    is_drawn,
     perception_finding,
     selection_finding,
     separability_finding,
@@ -18,6 +19,7 @@ from metrics.findings import (
     win_rate_finding,
 )
 from metrics.messages import (
+    ELO_APART,
     HOW_TO_READ_RANK_SETS,
     INSTANCES_ARE_WEIGHTED,
     INSTANCES_WERE_SELECTED,
@@ -44,6 +46,9 @@ from tiebreak.stats import Estimate, RankSet, undefined
 WORTH = "Worth as many human ratings, with {machine}"
 NO_WORTH = "The number of ratings that it is worth needs both intervals."
 BY_SEPARABILITY = "Consistency by separability"
+MIXED_BY_COIN = "Mixed if a coin answered"
+ELO, SEP_ELO = "Elo", "Elo weighted by separability"
+UNWEIGHTED = (ELO, SEP_ELO)
 NOTES = {"agreement": STRATA_BY_AGREEMENT, "unique_labels": STRATA_BY_AGREEMENT}
 NAMES = {
     "krippendorff_alpha": "Krippendorff's α",
@@ -169,9 +174,14 @@ def _ranking(systems: SystemsSection) -> Ranking | None:
     rates, scores = systems.win_rate, _scores(systems)
     if not rates:
         return None
-    columns = {title: scored for title, scored in scores.items() if _any_known(scored)}
+    unweighted = UNWEIGHTED if any(map(is_drawn, rates.values())) else ()
+    columns = {
+        title: scored
+        for title, scored in scores.items()
+        if _any_known(scored) and title not in unweighted
+    }
     notes = [
-        f"{title}: {next(iter(scored.values())).reason}"
+        f"{title}: {ELO_APART if _any_known(scored) else next(iter(scored.values())).reason}"
         for title, scored in scores.items()
         if title not in columns
     ]
@@ -206,8 +216,8 @@ def _scores(systems: SystemsSection) -> dict[str, Estimates]:
         "Win rate": systems.win_rate,
         "Bradley–Terry": systems.bradley_terry,
         "Bradley–Terry rank": systems.bradley_terry_rank,
-        "Elo": systems.elo,
-        "Elo weighted by separability": systems.sep_elo,
+        ELO: systems.elo,
+        SEP_ELO: systems.sep_elo,
     }
     for name, rates in sorted((systems.machine_win_rates or {}).items()):
         scores[f"Win rate by {name} alone"] = rates
@@ -249,9 +259,10 @@ def _score(estimate: Estimate, is_rate: bool) -> Number:
 def _set_rows(sets: RaterSets) -> list[Row]:
     estimates = {
         "Consistency": sets.consistency,
-        "Inconsistent (consistency 0)": sets.zero,
-        "Inconsistent: both systems preferred": sets.contradictory,
-        "Inconsistent: ties only": sets.all_ties,
+        "Mixed, or ties only (consistency 0)": sets.zero,
+        "Mixed: both systems preferred": sets.contradictory,
+        MIXED_BY_COIN: Estimate(sets.mixed_by_coin, n=sets.n),
+        "Ties only": sets.all_ties,
         "Perfectly consistent (consistency 1)": sets.perfect,
         "Preference strength (negative: A, positive: B)": sets.preference_strength,
     }

@@ -10,6 +10,7 @@ from metrics.messages import (
     AT_ONCE,
     COST,
     MACHINES_FIRST,
+    MIXED,
     NO_FINDING_YET,
     NO_SETS,
     NO_WINNER,
@@ -112,6 +113,11 @@ def annotators_of(estimate: Estimate) -> str:
     return "Annotators" if estimate.scope.raters == "new" else "These annotators"
 
 
+def is_drawn(estimate: Estimate) -> bool:
+    """Return whether the estimate is of instances that were drawn."""
+    return estimate.scope.instances in DRAWN_SUFFIXES
+
+
 def is_of_selected(estimate: Estimate) -> bool:
     """Return whether instances were drawn and the estimate holds only for those selected."""
     return estimate.scope.instances == "selected"
@@ -130,7 +136,7 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
         return NO_ALPHA_HEADING, f"{NO_FINDING_YET} {scope_sentence(alpha)}"
     unanimous = _stratum(section, "agreement", "PA=1")
     # The share is not weighted, so after a draw it is that of the items that were rated.
-    items = "the rated items" if alpha.scope.instances in DRAWN_SUFFIXES else "items"
+    items = "the rated items" if is_drawn(alpha) else "items"
     share = f"All annotators agree on {unanimous.share:.0%} of {items}."
     if not alpha.has_interval:
         return NO_ALPHA_HEADING, f"{share} {alpha.reason or ''} {scope_sentence(alpha)}"
@@ -202,22 +208,26 @@ def why_no_consistency(section: CriterionSection) -> str:
 
 
 def sets_finding(sets: RaterSets) -> tuple[str, str]:
-    """Return how many rating sets are inconsistent, and how many are perfectly consistent."""
+    """Return how many rating sets are mixed, beside a coin's, and how many perfectly consistent."""
     if not sets.n:
         return "Rating sets", str(sets.consistency.reason)
+    mixed, by_coin = sets.contradictory, sets.mixed_by_coin
     sentence = (
-        f"{RATING_SET} Of {counted(sets.n, 'complete set')}, {sets.contradictory.value:.0%} prefer"
+        f"{RATING_SET} Of {counted(sets.n, 'complete set')}, {mixed.value:.0%} prefer"
         f" each system at least once, {sets.all_ties.value:.0%} consist only of ties, and"
         f" {sets.perfect.value:.0%} are perfectly consistent; the others lie between."
+        f" {MIXED.format(coin=by_coin)}"
     )
     if sets.n_incomplete:
         verb = "is" if sets.n_incomplete == 1 else "are"
         sentence += f" {counted(sets.n_incomplete, 'incomplete set')} {verb} left out."
-    if not sets.zero.has_interval:
-        return "Rating sets", f"{sentence} {sets.zero.reason or ''}".rstrip()
-    suffix, scope = scope_suffix(sets.zero), scope_sentence(sets.zero)
-    heading = f"{sets.zero.value:.0%} of these annotators' rating sets are inconsistent{suffix}"
-    return heading, f"{sentence} {scope}"
+    if not mixed.has_interval:
+        return "Rating sets", f"{sentence} {mixed.reason or ''}".rstrip()
+    heading = (
+        f"{mixed.value:.0%} of these annotators' rating sets are mixed{scope_suffix(mixed)}"
+        f" (by a coin: {by_coin:.0%})"
+    )
+    return heading, f"{sentence} {scope_sentence(mixed)}"
 
 
 def win_rate_finding(section: CriterionSection) -> tuple[str, str]:
@@ -389,7 +399,7 @@ def central_name(section: CriterionSection) -> str:
 def perception_finding(section: CriterionSection, machine: str | None = None) -> tuple[str, str]:
     """Return how often annotators and a machine, or any machine, give a tie, if the scale has ties."""
     bins, central = section.perception, central_name(section)
-    machines = [machine] if machine else _machines(section)
+    machines = [machine] if machine else machines_main_first(section)
     raters = f"Labels of annotators and {machine or 'machines'}" if machines else "Labels"
     heading, shown = f"{raters} by {central} label", LABELS_SHOWN.format(central=central)
     if not bins:
@@ -408,8 +418,19 @@ def perception_finding(section: CriterionSection, machine: str | None = None) ->
     return heading, f"{shown} Annotators give a tie in {human_ties:.0%} of their ratings."
 
 
-def _machines(section: CriterionSection) -> list[str]:
-    return sorted(section.all_units.machines)
+def machines_main_first(section: CriterionSection) -> list[str]:
+    """Return the machine raters, of which the first leads findings and leading numbers.
+
+    No study names one. It is that which answered most of the items that annotators rated, and of
+    equally many the one that agrees most with one annotator, which has to be said where it leads.
+    """
+    machines = section.all_units.machines
+
+    def key(name: str) -> tuple[int, float, str]:
+        alpha = machines[name].single_human_machine.krippendorff_alpha
+        return -alpha.n, -alpha.value if alpha.is_defined else math.inf, name
+
+    return sorted(machines, key=key)
 
 
 def _tie_share(shares: list[tuple[float, float]]) -> float | None:

@@ -6,11 +6,13 @@ from metrics.dashboard import Number, number
 from metrics.findings import (
     consistency_sets,
     is_of_selected,
+    machines_main_first,
     scope_sentence,
     shown_ahead,
     why_no_consistency,
 )
 from metrics.messages import (
+    MAIN_MACHINE,
     NO_FINDING_YET,
     NO_MACHINES,
     NO_SYSTEMS,
@@ -67,10 +69,10 @@ def _machine(section: CriterionSection) -> LeadingNumber:
     title = "Human–machine agreement"
     if not machines:
         return LeadingNumber(title, number(undefined(NO_MACHINES)), "", "machines")
-    name, groups = next(iter(sorted(machines.items())))
-    more = f" and {len(machines) - 1} more" if len(machines) > 1 else ""
-    sentence = f"Krippendorff's α of {name} with the majority label{more}"
-    alpha = groups.human_machine.krippendorff_alpha
+    name = machines_main_first(section)[0]
+    main = MAIN_MACHINE.format(n=len(machines)) if len(machines) > 1 else ""
+    sentence = f"Krippendorff's α of {name} with the majority label{main}"
+    alpha = machines[name].human_machine.krippendorff_alpha
     return LeadingNumber(title, number(alpha), sentence, "machines")
 
 

@@ -33,6 +33,10 @@ INSTANCES_WERE_SELECTED = (
     "The instances of this study were drawn. Unless a sentence says otherwise, all numbers here"
     " describe only the selected instances. Do not generalize them to the rest of the dataset."
 )
+ELO_APART = (
+    "Elo ratings cannot be weighted for drawn instances, so they do not stand beside weighted numbers;"
+    " their own figure has them."
+)
 INSTANCES_ARE_WEIGHTED = (
     "The instances of this study were drawn. Win rates, Bradley–Terry strengths, biases, agreement"
     " among annotators and with machines weight each by the inverse of the probability with which it"
@@ -194,12 +198,20 @@ RATING_SET = (
     " consistency runs from 0 (it prefers each system at least once, or has only ties) to 1 (it"
     " prefers the same system at full strength every time)."
 )
+MIXED = (
+    "A set that prefers each system is mixed, which is no contradiction, because its comparisons show"
+    " different texts: a coin without ties would give {coin:.0%} mixed sets in these tasks."
+)
 
 # The leading numbers.
 NO_SYSTEMS = "The ratings of this criterion do not compare systems."
 NO_MACHINES = "No machine rater has rated these items yet."
+MAIN_MACHINE = (
+    ", chosen of {n} machine raters by most answers to annotators' items and then by agreement, which"
+    " flatters the best of several"
+)
 SINGLE_SETS = (
-    "Each rating set has one rating (N = 1), so it cannot contradict itself. Consistency needs several"
+    "Each rating set has one rating (N = 1), so it cannot be mixed. Consistency needs several"
     " comparisons of an instance by the same annotator."
 )
 NO_SETS = "This criterion has no rating sets, because it does not compare two systems."

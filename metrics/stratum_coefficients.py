@@ -30,6 +30,7 @@ COEFFICIENTS = NAMES | AS_PREDICTOR
 GROUPS = {
     "human_human": "Among annotators",
     "machine_machine": "Machine with itself",
+    "between_orders": "Machine with itself, in both orders",
     "human_machine": "Majority label",
     "single_human_machine": "One annotator",
     "delta": "Δ",
@@ -88,7 +89,7 @@ def _groups(stratum: StratumSection, machine: str, coefficient: str) -> Estimate
     """Return the estimates of the stratum that have the coefficient, by what is compared."""
     compared = stratum.machines[machine]
     parts = {"human_human": stratum.human_human, **vars(compared)}
-    named = ((group, parts[group].estimates()) for group in GROUPS)
+    named = ((group, parts[group].estimates()) for group in GROUPS if parts[group])
     return {group: estimates[coefficient] for group, estimates in named if coefficient in estimates}
 
 

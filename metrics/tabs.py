@@ -230,7 +230,7 @@ TABS = (
     Tab(
         "consistency",
         "Consistency",
-        "Do annotators contradict themselves, and does it depend on how far the texts differ?",
+        "Do annotators prefer both systems of an instance, and does it depend on how far the texts differ?",
         _consistency,
     ),
     Tab(

@@ -32,7 +32,7 @@ MACHINE_READING = (
     "In each group of items: ● agreement among annotators; ■ agreement of the machine with their"
     " majority label; □ agreement of the machine with one annotator drawn at random, which is the fair"
     " comparison with ●, because a majority is easier to agree with than a person; ○ agreement of the"
-    " machine with itself over repeated runs, if it ran more than once. Judge the machine where"
+    " machine with itself over repeated runs in one order of the texts, if there are several. Judge the machine where"
     " annotators agree with each other."
 )
 MACHINES_TITLE = "Agreement of machine raters with annotators"

@@ -28,12 +28,12 @@ from tiebreak.stats.rating_sets import SeparabilityRange
 
 CONSISTENCY_READING = (
     f"{RATING_SET} A mark is the mean consistency of the sets in one range of separability (δ), and"
-    " the line its 95% interval. If consistency rises with δ, annotators contradict themselves less"
+    " the line its 95% interval. If consistency rises with δ, preferences are less mixed"
     " where the systems' texts are easier to tell apart, as separability predicts (Ghosh et al."
     " 2024)."
 )
 SHARES_READING = (
-    "Filled marks are the share of rating sets with consistency 0 (contradictory, or ties only), and"
+    "Filled marks are the share of rating sets with consistency 0 (mixed, or ties only), and"
     " hollow marks the share with consistency 1, in each range of separability (δ)."
 )
 STRENGTH_READING = (
@@ -74,7 +74,7 @@ def consistency_figure(section: CriterionSection) -> Figure:
 
 
 def set_shares_figure(section: CriterionSection) -> Figure:
-    """Return the shares of inconsistent and of perfectly consistent sets by separability."""
+    """Return the shares of mixed and of perfectly consistent sets by separability."""
     sets = consistency_sets(section)
     if sets is None:
         return empty_figure("set-shares", "Rating sets", why_no_consistency(section))

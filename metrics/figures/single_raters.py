@@ -46,7 +46,7 @@ REPEATS_READING = (
     " person. The intervals of single annotators hold only for them and these items."
 )
 MATRIX_COLUMNS = ("rater", "row", "label", "units", "share")
-ACCURACY_COLUMNS = ("rater", "accuracy", "agreement_with_others", "ratings")
+ACCURACY_COLUMNS = ("rater", "accuracy", "low", "high", "agreement_with_others", "ratings")
 REPEATS_TITLE = "Planned repeats"
 
 
@@ -104,7 +104,9 @@ def dawid_skene_figure(section: CriterionSection, rater: str = "") -> Figure:
     matrix = fit.raters[rater].confusion
     labels = ("estimated true label", f"answer of {rater}")
     chart = matrix_chart(_names(section), matrix, finding=title, labels=labels)
-    sentence = f"The probability of the true label is {fit.raters[rater].accuracy:.0%}."
+    one = fit.raters[rater]
+    ends = f" ({one.low:.0%} to {one.high:.0%})" if one.low < one.high else ""
+    sentence = f"The probability of the true label is {one.accuracy:.0%}{ends}."
     rows = tuple(
         (rater, true, label, None, share)
         for true, row in zip(section.labels, matrix, strict=True)
@@ -124,7 +126,7 @@ def _accuracy_figure(section: CriterionSection, title: str) -> Figure:
         IntervalRow(
             name,
             (
-                Mark("human", Estimate(one.accuracy, n=section.raters[name].n_ratings), "model"),
+                Mark("human", _accuracy(one, section.raters[name].n_ratings), "model"),
                 Mark(
                     "human-open",
                     section.raters[name].leave_one_out or undefined(""),
@@ -150,6 +152,10 @@ def _accuracy_figure(section: CriterionSection, title: str) -> Figure:
     )
 
 
+def _accuracy(one: DawidSkeneRater, n: int) -> Estimate:
+    return Estimate(one.accuracy, one.low, one.high, n=n)
+
+
 def _accuracies(
     section: CriterionSection, fitted: Iterable[tuple[str, DawidSkeneRater]]
 ) -> Iterator[tuple[Cell, ...]]:
@@ -157,7 +163,7 @@ def _accuracies(
         rater = section.raters[name]
         agreement = rater.leave_one_out
         known = agreement.value if agreement and agreement.is_defined else None
-        yield (name, one.accuracy, known, rater.n_ratings)
+        yield (name, one.accuracy, one.low, one.high, known, rater.n_ratings)
 
 
 def self_consistency_figure(section: CriterionSection) -> Figure:

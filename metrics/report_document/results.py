@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from metrics.dashboard import NAMES, section_of
+from metrics.dashboard import MIXED_BY_COIN, NAMES, section_of
 from metrics.figures.of_report import figures_of
 from metrics.figures.success_rates import taus_of
 from metrics.findings import consistency_sets, stratum_name
@@ -89,7 +89,7 @@ def _tables(about: CriterionSection) -> Iterator[Block]:
         yield estimate_table(f"{machine} and the annotators' majority label", compared)
     yield from _strata(about)
     yield from machine_strata(about)
-    # As on the pages: sets of one rating cannot contradict themselves, so they are left out.
+    # As on the pages: sets of one rating cannot be mixed, so they are left out.
     of_people = consistency_sets(about)
     if of_people is not None and of_people.n:
         yield _sets_table("Rating sets of annotators", of_people)
@@ -174,9 +174,10 @@ def _success_tables(rates: SuccessRates) -> Iterator[DataTable]:
 def _sets_table(caption: str, sets: RaterSets) -> DataTable:
     estimates = {
         "Consistency": sets.consistency,
-        "Inconsistent": sets.zero,
-        "Inconsistent: both systems preferred": sets.contradictory,
-        "Inconsistent: ties only": sets.all_ties,
+        "Mixed, or ties only": sets.zero,
+        "Mixed: both systems preferred": sets.contradictory,
+        MIXED_BY_COIN: Estimate(sets.mixed_by_coin, n=sets.n),
+        "Ties only": sets.all_ties,
         "Perfectly consistent": sets.perfect,
         "Preference strength (positive: B)": sets.preference_strength,
         "Spearman's ρ of δ and consistency": sets.spearman_separability,

@@ -3,6 +3,7 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet
 import pytest
 from django.apps import apps
@@ -28,6 +29,7 @@ from tests.refusals import places_of, refused
 from tests.studies.factories import make_open_study, make_study
 from tests.tiebreak.formats.built import columns_built
 from tests.tiebreak.formats.bundles import FLAWS, make_bundle, ratings, write_lines
+from tiebreak.cli import main
 from tiebreak.formats import FormatError
 from tiebreak.report import build_report, read_source
 
@@ -123,6 +125,28 @@ def test_an_export_is_imported_again(tmp_path):
     export_study(study=study, out=tmp_path / "out")
     again = import_study(path=tmp_path / "out").study
     assert report_of(source_of(again))["criteria"] == report_of(source_of(study))["criteria"]
+
+
+def test_probabilities_without_a_phase_weigh_instances_through_every_door(tmp_path):
+    """A file, its import, and the export of that have the win rate of the dataset."""
+    path, out = make_bundle(tmp_path / "b", with_ratings=True), tmp_path / "out"
+    rows = [
+        row | {"inclusion_probability": 0.25 + 0.75 * (row["unit"] < "i2")} for row in ratings()
+    ]
+    write_lines(path / "ratings.jsonl", rows)
+    study = import_study(path=path).study
+    export_study(study=study, out=out, formats=("jsonl", "csv"))
+    reports = [report_of(source) for source in (source_of(study), read_source(path))]
+    for number, file in enumerate((path, out, out / "ratings.csv")):
+        written = tmp_path / f"{number}.json"
+        assert main(["analyze", str(file), "--out", str(written), "--replicates", "0"]) == 0
+        reports.append(json.loads(written.read_text()))
+    wins = [(1 - row["label"]) / 2 for row in rows]
+    expected = np.average(wins, weights=[1 / row["inclusion_probability"] for row in rows])
+    assert abs(expected - np.mean(wins)) > 0.05
+    for report in reports:
+        rate = report["criteria"]["preference"]["systems"]["win_rate"]["old"]
+        assert rate["value"] == pytest.approx(expected)
 
 
 def test_an_export_contains_no_external_ids(tmp_path):

@@ -147,7 +147,7 @@ def test_the_separability_configurations(dataset, pages):
     check(shown(agreement, "all items"), alpha)
     check(shown(agreement, "all items", 4), value(dataset, "LOO_expected_HH", of_pairs))
     sets = study.results("consistency")
-    check(shown(sets, "Inconsistent (consistency 0)"), zero)
+    check(shown(sets, "Mixed, or ties only (consistency 0)"), zero)
     check(shown(sets, "Perfectly consistent (consistency 1)"), perfect)
     check(shown(sets, "Preference strength (negative: A, positive: B)"), strength)
 

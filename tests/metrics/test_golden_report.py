@@ -163,7 +163,7 @@ def test_llmbars_evaluators(tmp_path):
     for name, judge in judges.items():
         where = f"Natural {name}"
         accuracy = judge["single_human_machine"]["percentage_agreement"]["value"]
-        same = judge["machine_machine"]["leave_one_out"]["value"]
+        same = judge["between_orders"]["leave_one_out"]["value"]
         check(accuracy, "LLMBar", "accuracy_avg_both_orders", where)
         check(same, "LLMBar", "position_consistency", where)
         # Of two verdicts that differ, one is correct.

@@ -33,14 +33,14 @@ def test_sets_of_several_ratings_are_shown():
     rows = preferences(LABELS)
     rows += [row | {"unit": f"{row['unit']}-second"} for row in rows]
     section = section_of_report(rows)
-    assert len(section.set_rows) == 6
+    assert len(section.set_rows) == 7
     assert SINGLE_SETS not in reason(section)
 
 
 def test_sets_of_which_only_some_are_single_are_shown():
     rows = preferences(LABELS)
     rows += [row | {"unit": "more"} for row in rows if row["instance"] == "i0"]
-    assert len(section_of_report(rows).set_rows) == 6
+    assert len(section_of_report(rows).set_rows) == 7
 
 
 def test_the_report_as_a_document_leaves_sets_of_one_rating_out_as_the_pages_do():

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tiebreak.formats import RatingTable
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.design_weights import DesignWeights
+from tiebreak.report.design_weights import DesignWeights, in_population
 from tiebreak.report.model import Bias, BiasSection
 from tiebreak.stats import Estimate, two_way_mean
 from tiebreak.stats.bias import length_bias, position_bias
@@ -22,17 +22,20 @@ A_FIRST, B_FIRST = "ab", "ba"
 
 def bias_section(criterion: Criterion) -> BiasSection:
     raters = criterion.rows["rater"]
+    spoken_of = in_population(criterion)
     machines = {
-        name: _biases(criterion, ~criterion.is_human & (raters == name))
-        for name in criterion.machines
+        name: _biases(
+            criterion,
+            ~criterion.is_human & (raters == name) & spoken_of[criterion.unit],
+            DesignWeights.of(criterion, machine.is_answered & spoken_of),
+        )
+        for name, machine in criterion.machines.items()
     }
     of_humans = _biases(criterion, criterion.is_human, DesignWeights.of(criterion))
     return BiasSection(**vars(of_humans), machines=machines)
 
 
-def _biases(
-    criterion: Criterion, mask: NDArray[np.bool_], design: DesignWeights | None = None
-) -> Bias:
+def _biases(criterion: Criterion, mask: NDArray[np.bool_], design: DesignWeights | None) -> Bias:
     """Return the biases of the ratings in a mask, weighted if their instances were drawn."""
     labelled = mask & (criterion.label >= 0)
     rows = criterion.rows.select(labelled)

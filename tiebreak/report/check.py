@@ -93,26 +93,33 @@ def _of_criterion(
         name = f"{stratum.stratifier} {stratum.stratum}"
         among, alpha = HUMANS, stratum.human_human.krippendorff_alpha.value
         if is_weighted:
-            among, alpha = UNWEIGHTED, _unweighted(criterion, units)
+            among, alpha = UNWEIGHTED, _unweighted(criterion, criterion.humans[units])
         again = _alpha(criterion, criterion.is_human & units[criterion.unit], package)
         yield CheckedAlpha(criterion.name, name, among, alpha, *again)
         for machine, groups in stratum.machines.items():
             rows = (rater == machine) & ~criterion.is_human & units[criterion.unit]
-            alpha = groups.machine_machine.krippendorff_alpha.value
+            among, alpha = f"runs of {machine}", groups.machine_machine.krippendorff_alpha.value
+            if is_weighted:
+                every = (criterion.machines[machine].counts, np.arange(criterion.n_units))
+                counts, unit = criterion.runs_of(machine) or every
+                among, alpha = f"{among}, unweighted", _unweighted(criterion, counts[units[unit]])
             again = _alpha(criterion, rows, package)
-            yield CheckedAlpha(criterion.name, name, f"runs of {machine}", alpha, *again)
+            yield CheckedAlpha(criterion.name, name, among, alpha, *again)
 
 
-def _unweighted(criterion: Criterion, units: Mask) -> float:
+def _unweighted(criterion: Criterion, counts: NDArray[np.int64]) -> float:
     level, values = criterion.scale.level, criterion.values
-    return agreement(criterion.humans[units], level=level, values=values).krippendorff_alpha.value
+    return agreement(counts, level=level, values=values).krippendorff_alpha.value
 
 
 def _alpha(criterion: Criterion, mask: Mask, package: Any) -> tuple[float, int]:
     """Return the package's α of some ratings, which it takes as a table, and the bytes that it needs."""
     rows = np.flatnonzero(mask & (criterion.label >= 0))
-    rows = rows[np.argsort(criterion.unit[rows], kind="stable")]
-    _, unit, size = np.unique(criterion.unit[rows], return_inverse=True, return_counts=True)
+    # A machine's two presentation orders of a unit are two questions.
+    order = criterion.rows.ranked("order", rows)[1] * ~criterion.is_human[rows]
+    key = criterion.unit[rows] * (order.max(initial=0) + 1) + order
+    rows, key = rows[by_key := np.argsort(key, kind="stable")], key[by_key]
+    _, unit, size = np.unique(key, return_inverse=True, return_counts=True)
     label = criterion.label[rows]
     numbers = np.arange(len(criterion.labels)) if criterion.numbers is None else criterion.numbers
     if len(np.unique(label[size[unit] > 1])) < 2:

@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.design_weights import DesignWeights
+from tiebreak.report.design_weights import DesignWeights, in_population
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import BudgetPoint, ComparisonBudget
 from tiebreak.report.outcomes import NO_SYSTEMS
@@ -80,7 +80,7 @@ def _judged(criterion: Criterion, name: str) -> _Judged:
     strength = np.sign(criterion.strength)
     is_ours = ~criterion.is_human & criterion.rows.coded("rater").equals(name)
     used = is_ours & ~np.isnan(strength) & (a != "") & (b != "") & (a != b)
-    used &= np.isin(order, ["ab", "ba"])
+    used &= np.isin(order, ["ab", "ba"]) & in_population(criterion)[criterion.unit]
     units = criterion.unit[used]
     entered = np.isin(np.arange(criterion.n_units), units)
     of_units, speaks_of = DesignWeights.of_entering(criterion, entered)

@@ -142,6 +142,19 @@ class Criterion:
         np.divide(total, n, out=means, where=n > 0)
         return means
 
+    def runs_of(self, machine: str) -> tuple[NDArray[np.int64], Codes] | None:
+        """Return a machine's label counts by unit and presentation order, and the unit of each row.
+
+        The two orders of a unit are no repeated runs of one question. None if no unit has both.
+        """
+        rows = ~self.is_human & self.rows.coded("rater").equals(machine) & (self.column >= 0)
+        asked = np.column_stack([self.unit, self.rows.ranked("order")[1]])[rows]
+        questions, row = np.unique(asked, axis=0, return_inverse=True)
+        if n_distinct(questions[:, 0]) == len(questions):
+            return None
+        shape = {"n_units": len(questions), "n_labels": self.humans.shape[1]}
+        return count_matrix(row.ravel(), self.column[rows], **shape), questions[:, 0]
+
     def of_units(self, column: str) -> NDArray[Any]:
         """Return the first known value of each unit in a column that describes units."""
         return _per_unit(self.rows, column, self.unit, self.first_row)

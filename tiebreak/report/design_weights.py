@@ -43,6 +43,16 @@ def has_phases(criterion: Criterion) -> bool:
     return not criterion.coded_units("phase").equals("").all()
 
 
+def in_population(criterion: Criterion) -> Mask:
+    """Return which units stand for what estimates speak of: all, or after a draw the drawn ones.
+
+    Machines may rate instances that were not drawn. These have no weights, so a number that is shown
+    beside weighted ones leaves them out. Pairs of systems of which nothing was drawn stay whole.
+    """
+    drawn, pairs = drawn_units(criterion), criterion.pairs
+    return np.asarray(drawn | ~np.isin(pairs, np.unique(pairs[drawn])))
+
+
 def control_units(criterion: Criterion) -> Mask:
     """Return whether each unit belongs to the uniform control sample."""
     return criterion.coded_units("phase").equals(CONTROL)

@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.design_weights import DesignWeights
+from tiebreak.report.design_weights import DesignWeights, in_population
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import BaselineChange, RankStabilitySection, SplitHalves
 from tiebreak.report.named_parts import Names, named_parts, names_of_instances
@@ -74,6 +74,7 @@ class _Wins:
         a, b = (criterion.of_units(name).astype(str) for name in ("system_a", "system_b"))
         outcomes = outcome_counts(counts, criterion.labels).astype(float)
         used = (a != "") & (b != "") & (a != b) & outcomes.any(axis=1)
+        used &= in_population(criterion)
         if not used.any():
             return None
         of_units, speaks_of = DesignWeights.of_entering(criterion, used)

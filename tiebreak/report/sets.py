@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
+from tiebreak.report.design_weights import in_population
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import RaterSets, RatingSetsSection
 from tiebreak.report.strata import separability_of_units
@@ -32,10 +33,11 @@ def sets_section(
 ) -> RatingSetsSection:
     """Return means over complete sets; intervals resample instances."""
     raters = criterion.rows.coded("rater")
+    spoken_of = in_population(criterion)[criterion.unit]
     machines = {
         name: _summaries(
             criterion,
-            ~criterion.is_human & raters.equals(name),
+            ~criterion.is_human & raters.equals(name) & spoken_of,
             seeds.below("machine", name),
             replicates,
             core=core,

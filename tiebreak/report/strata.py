@@ -66,7 +66,9 @@ Codes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Group = tuple[Sequence[Stratum], Codes]
 Groups = dict[str, Estimates]
-Table = tuple[dict[tuple[str, str], AnyStatistic], Patterns]
+Runs = tuple[Codes, Codes]
+# Statistics by group and name, their rows, and the unit of each row.
+Table = tuple[dict[tuple[str, str], AnyStatistic], Patterns, Codes]
 
 
 def strata_section(
@@ -89,6 +91,13 @@ def strata_section(
         weights = None if design is None else UnitWeights.of(design.of_units, split)
         codes = split if weights is None else weights.codes
         every = _estimates(table(criterion, codes, weights), strata, rng=rng, replicates=replicates)
+        if rater is not None and (runs := criterion.runs_of(rater)) is not None:
+            among = _machine_table(criterion, codes, weights, machine=rater, runs=runs)
+            again = _estimates(among, strata, rng=rng, replicates=replicates)
+            every = [
+                groups | {"between_orders": groups["machine_machine"]} | own
+                for groups, own in zip(every, again, strict=True)
+            ]
         if design is None:
             return every
         compared = _compared_units(criterion, rater)
@@ -225,6 +234,9 @@ def machine_agreement(groups: Groups) -> MachineAgreement:
         delta=complete(Agreement, groups["delta"]),
         classification=complete(Classification, groups.get("classification", {})),
         random_baseline=complete(HumanMachine, groups.get("random_baseline", {})),
+        between_orders=complete(Agreement, between)
+        if (between := groups.get("between_orders"))
+        else None,
     )
 
 
@@ -285,11 +297,8 @@ def _compared_units(criterion: Criterion, machine: str | None) -> Mask:
 
 
 def _scoped(groups: Groups, design: DesignWeights, entered: Mask, criterion: Criterion) -> Groups:
-    """Return the estimates with the scope of weighted ones, but for those of machines alone."""
-    return {
-        group: by_name if group == "machine_machine" else design.scoped(by_name, entered, criterion)
-        for group, by_name in groups.items()
-    }
+    """Return the estimates with the scope of weighted ones."""
+    return {group: design.scoped(by_name, entered, criterion) for group, by_name in groups.items()}
 
 
 def _human_table(criterion: Criterion, split: Codes, weights: UnitWeights | None) -> Table:
@@ -305,20 +314,29 @@ def _human_table(criterion: Criterion, split: Codes, weights: UnitWeights | None
         for name, statistic in agreement.items()
         if name in ON_SLIDERS or not criterion.is_slider
     }
-    return weighted(statistics, weights, columns), patterns
+    return weighted(statistics, weights, columns), patterns, np.arange(criterion.n_units)
 
 
 def _machine_table(
-    criterion: Criterion, split: Codes, weights: UnitWeights | None, *, machine: str
+    criterion: Criterion,
+    split: Codes,
+    weights: UnitWeights | None,
+    *,
+    machine: str,
+    runs: Runs | None = None,
 ) -> Table:
-    """Return all statistics of a machine by group and name, with the rows for computing them."""
+    """Return all statistics of a machine by group and name, or those among its runs, with their rows.
+
+    After a draw, only units that humans rated enter, as machines rate others, too.
+    """
     ratings = criterion.machines[machine]
+    counts, unit = runs or (ratings.counts, np.arange(criterion.n_units))
     comparison = Comparison.of(
-        criterion.humans,
-        ratings.counts,
-        unparsed=ratings.unparsed,
-        clusters=criterion.clusters,
-        split=split,
+        criterion.humans[unit],
+        counts if weights is None else counts * (criterion.humans.sum(axis=1) > 0)[unit, None],
+        unparsed=ratings.unparsed[unit],
+        clusters=criterion.clusters[unit],
+        split=split[unit],
     )
     groups = comparison_statistics(
         comparison,
@@ -331,18 +349,19 @@ def _machine_table(
         (group, name): statistic
         for group, by_name in groups.items()
         for name, statistic in by_name.items()
-        if name in ON_SLIDERS or not criterion.is_slider
+        if (name in ON_SLIDERS or not criterion.is_slider)
+        and (runs is None or group == "machine_machine")
     }
-    return statistics, comparison.patterns
+    return statistics, comparison.patterns, unit
 
 
 def _estimates(
     table: Table, strata: Sequence[Stratum], **resampling: Unpack[Resampling]
 ) -> list[Groups]:
     """Return the estimates of each stratum by group and name."""
-    statistics, patterns = table
+    statistics, patterns, unit = table
     # All units with the same row are in the same strata.
-    masks = [stratum.members[patterns.representatives] for stratum in strata]
+    masks = [stratum.members[unit[patterns.representatives]] for stratum in strata]
     estimates = estimate_strata(statistics, patterns, masks, **resampling)
     return [_grouped(by_name) for by_name in estimates]
 

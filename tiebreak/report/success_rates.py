@@ -10,7 +10,7 @@ from scipy.stats import t
 
 from tiebreak.report.comparisons import SystemScores
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.design_weights import drawn_units
+from tiebreak.report.design_weights import drawn_units, in_population
 from tiebreak.report.generators import Seeds
 from tiebreak.report.known_order import known_order_of
 from tiebreak.report.model import (
@@ -115,7 +115,8 @@ class _Rated:
 
 
 def _system(rated: _Rated, name: str, seeds: Seeds, replicates: int) -> SystemSuccess:
-    criterion, units = rated.criterion, rated.system == name
+    criterion = rated.criterion
+    units = (rated.system == name) & in_population(criterion)
     clusters = criterion.clusters[units]
     humans = rated.outcomes(criterion.humans)[units]
 

@@ -73,7 +73,7 @@ def systems_section(
         prediction_powered=powered,
         counts=pair_counts(criterion),
         simultaneous=simultaneous_section(compared, of_systems, of_pairs, criteria),
-        win_or_tie=win_or_tie_rates(criterion, seeds.below("win_or_tie"), replicates),
+        win_or_tie=win_or_tie_rates(compared, seeds.below("win_or_tie"), replicates),
         shared_ranks=ranks_by_overlap(of_systems),
         rank_sets=rank_sets_of(compared, of_systems, criteria),
         prediction_powered_lambda_1=powered_lambda_1,

@@ -5,12 +5,13 @@ from dataclasses import replace
 from itertools import chain
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.comparisons import Comparisons
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.design_weights import DesignWeights
+from tiebreak.report.design_weights import DesignWeights, in_population
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import BY_KEY, Estimates, WinRateStrata, WinRateStratum
 from tiebreak.report.outcomes import NO_SYSTEMS
@@ -68,6 +69,10 @@ def _stratum(
 ) -> WinRateStratum:
     # Agreement and labels were counted among these annotators' ratings.
     of_these = stratum.stratifier not in ("all", *BY_KEY)
+
+    def below(machine: str) -> Generator:
+        return seeds.below(machine).generator("systems")
+
     return WinRateStratum(
         stratum.stratifier,
         stratum.name,
@@ -75,7 +80,7 @@ def _stratum(
         stratum.share,
         win_rates_among(compared, stratum.members, seeds, replicates, of_these=of_these),
         {
-            name: _by_machine(compared, name, stratum.members, seeds.below(name), replicates)
+            name: by_machine(compared, name, stratum.members, below(name), replicates)
             for name in sorted(compared.machines)
         },
     )
@@ -93,7 +98,8 @@ def win_rates_among(
 
     The intervals allow for other raters, if the ratings support it and not ``of_these`` alone.
     """
-    rates = _unweighted(compared, compared.outcomes, members, seeds, replicates)
+    rng = seeds.generator("systems")
+    rates = _unweighted(compared, compared.outcomes, members, rng, replicates)
     every = {name: compared.scores_of(name) for name in rates}
     if of_these:
         every = {
@@ -107,7 +113,7 @@ def win_rates_among(
 
 
 def _unweighted(
-    compared: Comparisons, outcomes: Counts, members: Mask, seeds: Seeds, replicates: int
+    compared: Comparisons, outcomes: Counts, members: Mask, rng: Generator, replicates: int
 ) -> Estimates:
     kept = members[compared.number]
     return win_rates(
@@ -115,21 +121,22 @@ def _unweighted(
         system_a=np.array(compared.system_a)[kept].tolist(),
         system_b=np.array(compared.system_b)[kept].tolist(),
         clusters=compared.clusters[kept],
-        rng=seeds.generator("systems"),
+        rng=rng,
         replicates=replicates,
     ).systems
 
 
-def _by_machine(
-    compared: Comparisons, machine: str, members: Mask, seeds: Seeds, replicates: int
+def by_machine(
+    compared: Comparisons, machine: str, members: Mask, rng: Generator, replicates: int
 ) -> Estimates:
-    """Return the win rates by a machine, weighted where instances were drawn."""
-    outcomes = compared.machines[machine]
-    rates = _unweighted(compared, outcomes, members, seeds, replicates)
-    criterion = compared.criterion
+    """Return the win rates by a machine in some units; after a draw of the drawn ones, weighted."""
+    outcomes, criterion = compared.machines[machine], compared.criterion
+    drawn = in_population(criterion)
+    members = members & drawn
+    rates = _unweighted(compared, outcomes, members, rng, replicates)
     rated = np.zeros(criterion.n_units, dtype=bool)
     rated[compared.number] = outcomes.any(axis=1)
-    design = DesignWeights.of(criterion, rated)
+    design = DesignWeights.of(criterion, rated & drawn)
     if design is None:
         return rates
     return dict(_weighted(compared, outcomes, members, rates, design))

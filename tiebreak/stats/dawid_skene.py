@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
-from scipy.special import logsumexp
+from scipy.special import expit, logit, logsumexp
+from scipy.stats import t as student_t
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.counts import count_matrix
-from tiebreak.stats.results import NAN
+from tiebreak.stats.results import NAN, Estimate
 from tiebreak.stats.validation import (
     FloatArray,
     IntArray,
@@ -22,6 +23,10 @@ from tiebreak.stats.validation import (
 SMOOTHING = 0.01
 MAX_STEPS = 500
 TOLERANCE = 1e-8
+GROUPS, STEPS_AGAIN = 10, 100  # steps after which a fit without a group may stop short of its end
+MIN_GAIN = float(student_t.ppf(0.95, GROUPS - 1))
+T_OF_INTERVAL = float(student_t.ppf(0.975, GROUPS - 1))
+METHOD = f"jackknife over {GROUPS} groups of instances, t on the logit scale"
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +145,64 @@ def dawid_skene(
         (np.ones(len(unit)), (unit, rater * n_labels + label)), shape=(n_units, n_raters * n_labels)
     )
     return _fit(ratings, counts, smoothing, max_steps)
+
+
+def rater_accuracies(
+    units: IntArray,
+    raters: IntArray,
+    labels: IntArray,
+    *,
+    clusters: IntArray,
+    shape: tuple[int, int, int],
+    max_steps: int = MAX_STEPS,
+) -> tuple[DawidSkene, list[Estimate], FloatArray]:
+    """Return the fit, each rater's accuracy with an interval, and how far the model's errors tell.
+
+    The model is fitted again without each of `GROUPS` groups of ``clusters`` (of units); ``shape`` has
+    the numbers of units, raters and labels. Intervals are of the jackknife over groups, by t on the
+    logit scale. The last array, shape (2,), has t statistics of the gain in log-likelihood of the group
+    left out: over one confusion matrix common to all raters, and over no true label at all, where each
+    rater has own shares of labels. Only above `MIN_GAIN` do accuracies of single raters mean anything.
+    """
+    n_units, n_raters, n_labels = shape
+    names = {"n_units": n_units, "n_raters": n_raters, "n_labels": n_labels}
+    fit = dawid_skene(units, raters, labels, max_steps=max_steps, **names)
+    group = clusters[units] % GROUPS
+    gains, accuracies = np.zeros((GROUPS, 2)), np.zeros((GROUPS, n_raters))
+    for g in range(GROUPS):
+        kept, out = group != g, group == g
+        trained = (units[kept], raters[kept], labels[kept])
+        part = dawid_skene(*trained, max_steps=STEPS_AGAIN, **names)
+        counts = count_matrix(trained[0], trained[2], n_units=n_units, n_labels=n_labels)
+        common = _fit(csr_array(counts), counts, SMOOTHING, STEPS_AGAIN).confusion[0]
+        shares = SMOOTHING + count_matrix(*trained[1:], n_units=n_raters, n_labels=n_labels)
+        without = np.log(shares / shares.sum(axis=1, keepdims=True))[raters[out], labels[out]].sum()
+        errors = np.where(np.isnan(part.confusion), 1 / n_labels, part.confusion)
+        ours, alike = (
+            _log_likelihood(units[out], raters[out], labels[out], part.prior, one)
+            for one in (errors, np.broadcast_to(common, errors.shape))
+        )
+        gains[g], accuracies[g] = (ours - alike, ours - without), part.accuracy
+    t = gains.mean(axis=0) / np.maximum(gains.std(axis=0, ddof=1) / np.sqrt(GROUPS), 1e-12)
+    errors_of = np.sqrt((GROUPS - 1) * accuracies.var(axis=0))
+    n = np.bincount(raters, minlength=n_raters)
+    return fit, [*map(_with_interval, fit.accuracy, errors_of, n)], t
+
+
+def _log_likelihood(
+    units: IntArray, raters: IntArray, labels: IntArray, prior: FloatArray, confusion: FloatArray
+) -> float:
+    rows, unit = np.unique(units, return_inverse=True)
+    joint = np.tile(_log(prior), (len(rows), 1))
+    np.add.at(joint, unit, _log(confusion)[raters, :, labels])
+    return float(logsumexp(joint, axis=1).sum())
+
+
+def _with_interval(accuracy: float, error: float, n: int) -> Estimate:
+    value = min(max(float(accuracy), 1e-6), 1 - 1e-6)
+    half = T_OF_INTERVAL * error / (value * (1 - value))
+    low, high = expit(logit(value) + np.array([-half, half])).tolist()
+    return Estimate(float(accuracy), low, high, float(error), int(n), METHOD)
 
 
 def _fit(ratings: csr_array, counts: IntArray, smoothing: float, max_steps: int) -> DawidSkene:

@@ -395,12 +395,13 @@ def random_baseline(comparison: Comparison, **options: Unpack[MachineOptions]) -
 
 
 def machine_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -> Agreement:
-    """Estimate the agreement among a machine's runs and presentation orders.
+    """Estimate the agreement among a machine's repeated runs.
 
     Parameters
     ----------
     comparison : Comparison
-        Label counts of the humans and the machine. Unparsed answers are missing ratings.
+        Label counts of the humans and the machine, with a row for each unit and presentation order,
+        because two orders are no repeated runs. Unparsed answers are missing ratings.
     **options
         ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and the
         options of the bootstrap, which `tiebreak.stats` describes.
@@ -532,8 +533,7 @@ def comparison_statistics(
 ) -> dict[Group, dict[str, AnyStatistic]]:
     """Return all statistics of one machine, by group and name.
 
-    Weights, whose codes split the comparison, enter both sides of Δ. They do not enter the agreement
-    among the machine's own runs, because a machine also rates units that were not drawn.
+    Weights, whose codes split the comparison, enter both sides of Δ.
     """
     n_labels = comparison.label_number(k)
     n_machine_labels = label_number(comparison.patterns.rows[:, comparison.machine], k)
@@ -542,10 +542,11 @@ def comparison_statistics(
     runs = agreement_statistics(comparison.labels, level=level, values=values, k=n_machine_labels)
     with_machine = weighted(_majority(pairs, values=values, k=n_labels, form=form), weights)
     among_humans = _on_columns(humans, comparison.humans)
+    among_runs = _on_columns(runs, comparison.machine)
     baseline = _majority(random, values=values, k=n_labels, form=form)
     single = _single(comparison, level=level, values=values, k=n_labels)
     return {
-        "machine_machine": {**_on_columns(runs, comparison.machine)},
+        "machine_machine": weighted(among_runs, weights, comparison.machine),
         "human_machine": with_machine | weighted(_correlations(pairs), weights),
         "single_human_machine": weighted(single, weights),
         "delta": _differences(weighted(among_humans, weights, comparison.humans), with_machine),

@@ -17,7 +17,7 @@ from tiebreak.stats.agreement_statistics import mean_value
 from tiebreak.stats.bootstrap import Mean, Resampling, Statistic, estimate_each, estimate_strata
 from tiebreak.stats.counts import Patterns
 from tiebreak.stats.independence import SHARE
-from tiebreak.stats.results import Estimate
+from tiebreak.stats.results import NAN, Estimate
 from tiebreak.stats.separability import RANGES, range_edges, range_of
 from tiebreak.stats.validation import (
     FloatArray,
@@ -83,7 +83,10 @@ class RatingSetSummary:
     zero : Estimate
         Share of sets with consistency 0, which is the sum of `contradictory` and `all_ties`.
     contradictory : Estimate
-        Share of sets in which each system is preferred at least once.
+        Share of sets in which each system is preferred at least once. They compare different texts
+        of the systems, so that this is no contradiction: pages call such sets mixed.
+    mixed_by_coin : float
+        The same share if a fair coin without ties gave all answers: 1 − 2^(1 − n) in a set of n.
     all_ties : Estimate
         Share of sets that contain only ties.
     perfect : Estimate
@@ -97,6 +100,7 @@ class RatingSetSummary:
     consistency: Estimate
     zero: Estimate
     contradictory: Estimate
+    mixed_by_coin: float
     all_ties: Estimate
     perfect: Estimate
     preference_strength: Estimate
@@ -274,7 +278,9 @@ def summarise_rating_sets(sets: RatingSets, **resampling: Unpack[Resampling]) ->
     patterns = Patterns.of(sets.totals, clusters=sets.instances)
     statistics = {name: _mean_statistic(name, sets.max_strength) for name in _SET_VALUES}
     estimates = estimate_each(statistics, patterns, **resampling)
-    return RatingSetSummary(n=len(sets.totals), n_incomplete=sets.n_incomplete, **estimates)
+    n = len(sets.totals)
+    by_coin = float(np.mean(1 - 0.5 ** (sets.totals[:, 2] - 1))) if n else NAN
+    return RatingSetSummary(n=n, n_incomplete=sets.n_incomplete, mixed_by_coin=by_coin, **estimates)
 
 
 def consistency_by_separability(

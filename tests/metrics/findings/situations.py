@@ -86,6 +86,7 @@ def with_sets(*, n: int = 60, incomplete: int = 0, **numbers: Estimate) -> Crite
         "consistency": interval(0.4, 0.6, raters="these"),
         "zero": interval(0.2, 0.3, raters="these"),
         "contradictory": interval(0.1, 0.3, raters="these"),
+        "mixed_by_coin": 0.5,
         "all_ties": interval(0.0, 0.1, raters="these"),
         "perfect": interval(0.3, 0.5, raters="these"),
         "preference_strength": interval(-0.1, 0.1, raters="these"),

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -43,6 +44,25 @@ def test_every_stratum_of_every_criterion_is_compared(ratings, capsys):
     assert len(checked["alphas"]) == sum(1 + len(stratum["machines"]) for stratum in strata)
     assert checked["largest_difference"] < 1e-12
     assert sum(alpha["value"] is not None for alpha in checked["alphas"]) > 5
+
+
+@pytest.mark.parametrize(("runs", "alpha"), [(1, None), (2, 1.0)])
+def test_two_presentation_orders_are_no_repeated_runs(runs, alpha, tmp_path, capsys):
+    """A judge that always prefers the text shown first contradicts itself in no order."""
+    judge = {"rater": "judge", "kind": "machine", "system_a": "x", "system_b": "y"}
+    rows = [
+        {"unit": f"u{n}", "label": label, "order": order, "run": run} | judge
+        for n, (order, label), run in product(range(12), (("ab", -1), ("ba", 1)), range(runs))
+    ]
+    path = tmp_path / "ratings.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert analyzed(path, "--check", "--json") == 0
+    checked = json.loads(capsys.readouterr().out)["check"]
+    of_runs = [one for one in checked["alphas"] if one["raters"] == "runs of judge"]
+    assert (of_runs[0]["value"], of_runs[0]["by_package"]) == (alpha, alpha)
+    report = json.loads((tmp_path / "report.json").read_text())
+    about = report["criteria"]["preference"]["strata"][0]["machines"]["judge"]["machine_machine"]
+    assert about["krippendorff_alpha"]["value"] == alpha
 
 
 @pytest.mark.parametrize("level", ["interval", "ratio"])

@@ -494,6 +494,22 @@ def test_without_all_probabilities_ranks_speak_of_the_selected_instances():
     assert section["annotators"].speaks_of == "selected"
 
 
+@pytest.mark.parametrize("name", ["comparison_budget", "rank_stability"])
+def test_what_machines_say_of_instances_that_were_not_drawn_changes_nothing(name, monkeypatch):
+    monkeypatch.setattr(comparison_budget, "DRAWS", 2)
+    monkeypatch.setattr(rank_stability, "SPLITS", 5)
+    rows = drawn(judged(STRENGTHS, 12, np.random.default_rng(0)), is_rare)
+    rows += drawn(by_people("".join(STRENGTHS), 12), is_rare)
+    others = [
+        row | {"unit": f"{row['unit']}+", "instance": f"{row['instance']}+", "label": -row["label"]}
+        for row in rows
+        if row.get("kind") == "machine"
+    ]
+    others = [row | {"phase": "", "inclusion_probability": None} for row in others]
+    drawn_only, every = (of(made, sections=[name]) for made in (rows, [*rows, *others]))
+    assert getattr(every, name) == getattr(drawn_only, name)
+
+
 @pytest.mark.slow
 def test_after_a_draw_scores_from_few_comparisons_weigh_instances():
     rng = np.random.default_rng(2)

@@ -63,8 +63,19 @@ def test_dawid_and_skene_find_the_careless_rater():
     assert fit.n_units == 200  # without the unit that only one of them rated
     assert fit.raters["r0"].accuracy == pytest.approx(1, abs=0.01)
     assert fit.raters["r3"].accuracy == pytest.approx(0.5, abs=0.1)
+    assert 0.35 < fit.raters["r3"].low < 0.5 < fit.raters["r3"].high < 0.65
     assert fit.raters["r0"].confusion[0] == pytest.approx((1, 0), abs=0.01)
     assert fit.prior["-1"] == pytest.approx(np.mean(truth == -1), abs=0.01)
+
+
+@pytest.mark.parametrize("accuracy", [0.5, 0.8])
+def test_raters_who_do_not_differ_have_no_accuracies_of_their_own(accuracy):
+    """Without the test, raters who guess get accuracies far from one half."""
+    rng = np.random.default_rng(1)
+    truth = rng.choice([-1, 1], size=60).tolist()
+    labels = [[t if rng.random() < accuracy else -t for _ in range(4)] for t in truth]
+    fit = of(preferences(labels), scales=TWO_LABELS).dawid_skene
+    assert (fit.reason, fit.raters) == (dawid_skene.NOT_BETTER, {})
 
 
 @pytest.mark.parametrize("case", ["two raters", "too many ratings"])

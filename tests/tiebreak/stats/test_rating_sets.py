@@ -1,5 +1,7 @@
 """Rating sets and win rates against manual values."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,13 @@ def test_the_two_kinds_of_zero_are_told_apart():
     assert summary.all_ties.value == pytest.approx(1 / 3)
     assert summary.perfect.value == pytest.approx(1 / 3)
     assert summary.consistency.value == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(("n", "share"), [(1, 0), (2, 0.5), (5, 0.9375)])
+def test_a_coin_gives_mixed_sets_too(n, share):
+    assert np.mean([len({*falls}) > 1 for falls in product("ab", repeat=n)]) == share
+    sets = collect_rating_sets([1] * n, instances=["i"] * n, raters=["r"] * n, set_size=n)
+    assert summarise_rating_sets(sets).mixed_by_coin == share
 
 
 def test_a_missing_rating_makes_its_set_incomplete():

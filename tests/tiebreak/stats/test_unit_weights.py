@@ -121,6 +121,7 @@ def test_weighted_contributions_are_the_derivative_by_the_weight_of_a_unit(name,
 def test_a_machine_is_compared_as_if_units_were_there_as_often_as_they_weigh(level):
     counts, weights = table()
     machine = np.eye(LABELS, dtype=int)[np.arange(UNITS) % LABELS]
+    machine += np.eye(LABELS, dtype=int)[np.arange(UNITS) // 2 % LABELS]  # a second run
     unparsed = np.arange(UNITS) % 7 == 0
     machine[unparsed] = 0
     by_weight = compared(counts, machine, unparsed, level, weights)
@@ -130,16 +131,13 @@ def test_a_machine_is_compared_as_if_units_were_there_as_often_as_they_weigh(lev
     moved = 0
     for group, name in by_repeating:
         ours, theirs = by_weight[group, name], by_repeating[group, name]
-        if group == "machine_machine":
-            assert ours == unweighted[group, name]
-            continue
         assert ours.is_defined == theirs.is_defined
         assert ours.n == unweighted[group, name].n
         # Only α is corrected for small samples.
         tolerance = 0.03 if name == "krippendorff_alpha" else 1e-12
         assert ours.value == pytest.approx(theirs.value, abs=tolerance, nan_ok=True)
         moved += ours.is_defined and abs(ours.value - unweighted[group, name].value) > 0.01
-    assert moved > 20
+    assert moved > 15
 
 
 def test_both_sides_of_a_difference_are_weighted():

@@ -13,6 +13,7 @@ from tiebreak.report.model.fields import (
 )
 from tiebreak.stats import Estimate
 from tiebreak.stats.rating_sets import RatingSetSummary, SeparabilityRange
+from tiebreak.stats.results import NAN
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ class DawidSkeneRater:
     ----------
     accuracy : float
         Probability that the rater gives the true label.
+    low, high : float
+        Ends of its interval, for these raters on similar instances.
     confusion : tuple of tuple of float
         Probability of each label that the rater gives (columns) for each true label (rows), both in
         the order of `labels`.
@@ -76,6 +79,8 @@ class DawidSkeneRater:
 
     accuracy: ProportionOrNaN
     confusion: Matrix
+    low: ProportionOrNaN = NAN
+    high: ProportionOrNaN = NAN
 
 
 @dataclass(frozen=True)
@@ -146,6 +151,7 @@ class RaterSets(RatingSetSummary):
         Spearman's ρ of separability and mean consistency.
     """
 
+    mixed_by_coin: ProportionOrNaN
     by_separability: tuple[SeparabilityRange, ...]
     spearman_separability: Estimate
 

@@ -13,7 +13,7 @@ class MachineAgreement:
     Attributes
     ----------
     machine_machine : Agreement
-        Agreement among the machine's runs.
+        Agreement among the machine's runs, each presentation order of a unit by itself.
     human_machine : HumanMachine
         Comparison with the majority label of humans.
     single_human_machine : HumanMachine
@@ -24,6 +24,8 @@ class MachineAgreement:
         The machine as a predictor of the majority label.
     random_baseline : HumanMachine
         What a machine with random labels would reach.
+    between_orders : Agreement, optional
+        Agreement among all answers of a machine that rated units in both orders (position consistency).
     """
 
     machine_machine: Agreement
@@ -32,6 +34,7 @@ class MachineAgreement:
     delta: Agreement
     classification: Classification
     random_baseline: HumanMachine
+    between_orders: Agreement | None = None
 
 
 @dataclass(frozen=True)
