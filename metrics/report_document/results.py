@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from metrics.dashboard import NAMES, section_of
+from metrics.dashboard import NAMES, bias_estimates, scores_of, section_of, set_estimates
 from metrics.figures.of_report import figures_of
 from metrics.figures.success_rates import taus_of
 from metrics.findings import consistency_sets, stratum_name
@@ -26,6 +26,7 @@ from tiebreak.report.model import (
     RaterSets,
     SuccessRates,
     SystemsSection,
+    part_title,
 )
 from tiebreak.stats import Estimate
 
@@ -96,11 +97,7 @@ def _tables(about: CriterionSection) -> Iterator[Block]:
         for machine, sets in sorted(of_people.machines.items()):
             yield _sets_table(f"Rating sets of {machine}", sets)
     if about.bias is not None:
-        estimates = {"Position: first shown preferred, − ½": about.bias.position}
-        estimates["Length: longer preferred, − shorter preferred"] = about.bias.length
-        for machine, bias in sorted(about.bias.machines.items()):
-            estimates |= {f"{machine}, position": bias.position, f"{machine}, length": bias.length}
-        yield estimate_table("Position and length bias", estimates)
+        yield estimate_table(part_title("bias"), bias_estimates(about.bias))
 
 
 def _named(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
@@ -130,19 +127,13 @@ def _counts_table(about: CriterionSection) -> Iterator[DataTable]:
 
 
 def _system_tables(systems: SystemsSection) -> Iterator[DataTable]:
-    yield estimate_table("Win rates; a tie counts half", systems.win_rate)
-    if systems.pairs:
-        yield estimate_table("Win rate of the first system of each pair", systems.pairs)
-    others = {
-        "Bradley–Terry strengths": systems.bradley_terry,
-        "Elo ratings": systems.elo,
-        "Elo ratings weighted by separability": systems.sep_elo,
-    }
-    for machine, powered in sorted((systems.prediction_powered or {}).items()):
-        others[f"Win rates, prediction-powered by {machine}"] = powered
-    for caption, estimates in others.items():
-        if estimates:
-            yield estimate_table(caption, estimates)
+    shown = [systems.win_rate, systems.bradley_terry, systems.elo, systems.sep_elo]
+    shown += (systems.prediction_powered or {}).values()
+    for title, scored in scores_of(systems).items():
+        if any(scored is one for one in shown):
+            yield estimate_table(title, scored)
+        if scored is systems.win_rate and systems.pairs:
+            yield estimate_table("Win rate of the first system of each pair", systems.pairs)
     yield from _known_order_table(systems.known_order)
 
 
@@ -172,15 +163,8 @@ def _success_tables(rates: SuccessRates) -> Iterator[DataTable]:
 
 
 def _sets_table(caption: str, sets: RaterSets) -> DataTable:
-    estimates = {
-        "Consistency": sets.consistency,
-        "Inconsistent": sets.zero,
-        "Inconsistent: both systems preferred": sets.contradictory,
-        "Inconsistent: ties only": sets.all_ties,
-        "Perfectly consistent": sets.perfect,
-        "Preference strength (positive: B)": sets.preference_strength,
-        "Spearman's ρ of δ and consistency": sets.spearman_separability,
-    }
+    estimates = set_estimates(sets)
+    estimates["Spearman's ρ of separability and mean consistency"] = sets.spearman_separability
     return estimate_table(f"{caption} ({sets.n}; {sets.n_incomplete} incomplete)", estimates)
 
 

@@ -78,8 +78,8 @@ WINS = (
                 a=interval(0.45, 0.7, these=(0.52, 0.63)), b=interval(0.3, 0.55, these=(0.37, 0.48))
             )
         ),
-        (f"{HERE}{A_WINS} |", OTHERS_OPEN),
-        (NOBODY, B_WINS, "a, b win more often than they lose"),
+        (f"{HERE}{A_WINS} |", OTHERS_OPEN, THESE_RATERS),
+        (SIMILAR_RATERS, NOBODY, B_WINS, "a, b win more often than they lose"),
     ),
     Case(
         "two raters or fewer speak of themselves",
@@ -183,8 +183,8 @@ WINS = (
     Case(
         "ten instances or more without an interval",
         lambda: wins(few_instances(30)),
-        (f"{NOBODY} |",),
-        (A_WINS, TOO_FEW_ITEMS, TOO_FEW_ITEMS_1, TOO_FEW_OF_ALL),
+        ("In these ratings, a won every comparison |",),
+        (NOBODY, A_WINS, TOO_FEW_ITEMS, TOO_FEW_ITEMS_1, TOO_FEW_OF_ALL),
     ),
     Case(
         "ratings that name no systems",
