@@ -49,9 +49,11 @@ WORTH = "Worth as many human ratings, with {machine}"
 NO_WORTH = "The number of ratings that it is worth needs both intervals."
 BY_SEPARABILITY = "Consistency by separability"
 NOTES = {"agreement": STRATA_BY_AGREEMENT, "unique_labels": STRATA_BY_AGREEMENT}
+# In the literature, percentage agreement means agreeing pairs; that of Elangovan et al. does not.
+MODAL, EQUAL = "Share of the most frequent (ordered: median) label", "Share of equal labels"
 NAMES = {
     "krippendorff_alpha": "Krippendorff's α",
-    "percentage_agreement": "Share of the most frequent label",
+    "percentage_agreement": MODAL,
     "randolph_kappa": "Randolph's κ",
     "fleiss_kappa": "Fleiss' κ",
     "cohen_kappa": "Cohen's κ",
@@ -60,6 +62,7 @@ NAMES = {
     "spearman": "Spearman's ρ",
     "kendall": "Kendall's τ-b",
 }
+NAMES_WITH_MACHINE = NAMES | {"percentage_agreement": EQUAL}
 
 
 @dataclass(frozen=True)
@@ -289,7 +292,7 @@ def _machine_tables(section: CriterionSection) -> list[Table]:
 def _machine_rows(groups: MachineAgreement) -> list[Row]:
     classification, delta = groups.classification, groups.delta.estimates()
     rows = []
-    for name, title in NAMES.items():
+    for name, title in NAMES_WITH_MACHINE.items():
         compared: Estimate = getattr(groups.human_machine, name)
         single = number(getattr(groups.single_human_machine, name))
         difference = number(delta[name]) if name in delta else _EMPTY_CELL

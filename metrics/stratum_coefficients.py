@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from metrics.asked import asked_for
-from metrics.dashboard import NAMES, NOTES, Number, Row, Table, number
+from metrics.dashboard import EQUAL, MODAL, NAMES, NOTES, Number, Row, Table, number
 from metrics.figures.agreement import STRATIFIERS
 from metrics.findings import share_of, stratum_name
 from metrics.messages import EMPTY_PART, NO_UNITS, OF_A_PART
@@ -26,7 +26,8 @@ AS_PREDICTOR = {
     "macro_recall": "Macro recall",
     "macro_f1": "Macro F1",
 }
-COEFFICIENTS = NAMES | AS_PREDICTOR
+OF_BOTH = f"{EQUAL}; among annotators: {MODAL.lower()}"
+COEFFICIENTS = NAMES | AS_PREDICTOR | {"percentage_agreement": OF_BOTH}
 GROUPS = {
     "human_human": "Among annotators",
     "machine_machine": "Machine with itself",

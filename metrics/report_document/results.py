@@ -2,7 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from metrics.dashboard import NAMES, bias_estimates, scores_of, section_of, set_estimates
+from metrics.dashboard import (
+    NAMES,
+    NAMES_WITH_MACHINE,
+    bias_estimates,
+    scores_of,
+    section_of,
+    set_estimates,
+)
 from metrics.figures.of_report import figures_of
 from metrics.figures.success_rates import taus_of
 from metrics.findings import consistency_sets, stratum_name
@@ -86,7 +93,7 @@ def _tables(about: CriterionSection) -> Iterator[Block]:
         "Agreement among annotators", _named(about.all_units.human_human.estimates())
     )
     for machine, agreement in sorted(about.all_units.machines.items()):
-        compared = _named(agreement.human_machine.estimates())
+        compared = _named(agreement.human_machine.estimates(), NAMES_WITH_MACHINE)
         yield estimate_table(f"{machine} and the annotators' majority label", compared)
     yield from _strata(about)
     yield from machine_strata(about)
@@ -100,8 +107,10 @@ def _tables(about: CriterionSection) -> Iterator[Block]:
         yield estimate_table(part_title("bias"), bias_estimates(about.bias))
 
 
-def _named(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    return {NAMES[name]: estimate for name, estimate in estimates.items() if name in NAMES}
+def _named(
+    estimates: Mapping[str, Estimate], names: Mapping[str, str] = NAMES
+) -> dict[str, Estimate]:
+    return {names[name]: estimate for name, estimate in estimates.items() if name in names}
 
 
 def _counts_table(about: CriterionSection) -> Iterator[DataTable]:

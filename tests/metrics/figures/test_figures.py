@@ -22,7 +22,6 @@ from tests.metrics.studies import drawn_study, preferences, report_of
 from tiebreak.report.model import CriterionSection
 from tiebreak.stats import Estimate
 
-
 SIDES = ("left", "right")
 
 

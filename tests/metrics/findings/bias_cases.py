@@ -84,6 +84,12 @@ BIASES = (
         ),
     ),
     Case(
+        "a position that is not identified beside lengths of two raters",
+        lambda: bias(UNDEFINED, interval(0.1, 0.2, raters="these")),
+        ("| These annotators prefer longer texts |", THESE_RATERS, WHY),
+        (NO_BIAS, PREFER_LONG, SIMILAR_RATERS),
+    ),
+    Case(
         "no intervals",
         lambda: bias(without_interval(0.3), without_interval(0.9)),
         ("| Position and length bias |",),
