@@ -16,8 +16,7 @@ from tiebreak.report.scopes import of_drawn
 from tiebreak.stats import Estimate, two_way_interval, undefined
 from tiebreak.stats.bias import effect_within, length_bias, position_bias
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
-from tiebreak.stats.groups import n_distinct
-from tiebreak.stats.independence import drop_unreliable_interval
+from tiebreak.stats.independence import drop_unreliable_interval, effective_size
 
 # Presentation orders of a machine's pass: system A's text first, or system B's text first.
 A_FIRST, B_FIRST = "ab", "ba"
@@ -109,32 +108,46 @@ class _Sample:
         entered &= self._is_varied(np.where(entered, condition, 0))
         if not entered.any():
             return undefined(unidentified)
-        units = self.units[entered]
-        weights = np.ones(len(units)) if self.design is None else self.design.of_units[units]
+        n, units = int(entered.sum()), self.units[entered]
+        weights = np.ones(n) if self.design is None else self.design.of_units[units]
         pairs, turned = self._pairs
-        effect, contributions = effect_within(
+        effect, contributions, information = effect_within(
             (self.signs * turned)[entered],
             (condition * turned)[entered],
             pairs[entered],
             weights,
         )
-        preferred = round((1 + effect) / 2 * len(units))
-        alone = statistic(preferred, len(units) - preferred, confidence_level=self.level)
+        preferred = round((1 + effect) / 2 * n)
+        alone = statistic(preferred, n - preferred, confidence_level=self.level)
         alone = replace(alone, value=scale * effect)
-        instances = self.criterion.clusters[units]
-        alone = drop_unreliable_interval(alone, n_distinct(instances))
+        return self._with_interval(alone, scale, entered, scale * contributions, information)
+
+    def _with_interval(
+        self,
+        alone: Estimate,
+        scale: float,
+        entered: NDArray[np.bool_],
+        contributions: NDArray[np.float64],
+        information: NDArray[np.float64],
+    ) -> Estimate:
+        """Return an effect, given with Wilson's interval, with the widest one that the ratings support."""
+        units, instances = self.units[entered], self.criterion.clusters[self.units[entered]]
+        size = effective_size(np.bincount(instances, information))
+        alone = drop_unreliable_interval(alone, size)
+        if not alone.has_interval:
+            return alone
         widened = partial(
             two_way_interval,
-            scale * contributions,
+            contributions,
             instances,
-            weights=weights,
+            weights=information,
             bounds=(-scale, scale),
             confidence_level=self.level,
         )
         # Wilson's interval counts ratings as independent, which the two orders of a unit are not: what
         # a judge with firm opinions says for the first text in one order, it takes back in the other.
         # That interval stays only where instances do not differ.
-        point = replace(alone, low=alone.value, high=alone.value) if alone.has_interval else alone
+        point = replace(alone, low=alone.value, high=alone.value)
         of_these = widened(np.full(len(units), -1), narrow=point)
         if of_these is point:
             return alone

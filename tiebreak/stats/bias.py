@@ -107,15 +107,17 @@ def length_bias(
 
 def effect_within(
     outcome: FloatArray, condition: FloatArray, groups: IntArray, weights: FloatArray
-) -> tuple[float, FloatArray]:
-    """Return the effect of a condition with groups held equal, and each rating's contribution to it.
+) -> tuple[float, FloatArray, FloatArray]:
+    """Return the effect of a condition with groups held equal, what each rating adds, and its information.
 
     ``outcome`` and ``condition`` are −1 or 1. The effect is half the difference between the mean
     outcomes of the two conditions in each group, averaged with the weights of Mantel and Haenszel: the
     slope of a regression with an intercept for each group. It is the mean of outcome × condition where
-    both conditions are equally frequent in every group, and NaN where no group has both. Contributions
-    add up to 0, each times its weight, and allow for the means that were estimated
-    (`two_way_interval`).
+    both conditions are equally frequent in every group, and NaN where no group has both.
+
+    Contributions add up to 0, and allow for the means that were estimated. Their weights in
+    `two_way_interval` are the information: a rating whose condition is rare in its group has much, so
+    that few such ratings count as few.
     """
     code = np.unique(groups, return_inverse=True)[1]
 
@@ -124,13 +126,12 @@ def effect_within(
         return np.asarray(values - means[code])
 
     x, y = centred(condition), centred(outcome)
-    information = float(weights @ x**2)
-    if not information > _ROUNDING:
-        return float("nan"), np.zeros(len(x))
-    slope = float(weights @ (x * y)) / information
+    information = weights * x**2
+    total = float(information.sum())
+    slope = float(weights @ (x * y)) / total if total > _ROUNDING else float("nan")
     n, means = len(x), int(code.max()) + 1
     lost = sqrt((n - 1) / max(n - means, 1))
-    return slope, lost * weights * x * (y - slope * x) * weights.sum() / information
+    return slope, lost * weights * x * (y - slope * x), information
 
 
 def wilson_interval(

@@ -101,3 +101,16 @@ def test_two_tests_of_one_heading_share_their_error():
     bias = by_systems({("a", "b"): 2})
     one, wide = bias.position, bias.simultaneous.position
     assert wide.low < one.low < one.high < wide.high
+
+
+def test_a_single_rating_of_one_side_is_no_contrast():
+    rows = [
+        {"unit": f"u{k}", "instance": f"i{k}", "rater": f"r{k % 5}", "kind": "human"}
+        | {"system_a": "a", "system_b": "b", "criterion": "preference"}
+        | {"side_a": "left" if k else "right", "label": -1 if k % 5 else 1}
+        for k in range(40)
+    ]
+    report = report_of(rows, scales={"preference": "preference"})
+    position = report.criteria["preference"].bias.position
+    assert position.value == pytest.approx(((32 - 7) / 39 + 1) / 4)
+    assert not position.has_interval

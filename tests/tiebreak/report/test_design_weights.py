@@ -81,8 +81,8 @@ def test_bias_and_strengths_are_weighted_and_elo_is_of_the_selected_instances():
     value = section.bias.position.value
     codes = [[int(row[name][1:]) for row in made] for name in ("instance", "rater")]
     point = Estimate(value, value, value)
-    each = weights * x * (y - slope * x) * weights.sum() / (weights @ x**2) / 2
-    wide = two_way_interval(each, *codes, narrow=point, weights=weights, bounds=(-0.5, 0.5))
+    each, information = weights * x * (y - slope * x) / 2, weights * x**2
+    wide = two_way_interval(each, *codes, narrow=point, weights=information, bounds=(-0.5, 0.5))
     assert section.bias.position.standard_error == pytest.approx(wide.standard_error)
     counts = [[row["label"] < 0, 0, row["label"] > 0] for row in made]
     names = {"system_a": ["old"] * len(made), "system_b": ["new"] * len(made)}

@@ -29,11 +29,11 @@ def test_an_effect_within_groups_is_that_of_a_regression_with_their_intercepts()
     condition = np.where(rng.random(200) < 0.2 + 0.2 * groups, 1.0, -1.0)
     outcome = np.where(rng.random(200) < 0.2 + 0.2 * groups, 1.0, -1.0)
     fit = WLS(outcome, np.column_stack([condition, np.eye(4)[groups]]), weights).fit()
-    effect, contributions = effect_within(outcome, condition, groups, weights)
+    effect, contributions, information = effect_within(outcome, condition, groups, weights)
     assert effect == pytest.approx(fit.params[0])
     assert contributions.sum() == pytest.approx(0, abs=1e-9)
     # White's variance, with one parameter less for each further group.
-    variance = float(contributions @ contributions) / weights.sum() ** 2
+    variance = float(contributions @ contributions) / information.sum() ** 2
     assert variance == pytest.approx(fit.cov_HC0[0, 0] * 199 / 196)
     assert np.isnan(effect_within(outcome, np.ones(200), groups, weights)[0])
 
