@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from metrics.leading import leading_numbers
-from metrics.messages import NO_WINNER, TOO_FEW, TOO_FEW_OF_PAIRS
+from metrics.messages import ALWAYS_WON, TOO_FEW, TOO_FEW_OF_PAIRS
 from tests.metrics.studies import estimates, preferences, report_of, sections
 from tiebreak.stats.bootstrap import NO_WIDTH
 from tiebreak.stats.independence import too_few_clusters
@@ -84,7 +84,7 @@ def test_an_interval_without_width_is_dropped_and_makes_no_finding():
     assert rate.value == 1
     assert np.isnan([rate.low, rate.standard_error]).all()
     assert rate.reason == NO_WIDTH
-    assert sections(report)[0].wins[0] == NO_WINNER
+    assert sections(report)[0].wins[0] == ALWAYS_WON.format(systems="a")
 
 
 def test_every_interval_of_a_report_has_width():
