@@ -310,18 +310,11 @@ def is_even(section: CriterionSection) -> bool:
     return section.systems is None or section.systems.ranked_by == "win_rate"
 
 
-def ranked(systems: SystemsSection) -> Estimates:
-    """Return what ranks the systems: their win rates only if all met each other equally often."""
-    by = {"win_rate": systems.win_rate, "bradley_terry": systems.bradley_terry or {}}
-    return {
-        name: score for name, score in by.get(systems.ranked_by, {}).items() if score.is_defined
-    }
-
-
 def best_first(systems: SystemsSection) -> list[str]:
-    """Return the systems, the best by what ranks them first."""
-    scores = ranked(systems)
-    return sorted(systems.win_rate, key=lambda s: (-scores[s].value if s in scores else inf, s))
+    """Return the systems in the order of what ranks them; by name where nothing does."""
+    by = {"win_rate": systems.win_rate, "bradley_terry": systems.bradley_terry or {}}
+    known = {n: one.value for n, one in by.get(systems.ranked_by, {}).items() if one.is_defined}
+    return sorted(systems.win_rate, key=lambda name: (-known.get(name, -inf), name))
 
 
 def shown_ahead(section: CriterionSection) -> Estimates:
