@@ -91,7 +91,7 @@ NO_PAIRS = (
 
 
 def win_matrix_figure(section: CriterionSection) -> Figure:
-    """Return the win rates of all pairs; the chart has the systems with the highest win rates."""
+    """Return the win rates of all pairs; the chart has the first systems."""
     systems, name = section.systems, "win-matrix"
     if systems is None or not has_several(section):
         return empty_figure(name, MATRIX_TITLE, MATRIX_SEVERAL)
