@@ -202,14 +202,15 @@ def separability_finding(sets: RaterSets) -> tuple[str, str]:
             "Consistency by separability",
             f"Spearman's ρ of separability and mean consistency is undefined. {trend.reason}",
         )
-    rho = f"Spearman's ρ of separability and mean consistency is {in_digits(trend.value)}"
+    # Published values of this number have four decimals.
+    rho = f"Spearman's ρ of separability and mean consistency is {in_digits(trend.value, 4)}"
     if not trend.has_interval:
         return (
             "Consistency by separability",
             f"{rho} over {counted(trend.n, 'instance')}. {trend.reason or ''}"
             f" {scope_sentence(trend)}",
         )
-    interval = f"{in_digits(trend.low)} to {in_digits(trend.high)}"
+    interval = f"{in_digits(trend.low, 4)} to {in_digits(trend.high, 4)}"
     sentence = f"{rho} ({interval}) over {counted(trend.n, 'instance')}."
     suffix, scope = scope_suffix(trend), scope_sentence(trend)
     if trend.low <= 0 <= trend.high:
