@@ -10,7 +10,7 @@ from tiebreak.report.model import ChanceCorrectedSection, CriterionSection, Esti
 TITLES = {
     "gwet_ac": "Gwet's AC1; AC2 with weights",
     "brennan_prediger": "Brennan–Prediger",
-    "fleiss_kappa": "Fleiss' κ",
+    "fleiss_kappa": "Fleiss' κ with the label shares of all rated items (irrCAC)",
     "conger_kappa": "Conger's κ",
     "cohen_kappa": "Cohen's κ",
 }

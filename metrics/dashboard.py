@@ -9,12 +9,14 @@ from metrics.charts.intervals import interval_glyph
 from metrics.figures.agreement import STRATIFIERS
 from metrics.findings import (
     agreement_finding,
+    best_first,
     consistency_sets,
     is_drawn,
     perception_finding,
     selection_finding,
     separability_finding,
     sets_finding,
+    share_of,
     stratum_name,
     win_rate_finding,
 )
@@ -26,6 +28,7 @@ from metrics.messages import (
     NO_SHARED_RANK,
     NO_UNITS,
     RANK_SET,
+    RANK_SET_BY_STRENGTH,
     SAVING_UNKNOWN,
     STRATA_BY_AGREEMENT,
 )
@@ -40,6 +43,7 @@ from tiebreak.report.model import (
     RaterSets,
     StratumSection,
     SystemsSection,
+    part_title,
 )
 from tiebreak.stats import Estimate, RankSet, undefined
 
@@ -47,12 +51,14 @@ WORTH = "Worth as many human ratings, with {machine}"
 NO_WORTH = "The number of ratings that it is worth needs both intervals."
 BY_SEPARABILITY = "Consistency by separability"
 MIXED_BY_COIN = "Mixed if a coin answered"
-ELO, SEP_ELO = "Elo", "Elo weighted by separability"
+ELO, SEP_ELO = "Elo rating", "Elo rating weighted by separability"
 UNWEIGHTED = (ELO, SEP_ELO)
 NOTES = {"agreement": STRATA_BY_AGREEMENT, "unique_labels": STRATA_BY_AGREEMENT}
+# In the literature, percentage agreement means agreeing pairs; that of Elangovan et al. does not.
+MODAL, EQUAL = "Share of the most frequent (ordered: median) label", "Share of equal labels"
 NAMES = {
     "krippendorff_alpha": "Krippendorff's α",
-    "percentage_agreement": "Share of the most frequent label (percentage agreement)",
+    "percentage_agreement": MODAL,
     "randolph_kappa": "Randolph's κ",
     "fleiss_kappa": "Fleiss' κ",
     "cohen_kappa": "Cohen's κ",
@@ -61,6 +67,7 @@ NAMES = {
     "spearman": "Spearman's ρ",
     "kendall": "Kendall's τ-b",
 }
+NAMES_WITH_MACHINE = NAMES | {"percentage_agreement": EQUAL}
 
 
 @dataclass(frozen=True)
@@ -137,7 +144,7 @@ def section_of(name: str, section: CriterionSection) -> Section:
         separability=without_finding(section, separability_finding(sets), BY_SEPARABILITY)
         if sets
         else None,
-        set_rows=_set_rows(sets) if sets and sets.n else [],
+        set_rows=_rows(set_estimates(sets), low=-1) if sets and sets.n else [],
         wins=win_rate_finding(section) if systems else None,
         ranking=_ranking(systems) if systems else None,
         selection=[
@@ -146,32 +153,18 @@ def section_of(name: str, section: CriterionSection) -> Section:
             )
             for name, pair in (section.selection or {}).items()
         ],
-        bias_rows=_bias_rows(section.bias) if section.bias else [],
+        bias_rows=_rows(bias_estimates(section.bias), low=-0.5, high=0.5) if section.bias else [],
         note=DRAWN_NOTES.get(agreement.krippendorff_alpha.scope.instances, ""),
-        problems=[(PARTS.get(part, part), why) for part, why in section.problems.items()],
+        problems=[(part_title(part), why) for part, why in section.problems.items()],
     )
 
 
 DRAWN_NOTES = {"selected": INSTANCES_WERE_SELECTED, "dataset": INSTANCES_ARE_WEIGHTED}
-PARTS = {
-    "strata": "Agreement",
-    "raters": "Raters",
-    "perception": "Labels by majority label",
-    "rating_sets": "Rating sets",
-    "systems": "Win rates and rankings",
-    "selection": "Instance selection",
-    "bias": "Position and length bias",
-    "planning": "Variance components",
-    "transitivity": "One order of the systems",
-    "fatigue": "Changes over an annotator's items",
-    "chance_corrected": "Other coefficients of agreement",
-    "alternative_annotator_test": "Alternative annotator test",
-}
 
 
 def _ranking(systems: SystemsSection) -> Ranking | None:
     """Return the systems, best first; a method without values becomes a note and not a column."""
-    rates, scores = systems.win_rate, _scores(systems)
+    rates, scores = systems.win_rate, scores_of(systems)
     if not rates:
         return None
     unweighted = UNWEIGHTED if any(map(is_drawn, rates.values())) else ()
@@ -185,7 +178,6 @@ def _ranking(systems: SystemsSection) -> Ranking | None:
         for title, scored in scores.items()
         if title not in columns
     ]
-    best_first = sorted(rates, key=lambda name: (-_zero_if_undefined(rates[name]), name))
     sets = systems.rank_sets or {}
     rows = [
         Row(
@@ -197,9 +189,10 @@ def _ranking(systems: SystemsSection) -> Ranking | None:
                 *(_score(scored[name], scored is rates) for scored in columns.values()),
             ],
         )
-        for name in best_first
+        for name in best_first(systems)
     ]
-    titles = [RANK_SET, *columns] if sets else list(columns)
+    ranked_by = RANK_SET if systems.ranked_by == "win_rate" else RANK_SET_BY_STRENGTH
+    titles = [ranked_by, *columns] if sets else list(columns)
     return Ranking(titles, rows, [HOW_TO_READ_RANK_SETS, *notes] if sets else notes)
 
 
@@ -210,12 +203,12 @@ def _ranks(ranks: RankSet | None) -> Number:
     return Number(shown, "", SafeString(""), "")
 
 
-def _scores(systems: SystemsSection) -> dict[str, Estimates]:
+def scores_of(systems: SystemsSection) -> dict[str, Estimates]:
     """Return the estimates of each ranking method by its title."""
     scores = {
         "Win rate": systems.win_rate,
-        "Bradley–Terry": systems.bradley_terry,
-        "Bradley–Terry rank": systems.bradley_terry_rank,
+        "Bradley–Terry strength": systems.bradley_terry,
+        "Rank by Bradley–Terry strength": systems.bradley_terry_rank,
         ELO: systems.elo,
         SEP_ELO: systems.sep_elo,
     }
@@ -243,10 +236,6 @@ def _worth(systems: SystemsSection, machine: str) -> Estimates:
     }
 
 
-def _zero_if_undefined(estimate: Estimate) -> float:
-    return estimate.value if estimate.is_defined else 0.0
-
-
 def _any_known(estimates: Estimates) -> bool:
     return any(estimate.is_defined for estimate in estimates.values())
 
@@ -256,8 +245,9 @@ def _score(estimate: Estimate, is_rate: bool) -> Number:
     return shown if is_rate else replace(shown, glyph=SafeString(""))
 
 
-def _set_rows(sets: RaterSets) -> list[Row]:
-    estimates = {
+def set_estimates(sets: RaterSets) -> Estimates:
+    """Return what is known of rating sets, by title."""
+    return {
         "Consistency": sets.consistency,
         "Mixed, or ties only (consistency 0)": sets.zero,
         "Mixed: both systems preferred": sets.contradictory,
@@ -266,28 +256,29 @@ def _set_rows(sets: RaterSets) -> list[Row]:
         "Perfectly consistent (consistency 1)": sets.perfect,
         "Preference strength (negative: A, positive: B)": sets.preference_strength,
     }
-    return _rows(estimates, low=-1)
 
 
-def _bias_rows(bias: BiasSection) -> list[Row]:
-    estimates = _bias_estimates(bias)
-    for machine, of_machine in sorted(bias.machines.items()):
-        estimates |= _bias_estimates(of_machine, f"{machine}: ")
-    return _rows(estimates, low=-0.5, high=0.5)
-
-
-def _bias_estimates(bias: Bias, prefix: str = "") -> Estimates:
-    return {
-        f"{prefix}P(first shown preferred) − ½": bias.position,
-        f"{prefix}P(longer preferred) − P(shorter preferred)": bias.length,
-    }
+def bias_estimates(bias: BiasSection) -> Estimates:
+    """Return the biases of annotators and of each machine, by title."""
+    of_raters: list[tuple[str, Bias]] = [("", bias)]
+    of_raters += [(f"{name}: ", one) for name, one in sorted(bias.machines.items())]
+    estimates = {}
+    for rater, one in of_raters:
+        estimates[f"{rater}P(first shown preferred) − ½, within pairs of systems"] = one.position
+        title = f"{rater}P(longer preferred) − P(shorter preferred), within pairs of systems"
+        estimates[title] = one.length
+    return estimates
 
 
 def _tables(section: CriterionSection, columns: list[str]) -> list[Table]:
     tables = []
     for stratifier, title in STRATIFIERS.items():
         rows = [
-            _row(stratum, [getattr(stratum.human_human, column) for column in columns])
+            _row(
+                stratum,
+                share_of(stratum, section.strata),
+                [getattr(stratum.human_human, column) for column in columns],
+            )
             for stratum in section.strata
             if stratum.stratifier == stratifier
         ]
@@ -296,8 +287,8 @@ def _tables(section: CriterionSection, columns: list[str]) -> list[Table]:
     return tables
 
 
-def _row(stratum: StratumSection, estimates: list[Estimate]) -> Row:
-    name, share = stratum_name(stratum.stratifier, stratum.stratum), f"{stratum.share:.0%}"
+def _row(stratum: StratumSection, share: str, estimates: list[Estimate]) -> Row:
+    name = stratum_name(stratum.stratifier, stratum.stratum)
     if not stratum.n_units:
         return Row(name, 0, share, [Number("–", "", SafeString(""), NO_UNITS)] * len(estimates))
     return Row(name, stratum.n_units, share, [number(estimate) for estimate in estimates])
@@ -312,7 +303,7 @@ def _machine_tables(section: CriterionSection) -> list[Table]:
 def _machine_rows(groups: MachineAgreement) -> list[Row]:
     classification, delta = groups.classification, groups.delta.estimates()
     rows = []
-    for name, title in NAMES.items():
+    for name, title in NAMES_WITH_MACHINE.items():
         compared: Estimate = getattr(groups.human_machine, name)
         single = number(getattr(groups.single_human_machine, name))
         difference = number(delta[name]) if name in delta else _EMPTY_CELL

@@ -5,8 +5,11 @@ A finding never claims more than its interval supports.
 
 import math
 import re
+from collections.abc import Iterable
+from math import inf
 
 from metrics.messages import (
+    ALWAYS_WON,
     AT_ONCE,
     COST,
     MACHINES_FIRST,
@@ -28,11 +31,14 @@ from metrics.messages import (
     WEIGHTED_TO_DATASET,
     WIN_RATE_IS,
     WITH_THESE,
+    WITH_TWO,
+    WITHOUT_BAD,
     WITHOUT_PREFERENCE,
 )
 from metrics.watching import WIN_RATES, sequence_finding, unreached
-from metrics.words import in_digits
+from metrics.words import counts_of, in_digits
 from recruitment.launch.check import counted
+from tiebreak.report.comparisons import UNEVEN
 from tiebreak.report.model import (
     CriterionSection,
     Estimates,
@@ -40,10 +46,13 @@ from tiebreak.report.model import (
     RaterSets,
     RatingSetsSection,
     StratumSection,
+    SystemsSection,
+    WinRateStratum,
 )
 from tiebreak.stats import Estimate
 from tiebreak.stats.independence import MIN_CLUSTERS
 
+AnyStratum = StratumSection | WinRateStratum
 # The report names strata for programs; people see these names.
 STRATA = {
     ("all", "all"): "all items",
@@ -53,7 +62,7 @@ STRATA = {
     ("agreement", "PA<0.6"): "under 60% give the majority label",
     ("agreement", "undefined"): "fewer than two ratings",
     ("unique_labels", "1"): "one label",
-    ("unique_labels", "undefined"): "no ratings",
+    ("unique_labels", "undefined"): "fewer than two ratings",
     ("category", "undefined"): "no category",
     ("separability", "undefined"): "separability unknown",
     ("systems", "undefined"): "systems not named",
@@ -84,6 +93,27 @@ def _range_name(name: str) -> str:
     return f"separability {in_digits(low, decimals)} to {in_digits(high, decimals)}"
 
 
+# Strata that are made from how annotators agree, which units with one rating cannot show.
+BY_LABELS = {"agreement", "unique_labels"}
+
+
+def units_of_shares(strata: Iterable[AnyStratum], stratum: AnyStratum) -> int:
+    """Return the number of units that could be in a stratum, of which its share is."""
+    return sum(
+        one.n_units
+        for one in strata
+        if one.stratifier == stratum.stratifier
+        and not (one.stratum == "undefined" and stratum.stratifier in BY_LABELS)
+    )
+
+
+def share_of(stratum: AnyStratum, strata: Iterable[AnyStratum]) -> str:
+    """Return the share of a stratum among the units that could be in it, or "" if it could not be less."""
+    of = units_of_shares(strata, stratum)
+    is_rest = stratum.stratum == "undefined" and stratum.stratifier in BY_LABELS
+    return "" if is_rest or not of else f"{stratum.n_units / of:.0%}"
+
+
 INSTANCES = {
     "new": "to similar instances",
     "dataset": "to the whole dataset",
@@ -93,10 +123,15 @@ INSTANCES = {
 RATERS = {"new": " and to similar raters", "these": ", and not to other raters"}
 
 
-def scope_sentence(estimate: Estimate) -> str:
-    """Return a sentence that says for which instances and raters an estimate holds."""
+def scope_sentence(estimate: Estimate, *, of_these: bool = False) -> str:
+    """Return a sentence that says for which instances and raters an estimate holds.
+
+    ``of_these`` is for a heading that rests on the interval of these raters, which the sentence must not
+    contradict.
+    """
     scope = estimate.scope
-    instances, raters = INSTANCES[scope.instances], RATERS[scope.raters]
+    instances = INSTANCES[scope.instances]
+    raters = RATERS["these" if of_these else scope.raters]
     return f"The figures generalize {instances}{raters}."
 
 
@@ -135,13 +170,14 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
     if unreached(section):
         return NO_ALPHA_HEADING, f"{NO_FINDING_YET} {scope_sentence(alpha)}"
     unanimous = _stratum(section, "agreement", "PA=1")
-    # The share is not weighted, so after a draw it is that of the items that were rated.
-    items = "the rated items" if is_drawn(alpha) else "items"
-    share = f"All annotators agree on {unanimous.share:.0%} of {items}."
+    # The share is not weighted, so that after a draw, too, it is that of the items that were rated.
+    items = counted(units_of_shares(section.strata, unanimous), "rated item")
+    share = f"All annotators agree on {share_of(unanimous, section.strata)} of {items} {WITH_TWO}."
     if not alpha.has_interval:
         return NO_ALPHA_HEADING, f"{share} {alpha.reason or ''} {scope_sentence(alpha)}"
     heading, sentence = _beyond_chance(alpha, _advice_on_machines(section))
-    return f"{heading}{scope_suffix(alpha)}", f"{share} {sentence}{scope_sentence(alpha)}"
+    scope = scope_sentence(alpha, of_these=OTHERS_AGREE in sentence)
+    return f"{heading}{scope_suffix(alpha)}", f"{share} {sentence}{scope}"
 
 
 def _beyond_chance(alpha: Estimate, advice: str) -> tuple[str, str]:
@@ -172,6 +208,7 @@ def separability_finding(sets: RaterSets) -> tuple[str, str]:
             "Consistency by separability",
             f"Spearman's ρ of separability and mean consistency is undefined. {trend.reason}",
         )
+    # Published values of this number have four decimals.
     rho = f"Spearman's ρ of separability and mean consistency is {in_digits(trend.value, 4)}"
     if not trend.has_interval:
         return (
@@ -243,15 +280,52 @@ def win_rate_finding(section: CriterionSection) -> tuple[str, str]:
 
 
 def _finding_at_one_look(section: CriterionSection, rates: Estimates) -> tuple[str, str]:
-    explanation = f"{WIN_RATE_IS}{_how_weighted(section)} {scope_of_all(rates)}{_at_once(section)}"
-    together, ahead = simultaneous_rates(section), shown_ahead(section)
+    ahead, here = shown_ahead(section), _ahead_here(section)
+    explanation = (
+        f"{WIN_RATE_IS}{_how_weighted(section)} {win_rate_scope(section)}{_at_once(section)}"
+    )
+    if not is_even(section):
+        explanation += f" {UNEVEN}"
+    if any(pair.bad for pair in counts_of(section)):
+        explanation += f" {WITHOUT_BAD}"
     if ahead:
-        of_these = any(rate.scope.raters == "these" for rate in ahead.values())
-        return _winning(ahead, of_these=of_these), explanation
-    here = {name: rate for name, rate in together.items() if _is_above_half_here(rate)}
+        return _winning(ahead, of_these=speaks_of_these(section)), explanation
     if here:
         return _winning(here, of_these=True), f"{OTHERS_OPEN} {explanation}"
     return _no_winner(section), f"{explanation}{_reasons_without_intervals(rates)}"
+
+
+def win_rate_scope(section: CriterionSection) -> str:
+    """Return whom the heading on win rates speaks of, and so the rates below it."""
+    rates = section.systems.win_rate if section.systems else {}
+    known = {name: rate for name, rate in rates.items() if rate.is_defined} or rates
+    return scope_of_all(known, of_these=speaks_of_these(section))
+
+
+def speaks_of_these(section: CriterionSection) -> bool:
+    """Return whether what the heading says of win rates is shown of these annotators alone."""
+    ahead = shown_ahead(section).values()
+    return bool(_ahead_here(section)) or any(rate.scope.raters == "these" for rate in ahead)
+
+
+def _ahead_here(section: CriterionSection) -> Estimates:
+    """Return the systems whose win rates are above one half for these raters, if none is for others."""
+    if shown_ahead(section):
+        return {}
+    together = simultaneous_rates(section)
+    return {name: rate for name, rate in together.items() if _is_above_half_here(rate)}
+
+
+def is_even(section: CriterionSection) -> bool:
+    """Return whether win rates rank the systems, because all met each other equally often."""
+    return section.systems is None or section.systems.ranked_by == "win_rate"
+
+
+def best_first(systems: SystemsSection) -> list[str]:
+    """Return the systems in the order of what ranks them; by name where nothing does."""
+    by = {"win_rate": systems.win_rate, "bradley_terry": systems.bradley_terry or {}}
+    known = {n: one.value for n, one in by.get(systems.ranked_by, {}).items() if one.is_defined}
+    return sorted(systems.win_rate, key=lambda name: (-known.get(name, -inf), name))
 
 
 def shown_ahead(section: CriterionSection) -> Estimates:
@@ -285,11 +359,11 @@ def _how_weighted(section: CriterionSection) -> str:
     return f" {WEIGHTED}" if any(pair.win_rate.is_defined for pair in pairs) else ""
 
 
-def scope_of_all(rates: Estimates) -> str:
+def scope_of_all(rates: Estimates, *, of_these: bool = False) -> str:
     """Return whom the rates speak of, once for systems that speak of the same."""
     sentences: dict[str, list[str]] = {}
     for name, rate in rates.items():
-        sentences.setdefault(scope_sentence(rate), []).append(name)
+        sentences.setdefault(scope_sentence(rate, of_these=of_these), []).append(name)
     if len(sentences) < 2:
         return "".join(sentences)
     return " ".join(f"{', '.join(names)}: {sentence}" for sentence, names in sentences.items())
@@ -308,13 +382,17 @@ def _no_winner(section: CriterionSection) -> str:
     counts = (systems.counts or {}) if systems else {}
     if systems is None or not counts:
         return NO_WINNER
-    if any(rate.has_interval or not rate.is_defined for rate in systems.win_rate.values()):
-        return NO_WINNER
+    without = {n: rate for n, rate in systems.win_rate.items() if not rate.has_interval}
+    always = [name for name, rate in without.items() if rate.value == 1]
+    if len(without) < len(systems.win_rate) or not all(
+        rate.is_defined for rate in without.values()
+    ):
+        return ALWAYS_WON.format(systems=", ".join(always)) if always else NO_WINNER
     # Items that all annotators called bad on both sides do not enter a rate.
     entered = [min(pair.instances, systems.pairs[name].n) for name, pair in counts.items()]
     most, noun = max(entered), "item" if section.resampling == "unit" else "instance"
     if most >= MIN_CLUSTERS:
-        return NO_WINNER
+        return ALWAYS_WON.format(systems=", ".join(always)) if always else NO_WINNER
     if len(counts) > 1:
         return TOO_FEW_OF_PAIRS.format(noun=noun)
     return TOO_FEW.format(n=counted(most, noun), verb="is" if most == 1 else "are")
@@ -361,9 +439,9 @@ def selection_finding(name: str, pair: PairSelection) -> tuple[str, str]:
 
 def _weighted_rate(rate: Estimate, system: str) -> str:
     """Return a sentence with the weighted win rate and the instances for which it holds."""
-    known = f"the win rate of {system} is {rate.value:.0%}"
+    known = f"the win rate of {system} is {in_digits(rate.value)}"
     if rate.has_interval:
-        known += f" ({rate.low:.0%} to {rate.high:.0%})"
+        known += f" ({in_digits(rate.low)} to {in_digits(rate.high)})"
     if is_of_selected(rate):
         sentence = (
             "Among the selected instances, each weighted by the inverse of its inclusion"
@@ -406,7 +484,8 @@ def perception_finding(section: CriterionSection, machine: str | None = None) ->
         return heading, section.problems.get("perception", "No item has human ratings yet.")
     if not section.scale.startswith("preference") or "0" not in bins[0].humans:
         return heading, shown
-    human_ties = _tie_share([(row.share, row.humans["0"]) for row in bins])
+    # Items may have different numbers of ratings by annotators.
+    human_ties = section.votes["0"] / max(1, sum(section.votes.values()))
     for name in machines:
         ties = _tie_share([(row.share, row.machines[name]["0"]) for row in bins])
         if human_ties and ties is not None and ties < human_ties / 2:

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 from metrics.dashboard import Number, number
 from metrics.findings import (
+    best_first,
     consistency_sets,
+    is_even,
     is_of_selected,
     machines_main_first,
     scope_sentence,
-    shown_ahead,
+    speaks_of_these,
     why_no_consistency,
 )
 from metrics.messages import (
@@ -19,6 +21,7 @@ from metrics.messages import (
     REST_OF_THESE_RATERS,
 )
 from metrics.watching import unreached
+from tiebreak.report.comparisons import UNEVEN
 from tiebreak.report.model import CriterionSection
 from tiebreak.stats import Estimate, undefined
 
@@ -45,22 +48,26 @@ def leading_numbers(section: CriterionSection, *, is_part: bool = False) -> list
 
 
 def leader(section: CriterionSection) -> tuple[str, Estimate]:
-    """Return the system with the highest win rate, and the rate."""
+    """Return the best system by what ranks systems, and its win rate."""
     systems = section.systems
     if systems is None or not systems.win_rate:
         return "", undefined(section.problems.get("systems", NO_SYSTEMS))
-    rates = systems.win_rate
-    defined = {name: rate for name, rate in rates.items() if rate.is_defined}
-    if not defined:
-        return next(iter(rates.items()))
-    return max(defined.items(), key=lambda item: item[1].value)
+    if systems.ranked_by == "nothing":
+        strengths = (systems.bradley_terry or {}).values()
+        reason = next((one.reason for one in strengths if one.reason), "")
+        return "", undefined(f"{UNEVEN} {reason}")
+    name = best_first(systems)[0]
+    return name, systems.win_rate[name]
 
 
 def _win_rate(section: CriterionSection, *, is_part: bool) -> LeadingNumber:
     name, rate = leader(section)
-    # A rate may be the highest by chance: it is called that where the heading says that it wins.
-    states_lead = not is_part and unreached(section) is None and name in shown_ahead(section)
-    sentence = (f"{name}, the highest of all" if states_lead else f"of {name}") if name else ""
+    # A system may be ahead of others by chance: it leads where its set of ranks says so.
+    sets = (section.systems.rank_sets or {}) if section.systems else {}
+    is_first = name in sets and sets[name].worst == 1
+    states_lead = is_first and not is_part and unreached(section) is None
+    by = "the highest of all" if is_even(section) else "first by Bradley–Terry strength"
+    sentence = (f"{name}, {by}" if states_lead else f"of {name}") if name else ""
     return LeadingNumber("Win rate", number(rate, low=0), sentence, "systems")
 
 
@@ -89,7 +96,7 @@ def scope_of(section: CriterionSection) -> str:
     estimate = rate if rate.is_defined else section.all_units.human_human.krippendorff_alpha
     if not estimate.is_defined or is_of_selected(estimate):
         return ""
-    sentence = scope_sentence(estimate)
+    sentence = scope_sentence(estimate, of_these=speaks_of_these(section))
     if estimate.scope.raters == "new":
         sentence += f" {REST_OF_THESE_RATERS}"
     return sentence if unreached(section) is None else f"{NO_FINDING_YET} {sentence}"

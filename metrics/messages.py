@@ -12,14 +12,17 @@ AT_ONCE = (
     " for all {n} comparisons at once, because among many equal systems one often"
     " seems better by chance."
 )
-RANK_SET = "Rank set by win rate"
+RANK_SET, RANK_SET_BY_STRENGTH = "Rank set by win rate", "Rank set by Bradley–Terry strength"
 HOW_TO_READ_RANK_SETS = (
-    "Rank set: the ranks that a system may have by its win rate; with a probability of 95%, the sets of"
+    "Rank set: the ranks that a system may have; with a probability of 95%, the sets of"
     " all systems contain the true ranks at once. Systems whose sets overlap are neither shown to"
     " differ nor shown to be equally good."
 )
 WEIGHTED_TO_DATASET = "Weighted back to the whole dataset"
 WITH_THESE = "With these annotators, "
+WITHOUT_BAD = "Ratings that call both texts bad are not counted."
+WITH_TWO = "with two ratings or more"
+ALWAYS_WON = "In these ratings, {systems} won every comparison"
 NO_WINNER = "No system is shown to win more often than it loses"
 TOO_FEW = "{n} {verb} too few to say which system is better"
 TOO_FEW_OF_PAIRS = "There are too few {noun}s to say which system is better"
@@ -84,7 +87,8 @@ WATCHED_UNITS = (
 )
 WATCHED_SCOPE = (
     "The rates generalize to similar instances, and not to other raters. This assumes that tasks"
-    " reach annotators at random."
+    " reach annotators at random, and that annotators do not arrive in blocks: if those of one week or"
+    " channel prefer another system than those of the next, the rates may be wrong before all have come."
 )
 NO_PLAN_KNOWN = (
     "Stopping is about the whole of a study that was opened on this server. For other ratings it is"
@@ -184,7 +188,7 @@ MORE_SECTIONS = (
 REPORT_PENDING = "The report is being built. Ask again in a few seconds."
 
 # The dashboard.
-NO_SHARED_RANK = "The win rate has no interval."
+NO_SHARED_RANK = "The win rate has no interval, or does not rank systems."
 NO_UNITS = "No items are in this stratum."
 STRATA_BY_AGREEMENT = (
     "These strata are formed by how much annotators agree, so the agreement within them follows from"

@@ -28,7 +28,7 @@ from metrics.figures.win_rate_strata import win_rate_strata_figures
 from metrics.models import ReportSnapshot, SectionSnapshot
 from metrics.sections import stored_section
 from studies.access import Right
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model import CriterionSection, part_title
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,15 @@ class More:
 
     name: str
     tab: str
-    title: str
     decides: str
     figures: Callable[[Any], list[Figure]]
     applies: Callable[[CriterionSection], bool]
     shows_outcome: bool = False
     right: Right = Right.SEE
+
+    @property
+    def title(self) -> str:
+        return part_title(self.name)
 
     def is_hidden(self, chosen: Filter) -> bool:
         """Return whether the part of the ratings must not show its outcome."""
@@ -98,7 +101,6 @@ MORE = (
     More(
         "robustness",
         "systems",
-        "How few ratings decide the ranking",
         "Does the result hang on a handful of answers, so that more are needed before it is reported?",
         robustness_figures,
         _has_systems,
@@ -107,7 +109,6 @@ MORE = (
     More(
         "leaderboard",
         "systems",
-        "Leaderboard: held equal, by category, and what would part the next two",
         "Which systems differ only in length or in one category, and what would it cost to part those"
         " that are close?",
         leaderboard_figures,
@@ -117,7 +118,6 @@ MORE = (
     More(
         "controlled_win_rate",
         "systems",
-        "Win rates with length and style held equal",
         "Would the winner still win if its texts were not longer or more formatted?",
         controlled_figures,
         _has_systems,
@@ -126,7 +126,6 @@ MORE = (
     More(
         "davidson",
         "systems",
-        "Ties as an outcome of their own",
         "Does the ranking depend on counting a tie as half a win?",
         davidson_figures,
         _has_systems,
@@ -135,7 +134,6 @@ MORE = (
     More(
         "paired_tests",
         "systems",
-        "Paired tests, and p-values by number of instances",
         "How many instances would a next study of systems like these have needed?",
         paired_tests_figures,
         _has_systems,
@@ -144,7 +142,6 @@ MORE = (
     More(
         "rank_stability",
         "systems",
-        "The ranking by baseline, and on hidden instances",
         "Would another baseline, or instances that nobody has seen, give another ranking?",
         rank_stability_figures,
         _has_three_systems,
@@ -153,7 +150,6 @@ MORE = (
     More(
         "machine_differences",
         "machines",
-        "Machine raters compared on the same items, such as two prompts of a judge",
         "Are guidelines, examples or a reference in a judge's prompt worth having?",
         machine_difference_figures,
         _has_two_machines,
@@ -161,7 +157,6 @@ MORE = (
     More(
         "comparison_budget",
         "machines",
-        "A machine rater's ranking from fewer comparisons",
         "How many comparisons does a machine rater need, and in which schedule, to rank systems?",
         comparison_budget_figures,
         _has_machine_and_three_systems,
@@ -169,7 +164,6 @@ MORE = (
     More(
         "scoring_against_pairwise",
         "machines",
-        "Scoring single texts against comparing two",
         "Is it enough to let a machine rater score each text, or must it compare two at a time?",
         scoring_figures,
         _has_systems_and_machines,
@@ -177,7 +171,6 @@ MORE = (
     More(
         "machine_probabilities",
         "machines",
-        "Probabilities of machine raters: calibration and debiasing",
         "May a machine rater's probabilities be used as they are, or only after debiasing, or not at"
         " all?",
         machine_probability_figures,
@@ -186,7 +179,6 @@ MORE = (
     More(
         "machine_replacement",
         "machines",
-        "Machine raters beside single annotators, by kind of item",
         "On which items may a machine rater replace an annotator, and on which not?",
         machine_replacement_figures,
         _has_machines,
@@ -194,7 +186,6 @@ MORE = (
     More(
         "pairs_by_agreement",
         "machines",
-        "Pairs of systems by agreement among annotators",
         "Does a machine rater fail on the items of one pair on which annotators are clear?",
         crossed_figures,
         _has_machines_and_pairs,
@@ -202,7 +193,6 @@ MORE = (
     More(
         "win_rates_by_stratum",
         "machines",
-        "Win rates by annotators and by each machine rater, by kind of item",
         "On which kinds of items would a machine rater's win rates mislead about people's?",
         win_rate_strata_figures,
         _has_systems_and_machines,
@@ -211,7 +201,6 @@ MORE = (
     More(
         "mean_correlations",
         "machines",
-        "Correlation of mean ratings",
         "May means of a machine rater's ratings rank items as means of annotators' ratings do?",
         mean_correlation_figures,
         _has_ordered_machines,
@@ -219,7 +208,6 @@ MORE = (
     More(
         "discernment",
         "machines",
-        "Discernment: do raters notice perturbed copies?",
         "Which known damage to a text does each rater notice, and which does it miss?",
         discernment_figures,
         _has_scores,
@@ -227,7 +215,6 @@ MORE = (
     More(
         "composite",
         "machines",
-        "The best machine rater of each category",
         "Would machine raters agree better with annotators if each category had its own?",
         composite_figures,
         _has_two_machines,
@@ -235,7 +222,6 @@ MORE = (
     More(
         "pairwise_agreement",
         "raters",
-        "Annotators two by two",
         "Which two annotators read the guidelines differently?",
         pairwise_figures,
         _has_ratings,
@@ -244,7 +230,6 @@ MORE = (
     More(
         "drop_one_influence",
         "raters",
-        "Agreement without each annotator",
         "Is agreement low because of one annotator, or because of all?",
         influence_figures,
         _has_ratings,

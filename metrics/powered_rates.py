@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import isnan
 
 from metrics.dashboard import Number, number
-from metrics.findings import scope_sentence
+from metrics.findings import best_first, scope_sentence
 from metrics.words import in_digits
 from recruitment.launch.check import counted
 from tiebreak.report.model import CriterionSection, PoweredSystem
@@ -51,18 +51,14 @@ class PoweredRates:
 
 def powered_rates(section: CriterionSection) -> PoweredRates | None:
     """Return the rows, or None if no machine rated items that no annotator rated."""
-    powered = section.systems.powered if section.systems else None
-    if not powered:
+    systems = section.systems
+    powered = systems.powered if systems else None
+    if systems is None or not powered:
         return None
     known = [one for one in powered.values() if one.stack.has_interval]
     scope = scope_sentence(known[0].stack) if known else ""
-    rows = (_row(name, one) for name, one in sorted(powered.items(), key=_best_first))
+    rows = (_row(name, powered[name]) for name in best_first(systems) if name in powered)
     return PoweredRates(tuple(rows), scope)
-
-
-def _best_first(item: tuple[str, PoweredSystem]) -> tuple[float, str]:
-    rate = item[1].human
-    return (-rate.value if rate.is_defined else 0.0, item[0])
 
 
 def _row(name: str, one: PoweredSystem) -> PoweredRow:

@@ -10,9 +10,9 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from metrics.asked import asked_for
-from metrics.dashboard import NAMES, NOTES, Number, Row, Table, number
+from metrics.dashboard import EQUAL, MODAL, NAMES, NOTES, Number, Row, Table, number
 from metrics.figures.agreement import STRATIFIERS
-from metrics.findings import stratum_name
+from metrics.findings import share_of, stratum_name
 from metrics.messages import EMPTY_PART, NO_UNITS, OF_A_PART
 from metrics.selectors import stored_report
 from recruitment.launch.check import counted
@@ -26,7 +26,8 @@ AS_PREDICTOR = {
     "macro_recall": "Macro recall",
     "macro_f1": "Macro F1",
 }
-COEFFICIENTS = NAMES | AS_PREDICTOR
+OF_BOTH = f"{EQUAL}; among annotators: {MODAL.lower()}"
+COEFFICIENTS = NAMES | AS_PREDICTOR | {"percentage_agreement": OF_BOTH}
 GROUPS = {
     "human_human": "Among annotators",
     "machine_machine": "Machine with itself",
@@ -78,7 +79,11 @@ def _table(
     strata = [stratum for stratum in about.strata if stratum.stratifier == stratifier]
     by_size = sorted(strata, key=lambda stratum: -stratum.n_units)
     largest = {stratum.stratum for stratum in by_size[:MAX_STRATA]}
-    rows = [_row(s, _groups(s, machine, coefficient)) for s in strata if s.stratum in largest]
+    rows = [
+        _row(s, share_of(s, strata), _groups(s, machine, coefficient))
+        for s in strata
+        if s.stratum in largest
+    ]
     left_out = len(strata) - len(rows)
     notes = [NOTES.get(stratifier, "")]
     notes += [LEFT_OUT.format(n=counted(left_out, "further group"))] if left_out else []
@@ -93,10 +98,10 @@ def _groups(stratum: StratumSection, machine: str, coefficient: str) -> Estimate
     return {group: estimates[coefficient] for group, estimates in named if coefficient in estimates}
 
 
-def _row(stratum: StratumSection, estimates: Estimates) -> Row:
+def _row(stratum: StratumSection, share: str, estimates: Estimates) -> Row:
     """Return the values without glyphs, because random labels and many strata are no findings."""
     name = stratum_name(stratum.stratifier, stratum.stratum)
-    return Row(name, stratum.n_units, f"{stratum.share:.0%}", list(_numbers(stratum, estimates)))
+    return Row(name, stratum.n_units, share, list(_numbers(stratum, estimates)))
 
 
 def _numbers(stratum: StratumSection, estimates: Estimates) -> Iterator[Number]:

@@ -14,6 +14,7 @@ from metrics.messages import (
     WATCHED,
     WATCHED_SCOPE,
     WATCHED_UNITS,
+    WITH_THESE,
 )
 from recruitment.launch.check import counted
 from tiebreak.report.model import CriterionSection, PairSequence, StoppingSection
@@ -31,12 +32,13 @@ def sequence_finding(stopping: StoppingSection) -> tuple[str, str]:
     """Return which systems are ahead by the confidence sequences, and what these assume."""
     if stopping.reason:
         return WIN_RATES, f"{NO_FINDING_YET} {stopping.reason}"
+    # Sequences are of these annotators, as the heading says once for all pairs.
     ahead = [heading for pair in stopping.pairs.values() if (heading := _heading(pair))]
     n = counted(stopping.statements, "comparison")
     valid = WATCHED.format(level=stopping.confidence_level, statements=n)
     so_far = " ".join(_so_far(name, pair) for name, pair in stopping.pairs.items())
     return (
-        "; ".join(ahead) or NO_WINNER_YET,
+        f"{WITH_THESE}{'; '.join(ahead)}" if ahead else NO_WINNER_YET,
         f"{valid} {WATCHED_UNITS} {so_far} {WATCHED_SCOPE}",
     )
 

@@ -27,7 +27,7 @@ from tiebreak.report.check import PACKAGE, TOLERANCE, CheckedAlpha, check_alphas
 from tiebreak.report.discernment import Weights
 from tiebreak.report.expert_weights import expert_weights
 from tiebreak.report.left_out import PREFIX as LEFT_OUT
-from tiebreak.report.model import OPTIONAL_SECTIONS
+from tiebreak.report.model import OPTIONAL_SECTIONS, part_title
 from tiebreak.report.on_request import ON_REQUEST
 from tiebreak.report.plan import names_in
 from tiebreak.report.reading import Source
@@ -419,7 +419,8 @@ def _problems(report: Report) -> Iterator[str]:
     """Return a sentence for each part that is missing from the report, with the reason."""
     problems = dict(report.problems)
     for criterion, section in report.criteria.items():
-        problems |= {f"{criterion}: {name}": text for name, text in section.problems.items()}
+        titled = {part_title(name): text for name, text in section.problems.items()}
+        problems |= {f"{criterion}: {title}": text for title, text in titled.items()}
     for name, text in problems.items():
         is_left_out = name.startswith(LEFT_OUT)
         yield text if is_left_out else f"{name} could not be computed. {text}"

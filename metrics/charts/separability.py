@@ -81,7 +81,7 @@ def _ridges(ridges: Sequence[Ridge], axis: Axis, reference: float, highest: floa
         yield line((at, base - TALLEST), (at, base), "reference", LINE)
         for low, high, share in ridge.bins:
             yield _bar(axis.at(low), axis.at(high), base, TALLEST * share / highest, f"{share:.0%}")
-        yield mark(axis.at(ridge.mean), base, ridge.kind, f"mean {in_digits(ridge.mean, 3)}")
+        yield mark(axis.at(ridge.mean), base, ridge.kind, f"mean {in_digits(ridge.mean)}")
 
 
 def _bar(left: float, right: float, base: float, height: float, title: str) -> str:

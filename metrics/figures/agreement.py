@@ -6,7 +6,13 @@ from dataclasses import replace
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.figure import Figure, empty_figure, legend_of, table_of
-from metrics.findings import NO_ALPHA_HEADING, agreement_finding, stratum_name
+from metrics.findings import (
+    BY_LABELS,
+    NO_ALPHA_HEADING,
+    agreement_finding,
+    share_of,
+    stratum_name,
+)
 from metrics.messages import STRATA_BY_AGREEMENT
 from metrics.stratum_findings import chance_finding, delta_finding
 from recruitment.launch.check import counted
@@ -14,14 +20,12 @@ from tiebreak.report.model import CriterionSection, MachineAgreement, StratumSec
 
 STRATIFIERS = {
     "all": "All items",
-    "agreement": "By agreement among annotators",
-    "unique_labels": "By number of different labels",
+    "agreement": "By agreement among annotators, of items with two ratings or more",
+    "unique_labels": "By number of different labels, of items with two ratings or more",
     "category": "By category",
     "separability": "By separability",
     "systems": "By system pair",
 }
-# Strata that say something even if all items are in one of them.
-BY_LABELS = {"agreement", "unique_labels"}
 MAX_STRATA = 25
 AGREEMENT_READING = (
     "A point is Krippendorff's α in one group of items, and the line its 95% interval. 1 means that"
@@ -182,8 +186,10 @@ def _group(section: CriterionSection, stratifier: str, marks: Marks) -> Iterator
     strata = [s for s in section.strata if s.stratifier == stratifier and s.n_units]
     if stratifier == "all":
         yield from (IntervalRow("All items", marks(stratum)) for stratum in strata)
+    # Strata by labels say something even if all items are in one of them.
     elif len(strata) > 1 or (strata and stratifier in BY_LABELS):
         yield IntervalRow(STRATIFIERS[stratifier])
         for stratum in strata[:MAX_STRATA]:
-            name = f"{stratum_name(stratifier, stratum.stratum)} ({stratum.share:.0%})"
-            yield IntervalRow(name, marks(stratum))
+            share = share_of(stratum, section.strata)
+            name = stratum_name(stratifier, stratum.stratum)
+            yield IntervalRow(f"{name} ({share})" if share else name, marks(stratum))

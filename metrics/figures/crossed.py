@@ -15,6 +15,7 @@ from metrics.figures.figure import (
 from metrics.findings import stratum_name
 from metrics.messages import STRATA_BY_AGREEMENT
 from metrics.stratum_findings import guessing_finding
+from recruitment.launch.check import counted
 from tiebreak.report.model import CriterionSection, CrossedSection, StratumSection
 from tiebreak.stats import Estimate
 
@@ -118,7 +119,9 @@ def _crossed_rows(section: CrossedSection, machine: str) -> Iterator[IntervalRow
         if section.pairs[stratum.stratum] != pair:
             pair = section.pairs[stratum.stratum]
             yield IntervalRow(pair)
-        yield IntervalRow(f"{_agreement(stratum)} ({stratum.share:.0%})", _marks(stratum, machine))
+        yield IntervalRow(
+            f"{_agreement(stratum)} ({counted(stratum.n_units, 'item')})", _marks(stratum, machine)
+        )
 
 
 def _series(stratum: StratumSection, machine: str) -> Iterator[tuple[str, Estimate]]:

@@ -1,6 +1,7 @@
 """What every figure has: a finding, a chart, its data, and how to read it."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from django.utils.safestring import SafeString
 from metrics.charts.intervals import IntervalRow
 from metrics.charts.svg import NOTHING, Kind
 from metrics.messages import READING_IF_DRAWN, THICK
-from metrics.words import in_digits
+from metrics.words import in_digits, p_in_digits
 from tiebreak.stats import Estimate
 
 Cell = str | int | float | None
@@ -18,6 +19,8 @@ ESTIMATE_COLUMNS = (
     *("value", "low", "high", "n", "method", "instances", "raters", "reason"),
     *("low_these_raters", "high_these_raters"),
 )
+P_FIGURES = ("paired-tests", "p-values")
+P_VALUE = re.compile(r"(^|_)p(_|$)")  # columns of p-values
 NO_ENDS = (None, None)
 
 
@@ -53,19 +56,22 @@ class Figure:
 
     @property
     def cells(self) -> Iterator[list[str]]:
-        """The first rows for people: two decimals, and a dash for what is undefined."""
-        return ([_in_words(cell) for cell in row] for row in self.rows[:MAX_ROWS])
+        """The first rows for people, with a dash for what is undefined."""
+        return (
+            [self._in_words(*cell) for cell in zip(self.columns, row, strict=True)]
+            for row in self.rows[:MAX_ROWS]
+        )
+
+    def _in_words(self, column: str, cell: Cell) -> str:
+        if not isinstance(cell, float):
+            return "–" if cell is None else str(cell)
+        is_p = P_VALUE.search(column) or self.name.startswith(P_FIGURES)
+        return p_in_digits(cell) if is_p else in_digits(cell)
 
     @property
     def left_out(self) -> int:
         """How many rows only the file of the data has."""
         return max(0, len(self.rows) - MAX_ROWS)
-
-
-def _in_words(cell: Cell) -> str:
-    if cell is None:
-        return "–"
-    return in_digits(cell) if isinstance(cell, float) else str(cell)
 
 
 def estimate_cells(estimate: Estimate) -> tuple[Cell, ...]:

@@ -19,6 +19,7 @@ from metrics.figures.figure import (
     table_of,
 )
 from metrics.figures.order import has_several
+from metrics.findings import best_first
 from metrics.watching import unreached
 from tiebreak.report.model import (
     CriterionSection,
@@ -37,7 +38,7 @@ MATRIX_TITLE = "Win rates of each system against each other"
 MATRIX_READING = (
     "Each cell is the share of their comparisons that the system of the row wins against that of the"
     " column, where a tie counts half; darker cells are larger shares, and – means that the two were"
-    " not compared. Systems are numbered by their win rate over all comparisons. The table has every"
+    " not compared. Systems are numbered by what ranks them. The table has every"
     " pair with its number of items, its 95% interval and whom that speaks of. Read a row to see"
     " against whom a system wins. Of many cells some lie far from 50% by chance, and intervals of"
     " single pairs do not allow for how many there are: do not pick out a pair after looking. Pairs that were"
@@ -55,7 +56,7 @@ BOARD_READING = (
     " over the same comparisons if both texts were equally long, used as much Markdown and had no"
     " advantage of position, as far as these are known. Lines are 95% intervals of one system alone,"
     " so that overlapping or separate lines do not show which systems differ: the sets of ranks on the"
-    " page do. Holding length equal may also take merit away, because longer texts may say more."
+    " page do. Rates of systems that met different opponents do not rank them. Holding length equal may also take merit away, because longer texts may say more."
 )
 CATEGORIES_TITLE = "Win rates by category"
 CATEGORIES_READING = (
@@ -83,17 +84,20 @@ NEXT_COLUMNS = (
     *("ahead", "behind", "instances", "ratings", "needed_instances", "needed_ratings"),
     *("likely_instances", "least_instances", "why_not", *ESTIMATE_COLUMNS),
 )
-NO_PAIRS = "There is only one system."
+NO_PAIRS = (
+    "There is only one system, or systems did not meet each other equally often, so that differences of"
+    " win rates do not say which is better."
+)
 
 
 def win_matrix_figure(section: CriterionSection) -> Figure:
-    """Return the win rates of all pairs; the chart has the systems with the highest win rates."""
+    """Return the win rates of all pairs; the chart has the first systems."""
     systems, name = section.systems, "win-matrix"
     if systems is None or not has_several(section):
         return empty_figure(name, MATRIX_TITLE, MATRIX_SEVERAL)
     if unreached(section):
         return empty_figure(name, MATRIX_TITLE, MATRIX_LATER)
-    ranked = _best_first(systems.win_rate)
+    ranked = best_first(systems)
     cells = dict(_both_ways(systems))
     drawn = ranked[:MAX_SYSTEMS]
     numbers = [str(k) for k in range(1, len(drawn) + 1)]
@@ -106,7 +110,7 @@ def win_matrix_figure(section: CriterionSection) -> Figure:
     )
     if not chart:
         return empty_figure(name, MATRIX_TITLE, MATRIX_SEVERAL)
-    cut = f" The chart shows the {MAX_SYSTEMS} with the highest win rates."
+    cut = f" The chart shows the first {MAX_SYSTEMS} systems."
     order = {system: k for k, system in enumerate(ranked)}
     listed = sorted(cells.items(), key=lambda item: [order.get(s, len(order)) for s in item[0]])
     return Figure(

@@ -12,7 +12,7 @@ from metrics.figures.figure import (
     table_of,
 )
 from metrics.findings import scope_sentence, scope_suffix
-from metrics.words import in_digits
+from metrics.words import in_digits, p_in_digits
 from tiebreak.report.model import CriterionSection, TransitivitySection
 
 SIGNIFICANT = 0.05
@@ -142,9 +142,10 @@ def _sentence(order: TransitivitySection) -> str:
     if fit.pair:
         first, second = fit.pair
         parts.append(
-            f"The largest deviation is that of {first} against {second}: {fit.observed:.0%} observed,"
-            f" {fit.fitted:.0%} by the strengths."
+            f"The largest deviation is that of {first} against {second}: {in_digits(fit.observed)} observed,"
+            f" {in_digits(fit.fitted)} by the strengths."
         )
     p = fit.p
-    parts.append(f"p = {in_digits(p.value, 3)}." if p.is_defined else p.reason or "")
+    known = p_in_digits(p.value, equals="= ") if p.is_defined else ""
+    parts.append(f"p {known}." if known else p.reason or "")
     return " ".join(parts)

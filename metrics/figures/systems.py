@@ -11,7 +11,7 @@ from metrics.figures.figure import (
     table_of,
 )
 from metrics.figures.success_rates import known_order_sentence
-from metrics.findings import win_rate_finding
+from metrics.findings import best_first, win_rate_finding
 from metrics.watching import unreached
 from metrics.words import counts_lines
 from recruitment.launch.check import counted
@@ -73,7 +73,8 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         rows, reading = _rows(rates, {}), SEQUENCE_READING
     else:
         powered = systems.prediction_powered or {}
-        rows = _rows(_best_first(systems.win_rate), powered)
+        ordered = {name: systems.win_rate[name] for name in best_first(systems)}
+        rows = _rows(ordered, powered)
         reading = WIN_RATES_READING + (POWERED_READING if powered else "")
         sentence = f"{sentence} {known_order_sentence(systems.known_order)}".rstrip()
     counts = counts_lines(section)
@@ -111,7 +112,7 @@ def machine_win_rates_figure(section: CriterionSection) -> Figure:
                 *(Mark("machine", of[name], machine) for machine, of in machines.items()),
             ),
         )
-        for name in _best_first(systems.win_rate)
+        for name in best_first(systems)
     ]
     chart = interval_chart(
         list(_row_per_rater(rows)),

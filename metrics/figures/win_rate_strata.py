@@ -6,7 +6,7 @@ from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.agreement import STRATIFIERS
 from metrics.figures.crossed import MAX_DRAWN
 from metrics.figures.figure import ESTIMATE_COLUMNS, Figure, empty_figure, estimate_rows
-from metrics.findings import stratum_name
+from metrics.findings import share_of, stratum_name
 from metrics.messages import READING_IF_DRAWN
 from recruitment.launch.check import counted
 from tiebreak.report.model import WinRateStrata, WinRateStratum
@@ -67,7 +67,8 @@ def _rows(section: WinRateStrata, system: str) -> Iterator[IntervalRow]:
     for stratum in section.strata:
         marks = _marks(stratum, system)
         if marks:
-            yield IntervalRow(f"{_name(stratum)} ({stratum.share:.0%})")
+            share = share_of(stratum, section.strata)
+            yield IntervalRow(f"{_name(stratum)} ({share})" if share else _name(stratum))
         yield from (IntervalRow(mark.series, (mark,)) for mark in marks)
 
 

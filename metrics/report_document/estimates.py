@@ -57,17 +57,12 @@ def note_of(estimate: Estimate) -> str:
 def _cells(estimate: Estimate) -> tuple[str, str, str]:
     if not estimate.is_defined:
         return "undefined", "", str(estimate.n)
-    interval = f"{_digits(estimate.low)} to {_digits(estimate.high)}"
+    interval = f"{in_digits(estimate.low)} to {in_digits(estimate.high)}"
     return (
-        _digits(estimate.value),
+        in_digits(estimate.value),
         interval if estimate.has_interval else "none",
         str(estimate.n),
     )
-
-
-def _digits(number: float) -> str:
-    # Elo ratings and numbers of instances need no decimals beyond the first.
-    return in_digits(number, 3 if abs(number) < 10 else 1)
 
 
 def estimate_in_words(estimate: Estimate) -> str:

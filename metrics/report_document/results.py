@@ -2,7 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from metrics.dashboard import MIXED_BY_COIN, NAMES, section_of
+from metrics.dashboard import (
+    NAMES,
+    NAMES_WITH_MACHINE,
+    bias_estimates,
+    scores_of,
+    section_of,
+    set_estimates,
+)
 from metrics.figures.of_report import figures_of
 from metrics.figures.success_rates import taus_of
 from metrics.findings import consistency_sets, stratum_name
@@ -26,6 +33,7 @@ from tiebreak.report.model import (
     RaterSets,
     SuccessRates,
     SystemsSection,
+    part_title,
 )
 from tiebreak.stats import Estimate
 
@@ -85,7 +93,7 @@ def _tables(about: CriterionSection) -> Iterator[Block]:
         "Agreement among annotators", _named(about.all_units.human_human.estimates())
     )
     for machine, agreement in sorted(about.all_units.machines.items()):
-        compared = _named(agreement.human_machine.estimates())
+        compared = _named(agreement.human_machine.estimates(), NAMES_WITH_MACHINE)
         yield estimate_table(f"{machine} and the annotators' majority label", compared)
     yield from _strata(about)
     yield from machine_strata(about)
@@ -96,15 +104,13 @@ def _tables(about: CriterionSection) -> Iterator[Block]:
         for machine, sets in sorted(of_people.machines.items()):
             yield _sets_table(f"Rating sets of {machine}", sets)
     if about.bias is not None:
-        estimates = {"Position: first shown preferred, − ½": about.bias.position}
-        estimates["Length: longer preferred, − shorter preferred"] = about.bias.length
-        for machine, bias in sorted(about.bias.machines.items()):
-            estimates |= {f"{machine}, position": bias.position, f"{machine}, length": bias.length}
-        yield estimate_table("Position and length bias", estimates)
+        yield estimate_table(part_title("bias"), bias_estimates(about.bias))
 
 
-def _named(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    return {NAMES[name]: estimate for name, estimate in estimates.items() if name in NAMES}
+def _named(
+    estimates: Mapping[str, Estimate], names: Mapping[str, str] = NAMES
+) -> dict[str, Estimate]:
+    return {names[name]: estimate for name, estimate in estimates.items() if name in names}
 
 
 def _counts_table(about: CriterionSection) -> Iterator[DataTable]:
@@ -130,19 +136,13 @@ def _counts_table(about: CriterionSection) -> Iterator[DataTable]:
 
 
 def _system_tables(systems: SystemsSection) -> Iterator[DataTable]:
-    yield estimate_table("Win rates; a tie counts half", systems.win_rate)
-    if systems.pairs:
-        yield estimate_table("Win rate of the first system of each pair", systems.pairs)
-    others = {
-        "Bradley–Terry strengths": systems.bradley_terry,
-        "Elo ratings": systems.elo,
-        "Elo ratings weighted by separability": systems.sep_elo,
-    }
-    for machine, powered in sorted((systems.prediction_powered or {}).items()):
-        others[f"Win rates, prediction-powered by {machine}"] = powered
-    for caption, estimates in others.items():
-        if estimates:
-            yield estimate_table(caption, estimates)
+    shown = [systems.win_rate, systems.bradley_terry, systems.elo, systems.sep_elo]
+    shown += (systems.prediction_powered or {}).values()
+    for title, scored in scores_of(systems).items():
+        if any(scored is one for one in shown):
+            yield estimate_table(title, scored)
+        if scored is systems.win_rate and systems.pairs:
+            yield estimate_table("Win rate of the first system of each pair", systems.pairs)
     yield from _known_order_table(systems.known_order)
 
 
@@ -172,16 +172,8 @@ def _success_tables(rates: SuccessRates) -> Iterator[DataTable]:
 
 
 def _sets_table(caption: str, sets: RaterSets) -> DataTable:
-    estimates = {
-        "Consistency": sets.consistency,
-        "Mixed, or ties only": sets.zero,
-        "Mixed: both systems preferred": sets.contradictory,
-        MIXED_BY_COIN: Estimate(sets.mixed_by_coin, n=sets.n),
-        "Ties only": sets.all_ties,
-        "Perfectly consistent": sets.perfect,
-        "Preference strength (positive: B)": sets.preference_strength,
-        "Spearman's ρ of δ and consistency": sets.spearman_separability,
-    }
+    estimates = set_estimates(sets)
+    estimates["Spearman's ρ of separability and mean consistency"] = sets.spearman_separability
     return estimate_table(f"{caption} ({sets.n}; {sets.n_incomplete} incomplete)", estimates)
 
 

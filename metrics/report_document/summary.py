@@ -6,9 +6,9 @@ import tiebreak
 from metrics.findings import (
     NO_ALPHA_HEADING,
     agreement_finding,
-    scope_of_all,
     scope_sentence,
     win_rate_finding,
+    win_rate_scope,
 )
 from metrics.messages import OTHERS_AGREE, OTHERS_OPEN, WATCHED_SCOPE
 from metrics.report_document.content import Paragraph
@@ -53,9 +53,7 @@ def _headline(about: CriterionSection) -> tuple[str, str]:
     heading, sentence = win_rate_finding(about)
     if unreached(about):
         return heading, WATCHED_SCOPE
-    known = {name: rate for name, rate in systems.win_rate.items() if rate.is_defined}
-    # What only these annotators show must not end with whom the wider intervals speak of.
-    return heading, OTHERS_OPEN if OTHERS_OPEN in sentence else scope_of_all(known)
+    return heading, OTHERS_OPEN if OTHERS_OPEN in sentence else win_rate_scope(about)
 
 
 def _counts(about: CriterionSection) -> Iterator[str]:

@@ -69,7 +69,10 @@ def words(report: Report) -> str:
 
 
 def preferences(labels: list[list[object]], **more) -> list[dict]:
-    """Return ratings of instances with one unit each, given a list of labels per instance."""
+    """Return ratings of instances with one unit each, given a list of labels per instance.
+
+    Instances take turns with the values of a tuple in ``more``.
+    """
     return [
         {
             "unit": f"u{i}",
@@ -78,7 +81,7 @@ def preferences(labels: list[list[object]], **more) -> list[dict]:
             "label": label,
             "system_a": "a",
             "system_b": "b",
-            **more,
+            **{k: v[i % len(v)] if isinstance(v, tuple) else v for k, v in more.items()},
         }
         for i, instance_labels in enumerate(labels)
         for r, label in enumerate(instance_labels)

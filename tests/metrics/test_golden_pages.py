@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from annotation.importing import import_study
 from metrics import services
+from metrics.dashboard import NAMES_WITH_MACHINE
 from metrics.services import refresh_report
 from studies.instance_selection.scoring import score_separability
 from studies.models import Study
@@ -27,7 +28,7 @@ from tiebreak.report import build_report
 
 pytestmark = [pytest.mark.django_db, pytest.mark.thorough]
 
-LABEL_SHARE = "Share of the most frequent label (percentage agreement)"
+EQUAL_SHARE = NAMES_WITH_MACHINE["percentage_agreement"]
 PANDALM, JUDGE = "PandaLM-test", "pandalm-7b"
 STRATA = {
     "PA=1": "all give the same label",
@@ -241,7 +242,7 @@ def test_llmbars_evaluators(judge, pages):
     (details,) = page.xpath(f"//details[summary[contains(., 'coefficients of {judge}')]]")
     table = lxml.html.fromstring(lxml.html.tostring(details))
     accuracy = value("LLMBar", "accuracy_avg_both_orders", f"Natural {judge}")
-    check(shown(table, LABEL_SHARE), accuracy)
+    check(shown(table, EQUAL_SHARE), accuracy)
 
 
 def test_mt_benchs_people_and_gpt_4(tmp_path, admin_client, monkeypatch):

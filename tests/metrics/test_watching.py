@@ -61,7 +61,7 @@ def test_a_running_study_states_what_the_sequence_excludes():
     answer(study, "ann", A_WINS, hits=14)
     about = section(study)
     heading, sentence = win_rate_finding(about)
-    assert heading == "system-0 wins more often than system-1"
+    assert heading == "With these annotators, system-0 wins more often than system-1"
     assert "14 of 16 instances entered" in sentence
     assert win_rates_figure(about).rows[0][4] == pytest.approx(
         about.stopping.pairs["system-0 vs system-1"].win_rate.high

@@ -138,7 +138,7 @@ def test_what_a_report_lacks_is_said_and_the_rest_is_written(bundle, tmp_path, c
     printed = capsys.readouterr()
     fluency, perception = (line for line in printed.err.splitlines() if "computed" in line)
     assert "fluency" in fluency
-    assert re.search("preference.*perception.*Nobody looked", perception)
+    assert re.search("preference.*Labels by majority label.*Nobody looked", perception)
     assert numbers_in(printed.out) >= {"13"}
 
 

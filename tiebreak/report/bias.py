@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,25 @@ from tiebreak.formats import RatingTable
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights, in_population
 from tiebreak.report.model import Bias, BiasSection
-from tiebreak.stats import Estimate, two_way_mean
-from tiebreak.stats.bias import length_bias, position_bias
-from tiebreak.stats.groups import n_distinct
-from tiebreak.stats.independence import Bounds, drop_unreliable_interval
+from tiebreak.report.scopes import of_drawn
+from tiebreak.stats import Estimate, two_way_interval, undefined
+from tiebreak.stats.bias import effect_within, length_bias, position_bias
+from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
+from tiebreak.stats.independence import drop_unreliable_interval, effective_size
 
 # Presentation orders of a machine's pass: system A's text first, or system B's text first.
 A_FIRST, B_FIRST = "ab", "ba"
+
+
+# Why an effect is not told from a preference for a system, which two tests of one heading share.
+ALWAYS_FIRST = (
+    "In each pair of systems the same one was always shown first, so a preference for a position cannot"
+    " be told from one for a system. Show each system of a pair first in half of the items."
+)
+ALWAYS_LONGER = (
+    "In each pair of systems the same one always has the longer text, so a preference for longer texts"
+    " cannot be told from one for a system."
+)
 
 
 def bias_section(criterion: Criterion) -> BiasSection:
@@ -31,25 +44,31 @@ def bias_section(criterion: Criterion) -> BiasSection:
         )
         for name, machine in criterion.machines.items()
     }
-    of_humans = _biases(criterion, criterion.is_human, DesignWeights.of(criterion))
-    return BiasSection(**vars(of_humans), machines=machines)
+    is_human, design = criterion.is_human, DesignWeights.of(criterion)
+    of_humans = _biases(criterion, is_human, design)
+    tests = sum(bias.has_interval for bias in vars(of_humans).values())
+    at_once = _biases(criterion, is_human, design, level=1 - (1 - CONFIDENCE_LEVEL) / max(1, tests))
+    return BiasSection(**vars(of_humans), machines=machines, simultaneous=at_once)
 
 
-def _biases(criterion: Criterion, mask: NDArray[np.bool_], design: DesignWeights | None) -> Bias:
+def _biases(
+    criterion: Criterion,
+    mask: NDArray[np.bool_],
+    design: DesignWeights | None,
+    level: float = CONFIDENCE_LEVEL,
+) -> Bias:
     """Return the biases of the ratings in a mask, weighted if their instances were drawn."""
     labelled = mask & (criterion.label >= 0)
     rows = criterion.rows.select(labelled)
     signs = np.nan_to_num(np.sign(criterion.strength[labelled]))
-    first = first_shown(rows)
     longer = np.sign(
         characters(rows["chars_b"], rows["text_b"]) - characters(rows["chars_a"], rows["text_a"])
     )
-    longer = np.nan_to_num(longer)
     _, raters = rows.ranked("rater")
-    sample = _Sample(criterion, criterion.unit[labelled], raters, design)
+    sample = _Sample(criterion, criterion.unit[labelled], raters, signs, design, level)
     return Bias(
-        position=sample.bias(position_bias, signs * first / 2),
-        length=sample.bias(length_bias, signs * longer),
+        position=sample.bias(position_bias, first_shown(rows), 0.5, ALWAYS_FIRST),
+        length=sample.bias(length_bias, np.nan_to_num(longer), 1.0, ALWAYS_LONGER),
     )
 
 
@@ -67,51 +86,91 @@ def first_shown(rows: RatingTable) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """Ratings of people or of one machine: their units, raters, and weights after a draw."""
+    """Ratings of people or of one machine: units, raters, the sign of each, and weights after a draw."""
 
     criterion: Criterion
     units: NDArray[np.int64]
     raters: NDArray[np.int64]
+    signs: NDArray[np.float64]
     design: DesignWeights | None
+    level: float
 
     def bias(
-        self, statistic: Callable[[int, int], Estimate], values: NDArray[np.float64]
+        self,
+        statistic: Callable[..., Estimate],
+        condition: NDArray[Any],
+        scale: float,
+        unidentified: str,
     ) -> Estimate:
-        """Return the mean of values, which are positive for ratings in the bias's direction.
+        """Return the effect of a condition within pairs of systems, from −scale to scale.
 
-        Ratings with the value 0 do not enter.
+        Ratings without a preference, or whose condition is 0, do not enter, and neither do those of
+        pairs with one condition.
         """
-        entered = values != 0
-        values, units, raters = values[entered], self.units[entered], self.raters[entered]
-        instances = self.criterion.clusters[units]
-        estimate = statistic(int((values > 0).sum()), int((values < 0).sum()))
-        estimate = drop_unreliable_interval(estimate, n_distinct(instances))
-        weights, most = None, float(np.abs(values).max(initial=0))
-        bounds = (-most, most)
-        if self.design is not None and estimate.is_defined:
-            weighted = self.design.mean(values, units, self.criterion, bounds)
-            estimate = replace(weighted, n=estimate.n)
-            weights = self.design.of_units[units]
-        if not estimate.has_interval:
-            return estimate
-        if weights is None:
-            estimate = _over_instances(estimate, values, instances, bounds)
-        return two_way_mean(
-            values, instances, raters, narrow=estimate, weights=weights, bounds=bounds
+        entered = self.signs * condition != 0
+        if not entered.any():
+            return statistic(0, 0)
+        entered &= self._is_varied(np.where(entered, condition, 0))
+        if not entered.any():
+            return undefined(unidentified)
+        n, units = int(entered.sum()), self.units[entered]
+        weights = np.ones(n) if self.design is None else self.design.of_units[units]
+        pairs, turned = self._pairs
+        effect, contributions, information = effect_within(
+            (self.signs * turned)[entered],
+            (condition * turned)[entered],
+            pairs[entered],
+            weights,
         )
+        preferred = round((1 + effect) / 2 * n)
+        alone = statistic(preferred, n - preferred, confidence_level=self.level)
+        alone = replace(alone, value=scale * effect)
+        return self._with_interval(alone, scale, entered, scale * contributions, information)
 
+    def _with_interval(
+        self,
+        alone: Estimate,
+        scale: float,
+        entered: NDArray[np.bool_],
+        contributions: NDArray[np.float64],
+        information: NDArray[np.float64],
+    ) -> Estimate:
+        """Return an effect, given with Wilson's interval, with the widest one that the ratings support."""
+        units, instances = self.units[entered], self.criterion.clusters[self.units[entered]]
+        size = effective_size(np.bincount(instances, information))
+        alone = drop_unreliable_interval(alone, size)
+        if not alone.has_interval:
+            return alone
+        widened = partial(
+            two_way_interval,
+            contributions,
+            instances,
+            weights=information,
+            bounds=(-scale, scale),
+            raters_per_value=1,
+            confidence_level=self.level,
+        )
+        # That interval counts ratings as independent, which the two orders of a unit are not: what a
+        # judge with firm opinions says for the first text in one order, it takes back in the other.
+        point = replace(alone, low=alone.value, high=alone.value)
+        of_these = widened(np.full(len(units), -1), narrow=point)
+        if self.design is not None:
+            of_these = of_drawn(of_these, covers=bool(self.design.covers[units].all()))
+        return widened(self.raters[entered], narrow=of_these)
 
-def _over_instances(
-    estimate: Estimate, values: NDArray[np.float64], instances: NDArray[np.int64], bounds: Bounds
-) -> Estimate:
-    """Return the bias with the interval for new instances and these raters.
+    @cached_property
+    def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the pair of systems of each rating, and −1 where its unit names the second one first."""
+        a, b = (self.criterion.of_units(name).astype(str) for name in ("system_a", "system_b"))
+        names = np.stack([np.where(a > b, b, a), np.where(a > b, a, b)])
+        code = np.unique(names, axis=1, return_inverse=True)[1].ravel()
+        return code[self.units], np.where(a > b, -1, 1)[self.units]
 
-    Wilson's interval counts ratings as independent, which the two orders of a unit are not: what a
-    judge with firm opinions says for the first text in one order, it takes back in the other.
-    """
-    point = replace(estimate, low=estimate.value, high=estimate.value)
-    unknown = np.full(len(values), -1)
-    return two_way_mean(values, instances, unknown, narrow=point, bounds=bounds)
+    def _is_varied(self, condition: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which ratings belong to pairs of systems that have both conditions."""
+        pairs, turned = self._pairs
+        both = [np.bincount(pairs, condition * turned == sign) > 0 for sign in (-1, 1)]
+        return np.asarray((both[0] & both[1])[pairs])
 
 
 def characters(column: NDArray[Any], texts: NDArray[Any]) -> NDArray[np.float64]:

@@ -1,5 +1,6 @@
 """Comparisons of two systems: outcomes by unit, and the scores of ratings with their intervals."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self, TypedDict
@@ -25,6 +26,11 @@ from tiebreak.stats.games import Games
 from tiebreak.stats.results import THESE, Scope
 
 Mask = NDArray[np.bool_]
+UNEVEN = (
+    "The systems did not meet each other equally often. Do not compare their win rates, because a rate"
+    " against weak opponents is higher than one against strong opponents; Bradley–Terry strengths allow"
+    " for this."
+)
 
 
 class Systems(TypedDict):
@@ -75,6 +81,23 @@ class Comparisons:
     @property
     def names(self) -> Systems:
         return {"system_a": self.system_a, "system_b": self.system_b}
+
+    def are_even(self, outcomes: NDArray[np.int64] | None = None) -> bool:
+        """Return whether every rated system met every other one equally often.
+
+        Only then do win rates rank systems: a rate against weak opponents is higher than one against
+        strong opponents. ``outcomes`` are those of a machine; by default, the weighted human ones.
+        """
+        ratings = (self.outcomes if outcomes is None else outcomes).sum(axis=1).astype(float)
+        if outcomes is None and self.design is not None:
+            ratings *= self.design.of_units[self.number]
+        totals: Counter[tuple[str, ...]] = Counter()
+        for a, b, n in zip(self.system_a, self.system_b, ratings.tolist(), strict=True):
+            if n:
+                totals[tuple(sorted((a, b)))] += n
+        systems, sums = {name for pair in totals for name in pair}, list(totals.values())
+        every = len(systems) * (len(systems) - 1) // 2
+        return len(sums) == every and (not sums or bool(np.allclose(sums, sums[0], rtol=1e-9)))
 
     def outcomes_of(self, system: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the wins, ties and losses of a system per unit; all are 0 if it is not compared."""

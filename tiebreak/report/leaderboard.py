@@ -75,6 +75,8 @@ def _categories(compared: Comparisons) -> tuple[list[str], int]:
 
 
 def _neighbours(compared: Comparisons) -> tuple[Neighbours, ...]:
+    if not compared.are_even():
+        return ()
     rated = {name: compared.scores_of(name).rated() for name in compared.systems}
     return neighbours({name: mean for name, mean in rated.items() if len(np.asarray(mean.values))})
 

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from tiebreak.errors import InvalidInput
+from tiebreak.report.comparisons import UNEVEN
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights, in_population
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import BaselineChange, RankStabilitySection, SplitHalves
+from tiebreak.report.model import BaselineChange, NamedParts, RankStabilitySection, SplitHalves
 from tiebreak.report.named_parts import Names, named_parts, names_of_instances
 from tiebreak.report.outcomes import NO_SYSTEMS
 from tiebreak.report.rank_correlations import MIN_SYSTEMS, TOO_FEW_SYSTEMS
@@ -48,7 +49,9 @@ def rank_stability_section(
             speaks_of=table.speaks_of,
             parts=named_parts(
                 table.points.sum(axis=2), table.units.sum(axis=2), table.parts, seeds.below(name)
-            ),
+            )
+            if table.is_even
+            else NamedParts({}, 0, reason=UNEVEN),
         )
         for name, table in tables.items()
     }
@@ -92,6 +95,12 @@ class _Wins:
         parts = names_of_instances(criterion.of_units("category").astype(str)[used], instance)
         return cls(names.tolist(), points, units, speaks_of, parts)
 
+    @property
+    def is_even(self) -> bool:
+        """Return whether every system met every other one equally often."""
+        met = self.units.sum(axis=0)[np.triu_indices(len(self.systems), 1)]
+        return bool(np.allclose(met, met[0], rtol=1e-9))
+
     def baselines(self) -> Iterator[tuple[str, BaselineChange]]:
         """Yield the win rates against each baseline, and how their ranks fit the overall ones."""
         points, units = self.points.sum(axis=0), self.units.sum(axis=0)
@@ -109,6 +118,8 @@ class _Wins:
         instances = len(self.points)
         if len(self.systems) < MIN_SYSTEMS:
             return SplitHalves(instances, 0, reason=TOO_FEW_SYSTEMS)
+        if not self.is_even:
+            return SplitHalves(instances, 0, reason=UNEVEN)
         if instances < MIN_INSTANCES:
             return SplitHalves(instances, 0, reason=TOO_FEW_INSTANCES)
         points, units = self.points.sum(axis=2), self.units.sum(axis=2)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from tiebreak.report.comparisons import Comparisons, SystemScores
 from tiebreak.report.model import Estimates, SimultaneousSection
-from tiebreak.stats import Estimate, RankSet, joint_confidence_level, rank_sets
+from tiebreak.stats import BradleyTerry, Estimate, RankSet, joint_confidence_level, rank_sets
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
-from tiebreak.stats.simultaneous import MAX_COMPARISONS
+from tiebreak.stats.simultaneous import MAX_COMPARISONS, Joint, joint_rank_sets
 
 PAIR = "{} vs {}"
 
@@ -82,10 +82,18 @@ def level_of_criterion(criteria: int) -> float:
 
 
 def rank_sets_of(
-    compared: Comparisons, rates: Estimates, criteria: int
+    compared: Comparisons, rates: Estimates, fit: BradleyTerry | None, criteria: int
 ) -> dict[str, RankSet] | None:
-    """Return the ranks by win rate that each system may have; None without an interval of any."""
-    rated = {s: compared.scores_of(s).rated() for s, rate in rates.items() if rate.is_defined}
+    """Return the ranks that each system may have; None without an interval of any.
+
+    They are ranks by win rate if the systems met evenly, and otherwise by Bradley–Terry strength.
+    """
+    level = level_of_criterion(criteria)
     if not any(rate.has_interval for rate in rates.values()):
         return None
-    return rank_sets(rated, confidence_level=level_of_criterion(criteria))
+    if compared.are_even():
+        rated = {s: compared.scores_of(s).rated() for s, rate in rates.items() if rate.is_defined}
+        return rank_sets(rated, confidence_level=level)
+    if fit is None or fit.linearised is None:
+        return None
+    return joint_rank_sets(list(fit.systems), Joint.of_fit(fit.linearised), level)

@@ -10,6 +10,7 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
 from tiebreak.report.known_order import known_order_of
 from tiebreak.report.model import Estimates, SystemsSection
+from tiebreak.report.model.systems import RankedBy
 from tiebreak.report.other_rates import (
     machine_win_rates,
     ranks_by_overlap,
@@ -19,6 +20,7 @@ from tiebreak.report.pair_counts import pair_counts
 from tiebreak.report.powered import powered_systems, prediction_powered_rates
 from tiebreak.report.simultaneous import PAIR, rank_sets_of, simultaneous_section
 from tiebreak.stats import (
+    BradleyTerry,
     Estimate,
     elo,
     joint_ranks,
@@ -57,9 +59,12 @@ def systems_section(
         return SystemsSection(win_rate={}, pairs={})
     ranking_replicates = min(replicates, RANKING_REPLICATES)
     of_systems, of_pairs = _win_rates(compared, seeds, replicates)
+    fit, reason = _fit(compared)
     strengths, strength_ranks = _strengths(
-        compared, seeds.generator("bradley_terry"), ranking_replicates
+        compared, fit, reason, seeds.generator("bradley_terry"), ranking_replicates
     )
+    ranked_by = _ranked_by(compared, strengths)
+    is_even = ranked_by == "win_rate"
     powered = prediction_powered_rates(compared)
     powered_lambda_1 = prediction_powered_rates(compared, lam=1)
     by_machines = machine_win_rates(compared, seeds.below("machines"), replicates)
@@ -74,21 +79,50 @@ def systems_section(
         counts=pair_counts(criterion),
         simultaneous=simultaneous_section(compared, of_systems, of_pairs, criteria),
         win_or_tie=win_or_tie_rates(compared, seeds.below("win_or_tie"), replicates),
-        shared_ranks=ranks_by_overlap(of_systems),
-        rank_sets=rank_sets_of(compared, of_systems, criteria),
+        shared_ranks=ranks_by_overlap(of_systems) if is_even else {},
+        ranked_by=ranked_by,
+        rank_sets=rank_sets_of(compared, of_systems, fit, criteria),
         prediction_powered_lambda_1=powered_lambda_1,
         powered=powered_systems(compared, of_systems, powered),
         machine_win_rates=by_machines,
-        known_order=known_order_of(known_order, of_systems, by_machines, powered, powered_lambda_1),
+        known_order=known_order_of(
+            known_order,
+            of_systems if is_even else strengths,
+            {
+                m: rates
+                for m, rates in by_machines.items()
+                if compared.are_even(compared.machines[m])
+            },
+            *((powered, powered_lambda_1) if is_even else ({}, {})),
+        ),
     )
 
 
 def win_rates_section(criterion: Criterion, seeds: Seeds, replicates: int) -> SystemsSection:
-    """Return the win rates of `systems_section` alone."""
+    """Return the win rates of `systems_section` alone, and the strengths if these rank the systems."""
     compared = Comparisons.of(criterion)
     of_systems, of_pairs = _win_rates(compared, seeds, replicates)
     pairs = {PAIR.format(*names): rate for names, rate in of_pairs.items()}
-    return SystemsSection(win_rate=of_systems, pairs=pairs)
+    if compared.are_even():
+        return SystemsSection(win_rate=of_systems, pairs=pairs, ranked_by="win_rate")
+    strengths, _ = _strengths(compared, *_fit(compared), seeds.generator("bradley_terry"), 0)
+    return SystemsSection(
+        of_systems, pairs, bradley_terry=strengths, ranked_by=_ranked_by(compared, strengths)
+    )
+
+
+def _ranked_by(compared: Comparisons, strengths: Estimates) -> RankedBy:
+    """Return by what the systems are ranked."""
+    if compared.are_even():
+        return "win_rate"
+    known = any(strength.is_defined for strength in strengths.values())
+    return "bradley_terry" if known else "nothing"
+
+
+def _fit(compared: Comparisons) -> tuple[BradleyTerry | None, str]:
+    """Return the fitted Bradley–Terry model, or the reason why there is none."""
+    reason = _disconnected_reason(compared, compared.outcomes)
+    return (compared.strengths(), "") if reason is None else (None, reason)
 
 
 def _win_rates(
@@ -111,14 +145,16 @@ def _win_rates(
 
 
 def _strengths(
-    compared: Comparisons, rng: np.random.Generator, replicates: int
+    compared: Comparisons,
+    fit: BradleyTerry | None,
+    reason: str,
+    rng: np.random.Generator,
+    replicates: int,
 ) -> tuple[Estimates, Estimates]:
     """Return the Bradley–Terry strengths, and the ranks by strength."""
-    reason = _disconnected_reason(compared, compared.outcomes)
-    if reason is not None:
+    if fit is None:
         undefined_systems = _all_undefined(reason, compared)
         return undefined_systems, undefined_systems
-    fit = compared.strengths()
     system_ranks = {}
     if fit.linearised is not None:
         system_ranks = joint_ranks(fit.systems, fit.linearised, rng=rng, draws=replicates)

@@ -2,16 +2,18 @@
 
 from math import sqrt
 
+import numpy as np
 from scipy.stats import binomtest
 
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.results import THESE, Estimate, undefined
-from tiebreak.stats.validation import check_at_least, check_resampling
+from tiebreak.stats.validation import FloatArray, IntArray, check_at_least, check_resampling
 
 # Wilson's interval treats ratings as independent, so it does not generalise to other instances or
 # raters.
 WILSON = "Wilson score interval"
 NO_POSITION = "No rating prefers a text whose position is known."
+_ROUNDING = 1e-9
 NO_LENGTH = "No rating prefers one of two texts whose lengths are known and differ."
 
 
@@ -101,6 +103,35 @@ def length_bias(
     return Estimate(
         (longer - shorter) / n, 2 * low - 1, 2 * high - 1, error, n, WILSON, stated_scope=THESE
     )
+
+
+def effect_within(
+    outcome: FloatArray, condition: FloatArray, groups: IntArray, weights: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
+    """Return the effect of a condition with groups held equal, what each rating adds, and its information.
+
+    ``outcome`` and ``condition`` are −1 or 1. The effect is half the difference between the mean
+    outcomes of the two conditions in each group, averaged with the weights of Mantel and Haenszel: the
+    slope of a regression with an intercept for each group. It is the mean of outcome × condition where
+    both conditions are equally frequent in every group, and NaN where no group has both.
+
+    Contributions add up to 0, and allow for the means that were estimated. Their weights in
+    `two_way_interval` are the information: a rating whose condition is rare in its group has much, so
+    that few such ratings count as few.
+    """
+    code = np.unique(groups, return_inverse=True)[1]
+
+    def centred(values: FloatArray) -> FloatArray:
+        means = np.bincount(code, weights * values) / np.bincount(code, weights)
+        return np.asarray(values - means[code])
+
+    x, y = centred(condition), centred(outcome)
+    information = weights * x**2
+    total = float(information.sum())
+    slope = float(weights @ (x * y)) / total if total > _ROUNDING else float("nan")
+    n, means = len(x), int(code.max()) + 1
+    lost = sqrt((n - 1) / max(n - means, 1))
+    return slope, lost * weights * x * (y - slope * x), information
 
 
 def wilson_interval(

@@ -106,6 +106,22 @@ class Linearised:
         """Whether each parameter has enough raters for an interval that holds for new ones."""
         return bool(self._has_raters.all())
 
+    @property
+    def covariances(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Covariances by instance, rater and cell; the last two are 0 if raters are too few."""
+        if self.speaks_of_new_raters:
+            by_instance, by_rater, by_cell = (by.covariance for by in self._groupings)
+            return by_instance, by_rater, by_cell
+        none = np.zeros_like(self._instances.covariance)
+        return self._instances.covariance, none, none
+
+    @property
+    def sizes(self) -> tuple[FloatArray, FloatArray]:
+        """Effective numbers of instances and of raters of each parameter."""
+        instances = self._instances.sizes
+        many = np.full(len(instances), np.inf)
+        return instances, self._raters.sizes if self.speaks_of_new_raters else many
+
     @cached_property
     def _has_raters(self) -> FloatArray:
         if self.rater is None:

@@ -18,6 +18,7 @@ from scipy.stats import t as student_t
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, generator_for
 from tiebreak.stats.groups import n_distinct, numbered
 from tiebreak.stats.independence import MIN_CLUSTERS, differs, effective_size, exact_interval
+from tiebreak.stats.joint_intervals import Linearised
 from tiebreak.stats.two_way import MIN_RATERS
 from tiebreak.stats.validation import (
     FloatArray,
@@ -172,11 +173,19 @@ def rank_sets(
     names, m = list(means), len(means)
     if m < 2:
         return {name: RankSet(1, 1) for name in names}
+    return joint_rank_sets(names, Joint.of(list(means.values())), confidence_level)
+
+
+def joint_rank_sets(
+    names: Sequence[str], joint: "Joint", confidence_level: float
+) -> dict[str, RankSet]:
+    """Return the rank sets of systems by values that are estimated together, in the order of names."""
+    m = len(names)
     pairs = list(combinations(range(m), 2))
     contrasts = np.zeros((m, len(pairs)))
     for column, (first, second) in enumerate(pairs):
         contrasts[first, column], contrasts[second, column] = 1, -1
-    differences = Joint.of(list(means.values())).combined(contrasts)
+    differences = joint.combined(contrasts)
     shown = np.zeros((m, m), dtype=np.bool_)  # row better than column
     signs = _signs(differences, joint_level(differences, confidence_level))
     for (first, second), sign in zip(pairs, signs, strict=True):
@@ -213,6 +222,12 @@ class Joint:
             by_cell, _ = _covariance(samples, lambda one: one.instance * raters + one.rater)
         parts = (by_instance, by_rater, by_cell)
         return cls(value, parts, np.eye(len(samples)), n_instances, n_raters)
+
+    @classmethod
+    def of_fit(cls, fitted: Linearised) -> "Joint":
+        """Return parameters that were fitted together, such as Bradley–Terry strengths."""
+        values, sizes = fitted.values, fitted.sizes
+        return cls(values, fitted.covariances, np.eye(len(values)), *sizes)
 
     def combined(self, contrasts: FloatArray) -> "Joint":
         """Return differences of the means, shape (means, differences)."""

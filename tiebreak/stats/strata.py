@@ -136,8 +136,8 @@ def unique_label_strata(counts: npt.ArrayLike) -> tuple[Stratum, ...]:
     -------
     tuple of Stratum
         One stratum for each number that could occur. The largest number is the number of labels, or
-        the largest number of ratings of a unit if that is smaller. If there are units without
-        ratings, they are in the stratum "undefined".
+        the largest number of ratings of a unit if that is smaller. If there are units with fewer than
+        two ratings, which cannot have two labels, they are in the stratum "undefined".
 
     Raises
     ------
@@ -151,7 +151,7 @@ def unique_label_strata(counts: npt.ArrayLike) -> tuple[Stratum, ...]:
     """
     rows = as_counts(counts)
     most = min(rows.shape[1], int(rows.sum(axis=1).max(initial=1)))
-    unique = (rows > 0).sum(axis=1)
+    unique = (rows > 0).sum(axis=1) * (rows.sum(axis=1) > 1)
     names = tuple(str(number) for number in range(1, max(most, 1) + 1))
     if (unique == 0).any():
         names = (*names, UNDEFINED)

@@ -23,6 +23,8 @@ from tests.metrics.studies import drawn_study, preferences, report_of
 from tiebreak.report.model import CriterionSection
 from tiebreak.stats import Estimate
 
+SIDES = ("left", "right")
+
 
 def of(rows: list[dict]) -> CriterionSection:
     (section,) = report_of(rows, replicates=200).criteria.values()
@@ -35,8 +37,8 @@ def section() -> CriterionSection:
 
     The last instance has two units, so that there are rating sets of more than one rating.
     """
-    labels = [[1, 1, (-1) ** n] for n in range(24)]
-    rows = preferences(labels, side_a="left")
+    labels = [[1, 1, (-1) ** n if n % 5 else 1] for n in range(24)]
+    rows = preferences(labels, side_a=SIDES)
     rows += [row | {"unit": "u23b"} for row in rows[-3:]]
     machine = [
         row | {"rater": "judge", "kind": "machine", "run": run}
@@ -220,6 +222,6 @@ def test_what_holds_for_these_annotators_alone_is_not_said_of_others(section):
 
 
 def test_a_bias_that_new_annotators_share_is_said_of_annotators():
-    labels = [[1] * 6 if n % 4 else [-1] * 6 for n in range(24)]
-    figure = bias_figure(of(preferences(labels, side_a="left")))
+    labels = [[(-1) ** n * (1 if n % 7 else -1)] * 6 for n in range(24)]
+    figure = bias_figure(of(preferences(labels, side_a=SIDES)))
     assert figure.finding == "Annotators prefer the text shown second"

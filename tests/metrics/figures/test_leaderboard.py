@@ -137,4 +137,4 @@ def test_the_worth_of_each_powered_rate_is_in_the_table_of_rankings():
     place = ranking.columns.index(WORTH.format(machine="judge"))
     worth = section.systems.powered["a"].effective_by_machine["judge"]
     (row,) = [row for row in ranking.rows if row.name == "a"]
-    assert row.numbers[place].text == f"{worth:.2f}"
+    assert row.numbers[place].text == f"{worth:.1f}"

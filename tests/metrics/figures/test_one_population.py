@@ -25,7 +25,8 @@ RARE, APART = 0.5, 0.02
 def ratings() -> list[dict]:
     """Return two samples of each pair of three systems on 24 instances, of which every other is rare.
 
-    Rare instances differ in everything: who wins, how far raters agree, and how long texts are.
+    Rare instances differ in everything: who wins, how far raters agree, how long texts are, and whether
+    it matters which text is shown first.
     """
     rng, made = np.random.default_rng(3), []
     for i, pair, sample in product(range(24), ("xy", "xz", "yz"), range(2)):
@@ -43,12 +44,13 @@ def ratings() -> list[dict]:
             "phase": "control" if i % 12 < 10 else "selected",
             "inclusion_probability": RARE if rare else 1.0,
         }
-        for rater, sure in [*((f"r{r}", (0.7, 0.2)) for r in range(3)), *MACHINES.items()]:
+        for rater, sure in [*((f"r{r}", (0.5, 0.2)) for r in range(3)), *MACHINES.items()]:
             asked = product((0, 1), ("ab", "ba")) if rater in MACHINES else [(None, None)]
             for run, order in asked:
-                is_sure = rng.random() < sure[not rare]
-                label = better if is_sure else int(rng.choice([-1, 0, 1]))
                 side = rng.choice(["left", "right"]) if order is None else ""
+                first, any_label = -1 if side == "left" else 1, int(rng.choice([-1, 0, 1]))
+                unsure = first if rare and not order else any_label
+                label = better if rng.random() < sure[not rare] else unsure
                 answer = {"rater": rater, "label": label, "side_a": str(side)}
                 if order is not None:
                     answer |= {"kind": "machine", "run": run, "order": order}

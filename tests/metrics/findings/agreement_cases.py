@@ -31,7 +31,7 @@ INCLUDES_0 = (
     " may be hard to tell apart."
 )
 TWO_WAYS = "Check whether the guidelines can be read in two ways."
-UNANIMOUS = "All annotators agree on 0% of items."
+UNANIMOUS = "All annotators agree on 0% of 20 rated items with two ratings or more."
 
 
 def agreement(section: CriterionSection) -> str:
@@ -54,8 +54,8 @@ AGREEMENT = (
     Case(
         "α above 0 for these raters alone",
         lambda: agreement(with_alpha(interval(-0.1, 0.5, these=(0.1, 0.4)))),
-        (f"| {THESE_AGREE} |", OTHERS_AGREE),
-        (f"| {AGREE} |", NO_AGREEMENT),
+        (f"| {THESE_AGREE} |", OTHERS_AGREE, THESE_RATERS),
+        (f"| {AGREE} |", NO_AGREEMENT, SIMILAR_RATERS),
     ),
     Case(
         "α of two raters",
@@ -90,8 +90,8 @@ AGREEMENT = (
     Case(
         "α after a draw with a control sample",
         lambda: agreement(with_alpha(interval(0.1, 0.3, instances="dataset"))),
-        (f"{AGREE}{DATASET} |", "All annotators agree on 0% of the rated items."),
-        (SELECTED, UNANIMOUS),
+        (f"{AGREE}{DATASET} |", UNANIMOUS),
+        (SELECTED,),
     ),
     Case(
         "α after a draw without a control sample",
@@ -100,7 +100,7 @@ AGREEMENT = (
             f"{NO_AGREEMENT}{SELECTED} |",
             "The figures generalize only to the selected instances, and not to other raters.",
         ),
-        (DATASET, UNANIMOUS),
+        (DATASET,),
     ),
     Case(
         "α without an interval",
@@ -117,8 +117,8 @@ AGREEMENT = (
     Case(
         "α is defined",
         lambda: agreement(with_alpha(interval(0.1, 0.3))),
-        (UNANIMOUS, "All annotators agree on 0% of items."),
-        (f"Krippendorff's α is undefined. {WHY}", "All annotators agree on 0% of the rated items."),
+        (UNANIMOUS,),
+        (f"Krippendorff's α is undefined. {WHY}",),
     ),
     Case(
         "α while the study runs",

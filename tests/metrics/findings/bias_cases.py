@@ -28,7 +28,7 @@ from tiebreak.stats import Estimate
 PREFER_FIRST = "Annotators prefer the text shown first"
 PREFER_SHORT = "Annotators prefer the text shown second and shorter texts"
 PREFER_LONG = "Annotators prefer longer texts"
-NO_BIAS = "No bias of annotators is shown"
+NO_BIAS = "No position or length bias of annotators is shown"
 OTHERS_UNKNOWN = "; whether others do is not shown"
 
 
@@ -58,8 +58,8 @@ BIASES = (
     Case(
         "these raters alone",
         lambda: bias(interval(-0.3, 0.1, these=(-0.2, -0.05)), interval(-0.1, 0.1)),
-        (f"| These annotators prefer the text shown second{OTHERS_UNKNOWN} |",),
-        (NO_BIAS, PREFER_FIRST, PREFER_SHORT),
+        (f"| These annotators prefer the text shown second{OTHERS_UNKNOWN} |", THESE_RATERS),
+        (NO_BIAS, PREFER_FIRST, PREFER_SHORT, SIMILAR_RATERS),
     ),
     Case(
         "a bias of two raters",
@@ -82,6 +82,12 @@ BIASES = (
             PREFER_LONG,
             f"These annotators prefer the text shown second{OTHERS_UNKNOWN}",
         ),
+    ),
+    Case(
+        "a position that is not identified beside lengths of two raters",
+        lambda: bias(UNDEFINED, interval(0.1, 0.2, raters="these")),
+        ("| These annotators prefer longer texts |", THESE_RATERS, WHY),
+        (NO_BIAS, PREFER_LONG, SIMILAR_RATERS),
     ),
     Case(
         "no intervals",

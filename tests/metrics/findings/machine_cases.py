@@ -103,12 +103,15 @@ TIES = "Annotators give a tie in 40% of their ratings."
 SHOWN = "For each majority label of annotators, the figure shows all labels of its items."
 
 
+VOTES = {"-1": 30, "0": 40, "1": 30}
+
+
 def perception(machine_ties: float | None, *, scale: str = "preference:tie") -> str:
     has_machine = machine_ties is not None
     humans = {"-1": 0.3, "0": 0.4, "1": 0.3}
     of_machine = {"judge": {"-1": 0.5, "0": machine_ties or 0.0, "1": 0.4}}
     row = PerceptionBin("0", 1.0, humans, of_machine if has_machine else {})
-    section = replace(base(machine=has_machine), scale=scale, perception=(row,))
+    section = replace(base(machine=has_machine), scale=scale, perception=(row,), votes=VOTES)
     return of(*perception_finding(section))
 
 
@@ -116,7 +119,8 @@ def perception_of(machine: str) -> str:
     """Return the finding on one of two machines, of which `judge` gives fewer ties."""
     humans = {"-1": 0.3, "0": 0.4, "1": 0.3}
     machines = {"judge": {"-1": 0.5, "0": 0.1, "1": 0.4}, "gentle": humans}
-    section = replace(base(machine=True), perception=(PerceptionBin("0", 1.0, humans, machines),))
+    row = PerceptionBin("0", 1.0, humans, machines)
+    section = replace(base(machine=True), perception=(row,), votes=VOTES)
     return of(*perception_finding(section, machine))
 
 

@@ -30,10 +30,10 @@ UNIFORM = (
 )
 OF_CONTROL = "The number of rated instances is 100, of which 30 were in the control sample."
 WITHOUT = "A further 7 instances were rated, but none of the ratings says which system is better."
-RATE_OF_DATASET = f"{WEIGHTED_TO_DATASET}, the win rate of a is 60% (50% to 70%)."
+RATE_OF_DATASET = f"{WEIGHTED_TO_DATASET}, the win rate of a is 0.60 (0.50 to 0.70)."
 RATE_OF_SELECTED = (
     "Among the selected instances, each weighted by the inverse of its inclusion probability, the win"
-    " rate of a is 60% (50% to 70%). This says nothing about the other instances of the dataset."
+    " rate of a is 0.60 (0.50 to 0.70). This says nothing about the other instances of the dataset."
 )
 SAVED_OR_COST = (
     "It is not known whether selecting instances saved or cost ratings, because the interval of the"

@@ -20,7 +20,7 @@ from tiebreak.report.model import (
     SimultaneousSection,
     StoppingSection,
 )
-from tiebreak.stats import Estimate, undefined
+from tiebreak.stats import Estimate, RankSet, undefined
 from tiebreak.stats.results import Instances, NarrowerInterval, Raters, Scope
 
 WHY = "There are only 4 independent instances."
@@ -68,7 +68,15 @@ def with_rates(*, at_once: int = 1, together: dict | None = None, **rates: Estim
     """Return a section with win rates, and those that hold at once where they are wider."""
     section = base()
     joint = SimultaneousSection(rates | (together or {}), {}, at_once, at_once)
-    systems = replace(section.systems, win_rate=rates, simultaneous=joint, prediction_powered=None)
+    ahead = [name for name, rate in joint.win_rate.items() if rate.low > 0.5]
+    sets = {name: RankSet(1, 1 if [name] == ahead else len(rates)) for name in rates}
+    systems = replace(
+        section.systems,
+        win_rate=rates,
+        simultaneous=joint,
+        prediction_powered=None,
+        rank_sets=sets,
+    )
     return replace(section, systems=systems)
 
 

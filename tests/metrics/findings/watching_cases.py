@@ -9,7 +9,7 @@ from metrics.messages import (
     WATCHED_SCOPE,
     WATCHED_UNITS,
 )
-from tests.metrics.findings.case import A_WINS, SIMILAR_RATERS, Case, figure_text
+from tests.metrics.findings.case import A_WINS, HERE, SIMILAR_RATERS, Case, figure_text
 from tests.metrics.findings.situations import (
     UNDEFINED,
     WHY,
@@ -25,7 +25,7 @@ from tiebreak.report.model import (
 )
 
 SO_FAR = "No system is shown to win more often than it loses so far"
-A_OVER_B, B_OVER_A = "a wins more often than b", "b wins more often than a"
+A_OVER_B, B_OVER_A = f"{HERE}a wins more often than b", f"{HERE}b wins more often than a"
 VALID = WATCHED.format(level=1 - 0.05 / 3, statements="3 comparisons")
 ENTERED = "a vs b: 40 of 60 instances entered."
 WAITING = "a vs b: 40 of 60 instances entered, 5 complete ones wait."

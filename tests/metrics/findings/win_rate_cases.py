@@ -60,6 +60,12 @@ WINS = (
         (B_WINS, NOBODY, HERE, THESE_RATERS, OTHERS_OPEN, SELECTED, DATASET, WEIGHTED),
     ),
     Case(
+        "a system that always wins, by an interval that ends at its bound",
+        lambda: wins(with_rates(a=replace(interval(0.9, 1.0), value=1.0))),
+        (f"{A_WINS} |",),
+        (NOBODY, HERE),
+    ),
+    Case(
         "the direction follows the interval",
         lambda: wins(with_rates(a=interval(0.3, 0.45), b=interval(0.55, 0.7))),
         (f"{B_WINS} |",),
@@ -78,8 +84,8 @@ WINS = (
                 a=interval(0.45, 0.7, these=(0.52, 0.63)), b=interval(0.3, 0.55, these=(0.37, 0.48))
             )
         ),
-        (f"{HERE}{A_WINS} |", OTHERS_OPEN),
-        (NOBODY, B_WINS, "a, b win more often than they lose"),
+        (f"{HERE}{A_WINS} |", OTHERS_OPEN, THESE_RATERS),
+        (SIMILAR_RATERS, NOBODY, B_WINS, "a, b win more often than they lose"),
     ),
     Case(
         "two raters or fewer speak of themselves",

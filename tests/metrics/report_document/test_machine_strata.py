@@ -63,7 +63,7 @@ def test_values_have_their_intervals_and_a_note(about):
     for cell, one in zip(row[2:], estimates, strict=True):
         assert one.has_interval
         assert cell.startswith(
-            f"{one.value:.3f} ({one.low:.3f} to {one.high:.3f}) [".replace("-", "−")
+            f"{one.value:.2f} ({one.low:.2f} to {one.high:.2f}) [".replace("-", "−")
         )
 
 

@@ -98,7 +98,7 @@ def test_the_numbers_are_those_of_the_stored_report(study):
     rate = report.criteria["preference"].systems.win_rate["old"]
     document = document_of(study, report)
     rows = [row for table in document.tables for row in table.rows if row[0] == "old"]
-    assert (rows[0][1], rows[0][2]) == (f"{rate.value:.3f}", str(rate.n))
+    assert (rows[0][1], rows[0][2]) == (f"{rate.value:.2f}", str(rate.n))
     facts = section(document, "Reproduction").blocks[0].text
     assert report.source.rows_sha256 in facts
     assert f"seed {report.seed}" in facts
@@ -246,7 +246,7 @@ def texts(document: ReportDocument) -> list[str]:
 
 
 def of_votes(labels: list[list[object]]) -> Report:
-    return report_of_rows(preferences(labels, side_a="left"))
+    return report_of_rows(preferences(labels, side_a=("left", "right")))
 
 
 def first_lines(study: Study, report: Report) -> str:

@@ -12,7 +12,6 @@ from tiebreak.stats import (
     agreement_contributions,
     bradley_terry,
     two_way_interval,
-    two_way_mean,
 )
 
 RATERS = 5
@@ -75,16 +74,15 @@ def test_bias_and_strengths_are_weighted_and_elo_is_of_the_selected_instances():
     weights = np.array([1 / row["inclusion_probability"] for row in made])
     first = np.array([-1 if row["side_a"] == "left" else 1 for row in made])
     signs = np.sign([row["label"] for row in made])
-    assert section.bias.position.value == pytest.approx(
-        weights @ (signs * first) / weights.sum() / 2
-    )
+    x, y = (v - weights @ v / weights.sum() for v in (first, signs))
+    slope = weights @ (x * y) / (weights @ x**2)
+    assert section.bias.position.value == pytest.approx(slope / 2)
     assert section.bias.position.scope.instances == "dataset"
     value = section.bias.position.value
     codes = [[int(row[name][1:]) for row in made] for name in ("instance", "rater")]
     point = Estimate(value, value, value)
-    wide = two_way_mean(
-        signs * first / 2, *codes, narrow=point, weights=weights, bounds=(-0.5, 0.5)
-    )
+    each, information = weights * x * (y - slope * x) / 2, weights * x**2
+    wide = two_way_interval(each, *codes, narrow=point, weights=information, bounds=(-0.5, 0.5))
     assert section.bias.position.standard_error == pytest.approx(wide.standard_error)
     counts = [[row["label"] < 0, 0, row["label"] > 0] for row in made]
     names = {"system_a": ["old"] * len(made), "system_b": ["new"] * len(made)}

@@ -10,6 +10,7 @@ from scipy.stats import rankdata, spearmanr
 from tests.tiebreak.report.test_prompt_questions import league
 from tests.tiebreak.report.test_sections import of
 from tiebreak.report import named_parts
+from tiebreak.report.comparisons import UNEVEN
 from tiebreak.report.generators import Seeds
 from tiebreak.report.rank_correlations import TOO_FEW_SYSTEMS, row_correlations
 
@@ -180,7 +181,10 @@ def test_two_systems_have_no_ranking():
 def test_a_system_that_a_part_lacks_has_a_reason():
     rows = parted(np.random.default_rng(0), {"open": 12, "hidden": 12})
     kept = [r for r in rows if r["category"] == "open" or "d" not in (r["system_a"], r["system_b"])]
-    assert parts_of(kept).parts["open"].reason == named_parts.NOT_ALL_COMPARED
+    assert parts_of(kept).reason == UNEVEN
+    of_d = [r for r in kept if "d" in (r["system_a"], r["system_b"])]
+    even = [*kept, *(r | {"unit": f"{r['unit']} again"} for r in of_d)]
+    assert parts_of(even).parts["open"].reason == named_parts.NOT_ALL_COMPARED
 
 
 def test_a_part_in_which_nobody_wins_has_no_ranks():

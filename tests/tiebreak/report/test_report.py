@@ -309,16 +309,22 @@ def test_systems_that_only_a_machine_compared_have_no_rank():
 
 
 def test_each_machine_has_its_own_bias():
-    made = [
-        {**row, "side_a": "left", "rater": "judge" if row["rater"] == "r2" else "r1"}
-        for row in compared("ab", [-1, -1, 1, 0])
-    ]
-    for row in made:
-        if row["rater"] == "judge":
-            row |= {"kind": "machine", "label": -1}
+    """The annotator chose the first text in three of four, and the judge always."""
+    made = compared("ab", [-1, 1, -1, -1, 0])
+    for row, left in zip(
+        made, [True, True, False, False, True, True, False, False, True, True], strict=True
+    ):
+        row["side_a"] = "left" if left else "right"
+        if row["rater"] == "r2":
+            row |= {"rater": "judge", "kind": "machine", "label": -1 if left else 1}
     bias = section_of(made)["bias"]
-    assert bias["position"]["value"] == pytest.approx(2 / 3 - 0.5)
+    assert bias["position"]["value"] == pytest.approx(3 / 4 - 0.5)
     assert bias["machines"]["judge"]["position"]["value"] == 0.5
+
+
+def test_where_a_system_is_always_shown_first_a_position_bias_is_not_told_from_its_wins():
+    made = compared("ab", [-1, -1, 1, 0], side_a="left")
+    assert section_of(made)["bias"]["position"]["value"] is None
 
 
 def test_every_run_of_a_machine_is_a_rating_set():

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from metrics.dashboard import section_of
-from metrics.findings import win_rate_finding
+from metrics.findings import best_first, win_rate_finding
+from metrics.leading import leader
 from metrics.messages import AT_ONCE, HOW_TO_READ_RANK_SETS, NO_WINNER, RANK_SET
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
+from tiebreak.report.comparisons import UNEVEN
 from tiebreak.stats import RankSet, rank_sets
 
 RATERS = 12
@@ -35,8 +37,8 @@ def rows(systems, *, lead=0.0, instances=40, criteria=("preference",), seed=0):
     ]
 
 
-def sections(made):
-    return build_report(RatingTable.from_rows(made), replicates=200).criteria
+def sections(made, **options):
+    return build_report(RatingTable.from_rows(made), replicates=200, **options).criteria
 
 
 def test_two_systems_are_one_comparison():
@@ -153,3 +155,41 @@ def test_an_interval_of_one_system_alone_names_nobody():
     assert "With these annotators" in win_rate_finding(section)[0] or (
         win_rate_finding(section)[0] == NO_WINNER
     )
+
+
+def against(first: str, second: str, wins: int, of: int) -> list[dict]:
+    """Return one rating of each instance, of which the first system wins some."""
+    return [
+        {"unit": f"{first}{second}{k}", "instance": f"{first}{second}{k}", "rater": f"r{k % 7}"}
+        | {"system_a": first, "system_b": second, "label": -1 if k < wins else 1}
+        for k in range(of)
+    ]
+
+
+def test_a_system_that_wins_against_weak_opponents_does_not_lead():
+    # B wins .64 of all its comparisons, and A .63, all of them against B.
+    made = against("A", "B", 126, 200) + against("B", "C", 246, 300)
+    section = sections(made, sections=["leaderboard"])["preference"]
+    systems = section.systems
+    assert systems.win_rate["B"].value > systems.win_rate["A"].value
+    assert systems.ranked_by == "bradley_terry"
+    assert systems.rank_sets == {"A": RankSet(1, 1), "B": RankSet(2, 2), "C": RankSet(3, 3)}
+    assert leader(section)[0] == best_first(systems)[0] == "A"
+    assert systems.shared_ranks == {}
+    assert section.leaderboard.next_pairs == ()
+    assert UNEVEN in win_rate_finding(section)[1]
+
+
+def test_where_ratings_do_not_rank_systems_nobody_leads():
+    section = sections(against("A", "B", 15, 20) + against("C", "D", 18, 20))["preference"]
+    assert section.systems.ranked_by == "nothing"
+    assert section.systems.rank_sets is None
+    assert leader(section)[0] == ""
+
+
+def test_rank_sets_by_strength_are_those_by_win_rate_where_all_met_evenly():
+    made = against("A", "B", 50, 80) + against("B", "C", 55, 80) + against("A", "C", 65, 80)
+    by_rate = sections(made)["preference"].systems
+    by_strength = sections([*made, *against("B", "A", 0, 1)])["preference"].systems
+    assert (by_rate.ranked_by, by_strength.ranked_by) == ("win_rate", "bradley_terry")
+    assert by_rate.rank_sets == by_strength.rank_sets

@@ -1,11 +1,13 @@
 """Position and length bias, and the Wilson interval of both."""
 
+import numpy as np
 import pytest
+from statsmodels.regression.linear_model import WLS
 from statsmodels.stats.proportion import proportion_confint
 
 from tests.refusals import refused
 from tiebreak.stats import length_bias, position_bias
-from tiebreak.stats.bias import wilson_interval
+from tiebreak.stats.bias import effect_within, wilson_interval
 
 
 def test_wilson_equals_a_published_interval():
@@ -19,6 +21,21 @@ def test_wilson_equals_statsmodels(successes, n, confidence_level):
     expected = proportion_confint(successes, n, alpha=1 - confidence_level, method="wilson")
     interval = wilson_interval(successes, n, confidence_level=confidence_level)
     assert interval == pytest.approx(expected, abs=1e-12)
+
+
+def test_an_effect_within_groups_is_that_of_a_regression_with_their_intercepts():
+    rng = np.random.default_rng(0)
+    groups, weights = rng.integers(0, 4, 200), rng.uniform(1, 3, 200)
+    condition = np.where(rng.random(200) < 0.2 + 0.2 * groups, 1.0, -1.0)
+    outcome = np.where(rng.random(200) < 0.2 + 0.2 * groups, 1.0, -1.0)
+    fit = WLS(outcome, np.column_stack([condition, np.eye(4)[groups]]), weights).fit()
+    effect, contributions, information = effect_within(outcome, condition, groups, weights)
+    assert effect == pytest.approx(fit.params[0])
+    assert contributions.sum() == pytest.approx(0, abs=1e-9)
+    # White's variance, with one parameter less for each further group.
+    variance = float(contributions @ contributions) / information.sum() ** 2
+    assert variance == pytest.approx(fit.cov_HC0[0, 0] * 199 / 196)
+    assert np.isnan(effect_within(outcome, np.ones(200), groups, weights)[0])
 
 
 def test_biases_are_shares_on_their_own_scales():

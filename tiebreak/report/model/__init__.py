@@ -86,6 +86,7 @@ from tiebreak.report.model.report import (
     Origin,
     Report,
     SourceSection,
+    part_title,
 )
 from tiebreak.report.model.selection import PairComponents, PairSelection
 from tiebreak.report.model.stopping import (
@@ -208,4 +209,5 @@ __all__ = [
     "Votes",
     "WinRateStrata",
     "WinRateStratum",
+    "part_title",
 ]

@@ -256,12 +256,16 @@ class FatigueSection:
 class Bias:
     """Position and length bias of human raters together, or of one machine.
 
+    Both are estimated within pairs of systems, so that a preference for a system is no bias. A pair in
+    which one system always stands first, or always has the longer text, does not enter.
+
     Attributes
     ----------
     position : Estimate
-        P(the text shown first is preferred) − ½.
+        P(the text shown first is preferred) − ½, where each system of a pair is first equally often.
     length : Estimate
-        P(the longer text is preferred) − P(the shorter text is preferred).
+        P(the longer text is preferred) − P(the shorter text is preferred), where each system of a pair
+        has the longer one equally often.
     """
 
     position: Estimate
@@ -276,6 +280,9 @@ class BiasSection(Bias):
     ----------
     machines : dict of str to Bias
         The same for each machine.
+    simultaneous : Bias, optional
+        The biases of humans with intervals that hold at once, which findings rest on.
     """
 
     machines: dict[str, Bias]
+    simultaneous: Bias | None = None

@@ -1,7 +1,7 @@
 """Sections of a report about the systems that were compared."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from tiebreak.report.model.fields import (
     CountOrNaN,
@@ -12,6 +12,8 @@ from tiebreak.report.model.fields import (
 )
 from tiebreak.report.model.success import KnownOrder
 from tiebreak.stats import Estimate, RankSet
+
+RankedBy = Literal["win_rate", "bradley_terry", "nothing"]
 
 
 @dataclass(frozen=True)
@@ -144,13 +146,16 @@ class SystemsSection:
         win.
     shared_ranks : dict of str to int, optional
         1 plus the number of systems whose whole interval of the win rate lies above that of the
-        system, as in table 5 of Lyu et al. (2024). Systems without an interval have none. Only a
-        reproduction: intervals that overlap do not show that systems are equally good.
+        system, as in table 5 of Lyu et al. (2024). Systems without an interval have none, and neither
+        have those that win rates do not rank. Only a reproduction: intervals that overlap do not show that systems are equally good.
     prediction_powered_lambda_1 : dict of str to dict, optional
         Prediction-powered win rates in which the machine's ratings have their full weight.
     rank_sets : dict of str to RankSet, optional
-        Ranks by win rate that each system may have. With a probability of 95%, all sets in all criteria
+        Ranks that each system may have, by what `ranked_by` says. With a probability of 95%, all sets in all criteria
         with preferences contain the true ranks at once. None if no win rate has an interval.
+    ranked_by : {"win_rate", "bradley_terry", "nothing"}, default "win_rate"
+        What ranks the systems: win rates if every system met every other one equally often, and
+        otherwise Bradley–Terry strengths, unless there are none.
     powered : dict of str to PoweredSystem, optional
         What machines add to the win rate of each system, one by one and stacked.
     machine_win_rates : dict of str to dict, optional
@@ -173,6 +178,7 @@ class SystemsSection:
     shared_ranks: dict[str, int] | None = None
     prediction_powered_lambda_1: dict[str, Estimates] | None = None
     rank_sets: dict[str, RankSet] | None = None
+    ranked_by: RankedBy = "win_rate"
     powered: dict[str, PoweredSystem] | None = None
     machine_win_rates: dict[str, Estimates] | None = None
     known_order: KnownOrder | None = None
