@@ -13,7 +13,7 @@ class EvidenceQuery(serializers.Serializer[Any]):
     annotators = serializers.ChoiceField(
         Licence.Annotators.choices,
         default=Licence.Annotators.CROWD,
-        help_text="ε is 0.2 for experts, 0.15 for trained annotators and 0.1 for crowd workers.",
+        help_text="ε is at most 0.2 for experts, 0.15 for trained annotators and 0.1 for crowd workers.",
     )
 
 
@@ -32,6 +32,10 @@ class LicenceEvidenceSerializer(serializers.Serializer[Any]):
     winning_rate = serializers.FloatField(allow_null=True, help_text="ω; null without a test.")
     advantage_probability = serializers.FloatField(
         allow_null=True, help_text="ρ; null without a test."
+    )
+    epsilon = serializers.FloatField(source="test.epsilon", default=None, allow_null=True)
+    coin_winning_rate = serializers.FloatField(
+        allow_null=True, help_text="ω of a coin on average; null without a test."
     )
     passes = serializers.BooleanField(
         allow_null=True, help_text="Null without a test, and before the planned number is reached."

@@ -14,7 +14,8 @@ DECISION = (
     " rate ω is the share of annotators whom the machine may replace; the test is passed if ω is at"
     " least 0.5. The advantage probability ρ is how often the machine's label fits at least as well"
     " as the label of the annotator who was left out. A test that is not passed does not show that the"
-    " machine is worse than annotators are."
+    " machine is worse than annotators are. Where annotators disagree much, a coin may pass it, too; a"
+    " licence rules that out."
 )
 NOT_STORED = (
     "The stored report was computed before this test was added. The next report will contain it."

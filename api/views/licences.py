@@ -52,8 +52,9 @@ class Licences(APIView):
         "Grant a licence",
         tag=TAG,
         description="Records that a machine rater may stand for an annotator, with the evidence. It"
-        " changes nothing else. Refused unless the alternative annotator test passes for these items,"
-        " and, except in a dry run, if bots gave all labels.",
+        " changes nothing else. Refused unless the alternative annotator test passes for these items"
+        " with an ε with which coins do not, and agreement is above guessing, and, except in a dry run,"
+        " if bots gave all labels.",
         request=NewLicence,
         responses={201: LicenceSerializer},
         refusals={
@@ -61,7 +62,7 @@ class Licences(APIView):
             404: ["no_such_evidence"],
             409: [
                 *("evidence_pending", "licence_exists", "not_passed", "not_testable"),
-                *("number_unreached", "only_simulated"),
+                *("coins_pass", "not_above_guessing", "number_unreached", "only_simulated"),
             ],
             503: ["no_broker"],
         },

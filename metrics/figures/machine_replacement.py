@@ -18,7 +18,8 @@ READING = (
     "■ The advantage probability ρ: how often the machine rater fits the other annotators at least as"
     " well as the annotator who is left out. At 0.5 or more it does so in every second comparison, or"
     " ties. The table has the winning rate ω for each ε, which decides the test: 0.2 for experts, 0.15"
-    " for trained annotators and 0.1 for crowd workers. All numbers speak of these annotators. Of many"
+    " for trained annotators and 0.1 for crowd workers, or the largest smaller one that at most 5% of"
+    " simulated coins pass. All numbers speak of these annotators. Of many"
     " groups of items some pass by chance, so do not look for a group that passes. A test that is not"
     " passed does not show that the machine rater is worse."
 )
@@ -27,7 +28,8 @@ NOTHING_TO_TEST = (
 )
 COLUMNS = (
     *("machine", "items_of", "items", "labels", "instances", "agreement", "epsilon"),
-    *("winning_rate", "advantage_probability", "annotators", "left_out", "speaks_of", "reason"),
+    *("winning_rate", "coin_winning_rate", "coins_passing", "advantage_probability"),
+    *("annotators", "left_out", "speaks_of", "reason"),
 )
 
 
@@ -75,9 +77,10 @@ def _cells(
     agreement = None if isnan(one.agreement) else one.agreement
     about = (machine, _name(stratum), stratum.n_units, one.labels, one.instances, agreement)
     if not one.tests:
-        yield (*about, *(None,) * 6, one.reason or DESCRIBED_ONLY)
+        yield (*about, *(None,) * 8, one.reason or DESCRIBED_ONLY)
     for test in one.tests:
-        rates = (test.winning_rate, test.advantage_probability)
+        coins = (test.coin_winning_rate, test.coins_passing)
+        rates = (test.winning_rate, *coins, test.advantage_probability)
         yield (
             *about,
             test.epsilon,

@@ -16,7 +16,9 @@ from metrics.licensing.messages import (
     NO_SPREAD,
     NO_WIN_RATES,
     NOT_WORSE,
+    PASSED,
     UNKNOWN_GAIN,
+    WHY_NOT,
 )
 from metrics.messages import READING_IF_DRAWN
 from metrics.models import Licence, SectionSnapshot
@@ -29,8 +31,8 @@ from recruitment.launch.check import counted
 from studies.models import Criterion, Study
 from tiebreak.errors import DomainError
 from tiebreak.report.model import (
-    AnnotatorTestSection,
     CriterionSection,
+    LicenceTest,
     MachineReplacement,
     ReplacementStratum,
     SystemsSection,
@@ -48,13 +50,14 @@ EPSILON: dict[str, float] = {
 class Evidence:
     """What speaks for one machine rater on one kind of item.
 
-    `test` is None where there is none. Nothing passes unless the planned number `is_reached`.
+    `test` is None where there is none, and otherwise with the ε of a licence, or with the one asked for
+    where too many coins pass at every ε. Nothing passes unless the planned number `is_reached`.
     """
 
     machine: str
     stratum: ReplacementStratum
     replacement: MachineReplacement
-    test: AnnotatorTestSection | None
+    test: LicenceTest | None
     is_reached: bool
 
     @property
@@ -63,7 +66,31 @@ class Evidence:
 
     @property
     def passes(self) -> bool | None:
-        return self.test.passes if self.test and self.is_reached else None
+        is_known = self.refusal != "not_testable" and self.is_reached
+        return not self.refusal if is_known else None
+
+    @property
+    def refusal(self) -> str:
+        """The code of what a licence lacks, or an empty text."""
+        return self.replacement.refusal(self.test.epsilon) if self.test else "not_testable"
+
+    @property
+    def why_not(self) -> str:
+        return WHY_NOT[self.refusal].format(**self._facts)
+
+    @property
+    def _facts(self) -> dict[str, str]:
+        assert self.test is not None
+        n, one = self.test.annotators, self.replacement
+        return {
+            "epsilon": f"{self.test.epsilon:g}",
+            "rate": in_digits(self.test.winning_rate),
+            "of": f"{round(self.test.winning_rate * n)} of {counted(n, 'annotator')}",
+            "coin": in_digits(self.test.coin_winning_rate),
+            "agreement": in_digits(one.agreement),
+            "low": in_digits(one.agreement_low),
+            "guess": in_digits(one.best_guess),
+        }
 
     @property
     def sentence(self) -> str:
@@ -109,22 +136,20 @@ class Evidence:
         """What follows from the test, in a sentence."""
         if self.test is None:
             return DESCRIBED_ONLY
-        if self.test.reason:
-            return f"No test: {self.test.reason}"
+        if reason := self.test.reason or self.replacement.reason:
+            return f"No test: {reason}"
         if not self.is_reached:
             return ""
-        n = self.test.annotators
-        of = f"{round(self.test.winning_rate * n)} of {counted(n, 'annotator')}"
-        if self.test.passes:
-            return f"Passed: the machine rater may replace {of}."
-        return f"Not passed: the test allows replacing {of}. {NOT_WORSE}"
+        if not self.refusal:
+            return PASSED.format(**self._facts)
+        return f"Not passed, because {self.why_not} {NOT_WORSE}"
 
     @property
     def outcome_in_short(self) -> str:
         """The outcome for a table, which has the numbers beside it."""
         if self.test is None:
             return "described only"
-        if self.test.reason:
+        if self.refusal == "not_testable":
             return self.outcome
         return {True: "passed", False: "not passed", None: "–"}[self.passes]
 
@@ -137,13 +162,26 @@ class Evidence:
         return _known(self.test.winning_rate) if self.test else None
 
     @property
+    def coin_winning_rate(self) -> float | None:
+        return _known(self.test.coin_winning_rate) if self.test else None
+
+    @property
     def advantage_probability(self) -> float | None:
         return _known(self.test.advantage_probability) if self.test else None
 
     @property
     def numbers(self) -> list[str]:
-        """Agreement, winning rate and advantage probability; a dash for what is undefined."""
-        rates = (self.agreement, self.winning_rate, self.advantage_probability)
+        """Agreement, the best guess's, ω, a coin's ω, ε and ρ; a dash for what is undefined."""
+        guess, coin = _known(self.replacement.best_guess), self.coin_winning_rate
+        epsilon = self.test.epsilon if self.test else None
+        rates = (
+            self.agreement,
+            guess,
+            self.winning_rate,
+            coin,
+            epsilon,
+            self.advantage_probability,
+        )
         return ["–" if rate is None else in_digits(rate) for rate in rates]
 
 
@@ -226,7 +264,7 @@ class StoredEvidence:
     def _rows(self, machine: str, epsilon: float) -> Iterator[Evidence]:
         for stratum in self.strata:
             if (one := stratum.machines.get(machine)) and stratum.n_units:
-                test = next((test for test in one.tests if test.epsilon == epsilon), None)
+                test = one.test_of_licence(epsilon)
                 yield Evidence(machine, stratum, one, test, self.is_reached)
 
     def gains(self, machine: str) -> dict[str, tuple[int, float]]:
@@ -310,6 +348,8 @@ def as_stored(evidence: Evidence, stored: StoredEvidence) -> dict[str, Any]:
     return {
         "epsilon": test.epsilon,
         "winning_rate": test.winning_rate,
+        "coin_winning_rate": test.coin_winning_rate,
+        "coins_passing": test.coins_passing,
         "advantage_probability": test.advantage_probability,
         "annotators": test.annotators,
         "left_out": test.left_out,
@@ -317,6 +357,8 @@ def as_stored(evidence: Evidence, stored: StoredEvidence) -> dict[str, Any]:
         "instances": one.instances,
         "simulated": one.simulated,
         "agreement": one.agreement,
+        "agreement_low": one.agreement_low,
+        "guessing": one.guessing,
         "unweighted_agreement": one.unweighted_agreement,
         "speaks_of": test.speaks_of,
         "sentence": evidence.sentence,

@@ -10,15 +10,19 @@ ABOUT = (
 SPEAKS_OF = (
     "A licence records the decision to let a machine rater stand for an annotator. ω is the share of the"
     " annotators whom it may replace if its labels may fit those of the other annotators less often than"
-    " their own do, by up to ε; it speaks of these annotators, and not of others, and does not show that the"
-    " machine rater is right."
+    " their own do, by up to ε; beside it stands what a coin reaches on average. It speaks of these"
+    " annotators, and not of others, and does not show that the machine rater is right."
 )
 WHICH_EPSILON = (
     "ε is an allowance. One annotator after the other is left out, and the machine rater's labels may fit"
     " those of the other annotators less often than this annotator's do, by up to ε. Annotators who cost"
     " more may be replaced sooner: 0.2 for experts, 0.15 for trained annotators, 0.1 for crowd workers"
     " (Calderon et al. 2025). The study does not record what your annotators are, so choose it before you"
-    " look; the smallest ε is the strictest."
+    " look; the smallest ε is the strictest. Where annotators disagree much, a coin would pass, too: then ε"
+    " is lowered in steps of 0.05 until at most 5% of 200 simulated coins pass on the same items. Also,"
+    " agreement with one annotator must be above that of guesses: a coin, one label for all items, and the"
+    " longer and the shorter text, where lengths are known. What must be above is the lower end of its 95%"
+    " interval, which speaks of these annotators."
 )
 SEVERAL_TESTS = (
     "Each row is a test of its own. Of many rows some pass or fail by chance, so do not grant a licence"
@@ -48,6 +52,18 @@ FOLLOW_UP_WITHOUT_JUDGE = (
     "The machine rater is no judge of this study, so let it rate the follow-up study’s items yourself, under"
     " the same name."
 )
+PASSED = (
+    "Passed: with ε = {epsilon} the machine rater may replace {of}. Its ω is {rate}, and a coin's {coin} on"
+    " average. It agrees with one annotator in {agreement}, at least {low}, and the best guess in {guess}."
+)
+WHY_NOT = {
+    "coins_pass": "more than 5% of 200 simulated coins pass the alternative annotator test with ε = {epsilon}"
+    " and with every smaller ε, down to 0: these labels do not tell an annotator from a coin.",
+    "not_passed": "the alternative annotator test is not passed: with ε = {epsilon} it allows replacing {of}"
+    " (ω = {rate}, a coin's is {coin} on average), and 0.5 is needed.",
+    "not_above_guessing": "agreement with one annotator, {agreement}, may be as low as {low}, and a guess"
+    " (a coin, one label for all items, the longer or the shorter text) agrees in {guess}.",
+}
 NOT_WORSE = "That does not show that the machine rater is worse than they are."
 NO_MACHINE = "No machine rater rated this criterion. Create a judge, or upload the ratings of a machine rater."
 NO_WIN_RATES = "It adds nothing to win rates, because this criterion has none."
@@ -74,9 +90,8 @@ NO_SUCH_EVIDENCE = (
 )
 NOT_TESTABLE = "No licence was granted for {machine} on {items} of {criterion}: {reason}"
 NOT_PASSED = (
-    "No licence was granted for {machine} on {items} of {criterion}, because the alternative annotator"
-    " test is not passed: with ε = {epsilon} its winning rate is ω = {rate}, and 0.5 is needed."
-    " {scope} Collect more ratings, or keep your annotators."
+    "No licence was granted for {machine} on {items} of {criterion}, because {why_not} {scope} Collect more"
+    " ratings, or keep your annotators."
 )
 ONLY_SIMULATED = (
     "No licence was granted for {machine} on {items} of {criterion}, because bots gave all labels on which"

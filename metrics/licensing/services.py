@@ -32,7 +32,6 @@ from metrics.licensing.messages import (
 )
 from metrics.models import Licence, items_of
 from metrics.services import watermark
-from metrics.words import in_digits
 from recruitment.launch.check import counted
 from studies.models import Criterion, Study, StudyEvent
 from studies.services import record_event
@@ -82,8 +81,8 @@ def grant_licence(
     """Record that a machine rater may stand for an annotator, with the evidence for it.
 
     Raises `DomainError` unless the alternative annotator test of the current ratings passes for
-    these items, the planned number of responses is reached, and, except in a dry run, people gave
-    some of the labels.
+    these items with an ε with which coins do not, agreement is above guessing, the planned number of
+    responses is reached, and, except in a dry run, people gave some of the labels.
     """
     if valid_until < database_now().date():
         raise DomainError("date_is_past", DATE_IS_PAST, status=400)
@@ -119,17 +118,12 @@ def _machine_rater(study: Study, name: str) -> Rater | None:
 
 def _check_passed(evidence: Evidence, about: dict[str, str]) -> None:
     test = evidence.test
-    if test is None or test.reason or test.passes is None:
-        reason = test.reason if test and test.reason else evidence.outcome
+    if evidence.refusal == "not_testable":
+        reason = (test and test.reason) or evidence.replacement.reason or evidence.outcome
         raise DomainError("not_testable", NOT_TESTABLE.format(**about, reason=reason))
-    if not test.passes:
-        sentence = NOT_PASSED.format(
-            **about,
-            epsilon=f"{test.epsilon:g}",
-            rate=in_digits(test.winning_rate),
-            scope=evidence.scope,
-        )
-        raise DomainError("not_passed", sentence)
+    if evidence.refusal:
+        sentence = NOT_PASSED.format(**about, why_not=evidence.why_not, scope=evidence.scope)
+        raise DomainError(evidence.refusal, sentence)
 
 
 def _check_has_people(study: Study, evidence: Evidence, about: dict[str, str]) -> None:

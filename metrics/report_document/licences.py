@@ -8,9 +8,10 @@ from metrics.words import in_digits
 from studies.models import Study
 
 TITLE = "Licences of machine raters"
+NOT_RECORDED = "not recorded"
 COLUMNS = (
     *("machine rater", "criterion and items", "granted", "valid until", "state"),
-    *("ω", "ε", "annotators", "labels", "labels by bots"),
+    *("ω", "a coin's ω", "ε", "annotators", "labels", "labels by bots"),
 )
 
 
@@ -32,8 +33,11 @@ def _row(licence: Licence) -> tuple[str, ...]:
         licence.valid_until.isoformat(),
         f"{licence.state}{ended}",
         in_digits(evidence["winning_rate"]),
+        in_digits(evidence["coin_winning_rate"])
+        if "coin_winning_rate" in evidence
+        else NOT_RECORDED,
         f"{evidence['epsilon']:g}",
         str(evidence["annotators"]),
         str(evidence["labels"]),
-        str(evidence.get("simulated", "not recorded")),
+        str(evidence.get("simulated", NOT_RECORDED)),
     )

@@ -3,6 +3,7 @@
 Source: Calderon et al. 2025 ("The alternative annotator test for LLM-as-a-judge").
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,7 +15,7 @@ from scipy.stats import t as student_t
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
 from tiebreak.stats.agreement_statistics import LEVELS
-from tiebreak.stats.groups import n_distinct
+from tiebreak.stats.groups import n_distinct, numbered
 from tiebreak.stats.pairs import central_weights
 from tiebreak.stats.results import NAN
 from tiebreak.stats.validation import (
@@ -38,6 +39,7 @@ EPSILON = 0.1
 MIN_INSTANCES = 30
 FALSE_DISCOVERY_RATE = 0.05
 PASSING_RATE = 0.5
+COINS = 200
 TOO_FEW_INSTANCES = (
     "No annotator rated at least {least} instances that another annotator and this machine rated"
     " too."
@@ -45,6 +47,7 @@ TOO_FEW_INSTANCES = (
 NOT_ABOVE_0 = "weights must be above 0; the smallest is {smallest:g}. Leave out such units."
 _UNPARSED = -1
 _ROUNDING = 1e-9
+_AT_ONCE = 2_000_000  # labels of coins in memory
 
 
 @dataclass(frozen=True)
@@ -184,7 +187,8 @@ def alternative_annotator_test(
     if clusters is not None:
         instances = as_groups(clusters, length=len(rated.machine), name="clusters")
     advantages = _advantages(rated, answers, score, numbers, instances)
-    rate, probability, annotators = _rates(advantages, epsilon, min_instances)
+    rates, probability, annotators = _rates(advantages, [epsilon], min_instances)
+    rate = float(rates[0, 0])
     return AlternativeAnnotatorTest(
         epsilon=epsilon,
         score=score,
@@ -195,6 +199,54 @@ def alternative_annotator_test(
         passes=rate >= PASSING_RATE if annotators else None,
         reason=None if annotators else TOO_FEW_INSTANCES.format(least=min_instances),
     )
+
+
+def coin_winning_rates(
+    units: npt.ArrayLike,
+    raters: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    machine: npt.ArrayLike,
+    *,
+    faces: IntArray,
+    epsilons: Sequence[float],
+    rng: np.random.Generator,
+    unparsed: npt.ArrayLike,
+    level: Level,
+    values: npt.ArrayLike | None,
+    clusters: IntArray,
+    weights: npt.ArrayLike,
+    coins: int = COINS,
+) -> FloatArray:
+    """Return the winning rate of each coin with each ε on the units that a machine answered.
+
+    A coin falls on each of the labels in ``faces`` with the same probability. The other parameters are
+    those of `alternative_annotator_test`. The shape is (epsilons, coins); rates are NaN if there is no
+    annotator to compare with.
+    """
+    rated = _Rated.of(units, raters, labels, as_counts(machine, name="machine"), weights)
+    of_machine = _answers(rated.machine, as_unparsed(unparsed, len(rated.machine)), level)
+    unit = np.unique(of_machine.unit)
+    answers = _Answers(np.repeat(unit, len(faces)), np.tile(faces, len(unit)), np.empty(0))
+    rating, answer = _pairs(rated, answers)
+    score: Score = "agreement" if level == "nominal" else "neg_rmse"
+    numbers = as_values(values, labels=rated.machine.shape[1])
+    lead = _lead(rated, rating, answers.label[answer], score, numbers)
+    differences, rating = -np.sign(lead).reshape(-1, len(faces)), rating[:: len(faces)]
+    unit, rater = rated.unit[rating], rated.rater[rating]
+    item = numbered(unit)
+
+    def rates(n: int) -> FloatArray:
+        thrown = rng.integers(len(faces), size=(n, item.max(initial=0) + 1))[:, item]
+        difference = differences[np.arange(len(unit)), thrown].ravel()
+        of_coin = np.repeat(np.arange(n) * (rater.max(initial=0) + 1), len(rater))
+        tiled, instance = (np.tile(codes, n) for codes in (rater, clusters[unit]))
+        weight = np.tile(rated.weight[unit], n)
+        every = _per_instance(tiled + of_coin, instance, difference, difference, weight)
+        return _rates(every, epsilons, MIN_INSTANCES, machines=n)[0]
+
+    batch = max(1, _AT_ONCE // max(1, len(unit)))
+    sizes = (min(batch, coins - first) for first in range(0, coins, batch))
+    return np.concatenate([rates(n) for n in sizes], axis=1)
 
 
 @dataclass(frozen=True)
@@ -276,10 +328,7 @@ def _advantages(
 ) -> _Advantages:
     """Compare each human rating with each of the machine's labels of its unit."""
     rating, answer = _pairs(rated, answers)
-    if score == "agreement":
-        lead = _lead_in_agreement(rated, rating, answers.label[answer])
-    else:
-        lead = _lead_in_error(rated, rating, answers.label[answer], values)
+    lead = _lead(rated, rating, answers.label[answer], score, values)
     compared, weight = np.unique(rating), answers.weight[answer]
     wins, losses = (
         np.bincount(rating, weights=weight * side)[compared].astype(float)
@@ -299,6 +348,15 @@ def _pairs(rated: _Rated, answers: _Answers) -> tuple[IntArray, IntArray]:
     rating = np.repeat(np.arange(len(rated.unit)), number)
     within = np.arange(len(rating)) - np.repeat(np.cumsum(number) - number, number)
     return rating, first[rated.unit[rating]] + within
+
+
+def _lead(
+    rated: _Rated, rating: IntArray, label: IntArray, score: Score, values: FloatArray
+) -> FloatArray:
+    """Return a number above 0 where a label fits the others better than the rating does."""
+    if score == "agreement":
+        return _lead_in_agreement(rated, rating, label)
+    return _lead_in_error(rated, rating, label, values)
 
 
 def _lead_in_agreement(rated: _Rated, rating: IntArray, label: IntArray) -> FloatArray:
@@ -342,31 +400,38 @@ def _per_instance(rater: IntArray, instance: IntArray, *columns: FloatArray) -> 
     return _Advantages(rater[first], *means)
 
 
-def _rates(advantages: _Advantages, epsilon: float, min_instances: int) -> tuple[float, float, int]:
-    """Return the winning rate, the advantage probability, and the number of annotators compared."""
-    _, annotator = np.unique(advantages.rater, return_inverse=True)
+def _rates(
+    advantages: _Advantages, epsilons: Sequence[float], min_instances: int, machines: int = 1
+) -> tuple[FloatArray, float, int]:
+    """Return winning rates (epsilons × machines), the advantage probability, and the number compared.
+
+    Several machines have the same annotators, whose codes rise from one machine to the next.
+    """
+    annotator = numbered(advantages.rater)
     total = np.bincount(annotator, weights=advantages.weight)
     effective = total**2 / np.bincount(annotator, weights=advantages.weight**2)
     tested = effective >= max(2, min_instances) - _ROUNDING
     if not tested.any():
-        return NAN, NAN, 0
-    p_values = _p_values(annotator, advantages, effective, epsilon)[tested]
-    replaced = false_discovery_control(p_values, method="by") <= FALSE_DISCOVERY_RATE
+        return np.full((len(epsilons), machines), NAN), NAN, 0
+    p_values = _p_values(annotator, advantages, effective, np.array(epsilons))[:, tested]
+    p_values = p_values.reshape(len(epsilons), machines, -1)
+    replaced = false_discovery_control(p_values, axis=-1, method="by") <= FALSE_DISCOVERY_RATE
     probability = np.bincount(annotator, weights=advantages.weight * advantages.machine) / total
-    return float(replaced.mean()), float(probability[tested].mean()), int(tested.sum())
+    return replaced.mean(axis=-1), float(probability[tested].mean()), int(tested.sum())
 
 
 def _p_values(
-    annotator: IntArray, advantages: _Advantages, effective: FloatArray, epsilon: float
+    annotator: IntArray, advantages: _Advantages, effective: FloatArray, epsilons: FloatArray
 ) -> FloatArray:
-    """Return the p-value of each annotator's one-sided t-test that the mean is below ε."""
+    """Return the p-values (epsilons × annotators) of one-sided t-tests that the mean is below ε."""
     difference, weight = advantages.difference, advantages.weight
     total, instances = np.bincount(annotator, weights=weight), np.bincount(annotator)
     mean = np.bincount(annotator, weights=weight * difference) / total
     residual = weight * (difference - mean[annotator])
     squares = np.bincount(annotator, weights=residual**2) / total**2
     error = np.sqrt(squares * instances / np.maximum(instances - 1, 1))
-    limit = np.where(mean < epsilon, -np.inf, np.inf)
-    t = np.where(error > 0, (mean - epsilon) / np.where(error > 0, error, 1), limit)
+    excess = mean - epsilons[:, None]
+    limit = np.where(excess < 0, -np.inf, np.inf)
+    t = np.where(error > 0, excess / np.where(error > 0, error, 1), limit)
     p_values: FloatArray = student_t.cdf(t, np.maximum(effective - 1, 1))
     return p_values

@@ -17,9 +17,14 @@ INSTANCES, ANNOTATORS = 80, 3
 EASY, HARD = "easy", "hard"
 
 
+def truth_of(instance: int) -> int:
+    """The right label, which is each label for half of the instances of either category."""
+    return 1 if instance % 4 < 2 else -1
+
+
 def label_of(instance: int, rater: int) -> int:
     """The label of an annotator: each errs on every ninth instance, on different ones."""
-    return -1 if instance % 9 == 3 * rater else 1
+    return truth_of(instance) * (-1 if instance % 9 == 3 * rater else 1)
 
 
 def judged_study(folder: Path, *, bots: frozenset[str] = frozenset()) -> Study:
@@ -45,7 +50,7 @@ def judged_study(folder: Path, *, bots: frozenset[str] = frozenset()) -> Study:
             "instance": f"i{i}",
             "rater": "judge" if rater == ANNOTATORS else f"r{rater}",
             "kind": "machine" if rater == ANNOTATORS else "human",
-            "label": -1 if rater == ANNOTATORS and name == HARD else label_of(i, rater),
+            "label": -truth_of(i) if rater == ANNOTATORS and name == HARD else label_of(i, rater),
             "system_a": "old",
             "system_b": "new",
             "sample_index": 0,
@@ -66,12 +71,12 @@ def compute_evidence(study: Study) -> Study:
 
 
 def rate_later(study: Study, label: str, *, name: str = "later", category: str = EASY) -> None:
-    """Let another annotator give all items of a category the same label now."""
+    """Let another annotator rate all items of a category now, rightly with "1", wrongly with "-1"."""
     rater = create_raters(study, {name: Rater.Kind.HUMAN})[name]
     of_one = Rating.objects.filter(
         unit__study=study, rater__pseudonym="r0", unit__instance__category=category
     )
-    for known in of_one.select_related("assignment__hit", "unit", "criterion"):
+    for known in of_one.select_related("assignment__hit", "unit__instance", "criterion"):
         assignment = Assignment.objects.create(
             hit=known.assignment.hit, rater=rater, status=Assignment.Status.COMPLETED
         )
@@ -80,7 +85,7 @@ def rate_later(study: Study, label: str, *, name: str = "later", category: str =
             rater=rater,
             unit=known.unit,
             criterion=known.criterion,
-            label=label,
+            label=str(int(label) * truth_of(int(known.unit.instance.key[1:]))),
             client_key=f"{name}-{known.pk}",
             created_at=timezone.now(),
         )

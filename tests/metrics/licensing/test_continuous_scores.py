@@ -47,3 +47,8 @@ def test_the_page_has_no_agreement_and_says_that_there_is_no_test(study, client,
     asked = {"criterion": "preference"}
     of_program = program(admin_user).get(at("licence-evidence", study.pk), asked).json()
     assert {row["agreement"] for row in of_program} == {None}
+
+
+def test_without_agreement_nothing_is_licensed(study):
+    (row, *_) = evidence_rows(study, study.criteria.get(), "crowd")
+    assert (row.refusal, row.passes) == ("not_testable", None)

@@ -9,8 +9,9 @@ from annotation.importing import import_study
 from metrics.licensing.services import check_licences, revoke_licence
 from metrics.report_document.content import DataTable
 from metrics.report_document.licences import licence_sections
+from tests.api.clients import at, program
 from tests.metrics.licensing.studies import rate_later
-from tests.metrics.licensing.test_licences import grant, requests, study
+from tests.metrics.licensing.test_licences import grant, page_of, requests, study
 
 pytestmark = pytest.mark.django_db
 __all__ = ["requests", "study"]
@@ -56,20 +57,30 @@ def test_the_document_says_on_what_each_licence_rests(study):
     (row,) = table.rows
     assert dict(zip(table.columns, row, strict=True))["state"].startswith("revoked on ")
     assert row[:2] == ("judge", "preference, category easy")
-    assert row[5:] == ("1.00", "0.1", "3", "120", "0")
+    assert row[5:] == ("1.00", "0.00", "0.1", "3", "120", "0")
 
 
 def test_the_document_counts_labels_by_bots_where_that_was_recorded(study):
     licence = grant(study)
     licence.evidence["simulated"] = 40
     licence.save()
-    assert labels_by_bots(study) == "40"
-    del licence.evidence["simulated"]
+    assert of_document(study)["labels by bots"] == "40"
+
+
+def test_a_licence_of_an_earlier_release_is_shown_with_what_it_has(study, client, admin_user):
+    licence = grant(study)
+    for name in ("simulated", "coin_winning_rate", "coins_passing", "agreement_low", "guessing"):
+        del licence.evidence[name]
     licence.save()
-    assert labels_by_bots(study) == "not recorded"
+    shown = of_document(study)
+    assert {shown["labels by bots"], shown["a coin's ω"]} == {"not recorded"}
+    client.force_login(admin_user)
+    assert client.get(page_of(study)).status_code == 200
+    assert program(admin_user).get(at("licences", study.pk)).json()[0]["state"] == "in force"
+    assert check_licences(study=study) == []
 
 
-def labels_by_bots(study) -> str:
+def of_document(study) -> dict[str, str]:
     (section,) = licence_sections(study)
     (table,) = [block for block in section.blocks if isinstance(block, DataTable)]
-    return dict(zip(table.columns, table.rows[0], strict=True))["labels by bots"]
+    return dict(zip(table.columns, table.rows[0], strict=True))

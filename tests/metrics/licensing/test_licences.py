@@ -31,6 +31,7 @@ from tests.annotation.services.test_races import race
 from tests.api.clients import at, problem_of, program
 from tests.architecture.test_roles import member
 from tests.conftest import is_postgresql
+from tests.metrics.licensing import studies
 from tests.metrics.licensing.studies import (
     EASY,
     HARD,
@@ -87,6 +88,9 @@ def test_a_licence_keeps_the_numbers_it_was_granted_on_and_is_in_the_log(study):
     evidence = licence.evidence
     assert (evidence["epsilon"], evidence["winning_rate"], evidence["annotators"]) == (0.1, 1, 3)
     assert (evidence["labels"], evidence["instances"]) == (120, 40)
+    assert evidence["coin_winning_rate"] < 0.05
+    assert evidence["coins_passing"] <= 0.05
+    assert evidence["agreement"] > evidence["agreement_low"] > max(evidence["guessing"].values())
     report = ReportSnapshot.objects.get(study=study).report
     assert evidence["rows_sha256"] == report["source"]["rows_sha256"]
     assert evidence["computed_at"] == SectionSnapshot.objects.get().made_at.isoformat()
@@ -110,6 +114,26 @@ def test_where_the_test_is_not_passed_the_refusal_has_the_numbers(study):
     assert "ω = 0.00" in str(caught.value)
     assert not licences_of(study)
     assert not study.events.filter(verb=StudyEvent.Verb.GRANT_LICENCE)
+
+
+@pytest.mark.parametrize(
+    ("label_of", "code"),
+    [
+        (lambda i, r: -1 if i % 9 == 3 * r else 1, "not_above_guessing"),
+        (lambda i, r: studies.truth_of(i) * (-1 if r == 1 else 1), "coins_pass"),
+    ],
+)
+def test_passing_the_test_is_not_enough(tmp_path, requests, monkeypatch, label_of, code):
+    """Annotators give one label nearly always, or two of them always contradict each other."""
+    monkeypatch.setattr(services, "build_report", partial(build_report, replicates=0))
+    monkeypatch.setattr(studies, "label_of", label_of)
+    study = judged_study(tmp_path)
+    with changes_noted():
+        set_flags(ratings=Rating.objects.filter(rater__pseudonym="r2"), excluded=True)
+    row = current_evidence(compute_evidence(study), study.criteria.get()).one("judge", EASY, 0.1)
+    assert (row.test.passes, row.passes, row.refusal) == (True, False, code)
+    with refused(code):
+        grant(study)
 
 
 def test_all_items_are_not_those_of_the_category_that_passes(study):
@@ -503,6 +527,8 @@ def test_programs_read_grant_and_revoke(study, client_of):
     passes = {(row["classification"], row["items"]): row["passes"] for row in rows}
     assert (passes["category", EASY], passes["category", HARD]) == (True, False)
     assert {row["simulated"] for row in rows} == {0}
+    assert {row["epsilon"] for row in rows} == {0.1, None}
+    assert max(row["coin_winning_rate"] or 0 for row in rows) < 0.05
     answer = client_of.post(
         at("licences", study.pk), form_of(study), content_type="application/json"
     )

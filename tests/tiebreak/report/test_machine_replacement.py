@@ -2,18 +2,21 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.special import expit, logit
+from scipy.stats import binom, binomtest, t
 
 from tests.metrics.studies import report_of
 from tiebreak.formats import RatingTable
 from tiebreak.report.build import build_section
+from tiebreak.report.machine_replacement import EPSILONS
 from tiebreak.report.model import ReplacementStratum
 
-ANNOTATORS, UNITS, STUDIES = 5, 300, 60
+ANNOTATORS, UNITS, STUDIES, COINS = 5, 300, 60, 40
+BINARY = "nominal:no,yes"
 RIGHT = 0.85
 
 
-def judged(rng, right, units=UNITS):
+def judged(rng, right, units=UNITS, *, annotators=ANNOTATORS, accuracy=RIGHT):
     """Return binary labels by annotators and a judge, who are right with these probabilities.
 
     `right` has the judge's probability in either category. All annotators have the same one.
@@ -21,9 +24,9 @@ def judged(rng, right, units=UNITS):
     rows = []
     for unit in range(units):
         truth, category = rng.integers(2), unit % 2
-        chances = [*[RIGHT] * ANNOTATORS, right[category]]
+        chances = [*[accuracy] * annotators, right[category]]
         for rater, chance in enumerate(chances):
-            is_judge = rater == ANNOTATORS
+            is_judge = rater == annotators
             label = truth if rng.random() < chance else 1 - truth
             rows.append(
                 {
@@ -41,7 +44,7 @@ def judged(rng, right, units=UNITS):
 
 def strata_of(rows) -> dict[tuple[str, str], ReplacementStratum]:
     section = build_section(
-        RatingTable.from_rows(rows), "machine_replacement", scales={"c": "nominal:no,yes"}
+        RatingTable.from_rows(rows), "machine_replacement", scales={"c": BINARY}
     )
     return {(one.stratifier, one.stratum): one for one in section.criteria["c"]}
 
@@ -105,10 +108,10 @@ def test_the_tests_of_all_units_are_those_of_the_report():
     rows = judged(np.random.default_rng(2), (RIGHT, 0.6), units=80)
     report = report_of(rows, scales={"c": "nominal:no,yes"}, sections=["machine_replacement"])
     about = report.criteria["c"]
-    assert (
-        about.machine_replacement[0].machines["judge"].tests[-1]
-        == (about.alternative_annotator_test["judge"])
-    )
+    tests = about.machine_replacement[0].machines["judge"].tests
+    (same,) = [test for test in tests if test.epsilon == 0.1]
+    test = about.alternative_annotator_test["judge"]
+    assert {name: getattr(same, name) for name in vars(test)} == vars(test)
 
 
 def earned(right, epsilon):
@@ -203,3 +206,105 @@ def test_after_a_draw_judges_pass_by_what_they_are_in_the_dataset(behind, least,
     rounds = [strata_of(rarely_drawn(rng, (RIGHT, rare))) for _ in range(STUDIES)]
     share = np.mean([bool(passes(strata["all", "all"], 0.2)) for strata in rounds])
     assert least <= share <= most
+
+
+# What a licence needs besides.
+
+
+def preferring(labels, sides, lengths=None):
+    """Return preferences of two annotators alike, and of a judge, with the texts' lengths."""
+    lengths = lengths or [("", "")] * len(labels)
+    return [
+        {"unit": f"u{unit}", "instance": f"i{unit}", "criterion": "c", "system_a": "x"}
+        | {"system_b": "y", "chars_a": a, "chars_b": b, "rater": rater, "label": label}
+        | {"kind": "machine" if rater == "judge" else "human"}
+        for unit, (human, judge, (a, b)) in enumerate(zip(labels, sides, lengths, strict=True))
+        for rater, label in (("r0", human), ("r1", human), ("judge", judge))
+    ]
+
+
+def judge_of(rows, scale="preference:tie"):
+    table = RatingTable.from_rows(rows)
+    section = build_section(table, "machine_replacement", scales={"c": scale})
+    return section.criteria["c"][0].machines["judge"]
+
+
+def test_guesses_are_of_the_same_items():
+    """B, B, A, tie and B; the longer text is B, A, A, neither, unknown."""
+    labels, lengths = [1, 1, -1, 0, 1], [(1, 9), (9, 1), (9, 1), (5, 5), ("", "")]
+    rows = preferring(labels, labels, lengths)
+    assert judge_of(rows).guessing == pytest.approx(
+        {"coin": 0.4, "constant": 0.6, "longer": (3 + 0.5) / 5, "shorter": (1 + 1 + 0.5) / 5}
+    )
+    assert set(judge_of(preferring(labels, labels)).guessing) == {"coin", "constant"}
+    chances = [{"inclusion_probability": 0.5 if row["unit"] == "u0" else 1} for row in rows]
+    assert judge_of([a | b for a, b in zip(rows, chances, strict=True)]).guessing == pytest.approx(
+        {"coin": 2.5 / 6, "constant": 4 / 6, "longer": (4 + 0.5) / 6, "shorter": (1 + 1 + 0.5) / 6}
+    )
+
+
+def test_the_lower_end_of_agreement_is_that_of_t_on_the_logit_scale():
+    sides = [1 if unit % 5 else -1 for unit in range(100)]
+    one = judge_of(preferring([1] * 100, sides))
+    half_width = t.ppf(0.975, 99) * np.sqrt(0.8 * 0.2 / 99)
+    assert one.agreement == 0.8
+    assert one.agreement_low == pytest.approx(expit(logit(0.8) - half_width / (0.8 * 0.2)))
+
+
+def test_a_judge_that_always_gives_the_same_label_gets_no_licence():
+    """Annotators nearly always give that label, so that the test is passed."""
+    labels = [1 if unit % 20 else -1 for unit in range(100)]
+    one = judge_of(preferring(labels, [1] * 100))
+    assert (one.test_of_licence(0.1).passes, one.refusal(0.1)) == (True, "not_above_guessing")
+    right = judge_of(preferring(labels, labels))
+    assert (right.agreement, right.agreement_low) == (1, pytest.approx(0.025 ** (1 / 100)))
+    assert right.refusal(0.1) == ""
+
+
+def test_epsilon_is_lowered_until_coins_rarely_pass():
+    rows = judged(np.random.default_rng(0), (0.9, 0.9), 200, annotators=3, accuracy=0.68)
+    one = strata_of(rows)["all", "all"].machines["judge"]
+    at = {test.epsilon: test for test in one.tests}
+    chosen = one.test_of_licence(0.2)
+    assert at[0.2].coins_passing > 0.5 < at[0.2].coin_winning_rate
+    assert chosen.coins_passing <= 0.05 < at[0.15].coins_passing
+    assert (chosen.epsilon, chosen.coin_winning_rate < 0.2, one.refusal(0.2)) == (0.1, True, "")
+
+
+def test_where_coins_pass_with_every_epsilon_nothing_does():
+    """Two annotators who contradict each other always: whoever agrees with one is better."""
+    rows = preferring([1, -1] * 40, [1, -1] * 40)
+    for row in rows:
+        row["label"] *= -1 if row["rater"] == "r1" else 1
+    one = judge_of(rows)
+    assert {test.coins_passing for test in one.tests} == {1}
+    assert (one.test_of_licence(0.1).epsilon, one.refusal(0.1)) == (0.1, "coins_pass")
+
+
+def licensed(studies, judge, **study):
+    """Return how many judges with this accuracy get a licence with an ε of up to 0.2, 0.15 and 0.1."""
+    rng = np.random.default_rng([studies, study["annotators"], round(100 * study["accuracy"])])
+    rounds = (judged(rng, (judge, judge), **study) for _ in range(studies))
+    judges = [judge_of([r | {"category": ""} for r in rows], BINARY) for rows in rounds]
+    return np.array([sum(not one.refusal(epsilon) for one in judges) for epsilon in EPSILONS[:3]])
+
+
+@pytest.mark.slow
+def test_coins_rarely_get_a_licence():
+    granted = [
+        licensed(COINS, 0.5, units=200, annotators=annotators, accuracy=accuracy)
+        for accuracy in (0.55, 0.6, 0.68, 0.75, 0.8)
+        for annotators in (2, 3, 5, 8)
+    ]
+    for n in np.ravel(granted).tolist():
+        assert binomtest(n, COINS).proportion_ci().low <= 0.05
+    assert np.sum(granted, axis=0).max() <= 0.05 * COINS * len(granted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("accuracy", [0.68, 0.74, 0.8])
+def test_good_judges_get_a_licence(accuracy):
+    right = licensed(STUDIES, 0.9, units=200, annotators=3, accuracy=accuracy)
+    alike = licensed(STUDIES, accuracy, units=400, annotators=5, accuracy=accuracy)
+    assert right.min() >= 0.8 * STUDIES
+    assert alike.min() >= 0.6 * STUDIES

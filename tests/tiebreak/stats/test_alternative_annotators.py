@@ -6,7 +6,7 @@ import scipy.stats
 
 from tests.refusals import refused
 from tiebreak.stats import alternative_annotator_test, hajek_estimate
-from tiebreak.stats.alternative_annotators import TOO_FEW_INSTANCES
+from tiebreak.stats.alternative_annotators import TOO_FEW_INSTANCES, coin_winning_rates
 
 
 def by_hand(table, answers, *, epsilon, score, instance_of=None, least=30):
@@ -240,3 +240,26 @@ def test_instances_are_counted_by_their_weights():
 def test_bad_weights_are_refused(weights, code):
     with refused(code):
         of_table(np.zeros((40, 3)), np.zeros(40, dtype=int), weights=weights)
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal"])
+def test_each_coin_has_the_winning_rates_of_a_machine_with_its_labels(level):
+    table, answers = simulated(3, units=120)
+    faces, epsilons = np.array([1, 2]), [0.6, 0.4, 0.3]
+    machine = counts(answers, 4)
+    machine[:5] = 0
+    options = {"level": level, "clusters": np.arange(120) // 2, "weights": np.arange(120) % 3 + 1.0}
+    rates = coin_winning_rates(
+        *(*long(table), machine),
+        **{**options, "faces": faces, "epsilons": epsilons, "rng": np.random.default_rng(0)},
+        **{"unparsed": None, "values": None, "coins": 30},
+    )
+    items = np.flatnonzero(machine.any(axis=1) & ((~np.isnan(table)).sum(axis=1) > 1))
+    thrown = faces[np.random.default_rng(0).integers(2, size=(30, len(items)))]
+    for labels, of_coin in zip(thrown, rates.T, strict=True):
+        coin = np.zeros((120, 4), dtype=int)
+        coin[items, labels] = 1
+        for epsilon, rate in zip(epsilons, of_coin, strict=True):
+            test = alternative_annotator_test(*long(table), coin, epsilon=epsilon, **options)
+            assert rate == test.winning_rate
+    assert len(np.unique(rates)) > 2

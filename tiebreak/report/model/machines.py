@@ -1,11 +1,13 @@
 """Sections of a report about machine raters."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tiebreak.report.model.fields import CountOrNaN, Proportion, ProportionOrNaN, Stratifier
 from tiebreak.stats import AlternativeAnnotatorTest, Estimate, PositionDebiasing, ReliabilityBin
-from tiebreak.stats.results import Instances
+from tiebreak.stats.results import NAN, Instances
+
+MAX_COINS_PASSING = 0.05
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,22 @@ class AnnotatorTestSection(AlternativeAnnotatorTest):
 
 
 @dataclass(frozen=True)
+class LicenceTest(AnnotatorTestSection):
+    """The test of one machine beside 200 simulated coins on the same units.
+
+    Attributes
+    ----------
+    coin_winning_rate : float
+        Winning rate of a coin, on average; NaN without a test.
+    coins_passing : float
+        Share of the coins that pass; NaN without a test.
+    """
+
+    coin_winning_rate: ProportionOrNaN = NAN
+    coins_passing: ProportionOrNaN = NAN
+
+
+@dataclass(frozen=True)
 class MachineReplacement:
     """What speaks for replacing an annotator by one machine in one class of units.
 
@@ -42,8 +60,13 @@ class MachineReplacement:
         with weights; NaN without labels, and on scales with many values.
     unweighted_agreement : float
         The same without weights, with which drift compares new labels of such instances.
-    tests : tuple of AnnotatorTestSection
+    tests : tuple of LicenceTest
         The alternative annotator test for each ε; empty for classes by agreement among annotators.
+    agreement_low : float
+        Lower end of the 95% interval of the agreement for these annotators.
+    guessing : dict of str to float
+        Agreement of guesses on the same labels: of a coin, of the label that agrees most often, and
+        where lengths are known of the longer and the shorter text.
     reason : str, optional
         Why there is no agreement although there are labels.
     """
@@ -53,8 +76,34 @@ class MachineReplacement:
     simulated: int
     agreement: ProportionOrNaN
     unweighted_agreement: ProportionOrNaN
-    tests: tuple[AnnotatorTestSection, ...]
+    tests: tuple[LicenceTest, ...]
+    agreement_low: ProportionOrNaN = NAN
+    guessing: dict[str, Proportion] = field(default_factory=dict)
     reason: str | None = None
+
+    @property
+    def best_guess(self) -> float:
+        return max(self.guessing.values(), default=NAN)
+
+    def test_of_licence(self, epsilon: float) -> LicenceTest | None:
+        """Return the test with the largest ε up to this one that coins rarely pass, if any.
+
+        If they pass with every ε, it is the test with this one.
+        """
+        allowed = [test for test in self.tests if test.epsilon <= epsilon]
+        rarely = (test for test in allowed if not test.coins_passing > MAX_COINS_PASSING)
+        return next(rarely, next(iter(allowed), None))
+
+    def refusal(self, epsilon: float) -> str:
+        """Return the code of what a licence with an ε up to this one lacks, or an empty text."""
+        test = self.test_of_licence(epsilon)
+        if test is None or test.reason or self.reason:
+            return "not_testable"
+        if test.coins_passing > MAX_COINS_PASSING:
+            return "coins_pass"
+        if not test.passes:
+            return "not_passed"
+        return "" if self.agreement_low > self.best_guess else "not_above_guessing"
 
 
 @dataclass(frozen=True)
