@@ -37,7 +37,7 @@ SET_BY_THE_SERVER = {
     "annotation.HIT": {"number"},
     "annotation.HITUnit": {"repeat"},
     "annotation.Place": {"number", "remaining", "draw"},
-    "annotation.Assignment": {"parity", "position"},
+    "annotation.Assignment": {"parity", "position", "opened"},
     "annotation.Tally": {"n"},
     "annotation.Verdict": {"seed", "prompt_tokens", "tokens", "characters"},
     "annotation.SyntheticText": {"rank", "seed", "tokens"},

@@ -111,7 +111,8 @@ def test_a_job_that_works_waits_its_turn_or_was_paused_is_not_stuck():
 
 
 def test_a_job_that_goes_on_waits_anew(monkeypatch):
-    monkeypatch.setattr("jobs.services.send", lambda job: None)
+    for sender in ("studies.dataset_jobs.send", "jobs.services.send"):
+        monkeypatch.setattr(sender, lambda job: None)
     job = start_dataset_job(study=make_study(), kind="scoring", options={})
     assert job.queued_at == job.created_at
     Job.objects.update(queued_at=database_now() - 10 * REQUEUE_AFTER)
