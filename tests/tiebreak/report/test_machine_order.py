@@ -35,7 +35,8 @@ def test_what_a_pass_shows_first_is_said_by_its_order():
 
 
 def test_a_side_that_is_given_counts_for_more_than_the_order():
-    bias = position(passes(["ab", "ab"], [-1, -1], side_a="right"))
+    rows = passes(["ab", "ab"], [-1, 1])
+    bias = position([rows[0] | {"side_a": "right"}, rows[1] | {"side_a": "left"}])
     assert (bias.value, bias.n) == (-0.5, 2)
 
 

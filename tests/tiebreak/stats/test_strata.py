@@ -65,10 +65,10 @@ def test_unique_labels_go_up_to_what_could_occur():
     assert sizes(few) == {"1": 1, "2": 1}
 
 
-def test_units_without_ratings_have_no_number_of_labels():
-    strata = unique_label_strata([[0, 0], [2, 1], [1, 0]])
-    assert sizes(strata) == {"1": 1, "2": 1, "undefined": 1}
-    assert_partition(strata, 3)
+def test_units_with_fewer_than_two_ratings_have_no_number_of_labels():
+    strata = unique_label_strata([[0, 0], [2, 1], [2, 0], [1, 0]])
+    assert sizes(strata) == {"1": 1, "2": 1, "undefined": 2}
+    assert_partition(strata, 4)
 
 
 def test_any_key():
