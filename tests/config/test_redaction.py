@@ -115,6 +115,7 @@ def test_handlers_of_a_celery_worker_redact():
     assert not isinstance(logger.handlers[0].formatter.inner, RedactingFormatter)
 
 
+@pytest.mark.thorough
 @pytest.mark.enable_socket
 @pytest.mark.django_db
 @pytest.mark.parametrize("program", [[sys.executable, "-m", "gunicorn"], ["gunicorn"]])

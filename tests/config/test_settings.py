@@ -13,6 +13,9 @@ from config.settings import DEVELOPMENT_KEY, _is_guessable
 from tests.paths import ROOT
 from tiebreak.gateway import ModelSettings, open_models
 
+# A process takes a second.
+pytestmark = pytest.mark.thorough
+
 GOOD = {
     "TIEBREAK_ENV": "production",
     "TIEBREAK_SECRET_KEY": "c6Vd0pZyN-hQ2wJtXo9uR_4kEsGmLa7fBvT1iYxUrq8HnDzWb5CgPKe3jSOl",

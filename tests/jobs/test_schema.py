@@ -59,6 +59,7 @@ def test_health_names_each_missing_part(incomplete, client, monkeypatch):
     assert report["missing"] == incomplete
 
 
+@pytest.mark.thorough
 def test_incomplete_database_stops_servers_and_workers_but_no_command(incomplete):
     environment = os.environ | {
         "TIEBREAK_DATABASE_URL": url_of_test_database(),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
-from scipy.special import expit, logit, logsumexp
+from scipy.special import expit, logit
 from scipy.stats import t as student_t
 
 from tiebreak.errors import InvalidInput
@@ -23,6 +23,7 @@ from tiebreak.stats.validation import (
 SMOOTHING = 0.01
 MAX_STEPS = 500
 TOLERANCE = 1e-8
+DENSE_CELLS = 1_000_000
 GROUPS, STEPS_AGAIN = 10, 100  # steps after which a fit without a group may stop short of its end
 MIN_GAIN = float(student_t.ppf(0.95, GROUPS - 1))
 T_OF_INTERVAL = float(student_t.ppf(0.975, GROUPS - 1))
@@ -195,7 +196,7 @@ def _log_likelihood(
     rows, unit = np.unique(units, return_inverse=True)
     joint = np.tile(_log(prior), (len(rows), 1))
     np.add.at(joint, unit, _log(confusion)[raters, :, labels])
-    return float(logsumexp(joint, axis=1).sum())
+    return float(_log_sum(joint).sum())
 
 
 def _with_interval(accuracy: float, error: float, n: int) -> Estimate:
@@ -205,7 +206,9 @@ def _with_interval(accuracy: float, error: float, n: int) -> Estimate:
     return Estimate(float(accuracy), low, high, float(error), int(n), METHOD)
 
 
-def _fit(ratings: csr_array, counts: IntArray, smoothing: float, max_steps: int) -> DawidSkene:
+def _fit(sparse: csr_array, counts: IntArray, smoothing: float, max_steps: int) -> DawidSkene:
+    # A step over a small sparse array costs several times as much as over the same cells.
+    ratings = sparse.toarray() if np.prod(sparse.shape) <= DENSE_CELLS else sparse
     rated = counts.sum(axis=1) > 0
     posterior = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     previous, step, converged = -np.inf, 0, not rated.any()
@@ -227,7 +230,7 @@ def _fit(ratings: csr_array, counts: IntArray, smoothing: float, max_steps: int)
 
 
 def _parameters(
-    ratings: csr_array, posterior: FloatArray, smoothing: float
+    ratings: csr_array | FloatArray, posterior: FloatArray, smoothing: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return the prior and the confusion matrices, given the posterior (the M step)."""
     n_labels = posterior.shape[1]
@@ -242,12 +245,15 @@ def _parameters(
 
 
 def _posterior(
-    ratings: csr_array, prior: FloatArray, confusion: FloatArray, rated: npt.NDArray[np.bool_]
+    ratings: csr_array | FloatArray,
+    prior: FloatArray,
+    confusion: FloatArray,
+    rated: npt.NDArray[np.bool_],
 ) -> tuple[FloatArray, float]:
     """Return the posterior and the log-likelihood, given the parameters (the E step)."""
     log_confusion = _log(confusion).swapaxes(1, 2).reshape(-1, len(prior))
     joint = _log(prior) + np.asarray(ratings @ log_confusion)
-    marginal = logsumexp(joint, axis=1, keepdims=True)
+    marginal = _log_sum(joint)
     posterior = np.where(rated[:, None], np.exp(joint - marginal), 0)
     return posterior, float(marginal[rated].sum())
 
@@ -258,11 +264,19 @@ def _penalty(prior: FloatArray, confusion: FloatArray, smoothing: float) -> floa
     return smoothing * float(np.log(prior).sum() + np.log(confusion).sum())
 
 
+def _log_sum(logs: FloatArray) -> FloatArray:
+    """Return the logarithm of the sum of each row, as a column."""
+    largest = logs.max(axis=1, keepdims=True)
+    largest[~np.isfinite(largest)] = 0
+    sums = np.exp(logs - largest).sum(axis=1, keepdims=True)
+    return largest + _log(sums)
+
+
 def _log(shares: FloatArray) -> FloatArray:
     return np.log(shares, out=np.full_like(shares, -np.inf), where=shares > 0)
 
 
-def _undefined(ratings: csr_array, labels: int) -> DawidSkene:
+def _undefined(ratings: csr_array | FloatArray, labels: int) -> DawidSkene:
     """Return the estimates for a study without ratings."""
     units, raters = ratings.shape[0], ratings.shape[1] // labels
     return DawidSkene(

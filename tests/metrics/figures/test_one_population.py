@@ -121,6 +121,7 @@ def values(figure: Figure) -> dict[tuple[object, ...], float]:
     return {key: row[at] for key, row in zip(keys, figure.rows, strict=True) if row[at] is not None}
 
 
+@pytest.mark.thorough
 def test_every_figure_of_a_drawn_study_has_one_weighting_and_one_scope(studies):
     """A value is weighted if it is that of instances that are there as often as they count."""
     drawn, plain, weighted = ({f.name: f for f in figures_of(about)} for about in studies)

