@@ -269,7 +269,7 @@ def _log_sum(logs: FloatArray) -> FloatArray:
     largest = logs.max(axis=1, keepdims=True)
     largest[~np.isfinite(largest)] = 0
     sums = np.exp(logs - largest).sum(axis=1, keepdims=True)
-    return largest + _log(sums)
+    return np.asarray(largest + _log(sums))
 
 
 def _log(shares: FloatArray) -> FloatArray:
