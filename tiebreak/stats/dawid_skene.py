@@ -207,8 +207,10 @@ def _with_interval(accuracy: float, error: float, n: int) -> Estimate:
 
 
 def _fit(sparse: csr_array, counts: IntArray, smoothing: float, max_steps: int) -> DawidSkene:
-    # A step over a small sparse array costs several times as much as over the same cells.
-    ratings = sparse.toarray() if np.prod(sparse.shape) <= DENSE_CELLS else sparse
+    # A step over a small sparse array costs several times as much as over its cells, which may be
+    # multiplied if no logarithm is infinite.
+    is_small = smoothing > 0 and np.prod(sparse.shape) <= DENSE_CELLS
+    ratings = sparse.toarray() if is_small else sparse
     rated = counts.sum(axis=1) > 0
     posterior = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     previous, step, converged = -np.inf, 0, not rated.any()
