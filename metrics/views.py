@@ -69,7 +69,7 @@ def attention(request: HttpRequest, public_id: str) -> HttpResponse:
     """Return what needs a person, which the overview asks for when it is shown."""
     study = study_for(request.user, public_id, Right.READ)
     prefetch_related_objects([study], "channels")
-    context: dict[str, Any] = {"attention": attention_of(study)}
+    context: dict[str, Any] = {"study": study, "attention": attention_of(study)}
     if study.status == Study.Status.OPEN and has_open_link(study):
         context["link"] = public_url(request, reverse("recruitment:welcome", args=[study.pk]))
     return render(request, "metrics/attention.html", context)

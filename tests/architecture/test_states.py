@@ -231,10 +231,12 @@ def test_what_is_missing_is_said_in_one_voice(case):
 def test_pages_say_only_of_studies_that_go_on_who_will_enter_and_what_will_come(case):
     state, study = case
     client = member(study, "owner")
-    names = ("recruitment:launch", "metrics:numbers")
-    launch, numbers = (
+    names = ("recruitment:launch", "metrics:attention", "metrics:numbers")
+    launch, attention, numbers = (
         client.get(reverse(name, args=[study.pk])).content.decode() for name in names
     )
     assert ("entry-link" in launch) == (state not in {"closed", "imported", "dry run"})
+    other = "later" if study.status == "open" else "now"
+    assert f'data-enter="{other}"' not in launch + attention
     goes_on = study.status != "closed" and study.places.filter(completed_at=None).exists()
     assert ("data-expected" in numbers) == goes_on
