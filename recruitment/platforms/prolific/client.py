@@ -8,7 +8,9 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from itertools import count
+from ssl import SSLContext
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -98,6 +100,7 @@ class ProlificClient:
             headers={"Authorization": f"Token {token}", "Accept": "application/json"},
             timeout=httpx.Timeout(timeout_s, connect=min(timeout_s, 5.0)),
             follow_redirects=False,
+            verify=_certificates(),
         )
 
     def __repr__(self) -> str:
@@ -389,6 +392,12 @@ class ProlificClient:
         return (
             detail and f"Prolific refused the request: {detail}. Please correct it and try again."
         )
+
+
+@cache
+def _certificates() -> SSLContext:
+    """Return what certificates are checked by, which takes longer to read than a request to send."""
+    return httpx.create_ssl_context()
 
 
 def _may_repeat(error: BaseException) -> bool:
