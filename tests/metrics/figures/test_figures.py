@@ -118,7 +118,7 @@ def test_all_machines_stand_beside_each_other_those_that_agree_most_first():
         about.all_units.human_human.krippendorff_alpha.value
     )
     assert {one.machine for one in machine_figures(about)} == {"a-worse", "z-better"}
-    assert leading_numbers(about)[2].sentence.startswith("Krippendorff's α of z-better")
+    assert "z-better" in leading_numbers(about)[2].sentence
     of_few = of([*people, *judge("a-more", contrary.get), *judge("z-better", int)[5:]])
     assert machines_main_first(of_few) == ["a-more", "z-better"]
     assert not figure.machine
