@@ -11,10 +11,10 @@ from metrics.report_document.content import DataTable
 from metrics.report_document.licences import licence_sections
 from tests.api.clients import at, program
 from tests.metrics.licensing.studies import rate_later
-from tests.metrics.licensing.test_licences import grant, page_of, requests, study
+from tests.metrics.licensing.test_licences import grant, page_of, requests, stored, study
 
 pytestmark = pytest.mark.django_db
-__all__ = ["requests", "study"]
+__all__ = ["requests", "stored", "study"]
 
 
 def test_an_export_has_each_licence_with_its_evidence_and_how_it_ended(study, tmp_path):
