@@ -13,10 +13,10 @@ from django.db.models import Count, Min
 
 from annotation.models import HITUnit, Place, Rating
 from studies.models import Criterion, Study
-from tiebreak.report.stopping import PlannedPair
+from tiebreak.report.sections.planning.stopping import PlannedPair
 from tiebreak.scales import BAD, Scale
-from tiebreak.stats.results import NAN
-from tiebreak.stats.selection import CONTROL
+from tiebreak.stats.core.results import NAN
+from tiebreak.stats.design.selection import CONTROL
 
 WHOLE_PHASES = {"", "all"}
 Names = tuple[str, str]

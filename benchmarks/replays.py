@@ -31,7 +31,7 @@ from tiebreak.stats import (
     select,
     separability,
 )
-from tiebreak.stats.pilot_gains import mixed_gain, stack_gain
+from tiebreak.stats.design.pilot_gains import mixed_gain, stack_gain
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -13,15 +13,10 @@ from benchmarks.strengths import closed_form_row
 from tiebreak.formats import RatingTable
 from tiebreak.report.criterion import Criterion, Machine
 from tiebreak.report.generators import Seeds
-from tiebreak.report.strata import strata_section
+from tiebreak.report.sections.raters.strata import strata_section
 from tiebreak.scales import Scale
-from tiebreak.stats import (
-    Patterns,
-    agreement,
-    bradley_terry,
-    generator_for,
-    krippendorff_alpha,
-)
+from tiebreak.stats import Patterns, bradley_terry, generator_for, krippendorff_alpha
+from tiebreak.stats.agreement.agreement import agreement
 
 Counts = NDArray[np.int64]
 REPLICATES = 10_000

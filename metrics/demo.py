@@ -12,7 +12,7 @@ from annotation.services.planning import plan_hits
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from jobs.services import start_job
-from metrics.services import refresh_report
+from metrics.results.services import refresh_report
 from recruitment.services.lifecycle import open_study
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.demo.bundle import write_demo_bundle

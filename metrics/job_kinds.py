@@ -2,7 +2,7 @@
 
 from jobs.kinds import register_kind
 from metrics.demo import DemoJob
-from metrics.report_files import ReportFilesJob
+from metrics.exports.report_files import ReportFilesJob
 
 register_kind(DemoJob)
 register_kind(ReportFilesJob)

@@ -1,100 +1,9 @@
 """Sentences for researchers on the dashboard and on the page Generate & select."""
 
-# Headings and sentences of findings.
-ON_SELECTED, OVER_DATASET = ", on the selected instances", ", over the dataset"
-WIN_RATE_IS = "The win rate of a system is P(win) + ½ P(tie) over all its comparisons."
-WEIGHTED = (
-    "Instances were drawn, so each is weighted by the inverse of the probability with which it was"
-    " drawn."
-)
-AT_ONCE = (
-    "A line is the 95% interval of one system alone. The heading rests on wider intervals that hold"
-    " for all {n} comparisons at once, because among many equal systems one often"
-    " seems better by chance."
-)
-RANK_SET, RANK_SET_BY_STRENGTH = "Rank set by win rate", "Rank set by Bradley–Terry strength"
-HOW_TO_READ_RANK_SETS = (
-    "Rank set: the ranks that a system may have; with a probability of 95%, the sets of"
-    " all systems contain the true ranks at once. Systems whose sets overlap are neither shown to"
-    " differ nor shown to be equally good."
-)
-WEIGHTED_TO_DATASET = "Weighted back to the whole dataset"
-WITH_THESE = "With these annotators, "
-WITHOUT_BAD = "Ratings that call both texts bad are not counted."
-WITH_TWO = "with two ratings or more"
-ALWAYS_WON = "In these ratings, {systems} won every comparison"
-NO_WINNER = "No system is shown to win more often than it loses"
-TOO_FEW = "{n} {verb} too few to say which system is better"
-TOO_FEW_OF_PAIRS = "There are too few {noun}s to say which system is better"
-SAVED = "Selecting instances saved about {n} ratings for {pair}"
-COST = "Selecting instances cost about {n} additional ratings for {pair}"
-SAVING_UNKNOWN = "Selected instances of {pair}"
-WITHOUT_PREFERENCE = (
-    "A further {instances} were rated, but none of the ratings says which system is better."
-)
-INSTANCES_WERE_SELECTED = (
-    "The instances of this study were drawn. Unless a sentence says otherwise, all numbers here"
-    " describe only the selected instances. Do not generalize them to the rest of the dataset."
-)
-ELO_APART = (
-    "Elo ratings cannot be weighted for drawn instances, so they do not stand beside weighted numbers;"
-    " their own figure has them."
-)
-INSTANCES_ARE_WEIGHTED = (
-    "The instances of this study were drawn. Win rates, Bradley–Terry strengths, biases, agreement"
-    " among annotators and with machines weight each by the inverse of the probability with which it"
-    " was drawn, and so describe the whole dataset. All other numbers, such as consistency, shares of"
-    " items and Elo ratings, are unweighted and describe only the selected instances."
-)
-
-# How figures and tests of drawn instances count them, by the instances that they speak of.
-READING_IF_DRAWN = {
-    "these": "",
-    "dataset": (
-        " The instances were drawn; each counts by the inverse of the probability with which it was drawn,"
-        " so that the numbers describe the whole dataset."
-    ),
-    "selected": (
-        " The instances were drawn, and they do not represent the dataset: the numbers describe only the"
-        " selected ones."
-    ),
-}
-
-# Comparisons that are not shown, because there are too many machine raters.
-LEFT_OUT = (
-    "Left out: {names}. To compare them, choose machine raters on the command line: tiebreak analyze FILE"
-    " --section {section} --machine NAME --machine NAME."
-)
-
-# While the planned number of responses is not reached.
-NO_FINDING_YET = (
-    "No finding is stated: this interval holds for one look at the planned number of responses, not"
-    " for looking again and again."
-)
 NO_PAIRS_TO_WATCH = (
     "Confidence sequences need a main criterion that compares two systems, so no finding is stated"
     " before the planned number of responses is reached."
 )
-NO_WINNER_YET = "No system is shown to win more often than it loses so far"
-WATCHED = (
-    "Until a study ends at its planned number of responses, findings come from confidence sequences:"
-    " however often you look, all of them are right with a probability of at least 95% together (each"
-    " at {level:.4g}, for {statements})."
-)
-WATCHED_UNITS = (
-    "One observation is the mean of all planned ratings of one instance, in the random order drawn at"
-    " planning; complete instances wait for unfinished ones before them."
-)
-WATCHED_SCOPE = (
-    "The rates generalize to similar instances, and not to other raters. This assumes that tasks"
-    " reach annotators at random, and that annotators do not arrive in blocks: if those of one week or"
-    " channel prefer another system than those of the next, the rates may be wrong before all have come."
-)
-NO_PLAN_KNOWN = (
-    "Stopping is about the whole of a study that was opened on this server. For other ratings it is"
-    " not known how many were planned, so do not conclude anything from when they ended."
-)
-NO_SEQUENCE_YET = "The first planned instance is not complete yet."
 REACHED = (
     "Findings come from intervals for one look at the planned number of responses. Collecting more"
     " because of what you saw would need confidence sequences again."
@@ -187,47 +96,5 @@ MORE_SECTIONS = (
 # The report for programs.
 REPORT_PENDING = "The report is being built. Ask again in a few seconds."
 
-# The dashboard.
-NO_SHARED_RANK = "The win rate has no interval, or does not rank systems."
-NO_UNITS = "No items are in this stratum."
-STRATA_BY_AGREEMENT = (
-    "These strata are formed by how much annotators agree, so the agreement within them follows from"
-    " how they were formed and is not a finding. Use them to compare machine raters with annotators."
-)
-MACHINES_FIRST = (
-    "Check machine raters on these items first, because the annotators' answer is clear there. "
-)
-RATING_SET = (
-    "A rating set is one annotator's ratings of one instance for one pair of systems. Its"
-    " consistency runs from 0 (it prefers each system at least once, or has only ties) to 1 (it"
-    " prefers the same system at full strength every time)."
-)
-MIXED = (
-    "A set that prefers each system is mixed, which is no contradiction, because its comparisons show"
-    " different texts: a coin without ties would give {coin:.0%} mixed sets in these tasks."
-)
-
-# The leading numbers.
-NO_SYSTEMS = "The ratings of this criterion do not compare systems."
-NO_MACHINES = "No machine rater has rated these items yet."
-MAIN_MACHINE = (
-    ", chosen of {n} machine raters by most answers to annotators' items and then by agreement, which"
-    " flatters the best of several"
-)
-SINGLE_SETS = (
-    "Each rating set has one rating (N = 1), so it cannot be mixed. Consistency needs several"
-    " comparisons of an instance by the same annotator."
-)
-NO_SETS = "This criterion has no rating sets, because it does not compare two systems."
-THICK = " The thick part of a line is the interval for these raters alone."
-OTHERS_OPEN = (
-    "Whether new annotators would prefer it too is not shown: the annotators differ, and there are"
-    " too few of them."
-)
-OTHERS_AGREE = (
-    "Whether new annotators would is not shown: the annotators differ in whom they agree with, and"
-    " there are too few of them."
-)
-REST_OF_THESE_RATERS = "Agreement with machines and consistency do not generalize to other raters."
 
 DEMO_STARTED = "The demo study is being loaded. It appears on this page within a minute."

@@ -5,9 +5,9 @@ from django.db import models
 
 from annotation.models import Rater
 from jobs.clock import database_now
-from recruitment.launch.check import counted
 from studies.models import Criterion, Study
 from tiebreak.identifiers import new_public_id
+from tiebreak.reading.words import counted
 
 
 class ReportSnapshot(models.Model):
@@ -17,7 +17,7 @@ class ReportSnapshot(models.Model):
     empty for the whole study, whose row also has what its ratings can be filtered by (`choices`).
     `watermark` identifies that state. While a newer report is being built, `requested` identifies
     the state for which it was requested. `page_rows` is what pages show beside the report, as
-    `metrics.page_rows` has it. Both lack what they have of each annotator, which is in `per_rater`.
+    `metrics.results.page_rows` has it. Both lack what they have of each annotator, which is in `per_rater`.
 
     Only the whole study has the rest: `counted` are the numbers of its ratings, as
     `annotation.counts.CountedRatings` has them, `plan` is the size of its plan, as

@@ -6,8 +6,8 @@ from annotation.filters import Filter
 from jobs.queue import enqueue
 from metrics.licensing.services import check_licences, studies_with_licences
 from metrics.models import ReportSnapshot
-from metrics.sections import refresh_section
-from metrics.services import refresh_report
+from metrics.results.sections import refresh_section
+from metrics.results.services import refresh_report
 from studies.models import Study
 
 

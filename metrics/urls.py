@@ -1,11 +1,14 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id and name
-from metrics import export_views, generate_select, home, job_views, planner, section_views, views
-from metrics.expert_weights import expert_survey_page, expert_weights_page
+from metrics import home, job_views
+from metrics.exports import views as export_views
 from metrics.licensing import views as licence_views
-from metrics.scores_study import scores_page
-from metrics.stratum_coefficients import coefficients_by_stratum
+from metrics.planning import generate_select, planner
+from metrics.planning.expert_weights import expert_survey_page, expert_weights_page
+from metrics.planning.scores_study import scores_page
+from metrics.results import section_views, views
+from metrics.results.stratum_coefficients import coefficients_by_stratum
 
 app_name = "metrics"
 

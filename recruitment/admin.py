@@ -24,7 +24,6 @@ from annotation.services.reference_units import (
 )
 from annotation.uploads import stored_upload, upload_limits
 from recruitment.confirmations import quality
-from recruitment.launch.check import counted
 from recruitment.reference_unit_forms import ReferenceUnitsForm
 from recruitment.services.cloning import clone_study
 from recruitment.services.launch_checks import launch_checks
@@ -39,6 +38,7 @@ from studies.refusals import form_errors
 from studies.steps import count_of
 from tiebreak.errors import DomainError
 from tiebreak.formats.confined import LINES
+from tiebreak.reading.words import counted
 
 if TYPE_CHECKING:
     ScreeningStacked = admin.StackedInline[Screening, Study]

@@ -8,7 +8,7 @@ from annotation.services.late_answers import LateAnswers, late_answers
 from recruitment.admission import ChannelLimit
 from recruitment.costs import ChannelCost, channel_cost, forecast
 from recruitment.early_stops import early_stop_rules
-from recruitment.launch.check import LaunchCheck, counted
+from recruitment.launch.check import LaunchCheck
 from recruitment.ledger import fee_share
 from recruitment.messages import (
     CLOSING_EARLY,
@@ -26,6 +26,7 @@ from recruitment.terms import owed
 from studies.confirming import Question
 from studies.models import Study
 from studies.models.settings import FrozenSettings, fields_of
+from tiebreak.reading.words import counted
 
 
 def opening(study: Study) -> Question:

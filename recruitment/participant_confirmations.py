@@ -6,7 +6,6 @@ from decimal import Decimal
 from annotation.evidence import Evidence, evidence_of
 from annotation.models import HIT, Participation, Rating
 from recruitment.admission import PAID
-from recruitment.launch.check import counted
 from recruitment.ledger import fee_share, pays_by_platform, platform_title
 from recruitment.messages import NO_REWARD
 from recruitment.models import Payment
@@ -20,6 +19,7 @@ from recruitment.services.participants import (
 from recruitment.terms import owed
 from studies.confirming import Question
 from studies.models import Study
+from tiebreak.reading.words import counted
 
 
 def excluding(participation: Participation) -> Question:

@@ -5,7 +5,6 @@ from django.db.models.functions import JSONObject
 
 from annotation.models import HIT, Place
 from annotation.services.screening import reference_units_needed
-from recruitment.launch.check import counted
 from recruitment.models import Channel
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
 from studies.steps import (
@@ -20,6 +19,7 @@ from studies.steps import (
     register_page,
     register_step,
 )
+from tiebreak.reading.words import counted
 
 _SCREENING = (
     "training_units",

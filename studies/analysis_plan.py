@@ -6,7 +6,7 @@ from typing import Any
 
 from studies.models import Study
 from studies.models.settings import FrozenSettings, fields_of
-from tiebreak.report.plan import plan_of
+from tiebreak.report.analysis_plan import plan_of
 
 PLAN = (
     *("main_criteria", "estimands", "planned_exclusions", "stopping_rule", "target_width"),

@@ -8,11 +8,10 @@ from django import forms
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
+from tiebreak.reading.words import preference_title
 from tiebreak.scales import BAD, PREFERENCES, Scale
 
 SCORES, LABELS, TYPED = "scores", "labels", "typed"
-# Preference scales by the number of their answers; others are named after it.
-_TITLES = {2: "Which is better", 3: "Which is better, with ties"}
 
 
 @dataclass(frozen=True)
@@ -79,27 +78,11 @@ def _parts(code: str) -> dict[str, Any]:
     }
 
 
-def scale_in_words(code: str) -> str:
-    """Return what annotators could answer on a scale, for people who do not know its code."""
-    base, _, extra = code.strip().partition("+")
-    if base in PREFERENCES:
-        return _card(base, "").title.lower() + (", or both are bad" if extra == BAD else "")
-    kind, _, rest = code.partition(":")
-    low, _, high = rest.partition("..")
-    if kind == "nominal":
-        return f"one of the labels {', '.join(rest.split(','))}"
-    if kind == "ordinal":
-        return f"a score from {low} to {high}"
-    numbers = f"a number from {low} to {high}" if high else "any number"
-    return numbers if kind == "interval" else "a number from 0 up"
-
-
 def _card(name: str, chosen: str) -> Card:
     scale = Scale.parse(name)
     labels = scale.labels or ()
-    title = _TITLES.get(len(labels), f"Which is better, in {len(labels)} steps")
     answers = tuple(f"{_SIDES[scale.side_of(label)]}{scale.words_for(label)}" for label in labels)
-    return Card(name, title, answers, is_chosen=name == chosen)
+    return Card(name, preference_title(scale), answers, is_chosen=name == chosen)
 
 
 _SIDES = {-1: "Left ", 0: "", 1: "Right "}

@@ -22,17 +22,17 @@ from tiebreak.formats.readers import READERS
 from tiebreak.formats.readers import convert as read_published
 from tiebreak.optional import load
 from tiebreak.report import Report, build_report, read_source
+from tiebreak.report.analysis_plan import names_in
 from tiebreak.report.build import REPLICATES
 from tiebreak.report.check import PACKAGE, TOLERANCE, CheckedAlpha, check_alphas
-from tiebreak.report.discernment import Weights
-from tiebreak.report.expert_weights import expert_weights
 from tiebreak.report.left_out import PREFIX as LEFT_OUT
 from tiebreak.report.model import OPTIONAL_SECTIONS, part_title
 from tiebreak.report.on_request import ON_REQUEST
-from tiebreak.report.plan import names_in
-from tiebreak.report.reading import Source
-from tiebreak.report.simulated_sizes import SIMULATED, in_words, simulated_sizes
-from tiebreak.stats.alternative_annotators import EPSILON
+from tiebreak.report.sections.machines.discernment import Weights
+from tiebreak.report.sections.machines.expert_weights import expert_weights
+from tiebreak.report.sections.planning.simulated_sizes import SIMULATED, in_words, simulated_sizes
+from tiebreak.report.source import Source
+from tiebreak.stats.machines.alternative_annotators import EPSILON
 
 MAX_LISTED = 100
 ALL_SECTIONS = "all"

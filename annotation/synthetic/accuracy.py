@@ -11,8 +11,8 @@ from annotation.models import Judge, SyntheticItem, SyntheticVerdict
 from studies.models import Study
 from tiebreak.scales import BAD
 from tiebreak.stats import Estimate, win_rate
-from tiebreak.stats.bias import wilson_interval
-from tiebreak.stats.independence import drop_unreliable_interval
+from tiebreak.stats.core.independence import drop_unreliable_interval
+from tiebreak.stats.core.proportions import wilson_interval
 
 REPLICATES = 2_000
 ABOUT = (

@@ -12,7 +12,7 @@ from api.schema import described
 from api.serializers import StudyDetail
 from api.validation import checked
 from api.views.design import created
-from metrics.expert_weights import (
+from metrics.planning.expert_weights import (
     made_survey,
     surveys_for,
     use_expert_weights,

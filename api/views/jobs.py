@@ -22,8 +22,8 @@ from api.validation import checked, checked_form
 from jobs.models import Job
 from jobs.rows import job_rows, newest_and_unfinished
 from jobs.services import pause_job, resume_job, stop_job
-from metrics.forms import sampling_form, scoring_form
-from metrics.report_files import start_report_files
+from metrics.exports.report_files import start_report_files
+from metrics.planning.forms import sampling_form, scoring_form
 from recruitment.forms import DryRunForm
 from recruitment.services.dry_runs import (
     DryRunJob,

@@ -8,7 +8,7 @@ from api.access import researcher, visible_study
 from api.running_serializers import ScoresChoice, UsedScores
 from api.schema import described
 from api.validation import checked
-from metrics.scores_study import scored_by, scoring_studies_for, use_scores
+from metrics.planning.scores_study import scored_by, scoring_studies_for, use_scores
 from tiebreak.errors import DomainError
 
 TAG = "licences"

@@ -39,17 +39,17 @@ from api.validation import checked, checked_form
 from api.views.design import CHANGE, change_design, changed
 from api.views.tables import BUSY, QUEUED, imported_by_program, queued
 from jobs.models import Job
-from metrics.asked import asked_for
-from metrics.figures.files import CONTENT_TYPES
-from metrics.filters import FilterForm, asked_values
-from metrics.services import choices_of, newest_report
-from metrics.views import Viewer, figure_response
+from metrics.results.filters import FilterForm, asked_values
+from metrics.results.requested_report import asked_for
+from metrics.results.services import choices_of, newest_report
+from metrics.results.views import Viewer, figure_response
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
 from studies.access import Right, right_in
 from studies.instance_selection.drawing import selection_previews
 from studies.models import InstanceSelection, Study
 from studies.services import delete_draft
 from tiebreak.formats.confined import BUNDLE
+from tiebreak.reading.figures.files import CONTENT_TYPES
 
 TAG = "studies"
 WRONG_STATE = {409: ["wrong_state"]}

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.models import Licence
-from metrics.selectors import source_of
+from metrics.results.selectors import source_of
 from studies.models import Study
 from tiebreak.report.criterion import Criterion, read_criteria
-from tiebreak.report.machine_replacement import human_agreements
+from tiebreak.report.sections.machines.replacement import human_agreements
 from tiebreak.stats import AgreementDrift, agreement_drift
 
 # When an instance got its first label, which instance of which study, and the label's agreement.

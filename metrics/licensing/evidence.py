@@ -8,9 +8,7 @@ from typing import Any
 
 from annotation.filters import EVERYTHING
 from jobs.clock import database_now
-from metrics.findings import stratum_name
 from metrics.licensing.messages import (
-    DESCRIBED_ONLY,
     EVIDENCE_PENDING,
     NO_FURTHER_ITEMS,
     NO_SPREAD,
@@ -20,16 +18,16 @@ from metrics.licensing.messages import (
     UNKNOWN_GAIN,
     WHY_NOT,
 )
-from metrics.messages import READING_IF_DRAWN
 from metrics.models import Licence, SectionSnapshot
-from metrics.sections import ensure_section, stored_section
-from metrics.selectors import stored_report
-from metrics.services import ensure_fresh, watermark
-from metrics.watching import unreached
-from metrics.words import in_digits
-from recruitment.launch.check import counted
+from metrics.results.sections import ensure_section, stored_section
+from metrics.results.selectors import stored_report
+from metrics.results.services import ensure_fresh, watermark
 from studies.models import Criterion, Study
 from tiebreak.errors import DomainError
+from tiebreak.reading.findings import stratum_name
+from tiebreak.reading.messages import DESCRIBED_ONLY, READING_IF_DRAWN
+from tiebreak.reading.while_open import unreached
+from tiebreak.reading.words import counted, in_digits
 from tiebreak.report.model import (
     CriterionSection,
     LicenceTest,

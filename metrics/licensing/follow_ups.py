@@ -19,7 +19,7 @@ from recruitment.services.cloning import clone_study
 from studies.models import InstanceSelection, SelectedInstance, Study, StudyEvent
 from studies.services import LONGEST_TITLE, record_event
 from tiebreak.errors import DomainError
-from tiebreak.stats.selection import CONTROL
+from tiebreak.stats.design.selection import CONTROL
 
 
 def instances_for(licence: Licence) -> list[int]:

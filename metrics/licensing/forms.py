@@ -4,8 +4,8 @@ from typing import Any
 
 from django import forms
 
-from metrics.forms import FocusedForm
 from metrics.models import Licence
+from metrics.planning.forms import FocusedForm
 from studies.models import Criterion, Study
 from studies.models.bounds import MAX_COUNT
 

@@ -28,10 +28,6 @@ SEVERAL_TESTS = (
     "Each row is a test of its own. Of many rows some pass or fail by chance, so do not grant a licence"
     " for a category only because it is the one that passed."
 )
-DESCRIBED_ONLY = (
-    "Items chosen by how much annotators agree are described only, because a test among them would say"
-    " nothing about other items."
-)
 DRIFT = (
     "While a licence is in force, each new label by an annotator is compared with the machine rater's,"
     " one for each instance. A test that may be looked at any number of times revokes the licence once"

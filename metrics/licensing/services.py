@@ -31,11 +31,11 @@ from metrics.licensing.messages import (
     UNREACHED,
 )
 from metrics.models import Licence, items_of
-from metrics.services import watermark
-from recruitment.launch.check import counted
+from metrics.results.services import watermark
 from studies.models import Criterion, Study, StudyEvent
 from studies.services import record_event
 from tiebreak.errors import DomainError
+from tiebreak.reading.words import counted
 from tiebreak.stats import AgreementDrift
 
 

@@ -18,7 +18,6 @@ from metrics.licensing.messages import (
     ABOUT,
     ABOUT_FOLLOW_UP,
     COMPUTING,
-    DESCRIBED_ONLY,
     DRIFT,
     FOLLOW_UP_MADE,
     FOLLOW_UP_WITHOUT_JUDGE,
@@ -40,6 +39,7 @@ from studies.access import Right, held_right, researchers_only, right_for, study
 from studies.models import Study
 from studies.refusals import form_errors
 from tiebreak.errors import DomainError
+from tiebreak.reading.messages import DESCRIBED_ONLY
 
 SENTENCES = {
     "about": ABOUT,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from recruitment.launch.check import SIZE, LaunchCheck, error
 from studies.analysis_plan import main_criteria
 from studies.models import Study
-from tiebreak.report.plan import names_in
+from tiebreak.report.analysis_plan import names_in
 
 
 def plan_can_be_followed(study: Study) -> Iterator[LaunchCheck]:

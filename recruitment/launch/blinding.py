@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from statistics import median
 
-from recruitment.launch.check import LaunchCheck, counted, warning
+from recruitment.launch.check import LaunchCheck, warning
 from studies.models import Generation, Instance, Study
+from tiebreak.reading.words import counted
 
 # Enough to see what a system does, and few enough for a page that somebody waits for.
 MAX_TEXTS = 20_000

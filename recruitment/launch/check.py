@@ -39,8 +39,3 @@ def error(code: str, sentence: str, where: str = "") -> LaunchCheck:
 
 def warning(code: str, sentence: str, where: str = "") -> LaunchCheck:
     return LaunchCheck(code, "warning", sentence, where)
-
-
-def counted(n: int, noun: str, plural: str = "") -> str:
-    """Return the number with its noun, such as `1 HIT` or `3 HITs`."""
-    return f"{n} {noun if n == 1 else plural or noun + 's'}"

@@ -5,9 +5,16 @@ from math import ceil
 
 from django.db.models import Count, Q
 
-from recruitment.launch.check import RECRUITMENT, SIZE, LaunchCheck, counted, error, warning
+from recruitment.launch.check import (
+    RECRUITMENT,
+    SIZE,
+    LaunchCheck,
+    error,
+    warning,
+)
 from recruitment.platforms.invitation import people
 from studies.models import Study
+from tiebreak.reading.words import counted
 
 
 def enough_answers(study: Study) -> Iterator[LaunchCheck]:

@@ -5,9 +5,15 @@ from collections.abc import Iterator
 from django.utils.text import get_text_list
 
 from recruitment.admission import check_budget, collection_of, maximum
-from recruitment.launch.check import SIZE, LaunchCheck, counted, error, warning
+from recruitment.launch.check import (
+    SIZE,
+    LaunchCheck,
+    error,
+    warning,
+)
 from studies.models import Study
 from tiebreak.errors import DomainError
+from tiebreak.reading.words import counted
 
 
 def within_budget(study: Study) -> Iterator[LaunchCheck]:

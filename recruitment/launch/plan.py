@@ -10,13 +10,13 @@ from recruitment.launch.check import (
     GENERATE_SELECT,
     LAUNCH,
     LaunchCheck,
-    counted,
     error,
     warning,
 )
 from studies.instance_selection.scoring import what_is_missing
 from studies.models import InstanceSelection, Study, Unit
 from tiebreak.errors import DomainError
+from tiebreak.reading.words import counted
 from tiebreak.similarity import similarity_title
 
 

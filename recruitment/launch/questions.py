@@ -9,8 +9,15 @@ from annotation.services.screening import (
     gold_checks_expected,
     screening_problems,
 )
-from recruitment.launch.check import QUALITY, TASK, LaunchCheck, counted, error, warning
+from recruitment.launch.check import (
+    QUALITY,
+    TASK,
+    LaunchCheck,
+    error,
+    warning,
+)
 from studies.models import Study, Unit
+from tiebreak.reading.words import counted
 
 
 def guidelines(study: Study) -> Iterator[LaunchCheck]:

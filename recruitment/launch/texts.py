@@ -9,11 +9,11 @@ from recruitment.launch.check import (
     GENERATE_SELECT,
     QUALITY,
     LaunchCheck,
-    counted,
     error,
     warning,
 )
 from studies.models import Generation, Study, System, Unit
+from tiebreak.reading.words import counted
 
 
 def missing_texts(study: Study) -> Iterator[LaunchCheck]:

@@ -14,7 +14,6 @@ from jobs.clock import database_now
 from jobs.queue import enqueue
 from recruitment.admission import keep_maximum
 from recruitment.identities import is_usable
-from recruitment.launch.check import counted
 from recruitment.messages import (
     IDS_REFUSED,
     NO_REHEARSAL_NOW,
@@ -28,6 +27,7 @@ from recruitment.services.entry import get_or_create_participation
 from recruitment.services.payments import note_reward, settle
 from studies.models import Study
 from tiebreak.errors import DomainError
+from tiebreak.reading.words import counted
 
 # A platform is asked about one waiting participant at most this often.
 ASK_AGAIN = timedelta(seconds=5)

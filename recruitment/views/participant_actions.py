@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from annotation.models import Participation
-from recruitment.launch.check import counted
 from recruitment.messages import AMOUNT_NOT_A_NUMBER
 from recruitment.participant_confirmations import (
     asking_to_return,
@@ -41,6 +40,7 @@ from recruitment.services.payments import settle
 from studies.access import Right, researchers_only, study_for
 from studies.confirming import Question, ask, is_confirmed
 from tiebreak.errors import DomainError
+from tiebreak.reading.words import counted
 
 # What a person has typed, which the confirmation page sends again.
 TYPED = ("amount", "reason", "category", "message", "request_key", "page")

@@ -21,7 +21,7 @@ from studies.models.selection import FLOOR_TOO_HIGH, MAX_FLOOR
 from studies.services import check_is_draft, record_event
 from tiebreak.errors import DomainError
 from tiebreak.stats import generator_for
-from tiebreak.stats.selection import Selection, floored_weights, logistic_weights, select
+from tiebreak.stats.design.selection import Selection, floored_weights, logistic_weights, select
 
 Pair = tuple[int, int]
 BATCH = 1000

@@ -14,7 +14,7 @@ from studies.instance_selection.temperatures import Pair, pairs_at_temperatures,
 from studies.models import Generation, SeparabilityScore, Study
 from tiebreak.similarity import Alignments, align, similarity
 from tiebreak.stats import generator_for
-from tiebreak.stats.separability import separability
+from tiebreak.stats.design.separability import separability
 
 # The analysis scores instances again, so it uses only a part of a large dataset.
 MAX_INSTANCES = 200

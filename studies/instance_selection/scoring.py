@@ -36,7 +36,7 @@ from tiebreak.similarity import (
     similarity_title,
 )
 from tiebreak.similarity.entities import PIPELINE
-from tiebreak.stats.separability import normalised_separability, separability
+from tiebreak.stats.design.separability import normalised_separability, separability
 
 CHUNK = 100
 # An encoder is faster with more texts at a time.

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from annotation.models import Place, ScreeningAttempt
 from annotation.services.planning import plan_hits
-from metrics.services import refresh_report
+from metrics.results.services import refresh_report
 from recruitment.services.lifecycle import open_study
 from studies.models import Screening, Study
 from studies.models.bounds import bounds_of

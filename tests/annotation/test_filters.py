@@ -14,7 +14,7 @@ from annotation.models import Rating
 from annotation.selectors import hit_units_of
 from annotation.services.places import take_place
 from annotation.services.ratings import Answer
-from metrics.selectors import source_of
+from metrics.results.selectors import source_of
 from studies.models import Criterion, Instance, Study, StudyVersion
 from tests.annotation.answers import submit_unit
 from tests.studies.factories import make_open_study, make_participation
@@ -22,7 +22,7 @@ from tests.tiebreak.formats.bundles import make_bundle, write_lines
 from tiebreak.formats.rows import Row
 from tiebreak.report.criterion import read_criteria
 from tiebreak.stats import agreement_strata
-from tiebreak.stats.strata import AGREEMENT_STRATA
+from tiebreak.stats.agreement.strata import AGREEMENT_STRATA
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 

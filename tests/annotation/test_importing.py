@@ -18,7 +18,7 @@ from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer
 from annotation.services.tallies import recount, stored_tallies
-from metrics.selectors import source_of
+from metrics.results.selectors import source_of
 from recruitment.services.entry import Entrant, give_consent
 from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, SeparabilityScore, Study

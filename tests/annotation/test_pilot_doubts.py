@@ -16,14 +16,14 @@ from annotation.selectors import hit_units_of, is_a_first
 from annotation.services.places import take_place
 from annotation.services.planning import draw_and_plan
 from annotation.services.ratings import Answer
-from metrics.selectors import rating_table, source_of
+from metrics.results.selectors import rating_table, source_of
 from studies.models import Criterion, Generation, InstanceSelection
 from tests.annotation.answers import submit_unit
 from tests.annotation.pilots import N, by_doubt, draft_of, import_pilot, pilot_rows
 from tests.refusals import refused, refused_file
 from tests.studies.factories import make_participation, make_study, open_knowingly
 from tiebreak.report import build_report
-from tiebreak.report.reading import read_source
+from tiebreak.report.source import read_source
 from tiebreak.stats import active_design
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
 from api.models import ApiToken
-from metrics.services import refresh_report
+from metrics.results.services import refresh_report
 from recruitment.models import Channel
 from recruitment.platforms.prolific import PLATFORM
 from studies.models import Generation, Membership, Study, Unit

@@ -10,10 +10,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation.importing import import_study
 from jobs.clock import database_now
-from metrics import services
 from metrics.models import ReportSnapshot
-from metrics.selectors import stored_report
-from metrics.services import refresh_report
+from metrics.results import services
+from metrics.results.selectors import stored_report
+from metrics.results.services import refresh_report
 from recruitment.services.lifecycle import open_study
 from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, Membership, Study

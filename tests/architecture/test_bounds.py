@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from metrics.forms import SamplingForm
+from metrics.planning.forms import SamplingForm
 from recruitment.platforms import platforms
 from studies.models import System
 from studies.models.bounds import bounds_of

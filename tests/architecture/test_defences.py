@@ -17,7 +17,7 @@ from kombu.serialization import loads
 
 from annotation.models import Participation, Place, Rating
 from config.celery import app
-from metrics.services import refresh_report
+from metrics.results.services import refresh_report
 from studies.models import Membership, Study
 from tests.annotation.annotators import annotator
 from tests.architecture.test_urls import address, patterns

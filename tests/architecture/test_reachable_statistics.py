@@ -144,7 +144,7 @@ def test_every_public_statistic_is_used_by_a_report_a_page_or_a_command() -> Non
 
 @pytest.mark.thorough
 def test_only_what_is_used_is_reached() -> None:
-    assert ("tiebreak.stats.agreement_statistics", "alpha_statistic") in reached()  # by a function
+    assert ("tiebreak.stats.agreement.additive", "alpha_statistic") in reached()  # by a function
     assert reached(("jobs",)).isdisjoint(public().values())  # which knows nothing of statistics
 
 

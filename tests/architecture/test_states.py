@@ -17,7 +17,7 @@ from django.urls import get_resolver, reverse
 
 from annotation.importing import import_study
 from annotation.services.planning import plan_hits
-from metrics.attention import attention_of
+from metrics.results.needs import attention_of
 from recruitment.services.dry_runs import DryRunOptions, prepare_dry_run
 from recruitment.services.lifecycle import close_study, pause_study
 from studies.model_servers import FAKE

@@ -10,10 +10,9 @@ from annotation.importing import import_study
 from annotation.selectors import hit_units_of
 from annotation.services.places import take_place
 from annotation.services.ratings import Answer
-from metrics.messages import RANK_SET
-from metrics.sections import refresh_section
-from metrics.services import refresh_report
-from metrics.tabs import TABS
+from metrics.results.sections import refresh_section
+from metrics.results.services import refresh_report
+from metrics.results.tabs import TABS
 from studies.models import Study
 from tests.annotation.answers import submit_unit
 from tests.browser.accessibility import (
@@ -27,6 +26,7 @@ from tests.browser.pages import numbers
 from tests.browser.test_generate_select import log_in
 from tests.studies.factories import make_open_study, make_participation
 from tests.tiebreak.formats.bundles import make_bundle, write_lines
+from tiebreak.reading.messages import RANK_SET
 
 pytestmark = [
     pytest.mark.browser,

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import get_resolver
 from playwright.sync_api import Page
 
-from metrics.tabs import TABS
+from metrics.results.tabs import TABS
 from studies.guides import address_of, guide_names
 from studies.models import Membership, Study
 from tests.architecture.test_urls import address, patterns

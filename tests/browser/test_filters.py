@@ -5,8 +5,8 @@ from playwright.sync_api import Page, expect
 
 from annotation.filters import Filter
 from annotation.importing import import_study
-from metrics.services import refresh_report
-from metrics.tabs import TABS
+from metrics.results.services import refresh_report
+from metrics.results.tabs import TABS
 from studies.models import Instance, Study
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.browser.pages import numbers

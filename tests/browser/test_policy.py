@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from playwright.sync_api import Page
 
-from metrics.services import refresh_report
+from metrics.results.services import refresh_report
 from studies.instance_selection.scoring import score_separability
 from studies.models import Membership, Study
 from tests.browser.test_researcher_pages import with_everything

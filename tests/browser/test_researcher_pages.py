@@ -10,7 +10,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from annotation.models import Participation
-from metrics.services import refresh_report
+from metrics.results.services import refresh_report
 from recruitment.models import Channel, Eligibility, Payment, Submission
 from recruitment.platforms.base import OfferedFilter
 from recruitment.services.dry_runs import DryRunOptions, start_dry_run

@@ -9,9 +9,9 @@ from functools import cache
 import jsonschema
 import numpy as np
 
-from metrics.dashboard import Section, section_of
 from tests.paths import ROOT
 from tiebreak.formats import RatingTable
+from tiebreak.reading.shown import Section, section_of
 from tiebreak.report import Report, build_report
 from tiebreak.stats import Estimate, logistic_weights, select
 

@@ -10,19 +10,19 @@ from django.utils import timezone
 from annotation.exporting import export_study
 from annotation.importing import import_study
 from annotation.services.planning import grow_ratings_per_hit
-from metrics.report_document.build import build_document
-from metrics.selectors import stored_report
-from metrics.services import refresh_report
-from metrics.watching import unreached
+from metrics.exports.document.build import build_document
+from metrics.results.selectors import stored_report
+from metrics.results.services import refresh_report
 from recruitment.services.launch_checks import launch_checks
 from recruitment.services.lifecycle import close_study
 from recruitment.services.participants import exclude_participant
 from studies.models import Criterion, Study, StudyEvent
 from studies.services import save_design
-from tests.metrics.test_watching import A_WINS, answer, section, small_study
 from tests.refusals import refused
 from tests.studies.factories import make_study
+from tests.tiebreak.reading.test_while_open import A_WINS, answer, section, small_study
 from tests.tiebreak.test_cli import run
+from tiebreak.reading.while_open import unreached
 
 pytestmark = pytest.mark.django_db
 

@@ -17,8 +17,8 @@ from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer
 from annotation.services.reference_units import ReferencePair, add_reference_units
-from metrics.selectors import source_of
-from metrics.services import refresh_report
+from metrics.results.selectors import source_of
+from metrics.results.services import refresh_report
 from recruitment.ledger import ledger
 from recruitment.services.lifecycle import open_study
 from studies.models import Criterion, Generation, Study, Unit

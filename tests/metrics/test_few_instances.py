@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from metrics.leading import leading_numbers
-from metrics.messages import TOO_FEW, TOO_FEW_OF_PAIRS
 from tests.metrics.studies import estimates, preferences, report_of, sections
-from tiebreak.stats.independence import too_few_clusters
+from tiebreak.reading.leading_numbers import leading_numbers
+from tiebreak.reading.messages import TOO_FEW, TOO_FEW_OF_PAIRS
+from tiebreak.stats.core.independence import too_few_clusters
 
 
 def study(instances: int, *, seed: int = 0, raters: int = 3, **more) -> list[dict]:

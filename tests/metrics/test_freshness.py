@@ -14,9 +14,9 @@ from annotation.services.exclusion import exclude_work, reinstate_work, stop_wor
 from annotation.services.places import find_work, take_place
 from annotation.services.ratings import Answer
 from annotation.services.tallies import set_flags
-from metrics import services
 from metrics.models import ReportSnapshot
-from metrics.services import ensure_fresh, refresh_report, watermark
+from metrics.results import services
+from metrics.results.services import ensure_fresh, refresh_report, watermark
 from studies.freshness import changes_noted, note_change
 from studies.instance_selection.scoring import freeze_separability, score_separability
 from studies.models import Criterion, ReportChanges, Study, System

@@ -13,9 +13,8 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.importing import import_study
-from metrics import services
-from metrics.dashboard import NAMES_WITH_MACHINE
-from metrics.services import refresh_report
+from metrics.results import services
+from metrics.results.services import refresh_report
 from studies.instance_selection.scoring import score_separability
 from studies.models import Study
 from tests.metrics.test_golden_report import SEPARABILITY, mtbench_files, mtbench_votes
@@ -24,6 +23,7 @@ from tests.tiebreak.formats.readers.test_alttest import golden as alternative_an
 from tests.tiebreak.stats.published import golden
 from tiebreak.formats import InstanceRow
 from tiebreak.formats.readers import Converted, convert
+from tiebreak.reading.shown import NAMES_WITH_MACHINE
 from tiebreak.report import build_report
 
 pytestmark = [pytest.mark.django_db, pytest.mark.thorough]

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 
 from annotation.importing import import_study
-from metrics.services import refresh_report
+from metrics.results.services import refresh_report
 from tests.paths import GOLDEN, shared_path
 from tests.tiebreak.stats.published import golden
 from tiebreak.formats import RatingTable

@@ -13,7 +13,7 @@ from annotation.exporting import export_study
 from annotation.importing import import_study
 from annotation.services.planning import plan_hits
 from metrics.models import ReportSnapshot
-from metrics.tabs import TABS
+from metrics.results.tabs import TABS
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.instance_selection.scoring import score_separability
 from studies.models import Criterion, Dataset, Study, System
@@ -73,7 +73,7 @@ REFUSED = [
 @pytest.fixture
 def owner(client, monkeypatch) -> User:
     quick = partial(build_report, replicates=10)
-    monkeypatch.setattr("metrics.services.build_report", quick)
+    monkeypatch.setattr("metrics.results.services.build_report", quick)
     user = User.objects.create_user("ada", password="x", is_staff=True)
     client.force_login(user)
     return user

@@ -6,13 +6,13 @@ import random
 import numpy as np
 import pytest
 
-from metrics.messages import WITHOUT_PREFERENCE
 from tests.metrics.studies import checked, odd_study, preferences, report_of, words
 from tests.tiebreak.report.small_study import small_report
 from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
+from tiebreak.reading.messages import WITHOUT_PREFERENCE
 from tiebreak.report import build, build_report
-from tiebreak.report.selection import NO_PROBABILITY
+from tiebreak.report.sections.planning.selection import NO_PROBABILITY
 
 
 @pytest.mark.thorough

@@ -12,7 +12,7 @@ from annotation.codebook import codebook
 from annotation.exporting import export_study
 from annotation.importing import import_study
 from metrics.models import ReportSnapshot
-from metrics.services import refresh_report
+from metrics.results.services import refresh_report
 from studies.models import Membership
 from tests.metrics.studies import sections
 from tests.tiebreak.formats.bundles import make_bundle

@@ -8,9 +8,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from metrics.models import ReportSnapshot
-from metrics.selectors import stored_rows
-from metrics.services import refresh_report
-from metrics.tabs import TABS
+from metrics.results.selectors import stored_rows
+from metrics.results.services import refresh_report
+from metrics.results.tabs import TABS
 from studies.models import Membership, Study
 from studies.steps import pages, steps
 from tests.metrics.test_freshness import rated
@@ -65,7 +65,7 @@ def test_what_a_report_has_of_each_annotator_is_read_once(client, study, monkeyp
     address = reverse("metrics:results-tab", args=[study.pk, "raters"])
     read = []
     monkeypatch.setattr(
-        "metrics.views.stored_rows",
+        "metrics.results.views.stored_rows",
         lambda snapshot, *, with_raters=True: (
             read.append(snapshot.made_at) if with_raters else None,
             stored_rows(snapshot, with_raters=with_raters),

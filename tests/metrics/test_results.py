@@ -7,11 +7,11 @@ from django.urls import reverse
 from annotation.importing import import_study
 from annotation.models import Rating
 from annotation.services.screening import CheckRecord
-from metrics.contested import contested_units, search_contested
-from metrics.page_rows import rows_of
-from metrics.rater_rows import rater_rows
-from metrics.selectors import stored_report, stored_rows
-from metrics.services import refresh_report
+from metrics.results.contested_items import contested_units, search_contested
+from metrics.results.page_rows import rows_of
+from metrics.results.rater_rows import rater_rows
+from metrics.results.selectors import stored_report, stored_rows
+from metrics.results.services import refresh_report
 from tests.metrics.studies import sections
 from tests.tiebreak.formats.bundles import make_bundle, ratings, write_lines
 from tiebreak.scales import Scale
@@ -64,7 +64,7 @@ def test_annotators_are_listed_with_agreement_speed_and_side(study, about):
 def test_annotators_are_listed_with_their_gold_checks(study, monkeypatch):
     person = Rating.objects.filter(rater__pseudonym="r0").first().rater_id
     records = {person: CheckRecord(right=2, failed=1)}
-    monkeypatch.setattr("metrics.services.check_records", lambda study: records)
+    monkeypatch.setattr("metrics.results.services.check_records", lambda study: records)
     rows = {row.name: row for row in stored(study).raters}
     assert (rows["r0"].checks_right, rows["r0"].checks) == (2, 3)
     assert rows["r1"].checks == 0
@@ -121,7 +121,7 @@ def test_a_search_finds_the_same_agreement_as_the_stored_rows(study):
 
 
 def test_the_page_says_that_it_lists_only_the_most_contested(client, study, monkeypatch):
-    monkeypatch.setattr("metrics.contested.MAX_LISTED", 2)
+    monkeypatch.setattr("metrics.results.contested_items.MAX_LISTED", 2)
     refresh_report(study=study)
     client.force_login(User.objects.create_superuser("ruth"))
     address = reverse("metrics:results-tab", args=[study.pk, "items"])

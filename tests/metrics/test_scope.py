@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metrics.findings import INSTANCES, agreement_finding
-from metrics.messages import (
+from tests.metrics.studies import drawn_study, estimates, preferences, report_of, sections, words
+from tiebreak.reading.findings import INSTANCES, agreement_finding
+from tiebreak.reading.messages import (
     INSTANCES_ARE_WEIGHTED,
     INSTANCES_WERE_SELECTED,
     ON_SELECTED,
@@ -15,12 +16,11 @@ from metrics.messages import (
     OVER_DATASET,
     WEIGHTED_TO_DATASET,
 )
-from tests.metrics.studies import drawn_study, estimates, preferences, report_of, sections, words
 from tiebreak.report import Report
 from tiebreak.report.model import BY_KEY, CriterionSection, PairSelection
-from tiebreak.report.powered import UNCOVERED, UNPREDICTED
-from tiebreak.stats.hajek import OF_SELECTED
-from tiebreak.stats.results import Estimate, NarrowerInterval, Scope
+from tiebreak.report.sections.systems.prediction_powered import UNCOVERED, UNPREDICTED
+from tiebreak.stats.core.results import Estimate, NarrowerInterval, Scope
+from tiebreak.stats.design.hajek import OF_SELECTED
 
 CLAIMS = (WEIGHTED_TO_DATASET, OVER_DATASET, INSTANCES["dataset"])
 

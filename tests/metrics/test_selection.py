@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metrics.findings import selection_finding
-from metrics.generate_select import _marked
-from metrics.messages import COST, SAVED, SAVING_UNKNOWN
+from metrics.planning.generate_select import _marked
 from tests.pages import numbers_in
 from tiebreak.formats import RatingTable
+from tiebreak.reading.findings import selection_finding
+from tiebreak.reading.messages import COST, SAVED, SAVING_UNKNOWN
 from tiebreak.report import build_report
 from tiebreak.stats import Estimate
-from tiebreak.stats.hajek import NO_CONTROL
+from tiebreak.stats.design.hajek import NO_CONTROL
 
 
 def rows(n: int = 400, *, seed: int = 0, drawn: bool = True):

@@ -7,9 +7,9 @@ import pytest
 from django.urls import reverse
 
 from annotation.importing import import_study
-from metrics.figures.separability import MAX_ROWS, separability_figure
-from metrics.score_distributions import MAX_STEPS, comparable_studies, score_distributions
-from metrics.services import refresh_report
+from metrics.planning.score_distributions import MAX_STEPS, comparable_studies, score_distributions
+from metrics.planning.separability_figure import MAX_ROWS, separability_figure
+from metrics.results.services import refresh_report
 from studies.access import studies_of
 from studies.instance_selection.scoring import score_separability
 from studies.models import Membership, SeparabilityScore, Study

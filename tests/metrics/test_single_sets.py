@@ -1,11 +1,11 @@
 """Consistency is not shown where each rating set has one rating, which cannot contradict itself."""
 
-from metrics.dashboard import Section
-from metrics.figures.consistency import consistency_figure, set_shares_figure
-from metrics.leading import leading_numbers
-from metrics.messages import SINGLE_SETS
-from metrics.report_document.results import result_sections
 from tests.metrics.studies import preferences, report_of, sections
+from tiebreak.reading.document.results import result_sections
+from tiebreak.reading.figures.raters.consistency import consistency_figure, set_shares_figure
+from tiebreak.reading.leading_numbers import leading_numbers
+from tiebreak.reading.messages import SINGLE_SETS
+from tiebreak.reading.shown import Section
 
 LABELS: list[list[object]] = [[1, -1, 1], [1, 1, 1], [-1, 0, 1]]
 

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.models import Participation
-from metrics.attention import attention_of
+from metrics.results.needs import attention_of
 from recruitment.costs import accounts, plan_counts, spending_of
 from recruitment.ledger import payable
 from recruitment.models import Channel, Submission

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Participation, Rater
-from metrics.attention import attention_of
+from metrics.results.needs import attention_of
 from recruitment.identities import is_usable
 from recruitment.models import Channel, PlatformEvent
 from recruitment.platforms import PlatformReport, SubmissionStatus, get_platform, platforms

@@ -15,8 +15,8 @@ from annotation.services.participations import finish_participation
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.screening import begin_stage
-from metrics.attention import attention_of
-from metrics.figures.collection import pace, progress_figure
+from metrics.results.collection_figure import pace, progress_figure
+from metrics.results.needs import attention_of
 from recruitment.admission import maximum
 from recruitment.costs import accounts, forecast, plan_counts, spending_of
 from recruitment.ledger import ledger

@@ -22,10 +22,10 @@ from scipy.stats import binomtest
 
 from tests.paths import ROOT
 from tiebreak.formats import RatingTable
-from tiebreak.report.bias import bias_section
 from tiebreak.report.criterion import read_criteria
 from tiebreak.report.generators import Seeds
-from tiebreak.report.strata import strata_section
+from tiebreak.report.sections.raters.bias import bias_section
+from tiebreak.report.sections.raters.strata import strata_section
 from tiebreak.stats import Estimate
 
 SCALE = {"preference": "preference:tie"}

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from metrics.figures.bias import TITLE, bias_figure
-from metrics.findings import shown_ahead
-from metrics.leading import leading_numbers
-from tests.metrics.findings.situations import base
+from tests.tiebreak.reading.findings.situations import base
 from tiebreak.formats import RatingTable
-from tiebreak.report.bias import bias_section
-from tiebreak.report.comparisons import Comparisons
+from tiebreak.reading.figures.raters.bias import TITLE, bias_figure
+from tiebreak.reading.findings import shown_ahead
+from tiebreak.reading.leading_numbers import leading_numbers
 from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import CriterionSection
-from tiebreak.report.simultaneous import rank_sets_of, simultaneous_section
-from tiebreak.report.systems import win_rates_section
+from tiebreak.report.sections.raters.bias import bias_section
+from tiebreak.report.sections.systems.comparisons import Comparisons
+from tiebreak.report.sections.systems.simultaneous import rank_sets_of, simultaneous_section
+from tiebreak.report.sections.systems.systems import win_rates_section
 
 STUDIES, LEVEL = 400, 0.05
 # A and B are equally good, and C is worse. Items by pair: which share shows the first system first.

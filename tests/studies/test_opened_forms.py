@@ -21,8 +21,8 @@ from recruitment.services.eligibility import choose_filters
 from studies.models import ComprehensionQuestion, Membership, Screening, Study, Unit
 from tests.architecture.test_urls import address, patterns
 from tests.conftest import is_postgresql
-from tests.metrics.test_expert_weights import survey
-from tests.metrics.test_scores_study import scoring
+from tests.metrics.planning.test_expert_weights import survey
+from tests.metrics.planning.test_scores_study import scoring
 from tests.stored import stored_rows
 from tests.studies.factories import make_study
 from tests.studies.test_perturbed_copies import TYPOS

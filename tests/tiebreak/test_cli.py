@@ -22,9 +22,9 @@ from tiebreak.cli import main
 from tiebreak.errors import InvalidInput
 from tiebreak.formats import read_ratings
 from tiebreak.report import build_report
-from tiebreak.report.simulated_sizes import SIMULATED
+from tiebreak.report.sections.planning.simulated_sizes import SIMULATED
 from tiebreak.stats import VarianceComponents, design_grid
-from tiebreak.stats.sample_size import NO_REPEATS
+from tiebreak.stats.design.sample_size import NO_REPEATS
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 BATCH = """\

@@ -2,6 +2,6 @@
 
 from tiebreak.report.build import build_report
 from tiebreak.report.model import REPORT_VERSION, Origin, Report
-from tiebreak.report.reading import read_source
+from tiebreak.report.source import read_source
 
 __all__ = ["REPORT_VERSION", "Origin", "Report", "build_report", "read_source"]

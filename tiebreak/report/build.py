@@ -11,17 +11,11 @@ from threadpoolctl import threadpool_limits
 from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
 from tiebreak.formats.ratings import canonical_digest
-from tiebreak.report.alternative_annotators import alternative_annotator_section
-from tiebreak.report.bias import bias_section
-from tiebreak.report.chance_corrected import chance_corrected_section
+from tiebreak.report.analysis_plan import in_planned_order, unrated
 from tiebreak.report.criterion import Criterion, read_criteria
-from tiebreak.report.dawid_skene import dawid_skene_section
 from tiebreak.report.design_weights import drawn_units
-from tiebreak.report.discernment import Weights
-from tiebreak.report.fatigue import fatigue_section
 from tiebreak.report.generators import Seeds
 from tiebreak.report.left_out import left_out
-from tiebreak.report.many_values import many_values_section
 from tiebreak.report.model import (
     REPORT_VERSION,
     AnalysisPlan,
@@ -33,21 +27,27 @@ from tiebreak.report.model import (
 )
 from tiebreak.report.on_request import check_sections, makers_on_request, together
 from tiebreak.report.outcomes import Outcomes
-from tiebreak.report.perception import perception_by_systems, perception_section
-from tiebreak.report.plan import in_planned_order, unrated
-from tiebreak.report.planning import planning_section
-from tiebreak.report.raters import raters_section
-from tiebreak.report.reading import Source
-from tiebreak.report.repeats import self_consistency_section
 from tiebreak.report.scopes import limit_to_selected
-from tiebreak.report.selection import selection_section
-from tiebreak.report.sets import sets_section
-from tiebreak.report.strata import no_strata, strata_section
-from tiebreak.report.success_rates import has_success_rates, success_rates_section
-from tiebreak.report.systems import systems_section, win_rates_section
-from tiebreak.report.transitivity import transitivity_section
-from tiebreak.stats.alternative_annotators import EPSILON
-from tiebreak.stats.validation import check_share
+from tiebreak.report.sections.machines.alternative_annotators import alternative_annotator_section
+from tiebreak.report.sections.machines.discernment import Weights
+from tiebreak.report.sections.planning.planning import planning_section
+from tiebreak.report.sections.planning.selection import selection_section
+from tiebreak.report.sections.raters.bias import bias_section
+from tiebreak.report.sections.raters.chance_corrected import chance_corrected_section
+from tiebreak.report.sections.raters.dawid_skene import dawid_skene_section
+from tiebreak.report.sections.raters.fatigue import fatigue_section
+from tiebreak.report.sections.raters.many_values import many_values_section
+from tiebreak.report.sections.raters.perception import perception_by_systems, perception_section
+from tiebreak.report.sections.raters.raters import raters_section
+from tiebreak.report.sections.raters.rating_sets import sets_section
+from tiebreak.report.sections.raters.repeats import self_consistency_section
+from tiebreak.report.sections.raters.strata import no_strata, strata_section
+from tiebreak.report.sections.systems.success_rates import has_success_rates, success_rates_section
+from tiebreak.report.sections.systems.systems import systems_section, win_rates_section
+from tiebreak.report.sections.systems.transitivity import transitivity_section
+from tiebreak.report.source import Source
+from tiebreak.stats.core.validation import check_share
+from tiebreak.stats.machines.alternative_annotators import EPSILON
 
 REPLICATES = 10_000
 NO_LABEL = "No label of this criterion could be parsed."

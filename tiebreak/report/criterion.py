@@ -16,8 +16,8 @@ from tiebreak.formats.rating_cells import label_probabilities
 from tiebreak.formats.ratings import is_known
 from tiebreak.missing_labels import is_missing
 from tiebreak.scales import BAD, MAX_INFERRED_POINTS, MAX_POINTS, Label, Scale, infer_scale
-from tiebreak.stats.counts import count_matrix
-from tiebreak.stats.groups import n_distinct, numbered
+from tiebreak.stats.core.counts import count_matrix
+from tiebreak.stats.core.groups import n_distinct, numbered
 
 INFERRED = " The scale was inferred from the labels that were given; declare it if it has others."
 

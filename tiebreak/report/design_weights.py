@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.stats import Estimate, hajek_estimate
-from tiebreak.stats.independence import (
+from tiebreak.stats.core.independence import (
     MIN_CLUSTERS,
     SHARE,
     Bounds,
     drop_unreliable_interval,
     effective_size,
 )
-from tiebreak.stats.results import Instances, Scope
-from tiebreak.stats.selection import CONTROL
+from tiebreak.stats.core.results import Instances, Scope
+from tiebreak.stats.design.selection import CONTROL
 
 Name = TypeVar("Name")
 Mask = NDArray[np.bool_]

@@ -5,24 +5,31 @@ from functools import partial
 from typing import Any
 
 from tiebreak.errors import InvalidInput
-from tiebreak.report.comparison_budget import comparison_budget_section
-from tiebreak.report.composite import composite_section
-from tiebreak.report.controlled import controlled_win_rate_section, davidson_section
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.crossed import crossed_section
-from tiebreak.report.discernment import Weights, discernment_section, over_criteria
 from tiebreak.report.generators import Seeds
-from tiebreak.report.leaderboard import leaderboard_section
-from tiebreak.report.machine_differences import machine_differences_section
-from tiebreak.report.machine_probabilities import machine_probabilities_section
-from tiebreak.report.machine_replacement import machine_replacement_section
-from tiebreak.report.mean_correlations import mean_correlations_section
-from tiebreak.report.paired_tests import paired_tests_section
-from tiebreak.report.rank_stability import rank_stability_section
-from tiebreak.report.rater_pairs import drop_one_section, pairwise_agreement_section
-from tiebreak.report.robustness import robustness_section
-from tiebreak.report.scoring import scoring_section
-from tiebreak.report.win_rate_strata import win_rate_strata_section
+from tiebreak.report.sections.machines.composite import composite_section
+from tiebreak.report.sections.machines.crossed_strata import crossed_section
+from tiebreak.report.sections.machines.differences import machine_differences_section
+from tiebreak.report.sections.machines.discernment import (
+    Weights,
+    discernment_section,
+    over_criteria,
+)
+from tiebreak.report.sections.machines.mean_correlations import mean_correlations_section
+from tiebreak.report.sections.machines.probabilities import machine_probabilities_section
+from tiebreak.report.sections.machines.replacement import machine_replacement_section
+from tiebreak.report.sections.machines.scoring import scoring_section
+from tiebreak.report.sections.raters.rater_pairs import drop_one_section, pairwise_agreement_section
+from tiebreak.report.sections.systems.comparison_budget import comparison_budget_section
+from tiebreak.report.sections.systems.controlled import (
+    controlled_win_rate_section,
+    davidson_section,
+)
+from tiebreak.report.sections.systems.leaderboard import leaderboard_section
+from tiebreak.report.sections.systems.paired_tests import paired_tests_section
+from tiebreak.report.sections.systems.rank_stability import rank_stability_section
+from tiebreak.report.sections.systems.robustness import robustness_section
+from tiebreak.report.sections.systems.win_rate_strata import win_rate_strata_section
 
 SCORING = "scoring_against_pairwise"
 ON_REQUEST: dict[str, Callable[[Criterion, Seeds, int], Any]] = {

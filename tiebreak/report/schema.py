@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from tiebreak.report.model import Report
 from tiebreak.scales import Label
 from tiebreak.stats import Estimate
-from tiebreak.stats.results import NarrowerInterval, Scope
+from tiebreak.stats.core.results import NarrowerInterval, Scope
 
 Schema = dict[str, Any]
 NumberOrNull = Annotated[float, {"type": ["number", "null"]}]

@@ -4,7 +4,7 @@ from dataclasses import is_dataclass, replace
 from typing import Any
 
 from tiebreak.stats import Estimate
-from tiebreak.stats.results import Instances
+from tiebreak.stats.core.results import Instances
 
 
 def of_drawn(estimate: Estimate, *, covers: bool) -> Estimate:

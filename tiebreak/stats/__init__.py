@@ -207,12 +207,7 @@ undefined      an undefined estimate, with its reason
 """
 
 from tiebreak.scales import Scale, infer_scale
-from tiebreak.stats.active_sampling import (
-    bounded_densities,
-    expected_deviations,
-    pooled_doubts,
-)
-from tiebreak.stats.agreement import (
+from tiebreak.stats.agreement.agreement import (
     Agreement,
     agreement,
     cohen_kappa,
@@ -221,39 +216,103 @@ from tiebreak.stats.agreement import (
     percentage_agreement,
     randolph_kappa,
 )
-from tiebreak.stats.agreement_drift import (
-    AgreementDrift,
-    agreement_drift,
-    agreement_with_machine,
+from tiebreak.stats.agreement.bias import length_bias, position_bias
+from tiebreak.stats.agreement.chance_corrected import (
+    brennan_prediger,
+    gwet_ac,
+    weighted_fleiss_kappa,
 )
-from tiebreak.stats.alternative_annotators import (
-    AlternativeAnnotatorTest,
-    alternative_annotator_test,
+from tiebreak.stats.agreement.contributions import agreement_contributions
+from tiebreak.stats.agreement.dawid_skene import DawidSkene, dawid_skene
+from tiebreak.stats.agreement.intraclass import intraclass_correlation
+from tiebreak.stats.agreement.jensen_shannon import jensen_shannon
+from tiebreak.stats.agreement.leave_one_out import leave_one_out
+from tiebreak.stats.agreement.position_slopes import position_slope
+from tiebreak.stats.agreement.rater_agreement import (
+    Influence,
+    PairwiseAgreement,
+    drop_one_influence,
+    pairwise_agreement,
+    self_consistency,
 )
-from tiebreak.stats.bias import length_bias, position_bias
-from tiebreak.stats.bootstrap import generator_for
-from tiebreak.stats.bradley_terry import BradleyTerry, bradley_terry
-from tiebreak.stats.calibration import Calibration, ReliabilityBin, calibration
-from tiebreak.stats.chance_corrected import brennan_prediger, gwet_ac, weighted_fleiss_kappa
-from tiebreak.stats.classification import Classification
-from tiebreak.stats.composite import Composite, cross_validated_composite
-from tiebreak.stats.confidence_sequences import (
+from tiebreak.stats.agreement.rating_sets import (
+    RatingSets,
+    RatingSetSummary,
+    SeparabilityRange,
+    collect_rating_sets,
+    consistency,
+    consistency_by_separability,
+    summarise_rating_sets,
+)
+from tiebreak.stats.agreement.strata import (
+    AGREEMENT_STRATA,
+    Stratum,
+    agreement_strata,
+    all_units,
+    key_strata,
+    separability_strata,
+    unique_label_strata,
+)
+from tiebreak.stats.agreement.weighted_kappa import conger_kappa, weighted_cohen_kappa
+from tiebreak.stats.core.bootstrap import generator_for
+from tiebreak.stats.core.counts import Patterns, count_matrix
+from tiebreak.stats.core.ranges import range_edges, range_of
+from tiebreak.stats.core.results import Estimate, undefined
+from tiebreak.stats.core.simultaneous import (
+    RankSet,
+    RatedMean,
+    joint_confidence_level,
+    rank_sets,
+)
+from tiebreak.stats.core.two_way import two_way_interval, two_way_mean
+from tiebreak.stats.design.confidence_sequences import (
     ConfidenceSequence,
     StopDecision,
     confidence_sequence,
 )
-from tiebreak.stats.contributions import agreement_contributions
-from tiebreak.stats.controlled import Controlled, controlled_win_rates
-from tiebreak.stats.counts import Patterns, count_matrix
-from tiebreak.stats.dawid_skene import DawidSkene, dawid_skene
-from tiebreak.stats.debiasing import (
+from tiebreak.stats.design.design_grid import DesignOption, design_grid
+from tiebreak.stats.design.hajek import hajek_estimate, instances_saved, ratings_saved
+from tiebreak.stats.design.pilot_gains import (
+    ActiveDesign,
+    active_design,
+    explained_share,
+    mixed_gain,
+    stack_gain,
+)
+from tiebreak.stats.design.sample_size import VarianceComponents, variance_components
+from tiebreak.stats.design.schedules import schedule, win_loss_ratio
+from tiebreak.stats.design.selection import Selection, floored_weights, logistic_weights, select
+from tiebreak.stats.design.separability import (
+    NormalisedSeparability,
+    Separability,
+    normalised_separability,
+    separability,
+)
+from tiebreak.stats.design.size_to_separate import Neighbours, neighbours
+from tiebreak.stats.machines.active_sampling import (
+    bounded_densities,
+    expected_deviations,
+    pooled_doubts,
+)
+from tiebreak.stats.machines.agreement_drift import (
+    AgreementDrift,
+    agreement_drift,
+    agreement_with_machine,
+)
+from tiebreak.stats.machines.alternative_annotators import (
+    AlternativeAnnotatorTest,
+    alternative_annotator_test,
+)
+from tiebreak.stats.machines.calibration import Calibration, ReliabilityBin, calibration
+from tiebreak.stats.machines.classification import Classification
+from tiebreak.stats.machines.composite import Composite, cross_validated_composite
+from tiebreak.stats.machines.debiasing import (
     PositionDebiasing,
     debiasing_threshold,
     position_debiasing,
     prior_shift,
 )
-from tiebreak.stats.design_grid import DesignOption, design_grid
-from tiebreak.stats.discernment import (
+from tiebreak.stats.machines.discernment import (
     Discernment,
     DiscernmentSummary,
     discernment,
@@ -261,9 +320,7 @@ from tiebreak.stats.discernment import (
     harmonic_mean_p,
     summarise_discernment,
 )
-from tiebreak.stats.elo import Elo, elo, separability_step
-from tiebreak.stats.hajek import hajek_estimate, instances_saved, ratings_saved
-from tiebreak.stats.human_machine import (
+from tiebreak.stats.machines.human_machine import (
     Comparison,
     HumanMachine,
     binned_js,
@@ -275,87 +332,38 @@ from tiebreak.stats.human_machine import (
     rank_correlation,
     single_human_machine,
 )
-from tiebreak.stats.intraclass import intraclass_correlation
-from tiebreak.stats.jensen_shannon import jensen_shannon
-from tiebreak.stats.jury import Jury, JuryRule, jury
-from tiebreak.stats.leave_one_out import leave_one_out
-from tiebreak.stats.paired_tests import PValueCurve, p_value_curve, paired_t_test, permutation_test
-from tiebreak.stats.parting import Neighbours, neighbours
-from tiebreak.stats.pilot_gains import (
-    ActiveDesign,
-    active_design,
-    explained_share,
-    mixed_gain,
-    stack_gain,
-)
-from tiebreak.stats.position_slopes import position_slope
-from tiebreak.stats.prediction_powered import (
+from tiebreak.stats.machines.jury import Jury, JuryRule, jury
+from tiebreak.stats.machines.prediction_powered import (
     PredictionPowered,
     prediction_powered_mean,
     prediction_powered_win_rate,
 )
-from tiebreak.stats.rankings import WinRates, outcome_counts, win_rate, win_rates
-from tiebreak.stats.ranks import joint_ranks, ranks, shared_ranks
-from tiebreak.stats.rater_agreement import (
-    Influence,
-    PairwiseAgreement,
-    drop_one_influence,
-    pairwise_agreement,
-    self_consistency,
-)
-from tiebreak.stats.rating_sets import (
-    RatingSets,
-    RatingSetSummary,
-    SeparabilityRange,
-    collect_rating_sets,
-    consistency,
-    consistency_by_separability,
-    summarise_rating_sets,
-)
-from tiebreak.stats.results import Estimate, undefined
-from tiebreak.stats.robustness import (
-    RemovedRatings,
-    Robustness,
-    interval_robustness,
-    pair_robustness,
-    top_robustness,
-)
-from tiebreak.stats.sample_size import VarianceComponents, variance_components
-from tiebreak.stats.schedules import schedule, win_loss_ratio
-from tiebreak.stats.selection import Selection, floored_weights, logistic_weights, select
-from tiebreak.stats.separability import (
-    NormalisedSeparability,
-    Separability,
-    normalised_separability,
-    range_edges,
-    range_of,
-    separability,
-)
-from tiebreak.stats.simultaneous import (
-    RankSet,
-    RatedMean,
-    joint_confidence_level,
-    rank_sets,
-)
-from tiebreak.stats.stacked_prediction import (
+from tiebreak.stats.machines.stacked_prediction import (
     StackedMean,
     cross_fitted_slopes,
     effective_sample_size,
     stacked_mean,
     stacked_win_rate,
 )
-from tiebreak.stats.strata import (
-    AGREEMENT_STRATA,
-    Stratum,
-    agreement_strata,
-    all_units,
-    key_strata,
-    separability_strata,
-    unique_label_strata,
+from tiebreak.stats.rankings.bradley_terry import BradleyTerry, bradley_terry
+from tiebreak.stats.rankings.controlled import Controlled, controlled_win_rates
+from tiebreak.stats.rankings.elo import Elo, elo, separability_step
+from tiebreak.stats.rankings.paired_tests import (
+    PValueCurve,
+    p_value_curve,
+    paired_t_test,
+    permutation_test,
 )
-from tiebreak.stats.transitivity import ModelFit, Triads, bradley_terry_fit, cyclic_triads
-from tiebreak.stats.two_way import two_way_interval, two_way_mean
-from tiebreak.stats.weighted_kappa import conger_kappa, weighted_cohen_kappa
+from tiebreak.stats.rankings.ranks import joint_ranks, ranks, shared_ranks
+from tiebreak.stats.rankings.robustness import (
+    RemovedRatings,
+    Robustness,
+    interval_robustness,
+    pair_robustness,
+    top_robustness,
+)
+from tiebreak.stats.rankings.transitivity import ModelFit, Triads, bradley_terry_fit, cyclic_triads
+from tiebreak.stats.rankings.win_rates import WinRates, outcome_counts, win_rate, win_rates
 
 # Sorted by topic, like the list in the docstring, and not alphabetically.
 __all__ = [  # noqa: RUF022

@@ -10,15 +10,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.filter_choices import filter_choices
 from annotation.filters import NO_FAILED_CHECK, Filter
-from metrics.filters import NAMES, FilterForm
 from metrics.messages import OUTCOME_HIDDEN
-from metrics.selectors import source_of, study_named
+from metrics.results.filters import NAMES, FilterForm
+from metrics.results.selectors import source_of, study_named
 from studies.models import Study
 from tiebreak.cli import add_analyze_options, analyze
 from tiebreak.errors import DomainError
 from tiebreak.identifiers import looks_like_public_id
 from tiebreak.report import read_source
-from tiebreak.report.reading import Source
+from tiebreak.report.source import Source
 
 NO_STUDY = "--filter chooses a part of a study of this server; a file has no filter."
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics.report_files import write_report_files
+from metrics.exports.report_files import write_report_files
 from studies.models import Study
 from tiebreak.errors import DomainError
 

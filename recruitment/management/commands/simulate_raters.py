@@ -9,11 +9,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation.counts import study_counts
 from jobs.models import Job
 from jobs.worker import run_job
-from recruitment.launch.check import counted
 from recruitment.services.dry_runs import DryRunOptions, prepare_dry_run, suggested_raters
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Study
 from tiebreak.errors import DomainError
+from tiebreak.reading.words import counted
 
 RATERS = 3
 

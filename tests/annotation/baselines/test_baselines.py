@@ -18,8 +18,8 @@ from annotation.models import Abstention, Baseline, Place, Rating
 from annotation.services.planning import plan_hits
 from annotation.services.tallies import recount, stored_tallies
 from jobs.models import Job
-from metrics.selectors import source_of
-from metrics.services import watermark
+from metrics.results.selectors import source_of
+from metrics.results.services import watermark
 from studies.instance_selection import scoring
 from studies.instance_selection.resident import RESIDENT
 from studies.models import Instance, Study

@@ -23,9 +23,9 @@ from annotation.models import Abstention, Baseline, Rater, Rating
 from annotation.models.exclusion import MAX_REASON
 from annotation.services.tallies import recount, stored_tallies
 from jobs.models import Job
-from metrics.report_document.study_facts import deviation_table, exclusion_table
-from metrics.selectors import source_of
-from metrics.services import watermark
+from metrics.exports.document.study_facts import deviation_table, exclusion_table
+from metrics.results.selectors import source_of
+from metrics.results.services import watermark
 from studies.models import Membership, StudyEvent
 from tests.annotation.baselines.test_baselines import add, open_study
 from tests.api.clients import at, problem_of, program

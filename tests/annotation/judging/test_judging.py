@@ -24,7 +24,7 @@ from annotation.models import Judge, Place, Rater, Rating, Verdict
 from annotation.services.tallies import recount, stored_tallies
 from jobs.models import Job
 from jobs.services import resume_job
-from metrics.services import watermark
+from metrics.results.services import watermark
 from studies.models import Generation
 from studies.services import delete_draft
 from tests.annotation.judging.scripted import add_training_item, material, model

@@ -12,7 +12,7 @@ from annotation.services.late_answers import (
     pending,
 )
 from annotation.services.places import take_place
-from metrics.services import watermark
+from metrics.results.services import watermark
 from recruitment.confirmations import quality
 from recruitment.ledger import ledger
 from recruitment.services.lifecycle import close_study, reopen_study

@@ -14,7 +14,7 @@ from annotation.importing import import_study
 from annotation.models import Assignment, Place, Rater, Rating, Tally
 from annotation.services.machine_ratings import AddedRatings, add_machine_ratings
 from annotation.services.tallies import recount, stored_tallies
-from metrics.services import watermark
+from metrics.results.services import watermark
 from studies.models import Study, Unit
 from tests.annotation.annotators import annotator
 from tests.refusals import refused, refused_file

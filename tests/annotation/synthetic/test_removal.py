@@ -20,8 +20,8 @@ from annotation.synthetic.services import (
     reinstate_synthetic_set,
 )
 from jobs.models import Job
-from metrics.report_document.study_facts import deviation_table
-from metrics.report_document.synthetic import synthetic_sections
+from metrics.exports.document.study_facts import deviation_table
+from metrics.exports.document.synthetic import synthetic_sections
 from studies.models import Membership, StudyEvent
 from tests.annotation.judging.scripted import model
 from tests.annotation.synthetic.rag import make_rag_study

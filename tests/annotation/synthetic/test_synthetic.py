@@ -31,7 +31,7 @@ from annotation.synthetic.services import (
 )
 from annotation.synthetic.summaries import DroppedTexts, dropped_texts
 from jobs.models import Job
-from metrics.report_document.synthetic import synthetic_sections
+from metrics.exports.document.synthetic import synthetic_sections
 from recruitment.services.cloning import clone_study
 from studies.models import Generation, Instance, Unit
 from tests.annotation.judging.scripted import model

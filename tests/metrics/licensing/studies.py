@@ -8,8 +8,8 @@ from annotation.importing import import_study
 from annotation.models import Assignment, Rater, Rating
 from annotation.services.rating_writer import create_raters
 from metrics.licensing.evidence import SECTION
-from metrics.sections import refresh_section
-from metrics.services import refresh_report
+from metrics.results.sections import refresh_section
+from metrics.results.services import refresh_report
 from studies.models import Study
 from tests.tiebreak.formats.bundles import make_bundle, write_lines
 

@@ -7,13 +7,13 @@ import pytest
 from django.urls import reverse
 
 from annotation.importing import import_study
-from metrics import services
 from metrics.licensing.evidence import evidence_rows
+from metrics.results import services
 from tests.api.clients import at, program
 from tests.metrics.licensing.studies import compute_evidence
 from tests.tiebreak.formats.bundles import make_bundle, write_lines
 from tiebreak.report import build_report
-from tiebreak.report.strata import NO_EXACT_AGREEMENT
+from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT
 
 pytestmark = pytest.mark.django_db
 INSTANCES = 40

@@ -6,12 +6,12 @@ import pytest
 
 from annotation.exporting import export_study
 from annotation.importing import import_study
+from metrics.exports.document.licences import licence_sections
 from metrics.licensing.services import check_licences, revoke_licence
-from metrics.report_document.content import DataTable
-from metrics.report_document.licences import licence_sections
 from tests.api.clients import at, program
 from tests.metrics.licensing.studies import rate_later
 from tests.metrics.licensing.test_licences import grant, page_of, requests, stored, study
+from tiebreak.reading.document.content import DataTable
 
 pytestmark = pytest.mark.django_db
 __all__ = ["requests", "stored", "study"]

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotation.models import Rating
 from annotation.services.tallies import set_flags
-from metrics import services, tasks
+from metrics import tasks
 from metrics.licensing.evidence import current_evidence, why_no_gain
 from metrics.licensing.messages import NO_FURTHER_ITEMS, NO_SPREAD, NO_WIN_RATES, UNKNOWN_GAIN
 from metrics.licensing.services import (
@@ -23,8 +23,8 @@ from metrics.licensing.services import (
     revoke_licence,
     studies_with_licences,
 )
-from metrics.messages import READING_IF_DRAWN
 from metrics.models import Licence, ReportSnapshot, SectionSnapshot
+from metrics.results import services
 from studies.freshness import changes_noted
 from studies.models import Membership, Study, StudyEvent
 from tests.api.clients import at, problem_of, program
@@ -41,6 +41,7 @@ from tests.metrics.studies import preferences, report_of
 from tests.pages import prose_of
 from tests.refusals import refused
 from tests.studies.factories import make_study
+from tiebreak.reading.messages import READING_IF_DRAWN
 from tiebreak.report import build_report
 
 pytestmark = pytest.mark.django_db

@@ -22,7 +22,7 @@ from studies.models.study import StudySystem
 from tests.annotation.answers import submit_rating
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_participation, make_study
-from tiebreak.stats.selection import ONLY_TOP
+from tiebreak.stats.design.selection import ONLY_TOP
 
 pytestmark = pytest.mark.django_db
 

@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
+from tests.tiebreak.report.sections.raters.test_many_values import rows_of
 from tests.tiebreak.report.small_study import small_study
-from tests.tiebreak.report.test_many_values import rows_of
 from tiebreak import optional
 from tiebreak.cli import main
 from tiebreak.report import build, check

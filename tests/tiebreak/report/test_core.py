@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from tiebreak.cli import main
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
-from tiebreak.stats.groups import n_distinct, numbered
-from tiebreak.stats.two_way import Groups
+from tiebreak.stats.core.groups import n_distinct, numbered
+from tiebreak.stats.core.two_way import Groups
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_groups_are_numbered_as_sorting_them_would(codes):
 
 def test_cells_of_many_raters_and_instances_take_no_table_of_all_combinations(monkeypatch):
     sizes = []
-    sample_size = import_module("tiebreak.stats.sample_size")
+    sample_size = import_module("tiebreak.stats.design.sample_size")
     sums = sample_size._pair_sums
     monkeypatch.setattr(
         sample_size, "_pair_sums", lambda y, groups: sizes.append(groups.max()) or sums(y, groups)

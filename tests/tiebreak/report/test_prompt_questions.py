@@ -10,9 +10,10 @@ from scipy.stats import spearmanr
 from tests.tiebreak.report.test_sections import of
 from tiebreak.cli import main
 from tiebreak.formats import RatingTable
-from tiebreak.report import comparison_budget, machine_differences, rank_stability
 from tiebreak.report.criterion import read_criteria
 from tiebreak.report.generators import Seeds
+from tiebreak.report.sections.machines import differences as machine_differences
+from tiebreak.report.sections.systems import comparison_budget, rank_stability
 
 SYSTEMS = ("a", "b", "c", "d")
 

@@ -11,9 +11,9 @@ from tests.refusals import refused_file
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
 from tiebreak.report.left_out import PREFIX
-from tiebreak.report.systems import NO_SEPARABILITY
-from tiebreak.stats.agreement_statistics import ONE_LABEL
-from tiebreak.stats.rankings import NO_RATING
+from tiebreak.report.sections.systems.systems import NO_SEPARABILITY
+from tiebreak.stats.agreement.additive import ONE_LABEL
+from tiebreak.stats.rankings.win_rates import NO_RATING
 
 SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text())
 

@@ -12,12 +12,12 @@ from tiebreak.cli import main
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
 from tiebreak.report.build import build_section
-from tiebreak.report.controlled import UNKNOWN
 from tiebreak.report.criterion import read_criteria
-from tiebreak.report.discernment import NO_ORDER
-from tiebreak.report.fatigue import agreement_with_others, item_numbers
 from tiebreak.report.model import CriterionSection
 from tiebreak.report.on_request import ON_REQUEST
+from tiebreak.report.sections.machines.discernment import NO_ORDER
+from tiebreak.report.sections.raters.fatigue import agreement_with_others, item_numbers
+from tiebreak.report.sections.systems.controlled import UNKNOWN
 from tiebreak.report.serialization import to_json
 from tiebreak.stats import controlled_win_rates
 

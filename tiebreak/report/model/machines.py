@@ -5,7 +5,7 @@ from typing import Literal
 
 from tiebreak.report.model.fields import CountOrNaN, Proportion, ProportionOrNaN, Stratifier
 from tiebreak.stats import AlternativeAnnotatorTest, Estimate, PositionDebiasing, ReliabilityBin
-from tiebreak.stats.results import NAN, Instances
+from tiebreak.stats.core.results import NAN, Instances
 
 MAX_COINS_PASSING = 0.05
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tiebreak.report.model.fields import Estimates, ProportionOrNaN
 from tiebreak.stats import Estimate, Robustness, Triads
-from tiebreak.stats.results import Instances
+from tiebreak.stats.core.results import Instances
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,144 @@
+"""Builds a report document from a study and its stored report."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import tiebreak
+from annotation.counts import StudyCounts, study_counts
+from metrics.exports.document.licences import licence_sections
+from metrics.exports.document.machine_raters import machine_sections
+from metrics.exports.document.planned import departures, plan_blocks
+from metrics.exports.document.study_facts import (
+    criteria_table,
+    design_table,
+    deviation_table,
+    entry_sentence,
+    exclusion_table,
+    flow_table,
+    has_separability,
+    limitations,
+    ratings_table,
+    simulated_notice,
+)
+from metrics.exports.document.synthetic import synthetic_sections
+from studies.models import Study
+from tiebreak.reading.document.content import (
+    Block,
+    Citation,
+    DocumentSection,
+    Paragraph,
+    ReferenceList,
+    ReportDocument,
+    Verbatim,
+)
+from tiebreak.reading.document.references import SEPARABILITY, Reference, references_of
+from tiebreak.reading.document.results import result_sections
+from tiebreak.reading.document.summary import summary
+from tiebreak.report import Report
+
+NO_DEVIATION = (
+    "The log has no pause, closing, reopening, exclusion or decision about late answers. It records"
+    " nothing that happened outside of this server."
+)
+GENERAL = (
+    "Statistics use first answers to main items without a flag that takes them out. A value that is"
+    " undefined is reported as such, with the reason, and never as 0."
+)
+RECOMPUTE = (
+    "Every number is in report.json beside this document. To compute it again, export the ratings and"
+    " run tiebreak analyze on the export with the seed and number of replicates above: the same rows"
+    " give the same digits, and the same digest. If the digest differs, tiebreak compare names the"
+    " ratings that differ between two exports."
+)
+
+
+def build_document(
+    *, study: Study, report: Report, made_at: datetime, written_at: datetime
+) -> ReportDocument:
+    """Return the document of a study's report, all statistics of which are those of ``report``.
+
+    ``made_at`` is when the report was computed, and ``written_at`` when the document is written.
+    """
+    counts = study_counts(study)
+    references = references_of(report, *([SEPARABILITY] if has_separability(study) else []))
+    bibtex = "\n\n".join(reference.bibtex for reference in references) + "\n"
+    return ReportDocument(
+        title=study.title,
+        subtitle=f"Report of a preference study with {report.source.n_used} ratings",
+        dates=_dates(made_at, written_at),
+        written_at=written_at,
+        notice=simulated_notice(counts),
+        sections=(
+            DocumentSection(
+                "Summary", summary(report, [system.name for system in study.ordered_systems()])
+            ),
+            DocumentSection("Design", (design_table(study, counts), criteria_table(study))),
+            DocumentSection("Analysis plan", plan_blocks(study, report)),
+            DocumentSection("Participants and ratings", _participants(study, counts)),
+            *machine_sections(study),
+            *result_sections(report),
+            *licence_sections(study),
+            *synthetic_sections(study),
+            DocumentSection("Methods", (Paragraph(GENERAL), *_sources(references))),
+            DocumentSection("Limitations", tuple(map(Paragraph, limitations(study, counts)))),
+            DocumentSection("Deviations", _deviations(study, report)),
+            _reproduction(report, made_at),
+            *_references(references, bibtex),
+        ),
+        bibtex=bibtex,
+    )
+
+
+def _dates(made_at: datetime, written_at: datetime) -> str:
+    return (
+        f"Ratings as of {in_utc(made_at)}. Written {in_utc(written_at)} with Tiebreak"
+        f" {tiebreak.__version__}."
+    )
+
+
+def in_utc(moment: datetime) -> str:
+    moment = moment.astimezone(UTC)
+    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+
+
+def _participants(study: Study, counts: StudyCounts) -> tuple[Block, ...]:
+    flow, others = flow_table(study), entry_sentence(study)
+    entered: list[Block] = [flow] if flow else []
+    entered += [Paragraph(others)] if others else []
+    exclusions = exclusion_table(study) or Paragraph("No rating was excluded.")
+    return (*entered, exclusions, ratings_table(counts))
+
+
+def _sources(references: Sequence[Reference]) -> tuple[Paragraph, ...]:
+    """Return a sentence on where the methods come from, unless none needs a source."""
+    if not references:
+        return ()
+    cited = "; ".join(f"{reference.used_for}: {reference.short}" for reference in references)
+    return (Paragraph(f"{cited[:1].upper()}{cited[1:]}."),)
+
+
+def _deviations(study: Study, report: Report) -> tuple[Block, ...]:
+    table, named = deviation_table(study), tuple(departures(study, report))
+    return (*named, table if table is not None else Paragraph(NO_DEVIATION))
+
+
+def _reproduction(report: Report, made_at: datetime) -> DocumentSection:
+    facts = (
+        f"Tiebreak {tiebreak.__version__}, report format {report.report_version}, seed"
+        f" {report.seed}, {report.replicates:,} replicates. Computed {in_utc(made_at)}."
+        f" {report.source.n_rows} rows, of which {report.source.n_used} are in the statistics."
+        f" SHA-256 of the rows: {report.source.rows_sha256}."
+    )
+    return DocumentSection("Reproduction", (Paragraph(facts), Paragraph(RECOMPUTE)))
+
+
+def _references(references: Sequence[Reference], bibtex: str) -> tuple[DocumentSection, ...]:
+    if not references:
+        return ()
+    cited = tuple(
+        Citation(r.key, r.used_for, r.text, r.url) for r in sorted(references, key=lambda r: r.text)
+    )
+    return (
+        DocumentSection("References", (ReferenceList(cited),)),
+        DocumentSection("References as BibTeX", (Verbatim(bibtex),)),
+    )

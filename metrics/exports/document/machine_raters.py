@@ -1,0 +1,120 @@
+"""What the machine raters of a study are, as a section of a document: judges, rules, juries, uploads."""
+
+from collections.abc import Iterator
+
+from annotation.exported_machines import machine_rater_rows
+from annotation.models import Baseline, Judge, Jury, Rater, Rating
+from studies.models import Study
+from tiebreak.formats.rows import Row
+from tiebreak.reading.document.content import Block, DataTable, DocumentSection, Paragraph, Verbatim
+from tiebreak.reading.words import counted
+
+TITLE = "Machine raters"
+COLUMNS = ("Machine rater", "Criterion", "Kind", "What it is")
+UPLOADED = "Its ratings were uploaded or imported; this server does not know how they were made."
+PLACEHOLDERS = (
+    "In the instructions below, {guidelines}, {question} and {answers} stand for what annotators read: the"
+    " study's guidelines, and the question and the answers of the criterion."
+)
+UNNAMED = "a language model without a name, which ran in a worker"
+
+
+def machine_sections(study: Study) -> list[DocumentSection]:
+    """Return the section, or nothing if the study has no machine rater."""
+    rows = list(machine_rater_rows(study))
+    cells = (*map(_cells, rows), *_uploaded(study, {row["rater"] for row in rows}))
+    if not cells:
+        return []
+    judges = [block for row in rows if row["kind"] == "judge" for block in _judge(row)]
+    return [DocumentSection(TITLE, (DataTable(TITLE, COLUMNS, cells), *judges))]
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    left_out = (
+        f". Excluded: {row['excluded_reason'] or 'no reason stated'}" if row["excluded"] else ""
+    )
+    return (
+        row["rater"],
+        row["criterion"],
+        row["kind"],
+        _WHAT[row["kind"]](row["settings"]) + left_out,
+    )
+
+
+def _uploaded(study: Study, known: set[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the machine raters that were not made here, with each criterion that they rated."""
+    ratings = Rating.objects.filter(unit__study=study, rater__kind=Rater.Kind.MACHINE)
+    names = ratings.exclude(rater__pseudonym__in=known).order_by(
+        "rater__pseudonym", "criterion__position"
+    )
+    pairs = names.values_list("rater__pseudonym", "criterion__name", "criterion__position")
+    for name, criterion, _ in pairs.distinct():
+        yield name, criterion, "uploaded", UPLOADED
+
+
+def _judge_in_words(settings: Row) -> str:
+    return f"language model {settings['language_model']}" if settings["language_model"] else UNNAMED
+
+
+def _rule_in_words(settings: Row) -> str:
+    method = Baseline.Method(settings["method"])
+    seed = f" (seed {settings['seed']})" if method is Baseline.Method.RANDOM else ""
+    model = f" ({settings['language_model']})" if "language_model" in settings else ""
+    return f"prefers {method.label}{model}{seed}"
+
+
+def _jury_in_words(settings: Row) -> str:
+    return f"{Jury.Rule(settings['rule']).label}; members: {', '.join(settings['members'])}"
+
+
+_WHAT = {"judge": _judge_in_words, "simple rater": _rule_in_words, "jury": _jury_in_words}
+
+
+def _judge(row: Row) -> Iterator[Block]:
+    """Yield how a judge was asked, as a table and with the texts that it reads."""
+    settings, name = row["settings"], row["rater"]
+    rows = (*_models(row), *_answering(settings), *_questions(settings))
+    yield DataTable(f"Judge {name}: how it was asked", ("Setting", "Value"), rows)
+    yield Paragraph(PLACEHOLDERS)
+    yield Verbatim(settings["instructions"], title=f"Instructions of {name}")
+    if settings.get("steps"):
+        yield Verbatim(settings["steps"], title=f"Evaluation steps that {name} wrote first")
+
+
+def _models(row: Row) -> Iterator[tuple[str, str]]:
+    yield "Language model", row["settings"]["language_model"] or UNNAMED
+    named = (
+        f"{one['model'] or 'no name'}, {one['revision'] or 'no revision'}:"
+        f" {counted(one['answers'], 'answer')}, of which {one['unreadable']} could not be read,"
+        f" from {one['first'][:10]} to {one['last'][:10]}"
+        for one in row["answers"]
+    )
+    yield "Name and revision that the server gave", "; ".join(named) or "no answer yet"
+
+
+def _answering(settings: Row) -> Iterator[tuple[str, str]]:
+    answered_by = Judge.AnsweredBy(settings["answered_by"])
+    yield "Answers", answered_by.label
+    if answered_by is Judge.AnsweredBy.TEXT:
+        yield "Temperature", f"{settings['temperature']:g}"
+        yield "Longest answer, in tokens", str(settings["max_tokens"])
+        yield "Answers constrained", Judge.Constraint(settings["constraint"]).label
+        yield "Answers to each comparison", str(settings["runs"])
+    yield "Seed", str(settings["seed"])
+
+
+def _questions(settings: Row) -> Iterator[tuple[str, str]]:
+    budget = f"; budget: {settings['budget']}" if settings["budget"] else ""
+    yield "Comparisons and orders", Judge.Schedule(settings["comparisons"]).label + budget
+    yield "Examples before each question", _examples(settings)
+    yield "Reads the reference", "yes" if settings["with_reference"] else "no"
+    yield "Writes evaluation steps first", "yes" if settings["writes_steps"] else "no"
+
+
+def _examples(settings: Row) -> str:
+    digest = f" (SHA-256 {settings['examples_sha256']})" if settings["examples_sha256"] else ""
+    if settings["example_set"]:
+        return f"the set {settings['example_set']}{digest}"
+    if settings["examples"]:
+        return f"{counted(settings['examples'], 'training item')}{digest}"
+    return "none"

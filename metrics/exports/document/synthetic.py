@@ -1,0 +1,43 @@
+"""How judges did on synthetic items, as a section of a document of its own, apart from all results."""
+
+from annotation.synthetic.accuracy import ABOUT, CAUTION
+from annotation.synthetic.summaries import SetSummary, summaries
+from studies.models import Study
+from tiebreak.reading.document.content import Block, DocumentSection, Paragraph
+from tiebreak.reading.document.estimates import estimate_table
+from tiebreak.reading.words import counted
+
+TITLE = "Judges on synthetic items"
+
+
+def synthetic_sections(study: Study) -> list[DocumentSection]:
+    """Return the section, or nothing if no judge was tested on synthetic items."""
+    tested = [one for one in summaries(study) if one.judges]
+    if not tested:
+        return []
+    blocks = [block for one in tested for block in _blocks(one)]
+    return [DocumentSection(TITLE, (Paragraph(f"{ABOUT} {CAUTION}"), *blocks))]
+
+
+def _blocks(one: SetSummary) -> list[Block]:
+    made = one.made
+    dropped = "; ".join(f"{row.number} {row.kind}: {row.reason}" for row in one.dropped)
+    text = (
+        f"Synthetic set {made.name}: {counted(one.questions, 'question')} were made from passages of"
+        f" the study by {made.language_model or 'a language model'}, of which {one.kept} brought back"
+        f" their own passage; {counted(one.items, 'synthetic item')}."
+        f" Dropped texts: {dropped or 'none'}."
+    )
+    tables = [
+        estimate_table(
+            f"Share of right answers on {made.name} (synthetic): {tested.judge.name}, {tested.judge.criterion}",
+            {"all items": tested.overall, **dict(tested.by_kind)}
+            | (
+                {"the answer shown first is preferred": tested.first_shown}
+                if tested.first_shown
+                else {}
+            ),
+        )
+        for tested in one.judges
+    ]
+    return [Paragraph(text), *tables]

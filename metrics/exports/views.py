@@ -1,0 +1,315 @@
+"""The page *Data & report*: what can be downloaded, and the exports that exist."""
+
+import tempfile
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, cast
+from zipfile import ZipFile
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.html import escape
+from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import trigger_client_event
+
+from annotation.export_jobs import ExportJob, export_file, finished_export, start_export
+from annotation.exporting import BENCHMARKS, StudyExport
+from jobs.models import Job
+from jobs.rows import JobRow, job_rows, newest_and_unfinished
+from metrics.exports.report_files import ReportFilesJob, start_report_files
+from metrics.messages import EXPORT_STARTED, TOO_MANY_FOR_DIRECT
+from studies.access import Right, researchers_only, study_for
+from studies.models import Study
+from tiebreak.errors import DomainError
+
+MAX_EXPORTS = 20
+WANTED = ("pdf", "zip")  # which file of a report a page waits for
+EXPORTS_CHANGED = "exports-changed"  # the event at which the list of exports asks for itself
+# Ratings that a page writes at once, within about two seconds.
+MAX_DIRECT = 20_000
+
+
+@dataclass(frozen=True)
+class ExportKind:
+    """A format that can be chosen: what the files contain, and for whom they are."""
+
+    name: str
+    title: str
+    contents: str
+    audience: str
+
+
+KINDS = (
+    ExportKind(
+        "jsonl",
+        "Ratings as JSON Lines",
+        "Every rating with its flags, one JSON object on each line.",
+        "For archives and scripts.",
+    ),
+    ExportKind(
+        "csv",
+        "Ratings as CSV",
+        "The same ratings as a table of text.",
+        "For spreadsheets, R and SPSS.",
+    ),
+    ExportKind(
+        "parquet",
+        "Ratings as Parquet",
+        "The same ratings as typed columns, a fraction of the size.",
+        "For pandas, Polars, DuckDB and large studies.",
+    ),
+    ExportKind(
+        "preference",
+        "Preferences for training",
+        "One prompt with a chosen and a rejected text for each comparison, by the majority of annotators.",
+        "For DPO and reward models with TRL.",
+    ),
+    ExportKind(
+        "hf",
+        "Hugging Face dataset",
+        "A folder of Parquet tables with a dataset card and Croissant metadata, responsible-AI fields"
+        " included.",
+        "For publishing the data; datasets.load_dataset reads it.",
+    ),
+    ExportKind(
+        "alpacaeval",
+        "Verdicts as AlpacaEval",
+        "A row for each preference, of machines and of people apart.",
+        "For AlpacaEval's leaderboards and analyses.",
+    ),
+    ExportKind(
+        "alttest",
+        "Labels as in the alternative annotator test",
+        "For each criterion the labels of people and those of machines, by rater and item.",
+        "For the published test of whether a machine may replace an annotator.",
+    ),
+    ExportKind(
+        "llmbar",
+        "Verdicts as LLMBar",
+        "The comparisons of two systems on which all annotators agree, and machines' verdicts in both"
+        " orders. Ties are left out.",
+        "For LLMBar's accuracy of evaluators.",
+    ),
+    ExportKind(
+        "lmarena",
+        "Verdicts as LMArena",
+        "A battle for each preference, with the text that came first as that of model A.",
+        "For programs that rank systems from battles.",
+    ),
+    ExportKind(
+        "mtbench",
+        "Verdicts as MT-Bench",
+        "Votes of people, machines' judgments of pairs in two games, and their scores of single texts.",
+        "For FastChat's agreement and win rates.",
+    ),
+    ExportKind(
+        "pandalm",
+        "Verdicts as PandaLM",
+        "The comparisons with exactly three annotators, and a file for each pass of a machine.",
+        "For PandaLM's evaluation of judges.",
+    ),
+)
+TIES = (
+    ("drop", "Leave ties out"),
+    ("half", "Write each tie once, half of them in each direction"),
+    ("both", "Write each tie twice, once in each direction"),
+)
+
+
+class ExportForm(forms.Form):
+    formats = forms.MultipleChoiceField(
+        choices=[(kind.name, kind.title) for kind in KINDS], initial=["jsonl"]
+    )
+    with_texts = forms.BooleanField(
+        label="Add the texts and the preferred system's name to each rating",
+        required=False,
+        help_text="For reading ratings in a spreadsheet: JSON Lines, CSV and Parquet get the columns"
+        " source, text_a, text_b and winner.",
+    )
+    ties = forms.ChoiceField(
+        label="Ties in preferences for training", choices=TIES, initial="drop", required=False
+    )
+
+
+@require_safe
+@researchers_only
+def data_and_report(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Show what can be downloaded, and the study's exports."""
+    study = study_for(request.user, public_id, Right.READ)
+    return render(request, "metrics/data_and_report.html", _page(study, ExportForm()))
+
+
+@require_safe
+@researchers_only
+def exports_part(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Return the list of exports alone, which the page polls while one is being written."""
+    study = study_for(request.user, public_id, Right.READ)
+    return render(request, "metrics/exports.html", _exports(study))
+
+
+@require_POST
+@researchers_only
+def export(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Start an export."""
+    study = study_for(request.user, public_id, Right.READ)
+    form = ExportForm(request.POST)
+    if not form.is_valid():
+        return render(request, "metrics/data_and_report.html", _page(study, form), status=400)
+    options = form.cleaned_data | {"ties": form.cleaned_data["ties"] or "drop"}
+    try:
+        start_export(study=study, **options, by=cast(User, request.user))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    else:
+        messages.success(request, EXPORT_STARTED)
+    return redirect("metrics:data-and-report", study.pk)
+
+
+@require_safe
+@researchers_only
+def download_export(request: HttpRequest, public_id: str, job_id: str) -> FileResponse:
+    """Send the file of a finished export."""
+    study = study_for(request.user, public_id, Right.READ)
+    try:
+        file = finished_export(study=study, job_id=job_id)
+    except DomainError as refusal:
+        raise Http404(refusal.message) from refusal
+    is_report = Job.objects.filter(public_id=job_id, kind=ReportFilesJob.name).exists()
+    name = f"{'report' if is_report else 'tiebreak'}-{study.pk}.zip"
+    return FileResponse(file.open("rb"), as_attachment=True, filename=name)
+
+
+@require_safe
+@researchers_only
+def ratings_csv(request: HttpRequest, public_id: str) -> HttpResponse | FileResponse:
+    """Send the ratings so far with their texts; a worker writes those of a large study."""
+    study = study_for(request.user, public_id, Right.READ)
+    export = StudyExport(study, ["csv"], with_texts=True)
+    if export.counts.rows > MAX_DIRECT:
+        messages.info(request, TOO_MANY_FOR_DIRECT.format(MAX_DIRECT), extra_tags="too_many")
+        return redirect("metrics:data-and-report", study.pk)
+    with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
+        path = Path(folder) / "ratings.csv"
+        for _ in export.write_ratings(path):
+            pass
+        # An open file can be read after its name is gone.
+        return FileResponse(
+            path.open("rb"),
+            as_attachment=True,
+            filename=f"ratings-{study.pk}.csv",
+            content_type="text/csv; charset=utf-8",
+        )
+
+
+@require_safe
+@researchers_only
+def report_pdf(request: HttpRequest, public_id: str, job_id: str) -> HttpResponse:
+    """Send the PDF alone of a report that was written."""
+    study = study_for(request.user, public_id, Right.READ)
+    try:
+        with ZipFile(finished_export(study=study, job_id=job_id)) as archive:
+            names = [name for name in archive.namelist() if name.endswith("report.pdf")]
+            if not names:
+                raise Http404("This file has no report.")
+            content = archive.read(names[0])
+    except DomainError as refusal:
+        raise Http404(refusal.message) from refusal
+    response = HttpResponse(content, content_type="application/pdf")
+    response["Content-Disposition"] = f'attachment; filename="report-{study.pk}.pdf"'
+    return response
+
+
+@require_POST
+@researchers_only
+def report_files(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Start to write the files of the report, or follow the job that does so already."""
+    study = study_for(request.user, public_id, Right.READ)
+    try:
+        job = start_report_files(study=study, by=cast(User, request.user))
+        job.refresh_from_db()  # a fast worker may have written it already
+    except DomainError as refusal:
+        running = _reports(study).filter(finished_at=None).first()
+        if running is None:
+            return _refused(request, study, refusal)
+        job = running
+    return _report_state(request, study, job) if _is_part(request) else _to_report(study)
+
+
+@require_safe
+@researchers_only
+def report_state(request: HttpRequest, public_id: str, job_id: str) -> HttpResponse:
+    """Return how far a report is, or nothing if that is what the page shows already."""
+    study = study_for(request.user, public_id, Right.READ)
+    return _report_state(request, study, get_object_or_404(_reports(study), public_id=job_id))
+
+
+def _is_part(request: HttpRequest) -> bool:
+    return request.headers.get("HX-Request") == "true"
+
+
+def _to_report(study: Study) -> HttpResponse:
+    return redirect(f"{reverse('metrics:data-and-report', args=[study.pk])}#report-heading")
+
+
+def _refused(request: HttpRequest, study: Study, refusal: DomainError) -> HttpResponse:
+    if _is_part(request):
+        return HttpResponse(escape(refusal.message))
+    messages.error(request, refusal.message, extra_tags=refusal.code)
+    return _to_report(study)
+
+
+def _report_state(request: HttpRequest, study: Study, job: Job) -> HttpResponse:
+    asked = request.POST if request.method == "POST" else request.GET
+    state = _state_of(study, job)
+    # A live region would be read out again, although nothing has changed.
+    if asked.get("shown") == state["shown"]:
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+    wanted = asked.get("wanted") if asked.get("wanted") in WANTED else ""
+    response = render(request, "metrics/report_state.html", state | {"wanted": wanted})
+    return trigger_client_event(response, EXPORTS_CHANGED)
+
+
+def _state_of(study: Study, job: Job | None) -> dict[str, Any]:
+    """Return what a page says about a report that is written, or was."""
+    if job is None:
+        return {}
+    (row,) = job_rows([job])
+    shown = f"{job.status} {row.stuck.code if row.stuck else ''}".strip()
+    return {"study": study, "row": row, "job": job, "is_there": _is_there(row), "shown": shown}
+
+
+def _reports(study: Study) -> QuerySet[Job]:
+    return Job.objects.filter(owner=study.pk, kind=ReportFilesJob.name).order_by("-pk")
+
+
+def _page(study: Study, form: ExportForm) -> dict[str, Any]:
+    chosen = form["formats"].value() or []
+    kinds = [(kind, kind.name in chosen) for kind in KINDS if kind.name not in BENCHMARKS]
+    benchmarks = [(kind, kind.name in chosen) for kind in KINDS if kind.name in BENCHMARKS]
+    state = _state_of(study, _reports(study).first())
+    return {
+        "here": "data-and-report",
+        "form": form,
+        "kinds": kinds,
+        "benchmark_kinds": benchmarks,
+        "benchmark_is_chosen": any(is_chosen for _, is_chosen in benchmarks),
+        **state,
+        **_exports(study),
+    }
+
+
+def _exports(study: Study) -> dict[str, Any]:
+    jobs = Job.objects.filter(owner=study.pk, kind__in=[ExportJob.name, ReportFilesJob.name])
+    rows = job_rows(newest_and_unfinished(jobs, MAX_EXPORTS))
+    exports = [(row, _is_there(row)) for row in rows]
+    return {"study": study, "exports": exports, "is_moving": any(r.job.is_moving for r in rows)}
+
+
+def _is_there(row: JobRow) -> bool:
+    return row.job.status == Job.Status.DONE and export_file(row.job).is_file()

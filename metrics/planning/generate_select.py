@@ -1,0 +1,447 @@
+"""The page Generate & select: generating texts, scoring separability, selecting instances."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, cast
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db.models import Count, Sum
+from django.db.models.functions import Coalesce
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_http_methods, require_safe
+from django_htmx.http import trigger_client_event
+
+from annotation.pilot_doubts import frames_for
+from annotation.services.dummies import dummy_texts, remove_dummy_generations
+from annotation.services.planning import Plan, draw_and_plan, forecast_plan, take_all_and_plan
+from jobs.models import Job
+from jobs.rows import job_rows, newest_and_unfinished
+from jobs.services import pause_job, resume_job, stop_job
+from metrics.messages import (
+    GENERATION_STARTED,
+    JOB_PAUSES,
+    JOB_RESUMED,
+    JOB_STOPPED,
+    JOBS_ENDED,
+    NO_DATASET,
+    NO_SUCH_JOB,
+    SCORING_STARTED,
+)
+from metrics.planning.forms import DesignForm, Researcher, design_form, sampling_form, scoring_form
+from metrics.planning.score_distributions import scored_similarities
+from metrics.planning.separability_figure import separability_figure
+from recruitment.confirmations import replacing_plan
+from studies.access import Right, researchers_only, study_for
+from studies.confirming import Question, ask, is_confirmed
+from studies.dataset_jobs import jobs_of, start_dataset_job
+from studies.instance_selection.drawing import (
+    extremes,
+    proposed_instances,
+    selection_previews,
+)
+from studies.instance_selection.robustness import similarity_of_parts, variants
+from studies.instance_selection.sampling import (
+    SamplingJob,
+    start_sampling,
+)
+from studies.instance_selection.scoring import ScoringJob
+from studies.models import Generation, InstanceSelection, SeparabilityScore, Study, System
+from studies.refusals import form_errors
+from tiebreak.errors import DomainError, InvalidInput
+from tiebreak.identifiers import looks_like_public_id
+from tiebreak.reading.charts.separability import scenarios_chart
+from tiebreak.similarity import similarity_title
+
+Json = dict[str, Any]
+MAX_JOBS = 6
+MAX_POINTS = 2_000
+# Differences are marked in this many words and spaces, as the time to compare is quadratic.
+MAX_MARKED = 1_000
+# A page whose address says which results to show has them at once; others load them afterwards.
+OF_RESULTS = {"pair", "similarity", "robustness"}
+
+
+@require_safe
+@researchers_only
+def generate_select(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Show the page, with a preview if the query string has a design; nothing is drawn."""
+    study = study_for(request.user, public_id, Right.READ)
+    return render(request, "metrics/generate_select.html", _page(request, study))
+
+
+@require_safe
+@researchers_only
+def jobs(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Return only the list of jobs, which the page polls, so that the forms keep their values."""
+    return _jobs_part(request, study_for(request.user, public_id, Right.READ))
+
+
+@require_safe
+@researchers_only
+def results(request: HttpRequest, public_id: str) -> HttpResponse:
+    study = study_for(request.user, public_id, Right.READ)
+    return render(request, "metrics/generate_select_results.html", _results(request, study))
+
+
+@require_safe
+@researchers_only
+def selection_preview(request: HttpRequest, public_id: str) -> HttpResponse:
+    study = study_for(request.user, public_id, Right.READ)
+    context = _selection(study, design_form(study, request.GET, request.user)) | {"is_part": True}
+    return render(request, "metrics/selection_preview.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_only
+def act(request: HttpRequest, public_id: str, action: str) -> HttpResponse:
+    study = study_for(request.user, public_id)
+    if action not in STEPS and action not in ACTIONS:
+        raise Http404("This page has no such action.")
+    if request.method != "POST":  # the page was reloaded after it showed a refused form here
+        return redirect("metrics:generate-select", public_id)
+    return _submit(request, study, action) if action in STEPS else _perform(request, study, action)
+
+
+def _submit(request: HttpRequest, study: Study, name: str) -> HttpResponse:
+    """Run a step if its form is valid and confirmed, otherwise show the form with its values."""
+    step = STEPS[name]
+    form = step.form(study, request.POST, request.user)
+    if form.is_valid():
+        try:
+            question = step.question(study, form) if step.question else None
+            if question is not None and not is_confirmed(request, [question]):
+                return ask(request, [question], back=_page_url(study), carry=_entered(form))
+            messages.success(request, step.run(study, form, cast(User, request.user)))
+        except DomainError as refusal:
+            form.add_error(None, form_errors(refusal))
+        else:
+            return redirect("metrics:generate-select", study.pk)
+    return render(
+        request, "metrics/generate_select.html", _page(request, study, {name: form}), status=400
+    )
+
+
+def _page_url(study: Study) -> str:
+    return reverse("metrics:generate-select", args=[study.pk])
+
+
+def _entered(form: forms.BaseForm) -> list[tuple[str, str]]:
+    return [(field.html_name, str(field.value())) for field in form if field.value() is not None]
+
+
+def _perform(request: HttpRequest, study: Study, action: str) -> HttpResponse:
+    question = _question_before_taking_all(study) if action == "take-all" else None
+    if question is not None and not is_confirmed(request, [question]):
+        return ask(request, [question], back=_page_url(study))
+    code = ""
+    try:
+        level, message = messages.SUCCESS, ACTIONS[action](request, study)
+    except DomainError as refusal:
+        level, message, code = messages.ERROR, refusal.message, refusal.code
+    if "HX-Request" in request.headers:
+        return _jobs_part(request, study, message, code)
+    messages.add_message(request, level, message, extra_tags=code)
+    return redirect("metrics:generate-select", study.pk)
+
+
+def _page(request: HttpRequest, study: Study, refused: Json | None = None) -> Json:
+    page_forms = {name: step.form(study, None, request.user) for name, step in STEPS.items()}
+    if "design" in request.GET:
+        page_forms["draw"] = design_form(study, request.GET, request.user)
+    page_forms |= refused or {}
+    return {
+        "here": "generate-select",
+        "study_similarity": similarity_title(study.similarity),
+        "sampling_form": page_forms["sample"],
+        "scoring_form": page_forms["score"],
+        **_jobs(study),
+        **(_results(request, study) if OF_RESULTS & request.GET.keys() else {"study": study}),
+        **_selection(study, cast(DesignForm, page_forms["draw"])),
+    }
+
+
+def _jobs(study: Study) -> Json:
+    jobs = jobs_of(study).filter(kind__in=[SamplingJob.name, ScoringJob.name])
+    rows = job_rows(newest_and_unfinished(jobs, MAX_JOBS))
+    return {"study": study, "jobs": rows, "is_moving": any(row.job.is_moving for row in rows)}
+
+
+def _jobs_part(
+    request: HttpRequest, study: Study, message: str = "", code: str = ""
+) -> HttpResponse:
+    """Return the list of jobs; when no job is running, make the page reload the results."""
+    context = _jobs(study)
+    if not context["is_moving"]:
+        message = message or JOBS_ENDED
+    context |= {"status_message": message, "code": code}
+    response = render(request, "metrics/generate_select_jobs.html", context)
+    return response if context["is_moving"] else trigger_client_event(response, "jobs-ended")
+
+
+def _results(request: HttpRequest, study: Study) -> Json:
+    """Return the texts and scores to show, for the pair and the similarity in the query string."""
+    similarities = sorted({study.similarity, *scored_similarities(study)})
+    requested = request.GET.get("similarity", "")
+    shown = requested if requested in similarities else study.similarity
+    is_robustness = "robustness" in request.GET and shown == study.similarity
+    pairs = study.system_pairs()
+    number = _pair_number(request, len(pairs))
+    query = {"similarity": shown, "pair": number} | ({"robustness": 1} if is_robustness else {})
+    return {
+        "study": study,
+        "dummies": dummy_texts(study.dataset) if study.dataset else None,
+        "figure": separability_figure(study, shown),
+        "criterion": _first_criterion(study),
+        "pair": _pair(study, pairs[number - 1], shown, with_variants=is_robustness)
+        if pairs
+        else None,
+        "pair_number": number,
+        "pair_names": [_name(pair) for pair in pairs],
+        "similarity": shown,
+        "shown": similarity_title(shown),
+        "study_similarity": similarity_title(study.similarity),
+        "is_study_similarity": shown == study.similarity,
+        "query": urlencode(query),
+        "other_similarities": [
+            (name, similarity_title(name)) for name in similarities if name != shown
+        ],
+        "is_robustness": is_robustness,
+        "parts_similarity": similarity_title(similarity_of_parts(study)),
+    }
+
+
+def _pair_number(request: HttpRequest, pairs: int) -> int:
+    """Return the number of the pair of systems in the query string, or else the first."""
+    number = request.GET.get("pair", "")
+    return int(number) if number.isdecimal() and 1 <= int(number[:9]) <= pairs else 1
+
+
+def _name(pair: tuple[System, System]) -> str:
+    return f"{pair[0].name} – {pair[1].name}"
+
+
+def _first_criterion(study: Study) -> str:
+    """Return a name for the addresses of figures, which those of scores do not depend on."""
+    first = study.criteria.first()
+    return first.name if first else "preference"
+
+
+def _selection(study: Study, form: DesignForm) -> Json:
+    is_draft = study.status == Study.Status.DRAFT
+    has_design = is_draft and form.is_bound and form.is_valid()
+    return {
+        "study": study,
+        "previews": _selection_previews(study, form) if has_design else None,
+        "design_form": form,
+        "drawn": study.selected.count(),
+        "is_draft": is_draft,
+    }
+
+
+def _selection_previews(study: Study, form: DesignForm) -> Json | None:
+    """Return what a design would select, plan and cost; if it is refused, add the form's error."""
+    names = {system.pk: system.name for pair in study.system_pairs() for system in pair}
+    try:
+        design = form.save(commit=False)
+        frames = frames_for(study, design)
+        previews = selection_previews(study, design, frames)
+        plan = forecast_plan(study=study, selected=proposed_instances(study, design, frames))
+    except (DomainError, InvalidInput) as refusal:
+        form.add_error(None, form_errors(refusal))
+        return None
+    planned = {(pair.system_a, pair.system_b): pair for pair in plan.pairs}
+    return {
+        "rows": [
+            (f"{names[a]} – {names[b]}", preview, planned.get((a, b)))
+            for (a, b), preview in previews.items()
+        ],
+        "plan": plan,
+        "cost": _cost(study, plan),
+        "design": _entered(form),
+    }
+
+
+def _cost(study: Study, plan: Plan) -> str:
+    """Return the reward for all places without platform fees, or "" if no reward is set."""
+    if study.reward is None or not study.hits_per_annotator:
+        return ""
+    return f"{study.reward * plan.places / study.hits_per_annotator:.2f} {study.currency}"
+
+
+def _pair(
+    study: Study, pair: tuple[System, System], similarity: str, *, with_variants: bool
+) -> Json:
+    rows = SeparabilityScore.objects.known(pair, similarity)
+    points = rows.order_by("pk").values_list(
+        "cross_alignment", "self_alignment_a", "self_alignment_b"
+    )[:MAX_POINTS]
+    counted = rows.aggregate(n=Count("pk"), truncated=Coalesce(Sum("truncated"), 0))
+    return {
+        "variants": variants(study, pair) if with_variants else None,
+        "name": _name(pair),
+        **counted,
+        "scenarios": scenarios_chart(
+            [cross or 0.0 for cross, *_ in points],
+            [max(of_a or 0.0, of_b or 0.0) for _, of_a, of_b in points],
+        ),
+        "extremes": [
+            (title, [_comparison(score, pair) for score in scores])
+            for title, scores in extremes(pair, similarity).items()
+        ]
+        if counted["n"]
+        else [],
+    }
+
+
+def _comparison(score: SeparabilityScore, pair: tuple[System, System]) -> Json:
+    """Return an instance's score with the first generation of each system."""
+    rows = Generation.objects.filter(instance=score.instance_id, system__in=pair)
+    texts: dict[int, Generation] = {}
+    for generation in rows.order_by("sample_index"):
+        texts.setdefault(generation.system_id, generation)
+    shown = [texts.get(system.pk, Generation()) for system in pair]
+    first, second = (generation.text for generation in shown)
+    marked = _marked(first, second), _marked(second, first)
+    is_dummy = [generation.is_dummy for generation in shown]
+    return {"score": score, "texts": list(zip(pair, marked, is_dummy, strict=True))}
+
+
+def _marked(text: str, other: str) -> SafeString:
+    """Return the text as HTML, with marks on words that differ from the other text.
+
+    Only the beginning of a long text is compared.
+    """
+    words, others = (re.findall(r"\S+|\s+", whole) for whole in (text, other))
+    words, rest = words[:MAX_MARKED], words[MAX_MARKED:]
+    others = others[:MAX_MARKED]
+    matches = SequenceMatcher(None, words, others, autojunk=False).get_matching_blocks()
+    parts, end = [], 0
+    for start, _, size in matches:
+        parts.append(("mark", "".join(words[end:start])))
+        parts.append(("span", "".join(words[start : start + size])))
+        end = start + size
+    parts.append(("span", "".join(rest)))
+    elements = [(tag, part, tag) for tag, part in parts if part]
+    return format_html_join("", "<{}>{}</{}>", elements)
+
+
+def _start_sampling(study: Study, form: forms.BaseForm, by: User) -> str:
+    start_sampling(study=study, options=form.cleaned_data, by=by)
+    return GENERATION_STARTED
+
+
+def _start_scoring(study: Study, form: forms.BaseForm, by: User) -> str:
+    start_dataset_job(study=study, kind=ScoringJob.name, options=form.cleaned_data, by=by)
+    return SCORING_STARTED
+
+
+def _question_before_drawing(study: Study, form: forms.BaseForm) -> Question | None:
+    """Return the question, or None if drawing will be refused; raise if nothing can be drawn."""
+    if study.status != Study.Status.DRAFT:
+        return None
+    design = cast(DesignForm, form).save(commit=False)
+    frames = frames_for(study, design)
+    previews = selection_previews(study, design, frames).values()
+    selected = sum(preview.instances for preview in previews)
+    known = sum(preview.of for preview in previews)
+    is_by_doubt = design.design == InstanceSelection.Design.DOUBT
+    kind = "instances that machine raters rated" if is_by_doubt else "scored instances"
+    return replacing_plan(
+        study,
+        title="Draw these instances and plan the tasks?",
+        button="Draw and plan",
+        consequence=f"{selected} of {known} {kind} will be drawn over all pairs of"
+        f" systems with the seed {form.cleaned_data['seed']}.",
+        facts=sorted(_entered(form)),
+    )
+
+
+def _question_before_taking_all(study: Study) -> Question | None:
+    if study.status != Study.Status.DRAFT:
+        return None
+    return replacing_plan(
+        study,
+        title="Use every instance?",
+        button="Use every instance",
+        consequence="The draw will be deleted, and tasks will be planned for every instance.",
+        facts=(),
+    )
+
+
+def _draw_and_plan(study: Study, form: forms.BaseForm, by: User) -> str:
+    design = cast(DesignForm, form).save(commit=False)
+    drawn, plan = draw_and_plan(study=study, design=design, by=by)
+    return f"Drew {drawn} instances and planned {plan.summary}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A form, a function that runs if it is valid and returns a message, and a question before."""
+
+    form: Callable[[Study, Any, Researcher], forms.BaseForm]
+    run: Callable[[Study, forms.BaseForm, User], str]
+    question: Callable[[Study, forms.BaseForm], Question | None] | None = None
+
+
+STEPS: dict[str, Step] = {
+    "sample": Step(lambda study, data, _user: sampling_form(study, data), _start_sampling),
+    "score": Step(lambda study, data, _user: scoring_form(study, data), _start_scoring),
+    "draw": Step(design_form, _draw_and_plan, _question_before_drawing),
+}
+
+
+def _take_all(request: HttpRequest, study: Study) -> str:
+    plan = take_all_and_plan(study=study, by=cast(User, request.user))
+    return f"Every instance is used. Planned {plan.summary}"
+
+
+def _job(request: HttpRequest, study: Study) -> Job:
+    public_id = request.POST.get("job", "")
+    # PostgreSQL refuses to look up some texts, such as one with a NUL.
+    known = looks_like_public_id(public_id)
+    job = jobs_of(study).filter(public_id=public_id).first() if known else None
+    if job is None:
+        raise DomainError("no_such_job", NO_SUCH_JOB, status=404)
+    return job
+
+
+def _pause(request: HttpRequest, study: Study) -> str:
+    pause_job(job=_job(request, study))
+    return JOB_PAUSES
+
+
+def _resume(request: HttpRequest, study: Study) -> str:
+    resume_job(job=_job(request, study))
+    return JOB_RESUMED
+
+
+def _stop(request: HttpRequest, study: Study) -> str:
+    stop_job(job=_job(request, study))
+    return JOB_STOPPED
+
+
+def _remove_dummies(request: HttpRequest, study: Study) -> str:
+    number = request.POST.get("number", "")
+    if study.dataset is None:
+        raise DomainError("no_dataset", NO_DATASET)
+    confirmed = int(number) if number.isdecimal() and number.isascii() else -1
+    removed = remove_dummy_generations(dataset=study.dataset, confirmed=confirmed)
+    return f"Removed {removed.texts} dummy texts and everything that was computed from them."
+
+
+ACTIONS: dict[str, Callable[[HttpRequest, Study], str]] = {
+    "take-all": _take_all,
+    "pause": _pause,
+    "resume": _resume,
+    "stop": _stop,
+    "remove-dummies": _remove_dummies,
+}

@@ -1,0 +1,113 @@
+"""How separability (δ) is distributed over the instances of each pair of systems.
+
+The database counts the scores, so that the cost in memory does not grow with their number.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Floor
+
+from studies.models import SeparabilityScore, Study
+from tiebreak.reading.charts.axes import round_step
+
+MAX_STEPS = 40
+
+
+@dataclass(frozen=True)
+class Bin:
+    """How many instances have a δ from `low` to below `high`."""
+
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True)
+class ScoreDistribution:
+    """δ of one study's pair of systems; `above_zero` counts instances that can be told apart."""
+
+    study: Study
+    systems: tuple[str, str]
+    n: int
+    mean: float
+    low: float
+    high: float
+    above_zero: int
+    bins: tuple[Bin, ...]
+
+    @property
+    def name(self) -> str:
+        return " – ".join(self.systems)
+
+
+def score_distributions(studies: Sequence[Study], similarity: str) -> list[ScoreDistribution]:
+    """Return the distribution of each study's pairs that are scored, with the same bins for all."""
+    scores = SeparabilityScore.objects.filter(
+        instance__dataset__in=[study.dataset_id for study in studies if study.dataset_id],
+        similarity=similarity,
+        delta__isnull=False,
+    ).order_by()
+    ends = scores.aggregate(low=Min("delta"), high=Max("delta"))
+    if ends["low"] is None:
+        return []
+    width = round_step(ends["high"] - ends["low"], MAX_STEPS)
+    groups = _groups(scores, width)
+    return [
+        _distribution(study, (a.name, b.name), groups[key], width)
+        for study in studies
+        for a, b in study.system_pairs()
+        if (key := (study.dataset_id, a.pk, b.pk)) in groups
+    ]
+
+
+def _groups(
+    scores: QuerySet[SeparabilityScore], width: float
+) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    """Return the counted bins by dataset and pair of systems."""
+    groups = defaultdict(list)
+    pair = ("instance__dataset", "system_a", "system_b")
+    counted = scores.values(*pair, step=Floor(F("delta") / width)).annotate(
+        n=Count("pk"),
+        total=Sum("delta"),
+        low=Min("delta"),
+        high=Max("delta"),
+        above=Count("pk", filter=Q(delta__gt=0)),
+    )
+    for row in counted.order_by(*pair, "step"):
+        groups[tuple(row[name] for name in pair)].append(row)
+    return dict(groups)
+
+
+def _distribution(
+    study: Study, systems: tuple[str, str], rows: list[dict[str, Any]], width: float
+) -> ScoreDistribution:
+    n = sum(row["n"] for row in rows)
+    return ScoreDistribution(
+        study=study,
+        systems=systems,
+        n=n,
+        mean=sum(row["total"] for row in rows) / n,
+        low=rows[0]["low"],
+        high=rows[-1]["high"],
+        above_zero=sum(row["above"] for row in rows),
+        bins=tuple(Bin(row["step"] * width, (row["step"] + 1) * width, row["n"]) for row in rows),
+    )
+
+
+def comparable_studies(study: Study, similarity: str, among: QuerySet[Study]) -> QuerySet[Study]:
+    """Return the studies of other datasets that are scored by the same similarity, newest first."""
+    scored = SeparabilityScore.objects.filter(
+        instance__dataset=OuterRef("dataset"), similarity=similarity, delta__isnull=False
+    )
+    others = among.exclude(pk=study.pk).exclude(dataset=study.dataset_id)
+    return others.filter(Exists(scored)).order_by("-created_at", "pk").distinct()
+
+
+def scored_similarities(study: Study) -> set[str]:
+    """Return the similarities by which instances of the study's dataset are scored."""
+    scores = SeparabilityScore.objects.filter(instance__dataset=study.dataset_id)
+    return set(scores.order_by().values_list("similarity", flat=True).distinct())

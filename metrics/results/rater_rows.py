@@ -1,0 +1,142 @@
+"""What is known about each annotator of a study, and about annotators' first, second, … task."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.services.screening import CheckRecord
+from tiebreak.report.criterion import Codes, Criterion
+from tiebreak.report.model import CriterionSection
+from tiebreak.report.sections.raters.bias import first_shown
+from tiebreak.stats import Estimate, undefined
+
+MIN_ANNOTATORS = 2
+NO_AGREEMENT = "The report has no agreement of this annotator."
+NO_CHECKS = CheckRecord(0, 0)
+
+
+@dataclass(frozen=True)
+class RaterFacts:
+    """One annotator's ratings of one criterion, apart from what the report has.
+
+    `seconds` is the geometric mean time per answer, which a long pause hardly changes.
+    `first_preferred` is the share of preferences for the text shown first, without ties.
+    """
+
+    name: str
+    ratings: int
+    checks_right: int
+    checks: int
+    seconds: float | None = None
+    first_preferred: float | None = None
+
+
+@dataclass(frozen=True)
+class RaterRow:
+    """What is known about one annotator, with the agreement with the others from the report."""
+
+    facts: RaterFacts
+    agreement: Estimate
+
+    @property
+    def cells(self) -> tuple[str | int | float | None, ...]:
+        """The row in the order of the figure's columns."""
+        facts = self.facts
+        agreement = self.agreement.value if self.agreement.is_defined else None
+        checks = (facts.checks_right, facts.checks) if facts.checks else (None, None)
+        return (
+            facts.name,
+            facts.ratings,
+            agreement,
+            self.agreement.n,
+            facts.seconds,
+            facts.first_preferred,
+            *checks,
+        )
+
+
+@dataclass(frozen=True)
+class TaskSpeed:
+    """The typical time per answer in the n-th task of annotators."""
+
+    task: int
+    seconds: float
+    annotators: int
+
+
+def rater_rows(raters: tuple[RaterFacts, ...], section: CriterionSection) -> list[RaterRow]:
+    """Return the annotators with their agreement, the lowest first."""
+    rows = [RaterRow(facts, _agreement(section, facts.name)) for facts in raters]
+    return sorted(rows, key=lambda row: (not row.agreement.is_defined, row.agreement.value))
+
+
+def rater_facts(criterion: Criterion, records: Mapping[str, CheckRecord]) -> tuple[RaterFacts, ...]:
+    """Return the annotators with ratings in the statistics; ``records`` are their gold checks."""
+    is_human = criterion.is_human
+    rows = criterion.rows.select(is_human)
+    names, rater = np.unique(rows["rater"].astype(str), return_inverse=True)
+    ratings = np.bincount(rater, minlength=len(names))
+    seconds = _typical_seconds(rater, rows["duration_ms"], len(names))
+    first = _first_preferred(criterion, rater, len(names))
+    checks = [records.get(name, NO_CHECKS) for name in names.tolist()]
+    return tuple(
+        RaterFacts(name, int(n), record.right, record.of, _known(time), _known(share))
+        for name, n, record, time, share in zip(
+            names.tolist(), ratings, checks, seconds, first, strict=True
+        )
+    )
+
+
+def task_speeds(criterion: Criterion) -> tuple[TaskSpeed, ...]:
+    """Return the typical time per answer by the annotators' first, second and later tasks."""
+    timed = criterion.is_human & ~np.isnan(criterion.rows["duration_ms"])
+    rows = criterion.rows.select(timed & ~np.isnan(criterion.rows["hit_position"]))
+    positions, task = np.unique(rows["hit_position"], return_inverse=True)
+    seconds = _typical_seconds(task, rows["duration_ms"], len(positions))
+    _, rater = np.unique(rows["rater"].astype(str), return_inverse=True)
+    pairs = np.unique(np.stack([task, rater]), axis=1)
+    annotators = np.bincount(pairs[0], minlength=len(positions))
+    usable = np.flatnonzero(annotators >= MIN_ANNOTATORS)
+    return tuple(
+        TaskSpeed(number, float(seconds[k]), int(annotators[k]))
+        for number, k in enumerate(usable, start=1)
+    )
+
+
+def _typical_seconds(
+    group: Codes, milliseconds: NDArray[np.float64], n: int
+) -> NDArray[np.float64]:
+    """Return the geometric mean time of each group in seconds, or NaN if no time is known."""
+    known = ~np.isnan(milliseconds)
+    logs = np.log(np.maximum(milliseconds[known], 1))
+    times = np.bincount(group[known], minlength=n)
+    means = _ratio(np.bincount(group[known], logs, minlength=n), times)
+    return np.asarray(np.exp(means) / 1000, dtype=float)
+
+
+def _first_preferred(criterion: Criterion, rater: Codes, n: int) -> NDArray[np.float64]:
+    """Return how often each annotator prefers the text shown first, or NaN if that is unknown."""
+    if criterion.scale.kind != "preference":
+        return np.full(n, np.nan)
+    is_human = criterion.is_human
+    signs = np.nan_to_num(np.sign(criterion.strength[is_human]))
+    side = signs * first_shown(criterion.rows.select(is_human))
+    first = np.bincount(rater[side > 0], minlength=n)
+    return _ratio(first, first + np.bincount(rater[side < 0], minlength=n))
+
+
+def _ratio(part: NDArray[np.float64 | np.int64], of: NDArray[np.int64]) -> NDArray[np.float64]:
+    ratio = np.full(len(of), np.nan)
+    np.divide(part, of, out=ratio, where=of > 0)
+    return ratio
+
+
+def _known(number: float) -> float | None:
+    return None if np.isnan(number) else float(number)
+
+
+def _agreement(section: CriterionSection, name: str) -> Estimate:
+    known = section.raters.get(name)
+    return (known and known.leave_one_out) or undefined(NO_AGREEMENT)

@@ -1,0 +1,99 @@
+"""Which report an address asks for, of a study or of a part of it, and how fresh it is."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from urllib.parse import urlencode
+
+from annotation.filters import EVERYTHING, Filter
+from jobs.clock import database_now
+from metrics.models import ReportSnapshot
+from metrics.results.filters import FilterForm, Part, asked_values
+from metrics.results.services import ensure_fresh, watermark
+from studies.models import Study
+from tiebreak.errors import DomainError
+
+
+@dataclass(frozen=True)
+class Freshness:
+    """The newest report, the state of the study's ratings, and why no newer report was requested."""
+
+    snapshot: ReportSnapshot
+    state: str
+    status: str
+    problem: DomainError | None
+    now: datetime
+
+    @property
+    def is_stale(self) -> bool:
+        return self.snapshot.watermark != self.state
+
+    @property
+    def is_refreshing(self) -> bool:
+        return self.is_stale and bool(self.snapshot.requested)
+
+    @property
+    def token(self) -> str:
+        """Digest of everything that the page depends on; equal tokens mean an equal page."""
+        problem = self.problem.code if self.problem else ""
+        parts = (self.state, self.snapshot.watermark, self.status, self.is_refreshing, problem)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an address asks for: the form with its filter, and the report of that part.
+
+    `whole` is the report of the whole study, and `part` is None if the filter is refused.
+    """
+
+    whole: Freshness
+    freshness: Freshness
+    form: FilterForm
+    part: Part | None
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def problems(self) -> list[str]:
+        """Why the filter is refused."""
+        return self.form.problems if self.part is None else []
+
+    @property
+    def query(self) -> str:
+        """What other pages need at the end of their address to show the same part."""
+        address = "" if self.part is None else urlencode(self.values)
+        return f"?{address}" if address else ""
+
+    @property
+    def chosen(self) -> Filter:
+        return self.part.chosen if self.part else EVERYTHING
+
+
+def asked_for(study: Study, query: Mapping[str, str]) -> Asked:
+    """Return the report that an address asks for, and request a newer one if it is outdated.
+
+    Which filters there are is known once the whole study has a report, so that one comes first.
+    """
+    whole = _freshness_of(study, EVERYTHING, watermark(study), database_now())
+    form = FilterForm(whole.snapshot.choices, query)
+    values = asked_values(query)
+    if not values:
+        return Asked(whole, whole, form, Part())
+    nothing = replace(whole, snapshot=ReportSnapshot(requested=whole.snapshot.requested))
+    if not whole.snapshot.choices:
+        return Asked(whole, nothing, form, Part(), values)
+    if not form.is_valid():
+        return Asked(whole, nothing, form, None)
+    part = Part(form.filter)
+    freshness = _freshness_of(study, part.chosen, whole.state, whole.now)
+    return Asked(whole, freshness, form, part, part.chosen.values)
+
+
+def _freshness_of(study: Study, chosen: Filter, state: str, now: datetime) -> Freshness:
+    problem = None
+    try:
+        snapshot = ensure_fresh(study=study, chosen=chosen, state=state, now=now)
+    except DomainError as error:
+        snapshot, problem = ReportSnapshot.objects.get(study=study, digest=chosen.digest), error
+    return Freshness(snapshot, state, study.status, problem, now)

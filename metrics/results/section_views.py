@@ -1,0 +1,94 @@
+"""The sections of the results that are computed when somebody opens them."""
+
+from http import HTTPStatus
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from metrics.messages import EMPTY_PART, OF_A_PART, OUTCOME_HIDDEN
+from metrics.models import SectionSnapshot
+from metrics.results.filters import Part
+from metrics.results.opened_sections import More, more_named
+from metrics.results.requested_report import Asked, asked_for
+from metrics.results.sections import StoredSection, ensure_section, stored_section
+from metrics.results.selectors import stored_report
+from studies.access import Right, researchers_only, study_for
+from studies.models import Study
+from tiebreak.errors import DomainError
+from tiebreak.reading.figures.figure import Figure
+from tiebreak.reading.figures.of_part import of_part
+from tiebreak.reading.while_open import while_unreached
+
+
+@require_safe
+@researchers_only
+def section(request: HttpRequest, public_id: str, criterion: str, name: str) -> HttpResponse:
+    """Return a section of the results, or a note that it is being computed, which asks again.
+
+    The address that asks again says so, and then takes what was computed in the meantime, although
+    there may be newer ratings already.
+    """
+    more = more_named(name)
+    study = study_for(request.user, public_id, more.right if more else Right.READ)
+    if more is None:
+        raise Http404("There is no such section of the results.")
+    asked = asked_for(study, request.GET)
+    if asked.part is None:
+        sentences = "\n".join(asked.problems)
+        return HttpResponse(sentences, status=HTTPStatus.BAD_REQUEST, content_type="text/plain")
+    shown, problem = _shown(study, asked, more, criterion, is_again="again" in request.GET)
+    part = Part(asked.chosen)
+    figures = more.figures(shown.part) if shown and shown.part is not None else []
+    context = {
+        "study": study,
+        "criterion": criterion,
+        "more": more,
+        "shown": shown,
+        "problem": problem,
+        "figures": _as_shown(figures, asked, criterion, part),
+        "part": part,
+        "of_a_part": OF_A_PART,
+        "empty_part": EMPTY_PART,
+        "filter_query": asked.query,
+        "filter_more": asked.query.replace("?", "&", 1),
+        "is_waiting": shown is None and problem is None,
+        "here": "results",
+    }
+    is_partial = request.headers.get("HX-Request")
+    template = "metrics/section.html" if is_partial else "metrics/section_page.html"
+    return render(request, template, context)
+
+
+def _as_shown(figures: list[Figure], asked: Asked, criterion: str, part: Part) -> list[Figure]:
+    """Return the figures, without findings of a part or before the planned number is reached."""
+    if part:
+        return [of_part(figure, part.name) for figure in figures]
+    report = stored_report(asked.freshness.snapshot, with_raters=False) if figures else None
+    about = report.criteria.get(criterion) if report else None
+    return [while_unreached(figure, about) for figure in figures] if about else figures
+
+
+def _shown(
+    study: Study, asked: Asked, more: More, criterion: str, *, is_again: bool
+) -> tuple[StoredSection | None, DomainError | None]:
+    """Return the section if it is there, and why it cannot be computed if that is known."""
+    report, now = asked.freshness.snapshot, asked.freshness.now
+    if more.is_hidden(asked.chosen):
+        return StoredSection(reason=OUTCOME_HIDDEN), None
+    if report.pk is None:
+        return None, None
+    state = asked.freshness.state
+    if is_again:
+        finished = SectionSnapshot.objects.filter(report=report, name=more.name, requested="")
+        if (latest := finished.first()) is not None and latest.content is not None:
+            return stored_section(latest, criterion), None
+    try:
+        snapshot = ensure_section(
+            study=study, name=more.name, report=report, chosen=asked.chosen, state=state, now=now
+        )
+    except DomainError as refusal:
+        return None, refusal
+    if snapshot.requested:
+        return None, None
+    return stored_section(snapshot, criterion), None

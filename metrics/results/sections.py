@@ -1,0 +1,84 @@
+"""Sections of a report that are computed when somebody opens them, and kept beside the report."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, get_type_hints
+
+from annotation.filters import EVERYTHING, Filter
+from jobs.clock import database_now
+from metrics.models import ReportSnapshot, SectionSnapshot
+from metrics.planning.expert_weights import weights_of
+from metrics.planning.scores_study import scores_of
+from metrics.results.selectors import source_of
+from metrics.results.services import REPORT_FORM, request_once, watermark
+from studies.models import Study
+from tiebreak.report.build import RequestedSection, build_section
+from tiebreak.report.model import CriterionSection
+from tiebreak.report.on_request import SCORING
+from tiebreak.report.serialization import from_json, to_json
+
+NOT_COMPUTED = "This criterion has no such section yet."
+CLASSES = get_type_hints(CriterionSection)
+
+
+@dataclass(frozen=True)
+class StoredSection:
+    """A section of one criterion, or the reason why there is none."""
+
+    part: Any = None
+    reason: str = ""
+
+
+def refresh_section(*, study: Study, name: str, chosen: Filter = EVERYTHING) -> SectionSnapshot:
+    """Compute and store a section of the study's ratings, or of a part of them."""
+    state, source = watermark(study), source_of(study, chosen)
+    weights = weights_of(study) if name == "discernment" else None
+    scores = scores_of(study) if name == SCORING else None
+    section = build_section(
+        source.table, name, scales=source.scales, weights=weights, scores=scores
+    )
+    report = ReportSnapshot.objects.get(study=study, digest=chosen.digest)
+    snapshot, _ = SectionSnapshot.objects.update_or_create(
+        report=report,
+        name=name,
+        defaults={
+            "content": _content(section),
+            "watermark": state,
+            "made_at": database_now(),
+            "requested": "",
+        },
+    )
+    return snapshot
+
+
+def _content(section: RequestedSection) -> dict[str, Any]:
+    parts = {name: {"part": to_json(part)} for name, part in section.criteria.items()}
+    return parts | {name: {"reason": reason} for name, reason in section.problems.items()}
+
+
+def ensure_section(
+    *, study: Study, name: str, report: ReportSnapshot, chosen: Filter, state: str, now: datetime
+) -> SectionSnapshot:
+    """Return a section, and request a newer one if it was not computed from ``state``.
+
+    There is one request at a time, however many pages are open. Raises `DomainError` if the broker
+    cannot be reached.
+    """
+    snapshot, _ = SectionSnapshot.objects.get_or_create(
+        report=report, name=name, defaults={"requested_at": now}
+    )
+    if snapshot.content is not None and snapshot.watermark == state:
+        return snapshot
+    task = "metrics.tasks.refresh_section_task"
+    request_once(snapshot, state, now, task, study.pk, name, chosen.digest)
+    return snapshot
+
+
+def stored_section(snapshot: SectionSnapshot, criterion: str) -> StoredSection | None:
+    """Return the stored section of a criterion, or None if it has not been computed in this form."""
+    if snapshot.content is None or not snapshot.watermark.startswith(f"{REPORT_FORM}-"):
+        return None
+    content = snapshot.content.get(criterion, {"reason": NOT_COMPUTED})
+    if "part" not in content:
+        return StoredSection(reason=content["reason"])
+    return StoredSection(from_json(CLASSES[snapshot.name], content["part"]))

@@ -1,0 +1,88 @@
+"""A study's ratings as a table, in the format of the export, and its stored report."""
+
+from datetime import datetime
+from itertools import chain
+from typing import Any
+
+from annotation.counts import CountedRatings, PlanCounts, RatingCounts
+from annotation.exported_ratings import rating_rows
+from annotation.filters import EVERYTHING, Filter, ratings_in
+from annotation.pilot_doubts import pilot_machine_rows
+from metrics.models import ReportSnapshot
+from metrics.results.per_rater import put_back
+from studies.analysis_plan import PLAN
+from studies.models import Study
+from tiebreak.formats import FormatError, RatingTable
+from tiebreak.formats.ratings import canonical_digest
+from tiebreak.report import REPORT_VERSION, Report
+from tiebreak.report.analysis_plan import plan_of
+from tiebreak.report.model import Origin
+from tiebreak.report.source import Source
+
+
+def rating_table(study: Study, chosen: Filter = EVERYTHING) -> RatingTable:
+    """Return the study's ratings, or a part of them, including flagged ones.
+
+    All ratings of a study drawn by machine raters' doubt include those of its pilot's machine raters.
+    """
+    rows = rating_rows(study, ratings_in(study, chosen))
+    if chosen == EVERYTHING:
+        rows = chain(rows, pilot_machine_rows(study))
+    return RatingTable.from_rows(rows, name=study.title)
+
+
+def source_of(study: Study, chosen: Filter = EVERYTHING) -> Source:
+    """Return the study, or a part of it, as the source of a report."""
+    table = rating_table(study, chosen)
+    scales = {criterion.name: criterion.scale for criterion in study.criteria.all()}
+    origin = Origin("study", canonical_digest(table), chosen.values or None)
+    plan = plan_of({name: getattr(study, name) for name in PLAN})
+    return Source(table, scales, origin, plan)
+
+
+def study_named(public_id: str) -> Study:
+    """Return the study with this public id. Raises `FormatError` if there is none."""
+    study = Study.objects.filter(pk=public_id).first()
+    if study is None:
+        reason = "is not the path of a file or bundle, nor the id of a study"
+        raise FormatError.of(public_id, None, "no_such_source", reason)
+    return study
+
+
+def stored_report(snapshot: ReportSnapshot, *, with_raters: bool = True) -> Report | None:
+    """Return the stored report, or None if there is none in the current version of the format.
+
+    Without what it has of each annotator, it is read much faster.
+    """
+    stored = snapshot.report
+    if stored is None or stored["report_version"] != REPORT_VERSION:
+        return None
+    if with_raters:
+        put_back(stored["criteria"], snapshot.per_rater.get("report", {}))
+    return Report.from_json(stored)
+
+
+def stored_rows(snapshot: ReportSnapshot, *, with_raters: bool = True) -> dict[str, Any]:
+    """Return what pages show beside the report, by criterion."""
+    rows: dict[str, Any] = snapshot.page_rows
+    if with_raters:
+        put_back(rows, snapshot.per_rater.get("rows", {}))
+    return rows
+
+
+def stored_counts(snapshot: ReportSnapshot) -> CountedRatings | None:
+    """Return the numbers of ratings that were stored with the report, or None."""
+    stored = snapshot.counted
+    if stored is None:
+        return None
+    return CountedRatings(RatingCounts(**stored["rows"]), stored["annotators"])
+
+
+def stored_plan(snapshot: ReportSnapshot) -> PlanCounts | None:
+    """Return the size of the plan that was stored with the report, or None."""
+    return None if snapshot.plan is None else PlanCounts(**snapshot.plan)
+
+
+def stored_moments(snapshot: ReportSnapshot) -> list[tuple[datetime, int]]:
+    """Return how many responses were complete at which times when the report was made."""
+    return [(datetime.fromisoformat(when), n) for when, n in snapshot.completed]

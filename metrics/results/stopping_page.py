@@ -1,0 +1,123 @@
+"""The page *Stopping*: what is still needed and what it costs, and what stopping now concludes."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from metrics.messages import (
+    AT_ONE_LOOK,
+    CLOSED_EARLY,
+    NEEDED_ASSUMES,
+    NOT_IN_SIGHT,
+    REACHED,
+)
+from recruitment.costs import highest_fee, per_response
+from recruitment.messages import CLOSING_EARLY
+from studies.models import Study
+from tiebreak.reading.messages import NO_PLAN_KNOWN
+from tiebreak.reading.while_open import sequence_finding
+from tiebreak.reading.words import counted, in_digits
+from tiebreak.report.model import (
+    CriterionSection,
+    NeededInstances,
+    PairComponents,
+    PairSequence,
+    StoppingSection,
+)
+from tiebreak.stats import VarianceComponents, design_grid
+
+
+@dataclass(frozen=True)
+class Needed:
+    """What one target still needs for one pair of systems, in words."""
+
+    pair: str
+    target: str
+    instances: str
+    ratings: str
+    cost: str
+    at_one_look: str
+
+
+def stopping_context(study: Study, section: CriterionSection) -> dict[str, Any]:
+    """Return what the page says beside its figures."""
+    stopping = section.stopping
+    if stopping is None:
+        return {"why_unknown": NO_PLAN_KNOWN}
+    return {
+        "stopping": stopping,
+        "now": _now(study, stopping),
+        "closing": CLOSED_EARLY if study.status == Study.Status.CLOSED else CLOSING_EARLY,
+        "needed": _rows(study, section, stopping),
+        "assumes": NEEDED_ASSUMES,
+        "at_one_look": AT_ONE_LOOK,
+    }
+
+
+def _now(study: Study, stopping: StoppingSection) -> tuple[str, str]:
+    """Return what may be concluded if nothing more is collected."""
+    if stopping.is_reached:
+        return "The planned number of responses is reached", REACHED
+    heading, sentence = sequence_finding(stopping)
+    verb = "is" if study.status == Study.Status.CLOSED else "would be"
+    return f"Stopping now, the result {verb}: {heading}", sentence
+
+
+def _rows(study: Study, section: CriterionSection, stopping: StoppingSection) -> list[Needed]:
+    cost, components = _cost_of_instance(study), section.planning or {}
+    rows = []
+    for name, pair in stopping.pairs.items():
+        for target in pair.needed:
+            title = "to exclude ½" if target.width is None else f"width {in_digits(target.width)}"
+            planned = _at_one_look(study, target.width, components.get(name))
+            rows.append(Needed(name, title, *_more(study, pair, target, cost), planned))
+    return rows
+
+
+def _more(
+    study: Study, pair: PairSequence, target: NeededInstances, cost: Decimal | None
+) -> tuple[str, str, str]:
+    """Return how many more instances and ratings a target needs, and what they cost."""
+    if target.instances is None:
+        return NOT_IN_SIGHT, "–", "–"
+    more = max(0, target.instances - pair.win_rate.n)
+    if not more:
+        return "reached", "0", "0"
+    ratings = more * study.ratings_per_hit * _units(study)
+    money = "unknown" if cost is None else f"about {more * cost:,.2f} {study.currency}"
+    return f"about {more:,}", f"about {ratings:,}", money
+
+
+def _units(study: Study) -> int:
+    return 1 if study.bundling == Study.Bundling.MIXED else study.comparisons_per_hit
+
+
+def _cost_of_instance(study: Study) -> Decimal | None:
+    """Return what all ratings of one instance and pair cost, with the highest fee."""
+    reward = per_response(study)
+    if reward is None:
+        return None
+    share = Decimal(1)
+    if study.bundling == Study.Bundling.MIXED:
+        share = Decimal(1) / study.comparisons_per_hit
+    fee = 1 + highest_fee(study.channels.all()) / 100
+    return reward * study.ratings_per_hit * share * fee
+
+
+def _at_one_look(study: Study, width: float | None, components: PairComponents | None) -> str:
+    """Return how many instances a study needs that plans for this width and looks once."""
+    if width is None:
+        return "–"
+    if components is None or components.reason is not None:
+        return "unknown"
+    pilot = VarianceComponents(
+        components.mean, components.instance, components.unit, components.rater, components.rating
+    )
+    (design,) = design_grid(
+        pilot,
+        target_width=width,
+        units=[_units(study)],
+        ratings=[study.ratings_per_hit],
+        new_raters=False,
+    )
+    return NOT_IN_SIGHT if design.instances is None else counted(design.instances, "instance")

@@ -1,0 +1,148 @@
+"""The coefficients of one machine rater by stratum: a table for each, which is read on demand."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from metrics.messages import EMPTY_PART, OF_A_PART
+from metrics.results.requested_report import asked_for
+from metrics.results.selectors import stored_report
+from studies.access import Right, researchers_only, study_for
+from tiebreak.reading.charts.svg import NOTHING
+from tiebreak.reading.figures.raters.agreement import STRATIFIERS
+from tiebreak.reading.findings import share_of, stratum_name
+from tiebreak.reading.messages import NO_UNITS
+from tiebreak.reading.shown import EQUAL, MODAL, NAMES, NOTES, Number, Row, Table, number
+from tiebreak.reading.words import counted
+from tiebreak.report.model import CriterionSection, Estimates, StratumSection
+
+MAX_STRATA = 100
+FIRST = "krippendorff_alpha"
+AS_PREDICTOR = {
+    "macro_precision": "Macro precision",
+    "macro_recall": "Macro recall",
+    "macro_f1": "Macro F1",
+}
+OF_BOTH = f"{EQUAL}; among annotators: {MODAL.lower()}"
+COEFFICIENTS = NAMES | AS_PREDICTOR | {"percentage_agreement": OF_BOTH}
+GROUPS = {
+    "human_human": "Among annotators",
+    "machine_machine": "Machine with itself",
+    "between_orders": "Machine with itself, in both orders",
+    "human_machine": "Majority label",
+    "single_human_machine": "One annotator",
+    "delta": "Δ",
+    "random_baseline": "Random labels",
+    "classification": "Majority label",
+}
+LEFT_OUT = "{n} with fewer items are in the report (JSON) only."
+
+
+@dataclass(frozen=True)
+class ByStratum:
+    """One coefficient of one machine rater: the columns, and the strata of each stratifier."""
+
+    machine: str
+    coefficient: str
+    columns: tuple[str, ...]
+    tables: tuple[Table, ...]
+
+    @property
+    def title(self) -> str:
+        return COEFFICIENTS[self.coefficient]
+
+    @property
+    def width(self) -> int:
+        """How many columns the table has, with those of the stratum."""
+        return 3 + len(self.columns)
+
+
+def by_stratum(about: CriterionSection, machine: str, coefficient: str) -> ByStratum:
+    """Return one coefficient in every stratum, for all that it compares.
+
+    Coefficients that need two named raters have no value among annotators, and so no such column.
+    """
+    columns = tuple(GROUPS[group] for group in _groups(about.all_units, machine, coefficient))
+    tables = (
+        _table(about, machine, coefficient, stratifier, title)
+        for stratifier, title in STRATIFIERS.items()
+    )
+    return ByStratum(machine, coefficient, columns, tuple(table for table in tables if table.rows))
+
+
+def _table(
+    about: CriterionSection, machine: str, coefficient: str, stratifier: str, title: str
+) -> Table:
+    strata = [stratum for stratum in about.strata if stratum.stratifier == stratifier]
+    by_size = sorted(strata, key=lambda stratum: -stratum.n_units)
+    largest = {stratum.stratum for stratum in by_size[:MAX_STRATA]}
+    rows = [
+        _row(s, share_of(s, strata), _groups(s, machine, coefficient))
+        for s in strata
+        if s.stratum in largest
+    ]
+    left_out = len(strata) - len(rows)
+    notes = [NOTES.get(stratifier, "")]
+    notes += [LEFT_OUT.format(n=counted(left_out, "further group"))] if left_out else []
+    return Table(title, rows, " ".join(filter(None, notes)))
+
+
+def _groups(stratum: StratumSection, machine: str, coefficient: str) -> Estimates:
+    """Return the estimates of the stratum that have the coefficient, by what is compared."""
+    compared = stratum.machines[machine]
+    parts = {"human_human": stratum.human_human, **vars(compared)}
+    named = ((group, parts[group].estimates()) for group in GROUPS if parts[group])
+    return {group: estimates[coefficient] for group, estimates in named if coefficient in estimates}
+
+
+def _row(stratum: StratumSection, share: str, estimates: Estimates) -> Row:
+    """Return the values without glyphs, because random labels and many strata are no findings."""
+    name = stratum_name(stratum.stratifier, stratum.stratum)
+    return Row(name, stratum.n_units, share, list(_numbers(stratum, estimates)))
+
+
+def _numbers(stratum: StratumSection, estimates: Estimates) -> Iterator[Number]:
+    for estimate in estimates.values():
+        if stratum.n_units:
+            yield replace(number(estimate), glyph=NOTHING)
+        else:
+            yield Number("–", "", NOTHING, NO_UNITS)
+
+
+@require_safe
+@researchers_only
+def coefficients_by_stratum(request: HttpRequest, public_id: str, criterion: str) -> HttpResponse:
+    """Show one coefficient of a machine rater by stratum, as a page or as a part of one."""
+    study = study_for(request.user, public_id, Right.SEE)
+    asked = asked_for(study, request.GET)
+    if asked.part is None:
+        sentences = "\n".join(asked.problems)
+        return HttpResponse(sentences, status=HTTPStatus.BAD_REQUEST, content_type="text/plain")
+    report = stored_report(asked.freshness.snapshot, with_raters=False)
+    about = report.criteria.get(criterion) if report else None
+    machines = sorted(about.all_units.machines) if about else []
+    machine = request.GET.get("machine", machines[0] if machines else "")
+    coefficient = request.GET.get("coefficient", FIRST)
+    if about is None or machine not in machines or coefficient not in COEFFICIENTS:
+        raise Http404("This report has no such coefficient of a machine rater.")
+    context = {
+        "study": study,
+        "criterion": criterion,
+        "shown": by_stratum(about, machine, coefficient),
+        "coefficients": COEFFICIENTS,
+        "number_of_machine": machines.index(machine) + 1,
+        "part": asked.part,
+        "of_a_part": OF_A_PART,
+        "empty_part": EMPTY_PART,
+        "filter_query": asked.query,
+        "filter_more": asked.query.replace("?", "&", 1),
+        "here": "results",
+    }
+    is_partial = request.headers.get("HX-Request")
+    page = "metrics/stratum_coefficients_page.html"
+    template = "metrics/stratum_coefficients.html" if is_partial else page
+    return render(request, template, context)

@@ -1,0 +1,303 @@
+"""A study's overview and results, its report as JSON, and its figures as files."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from http import HTTPStatus
+from typing import Any
+
+from django.core.cache import caches
+from django.db.models import prefetch_related_objects
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from annotation.counts import StudyCounts, progress_of, study_counts
+from metrics.messages import EMPTY_PART, MORE_SECTIONS, OF_A_PART
+from metrics.planning.separability_figure import requested_separability
+from metrics.results.collection_figure import progress_figure
+from metrics.results.filters import Part, has_empty_values, size_of, without_empty_values
+from metrics.results.needs import attention_of
+from metrics.results.opened_sections import figure_of_section, more_on
+from metrics.results.requested_report import Asked, Freshness, asked_for
+from metrics.results.selectors import (
+    stored_counts,
+    stored_moments,
+    stored_plan,
+    stored_report,
+    stored_rows,
+)
+from metrics.results.tabs import TABS, Shown, Tab, figure_named, tab_named
+from recruitment.public_address import public_url
+from recruitment.services.channels import has_open_link
+from studies.access import Right, held_right, researchers_only, study_for
+from studies.models import Study
+from tiebreak.reading.figures.figure import Figure
+from tiebreak.reading.figures.files import CONTENT_TYPES, figure_file
+from tiebreak.reading.figures.of_part import of_part, with_part_column
+from tiebreak.reading.figures.systems.systems import win_rates_figure
+from tiebreak.reading.leading_numbers import leading_numbers, scope_of
+from tiebreak.reading.shown import section_of
+from tiebreak.reading.while_open import while_unreached
+from tiebreak.report import Report
+
+STOP_POLLING = 286  # htmx stops polling at this status
+
+
+@require_safe
+@researchers_only
+def dashboard(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Show how far a study is, and its leading numbers."""
+    return _page(request, study_for(request.user, public_id, Right.SEE), None)
+
+
+@require_safe
+@researchers_only
+def results(request: HttpRequest, public_id: str, slug: str = TABS[0].slug) -> HttpResponse:
+    """Show one page of the results."""
+    tab = tab_named(slug)
+    study = study_for(request.user, public_id, tab.right if tab else Right.SEE)
+    if tab is None:
+        raise Http404("There is no such page of results.")
+    return _page(request, study, tab)
+
+
+@require_safe
+@researchers_only
+def attention(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Return what needs a person, which the overview asks for when it is shown."""
+    study = study_for(request.user, public_id, Right.READ)
+    prefetch_related_objects([study], "channels")
+    context: dict[str, Any] = {"study": study, "attention": attention_of(study)}
+    if study.status == Study.Status.OPEN and has_open_link(study):
+        context["link"] = public_url(request, reverse("recruitment:welcome", args=[study.pk]))
+    return render(request, "metrics/attention.html", context)
+
+
+@require_safe
+@researchers_only
+def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Return new counts, and new statistics if there are any, to a page that is out of date.
+
+    Pages poll this view, so it compares the state of the ratings before it counts them.
+    """
+    tab = tab_named(request.GET.get("tab", ""))
+    study = study_for(request.user, public_id, tab.right if tab else Right.SEE)
+    asked = asked_for(study, request.GET)
+    freshness = asked.freshness
+    if asked.part is None:
+        return HttpResponse(status=STOP_POLLING)
+    if request.GET.get("shown") == freshness.token:
+        is_final = study.status == Study.Status.CLOSED and not freshness.is_refreshing
+        return HttpResponse(status=STOP_POLLING if is_final else 204)
+    has_newer = request.GET.get("statistics") != freshness.snapshot.watermark
+    context = _context(request, study, asked, tab=tab, with_sections=has_newer)
+    return render(request, "metrics/updates.html", context | {"has_newer": has_newer})
+
+
+@require_safe
+@researchers_only
+def report(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Download the report that the pages show. It names raters, so viewers do not get it."""
+    asked = asked_for(study_for(request.user, public_id, Right.READ), request.GET)
+    if asked.part is None:
+        return _refused(asked)
+    options = {"indent": 1, "allow_nan": False}
+    response = JsonResponse(_report(asked).as_json(), json_dumps_params=options)
+    response["Content-Disposition"] = 'attachment; filename="report.json"'
+    return response
+
+
+@require_safe
+@researchers_only
+def figure(
+    request: HttpRequest, public_id: str, criterion: str, name: str, kind: str
+) -> HttpResponse:
+    """Download one figure, or its data, as a file."""
+    study = study_for(request.user, public_id, Right.SEE)
+    asked = asked_for(study, request.GET)
+    if asked.part is None:
+        return _refused(asked)
+    query = request.GET.dict()
+    right = held_right(request.user, study)
+    viewer = Viewer(request.user, right, query)
+    return figure_response(asked, study, viewer, criterion=criterion, name=name, kind=kind)
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """Who asks for a figure, with which right, and what else the address says."""
+
+    user: Any
+    right: Right
+    query: Mapping[str, str]
+
+
+def figure_response(
+    asked: Asked, study: Study, viewer: Viewer, *, criterion: str, name: str, kind: str
+) -> HttpResponse:
+    """Return a figure that its viewer may see, or its data, as a file."""
+    drawn = _figure(asked, study, viewer, criterion, name)
+    if drawn is None or not drawn.chart:
+        raise Http404("There are not enough ratings for this figure yet.")
+    if kind not in CONTENT_TYPES:
+        raise Http404("Figures are available as svg, pdf, png and csv.")
+    response = HttpResponse(figure_file(drawn, kind), content_type=CONTENT_TYPES[kind])
+    response["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
+    return response
+
+
+def _figure(asked: Asked, study: Study, viewer: Viewer, criterion: str, name: str) -> Figure | None:
+    if name == "progress":
+        return progress_figure(study, progress_of(study))
+    if name == "separability":  # before there are ratings, too
+        return requested_separability(study, viewer.query, viewer.user)
+    about = _report(asked).criteria.get(criterion)
+    if about is None:
+        raise Http404("This report has no such criterion.")
+    rows = stored_rows(asked.freshness.snapshot)
+    shown = Shown(study, criterion, about, asked.chosen, rows, viewer.query, viewer.user)
+    drawn = figure_named(shown, name, viewer.right) or figure_of_section(
+        asked.freshness.snapshot, criterion, name, viewer.right, asked.chosen
+    )
+    part = Part(asked.chosen)
+    if drawn is None or not part:
+        return None if drawn is None else while_unreached(drawn, about)
+    return with_part_column(of_part(drawn, part.name), part.name)
+
+
+def _refused(asked: Asked) -> HttpResponse:
+    sentences = "\n".join(asked.problems)
+    return HttpResponse(sentences, status=HTTPStatus.BAD_REQUEST, content_type="text/plain")
+
+
+def _report(asked: Asked) -> Report:
+    report = stored_report(asked.freshness.snapshot)
+    if report is None:
+        raise Http404("This report is still being computed. Try again in a few seconds.")
+    return report
+
+
+def _page(request: HttpRequest, study: Study, tab: Tab | None) -> HttpResponse:
+    if has_empty_values(request.GET):
+        return redirect(f"{request.path}?{without_empty_values(request.GET)}")
+    asked = asked_for(study, request.GET)
+    context = _context(request, study, asked, tab=tab)
+    status = HTTPStatus.OK if asked.part is not None else HTTPStatus.BAD_REQUEST
+    return render(request, "metrics/dashboard.html", context, status=status)
+
+
+def _context(
+    request: HttpRequest,
+    study: Study,
+    asked: Asked,
+    *,
+    tab: Tab | None,
+    with_sections: bool = True,
+) -> dict[str, Any]:
+    freshness = asked.freshness
+    report = stored_report(freshness.snapshot, with_raters=False) if with_sections else None
+    criterion = _criterion(request.GET.get("criterion", ""), report, asked)
+    context: dict[str, Any] = {
+        "study": study,
+        "freshness": freshness,
+        "snapshot": freshness.snapshot,
+        "report": report,
+        "criterion": criterion,
+        "tabs": TABS,
+        "sees_raters": held_right(request.user, study) >= Right.READ,
+        "tab": tab,
+        "here": "results" if tab else "overview",
+        "template": tab.template if tab else "metrics/overview.html",
+        **_filter_context(asked, request.GET.get("criterion", "")),
+    }
+    if tab is None:
+        context["progress"] = _counts(study, asked.whole)
+    if report is None or not criterion:
+        return context
+    about, query = report.criteria[criterion], request.GET.dict()
+    rows = stored_rows(freshness.snapshot, with_raters=False)
+    shown = Shown(study, criterion, about, asked.chosen, rows, query, request.user)
+    context["size"] = size_of(about, shown.rows.annotators)
+    if tab is None:
+        return context | _overview(shown, context["progress"], asked.whole)
+    context |= {"more": more_on(tab.slug, about), "about_more": MORE_SECTIONS}
+    parts = _parts_with_raters if tab.shows_raters else _parts
+    return context | {"section": section_of(criterion, about), **parts(shown, tab, freshness)}
+
+
+def _filter_context(asked: Asked, criterion: str) -> dict[str, Any]:
+    """Return what a page says about the part of the ratings that it shows."""
+    part = asked.part or Part()
+    return {
+        "form": asked.form if asked.whole.snapshot.choices else None,
+        "part": part,
+        "problems": asked.problems,
+        "filter_query": asked.query,
+        "filter_more": asked.query.replace("?", "&", 1),
+        "chips": part.chips(criterion),
+        "of_a_part": OF_A_PART,
+        "empty_part": EMPTY_PART,
+    }
+
+
+def _criterion(name: str, report: Report | None, asked: Asked) -> str:
+    """Return the criterion to show; of a part only the one that is asked for, if any is."""
+    if report is None or not report.criteria_order:
+        return ""
+    if name in report.criteria:
+        return name
+    return "" if asked.chosen and name else report.criteria_order[0]
+
+
+def _counts(study: Study, whole: Freshness) -> StudyCounts:
+    """Return the counts, with those of the ratings from the report if it is of these ratings."""
+    counted = None if whole.is_stale else stored_counts(whole.snapshot)
+    return study_counts(study, whole.now, counted=counted, plan=stored_plan(whole.snapshot))
+
+
+def _overview(shown: Shown, counts: StudyCounts, whole: Freshness) -> dict[str, Any]:
+    """Return the leading numbers. Progress is of the whole study, so a part does not show it."""
+    about = shown.about
+    figures = _as_shown([win_rates_figure(about)], shown)
+    if not shown.chosen:
+        moments = None if whole.is_stale else stored_moments(whole.snapshot)
+        figures.append(progress_figure(shown.study, counts, moments))
+    return {
+        "leading": leading_numbers(about, is_part=bool(shown.chosen)),
+        "scope": scope_of(about),
+        "figures": figures,
+        "section": section_of(shown.criterion, about),
+    }
+
+
+def _parts(shown: Shown, tab: Tab, _: Freshness) -> dict[str, Any]:
+    return {"figures": _as_shown(tab.figures(shown), shown), **tab.more(shown)}
+
+
+def _parts_with_raters(shown: Shown, tab: Tab, freshness: Freshness) -> dict[str, Any]:
+    """Return the parts of a page about single raters, from the cache if it has them of this report.
+
+    Reading what a report has of thousands of annotators takes most of a second.
+    """
+    snapshot, kept = freshness.snapshot, caches["annotators"]
+    made_at = snapshot.made_at.isoformat() if snapshot.made_at else ""
+    asked = f"{tab.slug} {shown.criterion} {shown.query.get('rater', '')}"
+    key = sha256(f"{snapshot.pk} {made_at} {asked}".encode()).hexdigest()
+    parts: dict[str, Any] | None = kept.get(key)
+    if parts is None:
+        report = stored_report(snapshot)
+        assert report is not None
+        about, rows = report.criteria[shown.criterion], stored_rows(snapshot)
+        parts = _parts(replace(shown, about=about, stored_rows=rows), tab, freshness)
+        kept.set(key, parts)
+    return parts
+
+
+def _as_shown(figures: list[Figure], shown: Shown) -> list[Figure]:
+    """Return the figures, which state no findings if a part of the ratings is shown."""
+    part = Part(shown.chosen)
+    if part:
+        return [of_part(figure, part.name) for figure in figures]
+    return [while_unreached(figure, shown.about) for figure in figures]

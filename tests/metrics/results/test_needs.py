@@ -1,0 +1,96 @@
+"""What of a study needs a person, on the overview."""
+
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import Rating
+from annotation.services.late_answers import DECLINED
+from jobs.models import Job
+from metrics.results.needs import attention_of
+from recruitment.models import Channel
+from recruitment.services.lifecycle import close_study
+from studies.models import Membership, Study
+from tests.annotation.annotators import annotator
+from tests.studies.factories import make_open_study
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_open_study(instances=1, comparisons_per_hit=1, reward=Decimal(2))
+
+
+def codes(study: Study) -> list[str]:
+    return [need.code for need in attention_of(study).needs]
+
+
+def test_nothing_needs_a_person_at_first(study):
+    assert codes(study) == []
+    assert attention_of(study).costs.spent == 0
+
+
+def test_finished_and_unpaid_work_does(study):
+    annotator(study).choose()
+    Study.objects.update(status="closed")
+    study.participations.update(status="finished")
+    assert codes(study) == ["awaiting_payment"]
+
+
+def test_an_open_study_that_collects_nothing_does(study):
+    prolific = Channel.objects.create(
+        study=study, provider="prolific", external_id="s1", external_status="UNPUBLISHED"
+    )
+    assert codes(study) == ["not_published"]
+    prolific.external_status = "ACTIVE"
+    prolific.save()
+    assert codes(study) == []
+    Channel.objects.update(closed_at=timezone.now())
+    assert codes(study) == ["no_open_channel"]
+
+
+def test_an_open_study_with_all_responses_does(study):
+    for _ in range(2):
+        annotator(study).choose()
+    assert "all_completed" not in codes(study)
+    annotator(study).choose()
+    assert "all_completed" in codes(study)
+    close_study(study=study)
+    study.refresh_from_db()
+    assert "all_completed" not in codes(study)
+
+
+def test_late_answers_do_until_they_are_decided(study):
+    annotator(study).choose()
+    Rating.objects.update(late=True)
+    assert "late" in codes(study)
+    Rating.objects.update(excluded=True, excluded_reason=DECLINED)
+    assert "late" not in codes(study)
+
+
+def test_a_failed_job_does_until_it_was_done_again(study):
+    Job.objects.create(kind="export", owner=study.pk, status=Job.Status.FAILED)
+    assert codes(study) == ["failed_job"]
+    Job.objects.create(kind="export", owner=study.pk, status=Job.Status.DONE)
+    assert codes(study) == []
+
+
+@pytest.mark.parametrize(("role", "is_told"), [("viewer", False), ("analyst", True)])
+def test_only_who_sees_participants_is_told(client, study, role, is_told):
+    user = User.objects.create_user("ruth", is_staff=True)
+    Membership.objects.create(study=study, user=user, role=role)
+    client.force_login(user)
+    address = reverse("metrics:attention", args=[study.pk])
+    assert (client.get(address).status_code == 200) == is_told
+    assert (address in client.get(reverse("metrics:dashboard", args=[study.pk])).text) == is_told
+
+
+@pytest.mark.parametrize(("status", "is_shown"), [("open", True), ("paused", False)])
+def test_the_link_for_annotators_is_shown_while_it_works(admin_client, study, status, is_shown):
+    Study.objects.update(status=status)
+    part = admin_client.get(reverse("metrics:attention", args=[study.pk])).text
+    assert (f"http://testserver/s/{study.pk}/" in part) == is_shown

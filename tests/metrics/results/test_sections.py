@@ -1,0 +1,253 @@
+"""Sections of the results that are computed when somebody opens them."""
+
+from html import unescape
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from annotation.filters import NO_FAILED_CHECK, Filter
+from annotation.selectors import hit_units_of, is_a_first
+from annotation.services.places import take_place
+from annotation.services.ratings import Answer
+from metrics.messages import OUTCOME_HIDDEN
+from metrics.models import SectionSnapshot
+from metrics.results import sections
+from metrics.results.opened_sections import MORE, more_on
+from metrics.results.sections import refresh_section, stored_section
+from metrics.results.services import refresh_report, watermark
+from metrics.results.tabs import TABS
+from studies.models import Membership, Study
+from tests.annotation.answers import submit_unit
+from tests.architecture.test_roles import member
+from tests.metrics.results.test_filters import text_of
+from tests.metrics.studies import preferences, report_of
+from tests.metrics.test_freshness import rated
+from tests.pages import codes_on
+from tests.studies.factories import make_open_study, make_participation
+from tiebreak.report import build_report
+from tiebreak.report.on_request import ON_REQUEST
+
+pytestmark = pytest.mark.django_db
+INSTANCES = 4
+HTMX = {"HX-Request": "true"}
+
+
+def rate(study: Study, name: str, number: int) -> None:
+    """Let an annotator complete every HIT, and prefer the first system in two thirds of it."""
+    participation = make_participation(study, name)
+    for _ in range(INSTANCES):
+        assignment = take_place(participation=participation)
+        for unit, hit_unit in enumerate(hit_units_of(assignment)):
+            is_left = is_a_first(assignment, hit_unit) == ((unit + number) % 3 > 0)
+            label = "-1" if is_left else "1"
+            key = f"{name}-{assignment.pk}-{unit}"
+            answers = {c: Answer(label, key) for c in study.criteria.all()}
+            submit_unit(assignment=assignment, hit_unit=hit_unit, answers=answers)
+
+
+@pytest.fixture
+def study() -> Study:
+    study = make_open_study(instances=INSTANCES, ratings_per_hit=4)
+    for number, name in enumerate(("ann", "bob", "cid")):
+        rate(study, name, number)
+    refresh_report(study=study)
+    return study
+
+
+@pytest.fixture
+def reader(client, study):
+    user = User.objects.create_user("ada", is_staff=True)
+    Membership.objects.create(study=study, user=user)
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def requests(monkeypatch):
+    requests = []
+    monkeypatch.setattr(
+        "metrics.tasks.refresh_section_task.apply_async", lambda args, queue: requests.append(args)
+    )
+    return requests
+
+
+def address(study: Study, name: str = "robustness") -> str:
+    return reverse("metrics:section", args=[study.pk, "preference", name])
+
+
+def test_every_section_on_request_is_on_one_page():
+    assert sorted(more.name for more in MORE) == sorted(ON_REQUEST)
+    assert {more.tab for more in MORE} <= {tab.slug for tab in TABS}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("more", MORE, ids=lambda more: more.name)
+def test_a_section_is_shown_once_it_is_computed(reader, study, more):
+    (tab,) = [tab for tab in TABS if tab.slug == more.tab]
+    page = reader.get(reverse("metrics:results-tab", args=[study.pk, tab.slug]))
+    # There is no machine rater, and no third system.
+    applies = more.tab != "machines" and more.name != "rank_stability"
+    assert (address(study, more.name) in page.content.decode()) == applies
+    assert not SectionSnapshot.objects.exists()
+    refresh_section(study=study, name=more.name)
+    shown = reader.get(address(study, more.name), headers=HTMX)
+    assert shown.status_code == 200
+    assert more.decides in unescape(text_of(shown))
+    figures = shown.context["figures"]
+    assert [figure.name for figure in figures if figure.chart] or not applies
+    for figure in figures:
+        assert figure.finding in unescape(text_of(shown))
+        if figure.chart:
+            args = [study.pk, "preference", figure.name, "csv"]
+            assert reader.get(reverse("metrics:figure", args=args)).status_code == 200
+
+
+def test_one_request_is_made_and_the_page_asks_again(reader, study, requests):
+    for _ in range(3):
+        shown = reader.get(address(study), headers=HTMX)
+        assert 'hx-trigger="every 1s"' in shown.content.decode()
+    assert requests == [(study.pk, "robustness", "")]
+    refresh_section(study=study, name="robustness")
+    shown = reader.get(address(study), headers=HTMX)
+    assert "hx-trigger" not in shown.content.decode()
+    assert len(requests) == 1
+
+
+def test_newer_ratings_make_a_section_stale_but_do_not_keep_a_reader_waiting(
+    reader, study, requests
+):
+    refresh_section(study=study, name="robustness")
+    rated(study, "gus")
+    assert (
+        "hx-trigger" not in reader.get(address(study), {"again": 1}, headers=HTMX).content.decode()
+    )
+    assert not requests
+    assert "hx-trigger" in reader.get(address(study), headers=HTMX).content.decode()
+    assert len(requests) == 1
+
+
+def test_the_section_is_that_of_the_report(study):
+    from metrics.results.selectors import source_of
+
+    source = source_of(study)
+    report = build_report(source.table, scales=source.scales, sections=["robustness"])
+    stored = sections.stored_section(refresh_section(study=study, name="robustness"), "preference")
+    assert stored.part == report.criteria["preference"].robustness
+
+
+def test_without_a_broker_the_section_shows_the_problem(reader, study, monkeypatch):
+    from kombu.exceptions import OperationalError
+
+    def refuse(**_: object) -> None:
+        raise OperationalError("no broker")
+
+    monkeypatch.setattr("metrics.tasks.refresh_section_task.apply_async", refuse)
+    assert codes_on(reader.get(address(study), headers=HTMX)) == {"no_broker"}
+    assert SectionSnapshot.objects.get().requested == ""
+
+
+@pytest.mark.thorough
+def test_without_scripts_a_section_is_a_page(reader, study, requests):
+    page = reader.get(address(study))
+    assert "<html" in page.content.decode()
+    assert reverse("metrics:results-tab", args=[study.pk, "systems"]) in page.content.decode()
+
+
+def test_viewers_do_not_see_sections_of_annotators(study, requests):
+    viewer = member(study, "viewer")
+    for more in MORE:
+        status = 200 if more.tab in {"systems", "machines"} else 403
+        assert viewer.get(address(study, more.name), headers=HTMX).status_code == status
+    args = [study.pk, "preference", "rater-influence", "csv"]
+    refresh_section(study=study, name="drop_one_influence")
+    assert viewer.get(reverse("metrics:figure", args=args)).status_code == 404
+
+
+def test_the_outcome_is_hidden_of_annotators_chosen_by_their_checks(reader, study, requests):
+    chosen = Filter(raters=NO_FAILED_CHECK)
+    study.units.create(key="gold", role="gold")  # so that there is a filter by gold checks
+    refresh_report(study=study)
+    refresh_report(study=study, chosen=chosen)
+    shown = reader.get(address(study), {"raters": NO_FAILED_CHECK}, headers=HTMX)
+    assert OUTCOME_HIDDEN in text_of(shown)
+    assert not requests
+    refresh_section(study=study, name="robustness", chosen=chosen)
+    args = [study.pk, "preference", "robustness", "csv"]
+    figure = reader.get(reverse("metrics:figure", args=args), {"raters": NO_FAILED_CHECK})
+    assert figure.status_code == 404
+
+
+def test_a_part_has_its_own_section_without_a_finding(reader, study):
+    category = "news"
+    study.dataset.instances.update(category=category)
+    chosen = Filter(category=category)
+    refresh_report(study=study)
+    refresh_report(study=study, chosen=chosen)
+    refresh_section(study=study, name="robustness", chosen=chosen)
+    refresh_section(study=study, name="robustness")
+    assert "would be first" not in text_of(reader.get(address(study), headers=HTMX))
+    study.events.all().delete()  # of ratings from elsewhere, how many were planned is unknown
+    refresh_report(study=study)
+    refresh_section(study=study, name="robustness")
+    assert "would be first" in text_of(reader.get(address(study), headers=HTMX))
+    shown = reader.get(address(study), {"category": category}, headers=HTMX)
+    assert "would be first" not in text_of(shown)
+    parts = SectionSnapshot.objects.values_list("report__digest", flat=True)
+    assert sorted(parts) == sorted(["", chosen.digest])
+
+
+def test_there_is_no_section_of_this_name(reader, study):
+    assert reader.get(address(study, "elo")).status_code == 404
+
+
+def test_a_page_offers_the_sections_that_apply_to_a_criterion():
+    rows = preferences([[1, -1]] * 12)
+    machines = [
+        {**row, "rater": name, "kind": "machine"}
+        for row in rows[::2]
+        for name in ("judge", "longer")
+    ]
+    fluency = [{**row, "criterion": "fluency", "label": 3} for row in [*rows, *machines]]
+    one_machine = [row for row in machines if row["rater"] == "judge"]
+    report = report_of([*rows, *one_machine, *fluency], scales={"fluency": "ordinal:1..5"})
+    offered = {
+        (name, tab.slug): [more.name for more in more_on(tab.slug, about)]
+        for name, about in report.criteria.items()
+        for tab in TABS
+    }
+    assert offered["preference", "systems"] == [
+        "robustness",
+        "leaderboard",
+        "controlled_win_rate",
+        "davidson",
+        "paired_tests",
+    ]  # the ranking by baseline needs a third system
+    assert offered["fluency", "systems"] == []
+    assert offered["fluency", "machines"] == [
+        "machine_differences",
+        "machine_probabilities",
+        "machine_replacement",
+        "mean_correlations",
+        "discernment",
+        "composite",
+    ]
+    assert offered["preference", "machines"] == [
+        "scoring_against_pairwise",
+        "machine_probabilities",
+        "machine_replacement",
+        "win_rates_by_stratum",
+    ]
+    assert offered["fluency", "raters"] == ["pairwise_agreement", "drop_one_influence"]
+    assert offered["fluency", "bias"] == []
+
+
+def test_a_section_of_an_earlier_form_is_computed_anew(study, reader, monkeypatch):
+    (name,) = [one.name for one in MORE if one.name == "machine_replacement"]
+    refresh_section(study=study, name=name)
+    snapshot = SectionSnapshot.objects.get(name=name)
+    assert stored_section(snapshot, "preference") is not None
+    monkeypatch.setattr("metrics.results.services.REPORT_FORM", "1.later")
+    assert watermark(study) != snapshot.watermark
+    monkeypatch.setattr("metrics.results.sections.REPORT_FORM", "1.later")
+    assert stored_section(snapshot, "preference") is None

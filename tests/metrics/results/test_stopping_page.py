@@ -1,0 +1,107 @@
+"""The page *Stopping*: the width so far, what is still needed and costs, and what ending concludes."""
+
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from metrics.messages import REACHED
+from metrics.results.services import refresh_report
+from metrics.results.stopping_page import stopping_context
+from recruitment.confirmations import closing
+from recruitment.messages import CLOSING_EARLY
+from recruitment.services.lifecycle import close_study
+from studies.models import Membership, Study
+from tests.tiebreak.reading.test_while_open import A_WINS, B_WINS, answer, section, small_study
+from tiebreak.reading.figures.planning.stopping import width_figures
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    member = User.objects.create_user("ada", is_staff=True)
+    study = small_study(instances=40, member=member, hits_per_annotator=4)
+    for turn in range(24):
+        answer(study, f"r{turn}", B_WINS if turn % 2 else A_WINS)
+    # A study that pays would admit fewer people than these, who leave after a task.
+    study.reward = Decimal(2)
+    study.save(update_fields=["reward"])
+    return study
+
+
+@pytest.fixture
+def stopping_page(client, study):
+    client.force_login(Membership.objects.get(study=study).user)
+
+    def text() -> str:
+        refresh_report(study=study)
+        return client.get(reverse("metrics:results-tab", args=[study.pk, "stopping"])).text
+
+    return text
+
+
+def test_the_figure_draws_the_width_against_ratings(study):
+    Study.objects.filter(pk=study.pk).update(target_width=0.2)
+    (figure,) = width_figures(section(study), 0.2)
+    ratings, widths = ([row[n] for row in figure.rows] for n in (1, 4))
+    assert ratings == list(range(1, 25))
+    assert widths == sorted(widths, reverse=True)
+    assert "target 0.20" in figure.chart
+
+
+def test_what_is_needed_has_a_cost_from_the_reward(study):
+    rows = {row.target: row for row in stopping_context(study, section(study))["needed"]}
+    about = rows["width 0.20"]
+    more = int(about.instances.removeprefix("about ").replace(",", ""))
+    assert more > 24
+    # Two pounds for four tasks of one instance each, rated once.
+    assert about.cost == f"about {more * Decimal('0.5'):,.2f} GBP"
+    assert rows["width 0.05"].instances == "not in sight"
+    assert rows["to exclude ½"].at_one_look == "–"
+    assert about.at_one_look == "unknown"  # single ratings have no variance components
+
+
+def test_a_study_with_several_ratings_says_what_one_look_needs():
+    study = small_study(instances=30, ratings_per_hit=2)
+    for name, label in (("ann", A_WINS), ("bob", B_WINS), ("cid", A_WINS), ("dot", A_WINS)):
+        answer(study, name, label, hits=8)
+    rows = {row.target: row for row in stopping_context(study, section(study))["needed"]}
+    counts = [rows[f"width 0.{n}"].at_one_look.split()[0] for n in ("20", "10", "05")]
+    assert int(counts[0]) < int(counts[1]) < int(counts[2])
+
+
+def test_few_instances_have_no_forecast():
+    study = small_study()
+    answer(study, "ann", A_WINS, hits=9)
+    assert stopping_context(study, section(study))["needed"] == []
+
+
+@pytest.mark.thorough
+def test_the_page_says_what_stopping_now_concludes(stopping_page, study):
+    text = stopping_page()
+    assert "Stopping now, the result would be: No system is shown" in text
+    assert "24 of 40 planned responses" in text
+    assert CLOSING_EARLY in text
+    close_study(study=study)
+    assert "Stopping now, the result is: No system is shown" in stopping_page()
+
+
+def test_the_page_of_a_complete_study_says_so(stopping_page, study):
+    Study.objects.filter(pk=study.pk).update(reward=0)
+    answer(study, "zoe", A_WINS, hits=4)
+    for name in ("yan", "xia", "wim"):
+        answer(study, name, A_WINS, hits=4)
+    assert REACHED in stopping_page()
+
+
+def test_closing_early_says_what_it_means_and_closing_at_the_end_does_not(study):
+    assert CLOSING_EARLY in closing(study).sentences
+    study.places.filter(completed_at=None).delete()
+    assert CLOSING_EARLY not in closing(study).sentences
+
+
+def test_a_study_from_elsewhere_has_no_plan(stopping_page, study):
+    study.events.all().delete()
+    assert "opened on this server" in stopping_page()

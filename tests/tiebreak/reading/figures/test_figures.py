@@ -1,0 +1,231 @@
+"""Every figure states its finding, draws the report's numbers, and offers them as data."""
+
+import re
+from collections.abc import Callable
+from html import unescape
+from itertools import product
+from typing import Any
+
+import pytest
+
+from tests.metrics.studies import drawn_study, preferences, report_of
+from tiebreak.reading.charts.axes import Axis
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
+from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Figure
+from tiebreak.reading.figures.of_report import figures_of
+from tiebreak.reading.figures.raters.agreement import (
+    agreement_figure,
+    machine_figures,
+    machines_figure,
+)
+from tiebreak.reading.figures.raters.bias import bias_figure
+from tiebreak.reading.figures.systems.systems import elo_figure, strengths_figure, win_rates_figure
+from tiebreak.reading.findings import machines_main_first
+from tiebreak.reading.leading_numbers import leading_numbers
+from tiebreak.reading.messages import OTHERS_OPEN, THICK, TOO_FEW
+from tiebreak.reading.words import in_digits
+from tiebreak.report.model import CriterionSection
+from tiebreak.stats import Estimate
+
+SIDES = ("left", "right")
+
+
+def of(rows: list[dict]) -> CriterionSection:
+    (section,) = report_of(rows, replicates=200).criteria.values()
+    return section
+
+
+@pytest.fixture(scope="module")
+def section() -> CriterionSection:
+    """Return 24 instances with separability, three raters, and a machine in two runs.
+
+    The last instance has two units, so that there are rating sets of more than one rating.
+    """
+    labels = [[1, 1, (-1) ** n if n % 5 else 1] for n in range(24)]
+    rows = preferences(labels, side_a=SIDES)
+    rows += [row | {"unit": "u23b"} for row in rows[-3:]]
+    machine = [
+        row | {"rater": "judge", "kind": "machine", "run": run}
+        for row, run in product(rows[2::3], (0, 1))
+    ]
+    return of([row | {"separability": int(row["instance"][1:]) / 24} for row in [*rows, *machine]])
+
+
+def alternative(figure: Figure) -> str:
+    return unescape(re.search(r'aria-label="([^"]*)"', figure.chart)[1])
+
+
+def test_every_figure_is_drawn_with_finding_data_and_reading(section):
+    names = [figure.name for figure in list(figures_of(section))]
+    assert len(names) == len(set(names)) == 15
+    for figure in list(figures_of(section)):
+        assert figure.chart.startswith("<svg"), figure.name
+        assert figure.finding
+        assert figure.reading
+        assert figure.rows
+        assert {len(row) for row in figure.rows} == {len(figure.columns)}
+        assert "style=" not in figure.chart
+
+
+def test_the_text_alternative_has_the_finding_and_the_numbers(section):
+    figure, rate = win_rates_figure(section), section.systems.win_rate["b"]
+    assert alternative(figure).startswith(figure.finding)
+    assert f"b: annotators {rate.value:.2f}, interval {rate.low:.2f} to {rate.high:.2f}" in (
+        alternative(figure)
+    )
+
+
+def test_the_data_have_all_digits_of_the_report(section):
+    figure, rate = win_rates_figure(section), section.systems.win_rate["b"]
+    assert figure.columns == ("system", "series", *ESTIMATE_COLUMNS)
+    (row,) = [row for row in figure.rows if row[0] == "b" and row[1] == "annotators"]
+    assert row[2:6] == (rate.value, rate.low, rate.high, rate.n)
+
+
+def test_agreement_is_never_drawn_for_all_units_alone(section):
+    names = [row[0] for row in agreement_figure(section).rows]
+    assert names[0] == "All items"
+    assert len(names) > 3
+
+
+def test_a_machine_is_drawn_beside_annotators_in_every_stratum(section):
+    machine, delta = machine_figures(section)
+    assert {name for _, name in machine.legend} >= {"among annotators", "majority and machine"}
+    assert {row[0] for row in machine.rows} == {row[0] for row in delta.rows}
+
+
+def test_all_machines_stand_beside_each_other_those_that_agree_most_first():
+    people = preferences([[1, 1], [1, -1], [-1, -1], [1, 1]] * 5)
+
+    def judge(name: str, of_people: Callable[[int], int]) -> list[dict[str, Any]]:
+        return [
+            row | {"rater": name, "kind": "machine", "label": of_people(row["label"])}
+            for row in people[::2]
+        ]
+
+    contrary = {1: -1, -1: 1}
+    about = of(
+        [
+            *people,
+            *judge("a-worse", lambda label: contrary[label]),
+            *judge("z-better", lambda label: label),
+        ]
+    )
+    figure = machines_figure(about)
+    assert list(dict.fromkeys(row[0] for row in figure.rows)) == [
+        *("annotators", "z-better", "a-worse"),
+    ]
+    shown = {row[:2]: row[2] for row in figure.rows}
+    alpha = about.all_units.machines["z-better"].single_human_machine.krippendorff_alpha
+    assert shown["z-better", "one annotator and machine"] == alpha.value
+    assert shown["annotators", "among annotators"] == (
+        about.all_units.human_human.krippendorff_alpha.value
+    )
+    assert {one.machine for one in machine_figures(about)} == {"a-worse", "z-better"}
+    assert "z-better" in leading_numbers(about)[2].sentence
+    of_few = of([*people, *judge("a-more", contrary.get), *judge("z-better", int)[5:]])
+    assert machines_main_first(of_few) == ["a-more", "z-better"]
+    assert not figure.machine
+
+
+def test_a_kind_of_item_that_all_items_are_is_not_drawn_again():
+    people = preferences([[1, 1], [1, -1]] * 5)
+    names = [row[0] for row in agreement_figure(of(people)).rows]
+    assert not [name for name in names if "separability" in name]
+    few_kinds = of([row | {"separability": int(row["unit"][1:]) / 24} for row in people])
+    assert [row for row in agreement_figure(few_kinds).rows if "separability" in row[0]]
+
+
+def test_nothing_is_drawn_of_what_is_undefined():
+    section = of([{"unit": "u", "rater": "r", "label": "a", "criterion": "c"}])
+    for figure in (win_rates_figure, strengths_figure, elo_figure, agreement_figure):
+        assert figure(section).chart == ""
+        assert figure(section).sentence
+
+
+def test_after_a_draw_weighted_rates_are_drawn():
+    section = of(drawn_study("proportional", seed=0))
+    (pair,) = section.selection.values()
+    by_name = {name: value for name, _, value, *_ in win_rates_figure(section).rows}
+    assert by_name[pair.systems[0]] == pytest.approx(pair.win_rate.value)
+    assert by_name[pair.systems[1]] == pytest.approx(1 - pair.win_rate.value)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0, 1, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
+        (-0.3, 0.3, ["−0.3", "−0.2", "−0.1", "0.0", "0.1", "0.2", "0.3"]),
+        (0, 72, ["0", "20", "40", "60"]),
+        (0, 12.6, ["0.0", "2.5", "5.0", "7.5", "10.0", "12.5"]),
+        (1380, 1620, ["1,400", "1,450", "1,500", "1,550", "1,600"]),
+        (0.41, 0.59, ["0.45", "0.50", "0.55"]),
+    ],
+)
+def test_an_axis_has_round_ticks_that_differ(low, high, ticks):
+    axis = Axis(low, high, 0, 100)
+    assert [axis.tick_name(tick) for tick in axis.ticks()] == ticks
+
+
+def test_a_heading_ends_before_the_plot_and_is_shortened():
+    row = IntervalRow("x", (Mark("human", Estimate(0.5, 0.4, 0.6)),))
+    heading = "sentences/reordering/minor"
+
+    def start(*rows: IntervalRow) -> float:
+        chart = interval_chart([*rows, row], finding="f", label="l")
+        return min(float(x) for x in re.findall(r'x1="([\d.]+)"', chart))
+
+    assert start(IntervalRow(heading)) > 7 * len(heading) > start()
+    long = interval_chart([IntervalRow("n" * 80), row], finding="f", label="l")
+    assert f"<title>{'n' * 80}</title>" in long
+    assert f">{'n' * 80}</text>" not in long
+
+
+def test_values_outside_an_axis_are_drawn_at_its_ends():
+    axis = Axis(0, 1, 10, 110)
+    assert (axis.at(-3), axis.at(0.5), axis.at(9)) == (10, 60, 110)
+
+
+def test_leading_numbers_say_why_they_are_undefined():
+    section = of(preferences([[1, -1]] * 2))
+    assert len(leading_numbers(section)) == 4
+    for number in leading_numbers(section):
+        assert number.number.text != "–" or number.number.reason.endswith(".")
+    assert win_rates_figure(section).finding == TOO_FEW.format(n="2 items", verb="are")
+
+
+def test_rates_stand_beside_plain_counts():
+    section = of(preferences([[-1, 0]] * 3 + [[-1, 1]]))
+    counts = "a preferred 4, tied 3, b preferred 1 (of 8 ratings by 2 annotators on 4 items)"
+    figure = win_rates_figure(section)
+    assert figure.counts == (counts,)
+    assert counts in alternative(figure)
+
+
+def test_a_minus_is_no_hyphen():
+    assert [in_digits(number) for number in (-0.5, -0.001, 0.25)] == ["−0.50", "0.00", "0.25"]
+    section = of(preferences([[-1, -1, 1]] * 12, side_a="left"))
+    assert not re.search(r"-\d", alternative(strengths_figure(section)))
+
+
+def test_what_holds_for_these_annotators_alone_is_not_said_of_others(section):
+    """Two of three prefer B, always, and the third is divided."""
+    (_, better) = sorted(section.systems.win_rate)
+    rate = section.systems.win_rate[better]
+    assert rate.low < 0.5 < rate.narrower[0].low
+    figure = win_rates_figure(section)
+    assert figure.finding == f"With these annotators, {better} wins more often than it loses"
+    assert OTHERS_OPEN in figure.sentence
+    assert figure.sentence.endswith(THICK)
+    shown = dict(zip(figure.columns, figure.rows[0], strict=True))
+    ends = (shown["low_these_raters"], shown["high_these_raters"])
+    assert ends == (rate.narrower[0].low, rate.narrower[0].high)
+    assert figure.chart.count('stroke-width="5"') == len(figure.rows)
+    bias = bias_figure(section)
+    assert bias.finding.startswith("These annotators prefer the text shown second; whether others")
+
+
+def test_a_bias_that_new_annotators_share_is_said_of_annotators():
+    labels = [[(-1) ** n * (1 if n % 7 else -1)] * 6 for n in range(24)]
+    figure = bias_figure(of(preferences(labels, side_a=SIDES)))
+    assert figure.finding == "Annotators prefer the text shown second"

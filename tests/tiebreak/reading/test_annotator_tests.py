@@ -1,0 +1,93 @@
+"""The page of machine raters shows the alternative annotator test, and says of whom it speaks."""
+
+import pytest
+from django.urls import reverse
+
+from annotation.importing import import_study
+from metrics.models import ReportSnapshot
+from metrics.results.services import refresh_report
+from tests.metrics.studies import preferences, report_of
+from tests.tiebreak.formats.bundles import make_bundle, ratings, write_lines
+from tiebreak.reading.annotator_tests import NOT_STORED, annotator_tests
+
+
+def section_of(rows):
+    return report_of(rows, replicates=0).criteria["preference"]
+
+
+def judged(labels, answer, units=40):
+    rows = preferences([labels] * units)
+    judge = preferences([[answer]] * units, rater="judge", kind="machine")
+    return [*rows, *judge]
+
+
+def row_of(rows, *, states_findings=True):
+    (row,) = annotator_tests(section_of(rows), states_findings=states_findings).rows
+    return row
+
+
+def test_a_row_names_the_annotators_of_whom_it_speaks():
+    row = row_of(judged([1, 1, 1], 1))
+    assert (row.machine, row.rate, row.probability) == ("judge", "1.00", "1.00")
+    assert row.outcome == "Passed: the machine may replace 3 of these 3 annotators."
+    assert row.scope == "ω speaks of these 3 annotators only."
+
+
+def test_not_passing_is_not_called_worse():
+    tests = annotator_tests(section_of(judged([1, 1, 1], -1)), states_findings=True)
+    assert tests.rows[0].outcome.startswith("Not passed")
+    assert "not passed does not show that the machine is worse" in tests.decision
+
+
+def test_annotators_who_were_not_compared_are_counted():
+    rows = [*judged([1, 1], 1), *preferences([[1]] * 5, rater="late")]
+    assert row_of(rows).scope.endswith(
+        "1 annotator shared too few instances with others to be compared."
+    )
+
+
+def test_a_part_of_the_ratings_has_numbers_and_no_outcome():
+    row = row_of(judged([1, 1, 1], 1), states_findings=False)
+    assert (row.rate, row.outcome) == ("1.00", "")
+
+
+def test_a_reason_stands_in_place_of_numbers():
+    row = row_of(judged([1, 1, 1], 1, units=12))
+    assert (row.rate, row.outcome, row.scope) == ("", "", "")
+    assert row.reason
+
+
+def test_no_machine_no_test():
+    assert annotator_tests(section_of(preferences([[1, 1]] * 3)), states_findings=True) is None
+
+
+@pytest.fixture
+def study(tmp_path):
+    bundle = make_bundle(tmp_path / "b", with_ratings=True)
+    rows = list(ratings())
+    machine = [row | {"rater": "judge", "kind": "machine"} for row in rows if row["rater"] == "r0"]
+    write_lines(bundle / "ratings.jsonl", rows + machine)
+    study = import_study(path=bundle).study
+    refresh_report(study=study)
+    return study
+
+
+def page(client, study):
+    answer = client.get(reverse("metrics:results-tab", args=[study.pk, "machines"]))
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_the_page_has_the_test(study, admin_client):
+    assert "Advantage probability ρ" in page(admin_client, study)
+
+
+@pytest.mark.django_db
+def test_the_page_of_an_older_report_says_that_it_is_older(study, admin_client):
+    snapshot = ReportSnapshot.objects.get(study=study)
+    del snapshot.report["criteria"]["preference"]["alternative_annotator_test"]
+    snapshot.save()
+    shown = page(admin_client, study)
+    assert NOT_STORED in shown
+    assert "Advantage probability ρ" not in shown

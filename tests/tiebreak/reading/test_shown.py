@@ -1,0 +1,228 @@
+import json
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from annotation.importing import import_study
+from metrics.models import ReportSnapshot
+from metrics.results.selectors import source_of
+from metrics.results.services import ensure_fresh, refresh_report
+from metrics.results.tabs import TABS
+from recruitment.simulation.raters import Bot, simulate_raters
+from studies.models import Membership, Study
+from tests.pages import codes_on
+from tests.studies.factories import make_open_study
+from tests.tiebreak.formats.bundles import make_bundle
+from tiebreak.reading.figures.files import CONTENT_TYPES
+from tiebreak.reading.findings import STRATA, stratum_name
+from tiebreak.report import REPORT_VERSION, build_report
+from tiebreak.stats.agreement.strata import AGREEMENT_STRATA
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def member(client) -> User:
+    user = User.objects.create_user("member", password="p", is_staff=True)
+    client.force_login(user)
+    return user
+
+
+@pytest.fixture
+def study(tmp_path, member):
+    study = import_study(path=make_bundle(tmp_path / "b", with_ratings=True)).study
+    Membership.objects.create(study=study, user=member)
+    return study
+
+
+def pages(study) -> list[str]:
+    return [
+        reverse("metrics:dashboard", args=[study.pk]),
+        reverse("metrics:numbers", args=[study.pk]),
+        reverse("metrics:report", args=[study.pk]),
+        reverse("metrics:results", args=[study.pk]),
+        *(reverse("metrics:results-tab", args=[study.pk, tab.slug]) for tab in TABS),
+        *(
+            reverse("metrics:figure", args=[study.pk, "preference", "perception", kind])
+            for kind in CONTENT_TYPES
+        ),
+    ]
+
+
+def test_it_works(client, study):
+    page = client.get(reverse("metrics:dashboard", args=[study.pk]))
+    assert page.status_code == 200
+    text = page.content.decode()
+    for words in (
+        "Krippendorff",
+        "old",
+        "new",
+        "Computed from 12 ratings",
+        "seed 0",
+    ):
+        assert words in text
+    assert "style=" not in text
+    assert "simulated" not in text.lower()
+    assert (
+        "Leave-one-out"
+        in client.get(reverse("metrics:results-tab", args=[study.pk, "agreement"])).text
+    )
+
+
+def test_a_non_member_gets_no_page_of_a_study(client, study):
+    non_member = User.objects.create_user("non-member", is_staff=True)
+    refresh_report(study=study)
+    client.force_login(non_member)
+    assert {client.get(page).status_code for page in pages(study)} == {404}
+
+
+def test_anonymous_visitors_are_sent_to_log_in(client, study):
+    client.logout()
+    assert {client.get(page).status_code for page in pages(study)} <= {302, 403}
+
+
+def test_a_polling_part_of_a_logged_out_page_triggers_a_reload(client, study):
+    client.logout()
+    for name in ("numbers", "generate-select-jobs", "generate-select-results"):
+        answer = client.get(
+            reverse(f"metrics:{name}", args=[study.pk]), headers={"HX-Request": "true"}
+        )
+        assert (answer.status_code, answer["HX-Refresh"], answer.content) == (204, "true", b"")
+
+
+def test_the_report_is_what_the_export_gives(client, study):
+    client.get(pages(study)[0])
+    shown = json.loads(client.get(reverse("metrics:report", args=[study.pk])).content)
+    source = source_of(study)
+    report = build_report(source.table, scales=source.scales, source=source.origin)
+    assert shown["criteria"] == json.loads(json.dumps(report.as_json()["criteria"]))
+    assert client.get(reverse("api:report", args=[study.pk])).json() == shown
+
+
+def test_a_report_in_another_version_of_the_format_is_not_shown(client, study):
+    refresh_report(study=study)
+    ReportSnapshot.objects.update(report={"report_version": REPORT_VERSION - 1})
+    assert client.get(pages(study)[0]).context["report"] is None
+    assert client.get(reverse("metrics:report", args=[study.pk])).status_code == 404
+
+
+def polling_fields(html: str) -> dict[str, str]:
+    """Return the hidden fields that a page sends when it polls."""
+    return dict(re.findall(r'<input type="hidden" name="(shown|statistics)" value="(.*?)">', html))
+
+
+def test_an_unchanged_page_is_not_sent_again(client, study):
+    client.get(pages(study)[0])
+    shown = polling_fields(client.get(pages(study)[0]).content.decode())
+    numbers = reverse("metrics:numbers", args=[study.pk])
+    assert client.get(numbers, shown).status_code == 286
+    Study.objects.update(status="paused")  # annotators who hold a place may finish it
+    again = client.get(numbers, shown)
+    assert again.status_code == 200
+    assert client.get(
+        numbers, polling_fields(again.content.decode()) | shown | {"shown": "x"}
+    ).content
+    assert client.get(numbers, shown | polling_fields(again.content.decode())).status_code == 204
+
+
+def test_new_ratings_request_one_new_report(study, monkeypatch):
+    requests = []
+    monkeypatch.setattr(
+        "metrics.tasks.refresh_report_task.apply_async", lambda args, queue: requests.append(*args)
+    )
+    for _ in range(3):
+        ensure_fresh(study=study)
+    assert requests == [study.pk]
+    refresh_report(study=study)
+    ensure_fresh(study=study)
+    assert requests == [study.pk]
+
+
+def test_without_a_broker_the_page_shows_the_problem(client, study, monkeypatch):
+    from kombu.exceptions import OperationalError
+
+    def refuse(**_: object) -> None:
+        raise OperationalError("no broker")
+
+    monkeypatch.setattr("metrics.tasks.refresh_report_task.apply_async", refuse)
+    page = client.get(pages(study)[0])
+    assert page.status_code == 200
+    assert codes_on(page) == {"no_broker"}
+
+
+def test_an_empty_study_shows_what_to_do(client, member):
+    study = make_open_study(instances=1)
+    Membership.objects.create(study=study, user=member)
+    page = client.get(pages(study)[0])
+    assert not page.context["criterion"]
+    assert "data-empty" in page.content.decode()
+    assert "hx-trigger" in page.content.decode()
+
+
+@pytest.mark.thorough
+def test_simulated_ratings_are_marked_on_every_page_that_shows_them(client, member):
+    study = make_open_study(instances=4)
+    Membership.objects.create(study=study, user=member)
+    assert simulate_raters(study=study, bots=[Bot("a"), Bot("b")]) == 40
+    tabs = [reverse("metrics:results-tab", args=[study.pk, tab.slug]) for tab in TABS]
+    for page in (pages(study)[0], *tabs):
+        assert "simulated" in client.get(page).content.decode().lower(), page
+    assert ReportSnapshot.objects.get().report["simulated"]
+
+
+def test_a_figure_can_be_downloaded(client, study):
+    refresh_report(study=study)
+    figure = client.get(
+        reverse("metrics:figure", args=[study.pk, "preference", "perception", "svg"])
+    )
+    assert figure["Content-Type"] == "image/svg+xml"
+    assert "attachment" in figure["Content-Disposition"]
+    text = figure.content.decode()
+    assert text.startswith("<svg")
+    assert "<title>" in text
+    assert "style" not in text
+    absent = reverse("metrics:figure", args=[study.pk, "preference", "consistency", "svg"])
+    assert client.get(absent).status_code == 404
+
+
+def test_the_page_takes_few_queries(client, study, django_assert_max_num_queries):
+    client.get(pages(study)[0])
+    with django_assert_max_num_queries(18):
+        client.get(pages(study)[0])
+
+
+@pytest.mark.parametrize(
+    ("stratifier", "name", "words"),
+    [
+        ("all", "all", "all items"),
+        ("agreement", "PA=1", "all give the same label"),
+        ("agreement", "0.6<=PA<0.8", "60% to under 80% give the majority label"),
+        ("agreement", "undefined", "fewer than two ratings"),
+        ("unique_labels", "1", "one label"),
+        ("unique_labels", "3", "3 different labels"),
+        ("category", "PA=1", "PA=1"),
+        ("category", "undefined", "no category"),
+        ("separability", "0.0000<=separability<0.2500", "separability 0.00 to 0.25"),
+        ("separability", "-0.7500<=separability<=1.0000", "separability −0.75 to 1.00"),
+        ("separability", "0.1010<=separability<0.1020", "separability 0.1010 to 0.1020"),
+        ("separability", "0.5000<=separability<=0.5000", "separability 0.50, all alike"),
+        ("systems", "old vs new", "old vs new"),
+    ],
+)
+def test_a_stratum_has_a_name_for_people(stratifier, name, words):
+    assert stratum_name(stratifier, name) == words
+
+
+def test_every_agreement_stratum_has_a_name_for_people():
+    assert {name for of, name in STRATA if of == "agreement"} == set(AGREEMENT_STRATA)
+
+
+def test_the_page_shows_names_for_people_and_the_report_names_for_programs(client, study):
+    html = client.get(reverse("metrics:results-tab", args=[study.pk, "agreement"])).content.decode()
+    html = html.split('id="numbers"')[1]  # addresses name strata as the report does
+    assert STRATA["agreement", "PA=1"] in html
+    assert "PA=1" not in html
+    assert "&lt;=" not in html
+    assert '"PA=1"' in client.get(reverse("metrics:report", args=[study.pk])).content.decode()

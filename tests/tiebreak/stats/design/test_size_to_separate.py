@@ -1,0 +1,84 @@
+"""Systems that follow each other in a ranking, and the size of a study that would part them."""
+
+from math import isnan, sqrt
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from scipy.stats import t as student_t
+
+from tests.tiebreak.stats.core.test_simultaneous import rated
+from tiebreak.stats import RatedMean, neighbours, rank_sets
+from tiebreak.stats.design.size_to_separate import EQUAL, NO_VARIATION
+
+N = 100
+
+
+def alone(wins: int, n: int = N) -> RatedMean:
+    """Return a system with so many wins, in instances of its own order without known raters."""
+    return RatedMean([1] * wins + [0] * (n - wins), list(range(n)), [-1] * n)
+
+
+def mirrored(wins: int, n: int = N) -> dict[str, RatedMean]:
+    first = alone(wins, n)
+    return {
+        "b": RatedMean([1 - v for v in first.values], first.instances, first.raters),
+        "a": first,
+    }
+
+
+def test_sizes_come_from_the_half_width_and_the_difference():
+    (pair,) = neighbours(mirrored(55))
+    assert (pair.ahead, pair.behind) == ("a", "b")
+    # The difference is 2·0.55 − 1, and its standard error twice that of a share.
+    error = 2 * sqrt(0.55 * 0.45 / (N - 1))
+    half_width = student_t.ppf(0.975, N - 1) * error
+    assert pair.difference.value == pytest.approx(0.1)
+    assert pair.difference.low == pytest.approx(0.1 - half_width)
+    assert pair.size == pytest.approx((half_width / 0.1) ** 2)
+    assert pair.likely_size == pytest.approx(
+        ((half_width + NormalDist().inv_cdf(0.8) * error) / 0.1) ** 2
+    )
+    assert pair.least_size == pytest.approx((half_width / (0.1 + half_width)) ** 2)
+
+
+def test_at_the_size_about_half_of_the_studies_part_the_systems_and_four_of_five_at_the_likely_one():
+    (pilot,) = neighbours(mirrored(57))
+    for size, share in ((pilot.size, 0.5), (pilot.likely_size, 0.8)):
+        n, rng = round(size * N), np.random.default_rng(3)
+        studies = [neighbours(mirrored(int(rng.binomial(n, 0.57)), n))[0] for _ in range(200)]
+        parted = [one.difference.low > 0 and one.ahead == "a" for one in studies]
+        assert np.mean(parted) == pytest.approx(share, abs=0.1)
+
+
+def test_a_size_of_one_or_less_is_that_of_systems_which_rank_sets_part():
+    means = rated([0.8, 0.55, 0.5, 0.2])
+    sets, pairs = rank_sets(means), neighbours(means)
+    assert [pair.ahead for pair in pairs] == ["s0", "s1", "s2"]
+    assert [pair.size <= 1 for pair in pairs] == [True, False, True]
+    assert (sets["s1"].best, sets["s1"].worst) == (2, 3)
+    assert {pair.difference.scope.raters for pair in pairs} == {"new"}
+
+
+@pytest.mark.parametrize(
+    ("means", "reason"),
+    [
+        (mirrored(50), EQUAL),
+        (mirrored(100), NO_VARIATION),
+        (
+            mirrored(5, 9),
+            "There is no interval because it needs at least 10 independent instances;",
+        ),
+    ],
+)
+def test_without_a_size_there_is_a_reason(means, reason):
+    (pair,) = neighbours(means)
+    assert pair.reason is not None
+    assert pair.reason.startswith(reason)
+    assert isnan(pair.size)
+    assert isnan(pair.likely_size)
+    assert isnan(pair.least_size)
+
+
+def test_one_system_has_no_neighbour():
+    assert neighbours({"a": alone(3)}) == ()

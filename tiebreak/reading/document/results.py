@@ -1,0 +1,199 @@
+"""The results of a stored report as sections of a document. Nothing is computed anew here."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from tiebreak.reading.document.content import (
+    Block,
+    DataTable,
+    DocumentSection,
+    Figure,
+    Paragraph,
+)
+from tiebreak.reading.document.estimates import estimate_table
+from tiebreak.reading.document.machine_strata import machine_strata
+from tiebreak.reading.figures.of_report import figures_of
+from tiebreak.reading.figures.systems.success_rates import taus_of
+from tiebreak.reading.findings import consistency_sets, stratum_name
+from tiebreak.reading.shown import (
+    NAMES,
+    NAMES_WITH_MACHINE,
+    bias_estimates,
+    scores_of,
+    section_of,
+    set_estimates,
+)
+from tiebreak.reading.words import counted, counts_of, scale_in_words
+from tiebreak.report import Report
+from tiebreak.report.model import (
+    CriterionSection,
+    KnownOrder,
+    PairCounts,
+    RaterSets,
+    SuccessRates,
+    SystemsSection,
+    part_title,
+)
+from tiebreak.stats import Estimate
+
+# Shapes differ, because reports are printed without colours, too.
+MARKS = {"human": "●", "human-open": "○", "machine": "■", "machine-open": "□"}
+COUNTS_CAPTION = "How often the first or the second system of each pair was preferred"
+
+
+def result_sections(report: Report) -> list[DocumentSection]:
+    """Return a section for each criterion, with the findings that the dashboard states."""
+    return [
+        DocumentSection(f"Results: {name}", tuple(_blocks(name, report.criteria[name])))
+        for name in report.criteria_order
+    ]
+
+
+def _blocks(name: str, about: CriterionSection) -> Iterator[Block]:
+    shown = section_of(name, about)
+    yield Paragraph(_size(about))
+    findings = [shown.wins, *shown.selection, shown.agreement, shown.sets, shown.separability]
+    for finding in findings:
+        if finding is not None:
+            yield Paragraph(". ".join(part.rstrip(".") for part in finding if part) + ".")
+    yield from _tables(about)
+    yield from _figures(about)
+    for part, why in shown.problems:
+        yield Paragraph(f"{part}: not computed. {why}")
+
+
+def _size(about: CriterionSection) -> str:
+    """Return how many ratings of which kind a criterion has, and on which scale."""
+    items, ratings = counted(about.n_units, "item"), counted(about.n_ratings, "rating")
+    machines = counted(about.n_machine_ratings, "rating") if about.n_machine_ratings else ""
+    text = f"{items}, {ratings} by annotators{f', {machines} by machine raters' * bool(machines)}"
+    if about.n_unparsed:
+        text += f", {counted(about.n_unparsed, 'answer')} of machine raters that could not be read"
+    inferred = ", inferred from the labels" if about.scale_inferred else ""
+    return f"{text}. Scale: {scale_in_words(about.scale)}{inferred}; treated as {about.level}."
+
+
+def _tables(about: CriterionSection) -> Iterator[Block]:
+    if about.systems is not None and about.systems.win_rate:
+        yield from _counts_table(about)
+        yield from _system_tables(about.systems)
+    if about.success_rates is not None:
+        yield from _success_tables(about.success_rates)
+    for pair in (about.selection or {}).values():
+        caption = f"{pair.systems[0]} against {pair.systems[1]}, on drawn instances"
+        estimates = {
+            f"Weighted win rate of {pair.systems[0]}": pair.win_rate,
+            "Win rate in the control sample": pair.win_rate_control,
+            "Instances saved by drawing": pair.instances_saved,
+            "Ratings saved by drawing": pair.ratings_saved,
+        }
+        yield estimate_table(caption, estimates)
+    yield estimate_table(
+        "Agreement among annotators", _named(about.all_units.human_human.estimates())
+    )
+    for machine, agreement in sorted(about.all_units.machines.items()):
+        compared = _named(agreement.human_machine.estimates(), NAMES_WITH_MACHINE)
+        yield estimate_table(f"{machine} and the annotators' majority label", compared)
+    yield from _strata(about)
+    yield from machine_strata(about)
+    # As on the pages: sets of one rating cannot be mixed, so they are left out.
+    of_people = consistency_sets(about)
+    if of_people is not None and of_people.n:
+        yield _sets_table("Rating sets of annotators", of_people)
+        for machine, sets in sorted(of_people.machines.items()):
+            yield _sets_table(f"Rating sets of {machine}", sets)
+    if about.bias is not None:
+        yield estimate_table(part_title("bias"), bias_estimates(about.bias))
+
+
+def _named(
+    estimates: Mapping[str, Estimate], names: Mapping[str, str] = NAMES
+) -> dict[str, Estimate]:
+    return {names[name]: estimate for name, estimate in estimates.items() if name in names}
+
+
+def _counts_table(about: CriterionSection) -> Iterator[DataTable]:
+    """Yield how often each system of each pair was preferred."""
+    columns: dict[str, Callable[[PairCounts], str]] = {
+        "Pair": lambda pair: " and ".join(pair.systems),
+        "First": lambda pair: f"{pair.first:,}",
+        "Tied": lambda pair: f"{pair.ties:,}",
+        "Second": lambda pair: f"{pair.second:,}",
+        "Both bad": lambda pair: f"{pair.bad:,}",
+        "Ratings": lambda pair: f"{pair.ratings:,}",
+        "Annotators": lambda pair: f"{pair.raters:,}",
+        "Items": lambda pair: f"{pair.units:,}",
+    }
+    pairs = counts_of(about)
+    if 0 not in about.labels:
+        del columns["Tied"]
+    if not any(pair.bad for pair in pairs):
+        del columns["Both bad"]
+    rows = tuple(tuple(cell(pair) for cell in columns.values()) for pair in pairs)
+    if rows:
+        yield DataTable(COUNTS_CAPTION, tuple(columns), rows)
+
+
+def _system_tables(systems: SystemsSection) -> Iterator[DataTable]:
+    shown = [systems.win_rate, systems.bradley_terry, systems.elo, systems.sep_elo]
+    shown += (systems.prediction_powered or {}).values()
+    for title, scored in scores_of(systems).items():
+        if any(scored is one for one in shown):
+            yield estimate_table(title, scored)
+        if scored is systems.win_rate and systems.pairs:
+            yield estimate_table("Win rate of the first system of each pair", systems.pairs)
+    yield from _known_order_table(systems.known_order)
+
+
+def _known_order_table(known: KnownOrder | None) -> Iterator[DataTable]:
+    if known is not None:
+        caption = f"Kendall's τ with the known order {', '.join(known.order)}"
+        yield estimate_table(caption, dict(taus_of(known)))
+
+
+def _success_tables(rates: SuccessRates) -> Iterator[DataTable]:
+    """Yield the success rates by annotators and by each machine rater, and τ with a known order."""
+    systems = rates.systems
+    title = f"Success rates (“{rates.success}”)"
+    yield estimate_table(title, {name: one.human for name, one in systems.items()})
+    for machine in dict.fromkeys(name for one in systems.values() for name in one.machines):
+        by = {name: one.machines[machine] for name, one in systems.items()}
+        kinds = {
+            f"prediction-powered by {machine}": {name: one.powered for name, one in by.items()},
+            f"prediction-powered by {machine} with λ = 1": {
+                name: one.powered_lambda_1 for name, one in by.items()
+            },
+            f"by {machine} alone": {name: one.alone for name, one in by.items()},
+        }
+        for kind, estimates in kinds.items():
+            yield estimate_table(f"{title}, {kind}", estimates)
+    yield from _known_order_table(rates.known_order)
+
+
+def _sets_table(caption: str, sets: RaterSets) -> DataTable:
+    estimates = set_estimates(sets)
+    estimates["Spearman's ρ of separability and mean consistency"] = sets.spearman_separability
+    return estimate_table(f"{caption} ({sets.n}; {sets.n_incomplete} incomplete)", estimates)
+
+
+def _strata(about: CriterionSection) -> Iterator[Block]:
+    """Yield agreement by stratum, without the strata that are too small for an interval."""
+    strata = [stratum for stratum in about.strata if stratum.n_units]
+    shown = {
+        stratum_name(stratum.stratifier, stratum.stratum): stratum.human_human.krippendorff_alpha
+        for stratum in strata
+        if stratum.human_human.krippendorff_alpha.has_interval
+    }
+    if shown:
+        yield estimate_table("Krippendorff's α of annotators by stratum", shown)
+    if len(shown) < len(strata):
+        yield Paragraph(
+            f"{len(strata) - len(shown)} further strata have no interval, for the reasons that are in"
+            " report.json with their values."
+        )
+
+
+def _figures(about: CriterionSection) -> Iterator[Figure]:
+    for figure in figures_of(about):
+        marks = ", ".join(f"{MARKS[kind]} {name}" for kind, name in figure.legend)
+        caption = f"{figure.finding}. {marks}." if marks else f"{figure.finding}."
+        yield Figure(figure.name, caption, figure.chart)

@@ -1,0 +1,124 @@
+"""What every figure has: a finding, a chart, its data, and how to read it."""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tiebreak.reading.charts.intervals import IntervalRow
+from tiebreak.reading.charts.svg import NOTHING, Kind, Svg
+from tiebreak.reading.messages import READING_IF_DRAWN, THICK
+from tiebreak.reading.words import in_digits, p_in_digits
+from tiebreak.stats import Estimate
+
+Cell = str | int | float | None
+MAX_ROWS = 200
+ESTIMATE_COLUMNS = (
+    *("value", "low", "high", "n", "method", "instances", "raters", "reason"),
+    *("low_these_raters", "high_these_raters"),
+)
+P_FIGURES = ("paired-tests", "p-values")
+P_VALUE = re.compile(r"(^|_)p(_|$)")  # columns of p-values
+NO_ENDS = (None, None)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart with its finding as the heading, and the numbers that are drawn.
+
+    `chart` is empty if there is nothing to draw; `sentence` then says why. `title` says what a
+    figure shows whose heading states a finding, and is empty where the heading states none. `query`
+    is what the addresses of its files need besides, if the address of the page chose something.
+    A part of the ratings changes only what `is_of_ratings`. `counts` says in plain numbers what rates
+    are of. `machine` names the machine rater of a figure that is about one alone.
+    """
+
+    name: str
+    finding: str
+    sentence: str
+    chart: Svg
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    reading: str
+    legend: tuple[tuple[Kind, str], ...] = ()
+    title: str = ""
+    query: str = ""
+    is_of_ratings: bool = True
+    machine: str = ""
+    counts: tuple[str, ...] = ()
+
+    @property
+    def headings(self) -> list[str]:
+        """The columns' names for people."""
+        return [column.replace("_", " ") for column in self.columns]
+
+    @property
+    def cells(self) -> Iterator[list[str]]:
+        """The first rows for people, with a dash for what is undefined."""
+        return (
+            [self._in_words(*cell) for cell in zip(self.columns, row, strict=True)]
+            for row in self.rows[:MAX_ROWS]
+        )
+
+    def _in_words(self, column: str, cell: Cell) -> str:
+        if not isinstance(cell, float):
+            return "–" if cell is None else str(cell)
+        is_p = P_VALUE.search(column) or self.name.startswith(P_FIGURES)
+        return p_in_digits(cell) if is_p else in_digits(cell)
+
+    @property
+    def left_out(self) -> int:
+        """How many rows only the file of the data has."""
+        return max(0, len(self.rows) - MAX_ROWS)
+
+
+def estimate_cells(estimate: Estimate) -> tuple[Cell, ...]:
+    """Return an estimate in the order of `ESTIMATE_COLUMNS`, with None for what is undefined."""
+    numbers = (estimate.value, estimate.low, estimate.high)
+    scope = estimate.scope
+    return (
+        *(None if math.isnan(number) else float(number) for number in numbers),
+        estimate.n,
+        estimate.method,
+        scope.instances,
+        scope.raters,
+        estimate.reason or "",
+        *next(((inner.low, inner.high) for inner in estimate.narrower), NO_ENDS),
+    )
+
+
+def estimate_rows(
+    named: Iterable[tuple[Sequence[Cell], Estimate]],
+) -> tuple[tuple[Cell, ...], ...]:
+    return tuple((*names, *estimate_cells(estimate)) for names, estimate in named)
+
+
+def table_of(
+    rows: Iterable[IntervalRow], of: str = "system"
+) -> tuple[tuple[str, ...], tuple[tuple[Cell, ...], ...]]:
+    """Return the columns and rows of what a chart of intervals draws; ``of`` names its rows."""
+    named = (((row.name, mark.series), mark.estimate) for row in rows for mark in row.marks)
+    return (of, "series", *ESTIMATE_COLUMNS), estimate_rows(named)
+
+
+def legend_of(rows: Iterable[IntervalRow]) -> tuple[tuple[Kind, str], ...]:
+    """Return each series that is drawn, once; a single one needs no legend."""
+    series = dict.fromkeys((mark.kind, mark.series) for row in rows for mark in row.drawn)
+    return tuple(series) if len(series) > 1 else ()
+
+
+def about_thick_lines(estimates: Iterable[Estimate]) -> str:
+    """Return the sentence about the thick parts of a chart's lines, if there are any."""
+    return THICK if any(estimate.narrower for estimate in estimates) else ""
+
+
+def reading_if_drawn(estimates: Iterable[Estimate]) -> str:
+    """Return the sentence about the instances that weighted estimates describe after a draw."""
+    instances = {one.scope.instances for one in estimates if one.is_defined}
+    narrowest = next((name for name in ("selected", "dataset") if name in instances), "these")
+    return READING_IF_DRAWN[narrowest]
+
+
+def empty_figure(name: str, title: str, reason: str) -> Figure:
+    """Return a figure without a chart, and the reason."""
+    return Figure(name, title, reason, NOTHING, (), (), "")

@@ -1,0 +1,57 @@
+"""Figures as files: SVG, PDF, PNG, and their data as CSV."""
+
+import csv
+import io
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+from tiebreak import optional
+from tiebreak.formats.rows import escape_formula
+from tiebreak.reading.figures.figure import Cell, Figure
+
+CONTENT_TYPES = {
+    "svg": "image/svg+xml",
+    "pdf": "application/pdf",
+    "png": "image/png",
+    "csv": "text/csv; charset=utf-8",
+}
+POINTS_PER_PIXEL = 0.75
+PIXELS_PER_INCH = 300
+# A white ground, because the chart's colours in files are those for light paper.
+PAGE = '#set page(width: auto, height: auto, margin: 8pt)\n#image("figure.svg", format: "svg")\n'
+
+
+def figure_file(figure: Figure, kind: str) -> bytes:
+    """Return a figure as a file of one of the `CONTENT_TYPES`."""
+    if kind == "csv":
+        return _csv(figure)
+    if kind == "svg":
+        return figure.chart.encode()
+    return _typeset(figure, "pdf" if kind == "pdf" else "png")
+
+
+def _csv(figure: Figure) -> bytes:
+    """Return the numbers with all their digits; what is undefined is empty."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(figure.columns)
+    writer.writerows([_cell(cell) for cell in row] for row in figure.rows)
+    return out.getvalue().encode("utf-8-sig")  # as Excel needs it
+
+
+def _cell(cell: Cell) -> Cell:
+    if cell is None:
+        return ""
+    return escape_formula(cell) if isinstance(cell, str) else cell
+
+
+def _typeset(figure: Figure, kind: Literal["pdf", "png"]) -> bytes:
+    typst = optional.load("typst")
+    with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
+        (Path(folder) / "figure.svg").write_text(figure.chart, encoding="utf-8")
+        page = Path(folder) / "figure.typ"
+        page.write_text(PAGE, encoding="utf-8")
+        ppi = float(PIXELS_PER_INCH) if kind == "png" else None
+        file: bytes = typst.compile(str(page), root=folder, format=kind, ppi=ppi)
+        return file

@@ -1,0 +1,38 @@
+"""Figures of a part of a study's ratings, which show numbers and state no finding."""
+
+from dataclasses import replace
+
+from tiebreak.reading.charts.svg import with_description
+from tiebreak.reading.figures.figure import Figure
+
+
+def of_part(figure: Figure, part: str) -> Figure:
+    """Return the figure of a part, named in words, with its title in place of its finding."""
+    if not figure.is_of_ratings:
+        return figure
+    title = f"{figure.title or figure.finding}: {part}"
+    if not figure.chart:
+        return replace(figure, finding=title)
+    return replace(
+        figure,
+        finding=title,
+        sentence=_reasons(figure) if figure.title else figure.sentence,
+        chart=with_description(figure.chart, title),
+    )
+
+
+def with_part_column(figure: Figure, part: str) -> Figure:
+    """Return the figure with data of which each row says of which part it is."""
+    return replace(
+        figure,
+        columns=(*figure.columns, "part"),
+        rows=tuple((*row, part) for row in figure.rows),
+    )
+
+
+def _reasons(figure: Figure) -> str:
+    """Return why numbers or intervals are missing, each reason once."""
+    if "reason" not in figure.columns:
+        return ""
+    column = figure.columns.index("reason")
+    return " ".join(dict.fromkeys(str(row[column]) for row in figure.rows if row[column]))

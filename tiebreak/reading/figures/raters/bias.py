@@ -1,0 +1,81 @@
+"""The figure of position and length bias."""
+
+from dataclasses import replace
+
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.svg import Kind
+from tiebreak.reading.figures.figure import Figure, about_thick_lines, empty_figure, table_of
+from tiebreak.reading.findings import scope_sentence, scope_suffix
+from tiebreak.report.model import Bias, CriterionSection
+from tiebreak.stats import Estimate, undefined
+
+TITLE = "Position and length bias"
+READING = (
+    "0 means no bias, and ties are left out. Position: the share of ratings that prefer the text shown"
+    " first, minus one half. Length: the share that prefers the longer text, minus the share that"
+    " prefers the shorter one. Both are estimated within pairs of systems, so that a preference for a"
+    " system is no bias. The heading allows for its having two tests. A preference for longer texts does not show that length is its cause,"
+    " because longer texts may be better. Where sides are balanced, position bias adds noise to win rates"
+    " but does not favour a system."
+)
+
+
+def bias_figure(section: CriterionSection) -> Figure:
+    if section.bias is None:
+        return empty_figure("bias", TITLE, "This criterion compares no texts.")
+    rows = _rows("Annotators", section.bias, is_machine=False)
+    for machine, bias in sorted(section.bias.machines.items()):
+        rows += _rows(machine, bias, is_machine=True)
+    finding, scope = _finding(section.bias.simultaneous or section.bias)
+    chart = interval_chart(rows, finding=finding, label="bias", reference=0, bounds=(-1, 1))
+    reasons = (section.bias.position.reason, section.bias.length.reason)
+    sentence = " ".join(filter(None, [scope if chart else "", *dict.fromkeys(reasons)]))
+    sentence = f"{sentence}{about_thick_lines(mark.estimate for row in rows for mark in row.marks)}"
+    return Figure("bias", finding, sentence, chart, *table_of(rows, "rater"), READING, title=TITLE)
+
+
+def _rows(name: str, bias: Bias, *, is_machine: bool) -> list[IntervalRow]:
+    kind: Kind = "machine" if is_machine else "human"
+    return [
+        IntervalRow(f"{name}: position", (Mark(kind, bias.position),)),
+        IntervalRow(f"{name}: length", (Mark(kind, bias.length),)),
+    ]
+
+
+def _finding(bias: Bias) -> tuple[str, str]:
+    """Return which biases the intervals show of annotators, or else of these alone, and for whom.
+
+    The intervals hold at once, because the heading has both tests.
+    """
+    named = {"position": bias.position, "length": bias.length}
+    known = {name: one for name, one in named.items() if one.has_interval}
+    if not known:
+        return TITLE, scope_sentence(bias.position)
+    first, *_ = known.values()
+    if shown := _preferred(bias):
+        of_these = any(one.scope.raters == "these" for one in shown.values())
+        who, end = "These annotators" if of_these else "Annotators", ""
+    elif shown := _preferred(Bias(*map(_for_these_raters, named.values()))):
+        of_these, who, end = True, "These annotators", "; whether others do is not shown"
+    else:
+        heading = f"No {' or '.join(known)} bias of annotators is shown"
+        return f"{heading}{scope_suffix(first)}", scope_sentence(first)
+    heading = f"{who} prefer {' and '.join(shown)}{scope_suffix(first)}{end}"
+    return heading, scope_sentence(first, of_these=of_these)
+
+
+def _for_these_raters(bias: Estimate) -> Estimate:
+    return next((replace(bias, low=e.low, high=e.high) for e in bias.narrower), undefined(""))
+
+
+def _preferred(bias: Bias) -> dict[str, Estimate]:
+    """Return what is preferred if an interval excludes 0."""
+    sides = {
+        ("the text shown first", "the text shown second"): bias.position,
+        ("longer texts", "shorter texts"): bias.length,
+    }
+    return {
+        above if one.low > 0 else below: one
+        for (above, below), one in sides.items()
+        if one.has_interval and not one.low <= 0 <= one.high
+    }

@@ -1,0 +1,271 @@
+"""Figures of the leaderboard: every pair of systems, win rates by different accounts, the next two."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import ceil
+
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.matrices import matrix_chart
+from tiebreak.reading.charts.svg import shortened
+from tiebreak.reading.figures.figure import (
+    ESTIMATE_COLUMNS,
+    Cell,
+    Figure,
+    about_thick_lines,
+    empty_figure,
+    estimate_cells,
+    estimate_rows,
+    legend_of,
+    table_of,
+)
+from tiebreak.reading.figures.systems.transitivity import has_several
+from tiebreak.reading.findings import best_first
+from tiebreak.reading.while_open import unreached
+from tiebreak.report.model import (
+    CriterionSection,
+    Estimates,
+    LeaderboardSection,
+    NextPair,
+    SystemsSection,
+)
+from tiebreak.stats import Estimate
+
+MAX_SYSTEMS = 12  # of which a matrix is drawn; a phone shows about four columns at a time
+MAX_COLUMNS = 12
+MAX_ROWS = 40
+MAX_SENTENCES = 3
+MATRIX_TITLE = "Win rates of each system against each other"
+MATRIX_READING = (
+    "Each cell is the share of their comparisons that the system of the row wins against that of the"
+    " column, where a tie counts half; darker cells are larger shares, and – means that the two were"
+    " not compared. Systems are numbered by what ranks them. The table has every"
+    " pair with its number of items, its 95% interval and whom that speaks of. Read a row to see"
+    " against whom a system wins. Of many cells some lie far from 50% by chance, and intervals of"
+    " single pairs do not allow for how many there are: do not pick out a pair after looking. Pairs that were"
+    " compared on different items are not comparable with each other."
+)
+MATRIX_SEVERAL = "With two systems, their win rates say all that a matrix of pairs would."
+MATRIX_LATER = (
+    "Win rates of pairs are shown once the planned number of responses is reached. Until then, the"
+    " sequences above hold."
+)
+MATRIX_COLUMNS = ("system", "other", *ESTIMATE_COLUMNS)
+BOARD_TITLE = "Leaderboard: win rates as they are and with length and style held equal"
+BOARD_READING = (
+    "● a system's win rate over all its comparisons, where a tie counts half; ○ the expected win rate"
+    " over the same comparisons if both texts were equally long, used as much Markdown and had no"
+    " advantage of position, as far as these are known. Lines are 95% intervals of one system alone,"
+    " so that overlapping or separate lines do not show which systems differ: the sets of ranks on the"
+    " page do. Rates of systems that met different opponents do not rank them. Holding length equal may also take merit away, because longer texts may say more."
+)
+CATEGORIES_TITLE = "Win rates by category"
+CATEGORIES_READING = (
+    "Each cell is a system's win rate among the items of one category; the table has its interval and"
+    " number of items. This describes where systems are strong. It is no test: no interval allows for"
+    " the number of categories, so the best and the worst cell are extreme by chance, too. Do not"
+    " conclude that a system is better in a category unless you named that category before looking,"
+    " and then look at its interval. Categories with fewer than 10 instances have none."
+)
+ONE_CATEGORY = "The items have no categories, or only one."
+CATEGORIES_COLUMNS = ("system", "category", *ESTIMATE_COLUMNS)
+NEXT_TITLE = "What would part systems that follow each other"
+NEXT_READING = (
+    "● the difference of the win rates of a system and the next one, with the interval that holds at"
+    " once with those of all pairs: the two are parted if it excludes 0. The table says from how many"
+    " instances and ratings on it would, if the difference and the variances stay as they are and each"
+    " annotator rates as many items as now, so that there are as many more annotators. Even if the"
+    " difference is exactly right, about half of the studies of that size part the two, and four of five of"
+    " the likely size. The observed difference is itself uncertain: if the true one is at the far end"
+    " of its interval, the least number is enough, and if it is 0 or has the other sign, no number is."
+    " Do not stop collecting as soon as the two are parted, unless the plan said so, and do not"
+    " conclude that systems are equal because the number is large."
+)
+NEXT_COLUMNS = (
+    *("ahead", "behind", "instances", "ratings", "needed_instances", "needed_ratings"),
+    *("likely_instances", "least_instances", "why_not", *ESTIMATE_COLUMNS),
+)
+NO_PAIRS = (
+    "There is only one system, or systems did not meet each other equally often, so that differences of"
+    " win rates do not say which is better."
+)
+
+
+def win_matrix_figure(section: CriterionSection) -> Figure:
+    """Return the win rates of all pairs; the chart has the first systems."""
+    systems, name = section.systems, "win-matrix"
+    if systems is None or not has_several(section):
+        return empty_figure(name, MATRIX_TITLE, MATRIX_SEVERAL)
+    if unreached(section):
+        return empty_figure(name, MATRIX_TITLE, MATRIX_LATER)
+    ranked = best_first(systems)
+    cells = dict(_both_ways(systems))
+    drawn = ranked[:MAX_SYSTEMS]
+    numbers = [str(k) for k in range(1, len(drawn) + 1)]
+    chart = matrix_chart(
+        [f"{number}. {shortened(name)}" for number, name in zip(numbers, drawn, strict=True)],
+        [[_value(cells.get((row, column))) for column in drawn] for row in drawn],
+        finding=MATRIX_TITLE,
+        labels=("system", "against the system of this number"),
+        columns=numbers,
+    )
+    if not chart:
+        return empty_figure(name, MATRIX_TITLE, MATRIX_SEVERAL)
+    cut = f" The chart shows the first {MAX_SYSTEMS} systems."
+    order = {system: k for k, system in enumerate(ranked)}
+    listed = sorted(cells.items(), key=lambda item: [order.get(s, len(order)) for s in item[0]])
+    return Figure(
+        name,
+        MATRIX_TITLE,
+        cut.strip() if len(ranked) > MAX_SYSTEMS else "",
+        chart,
+        MATRIX_COLUMNS,
+        estimate_rows(listed),
+        MATRIX_READING,
+    )
+
+
+def _both_ways(systems: SystemsSection) -> Iterator[tuple[tuple[str, str], Estimate]]:
+    """Yield the win rate of each system of a pair against the other.
+
+    The names of a pair come from its counts, because a system's own name may look like a pair's.
+    """
+    for name, counts in (systems.counts or {}).items():
+        first, second = counts.systems
+        if name in systems.pairs:
+            yield (first, second), systems.pairs[name]
+            yield (second, first), _of_other(systems.pairs[name])
+
+
+def _of_other(rate: Estimate) -> Estimate:
+    """Return the win rate of the other system, which is the rest to 1."""
+    narrower = tuple(replace(one, low=1 - one.high, high=1 - one.low) for one in rate.narrower)
+    return replace(
+        rate, value=1 - rate.value, low=1 - rate.high, high=1 - rate.low, narrower=narrower
+    )
+
+
+def leaderboard_figures(section: LeaderboardSection) -> list[Figure]:
+    return [_board_figure(section), _categories_figure(section), _next_figure(section.next_pairs)]
+
+
+def _board_figure(section: LeaderboardSection) -> Figure:
+    held = section.controlled or {}
+    rows = [
+        IntervalRow(
+            name,
+            (
+                Mark("human", section.win_rate[name], "as it is"),
+                *((Mark("human-open", held[name], "held equal"),) if name in held else ()),
+            ),
+        )
+        for name in _best_first(section.win_rate)
+    ]
+    chart = interval_chart(
+        rows[:MAX_ROWS], finding=BOARD_TITLE, label="win rate", reference=0.5, bounds=(0, 1)
+    )
+    equal = f"Held equal: {', '.join(section.held_equal)}." if held else section.controlled_reason
+    thick = about_thick_lines(section.win_rate.values())
+    return Figure(
+        "leaderboard",
+        BOARD_TITLE,
+        f"{equal}{thick}",
+        chart,
+        *table_of(rows),
+        BOARD_READING,
+        legend_of(rows),
+    )
+
+
+def _categories_figure(section: LeaderboardSection) -> Figure:
+    categories = list(section.categories)
+    if not categories:
+        return empty_figure("win-rates-by-category", CATEGORIES_TITLE, ONE_CATEGORY)
+    systems = _best_first(section.win_rate)
+    chart = matrix_chart(
+        systems[:MAX_ROWS],
+        [
+            [_value(section.categories[c].get(system)) for c in categories[:MAX_COLUMNS]]
+            for system in systems[:MAX_ROWS]
+        ],
+        finding=CATEGORIES_TITLE,
+        labels=("system", "category"),
+        columns=categories[:MAX_COLUMNS],
+    )
+    rows = estimate_rows(
+        ((system, category), rates[system])
+        for system in systems
+        for category, rates in section.categories.items()
+        if system in rates
+    )
+    return Figure(
+        "win-rates-by-category",
+        CATEGORIES_TITLE,
+        _left_out(len(categories) - MAX_COLUMNS, section.categories_left_out),
+        chart,
+        CATEGORIES_COLUMNS,
+        rows,
+        CATEGORIES_READING,
+    )
+
+
+def _left_out(undrawn: int, left_out: int) -> str:
+    drawn = f"The chart shows the first {MAX_COLUMNS}; the table has all." if undrawn > 0 else ""
+    more = f"{left_out} categories with fewer items are left out." if left_out else ""
+    return " ".join(filter(None, [drawn, more]))
+
+
+def _next_figure(pairs: Sequence[NextPair]) -> Figure:
+    name = "next-systems"
+    rows = [
+        IntervalRow(f"{pair.ahead} − {pair.behind}", (Mark("human", pair.difference),))
+        for pair in pairs
+    ]
+    chart = interval_chart(
+        rows[:MAX_ROWS], finding=NEXT_TITLE, label="difference of win rates", reference=0
+    )
+    if not chart:
+        return empty_figure(name, NEXT_TITLE, _reasons(pairs) or NO_PAIRS)
+    sentence = " ".join(filter(None, [*map(_parted, pairs[:MAX_SENTENCES]), _reasons(pairs)]))
+    cells = tuple(_next_cells(pair) for pair in pairs)
+    return Figure(
+        name, NEXT_TITLE, sentence, chart, NEXT_COLUMNS, cells, NEXT_READING, title=NEXT_TITLE
+    )
+
+
+def _parted(pair: NextPair) -> str:
+    needed, likely = pair.needed_instances, pair.likely_instances
+    if needed is None or likely is None:
+        return ""
+    both = f"{pair.ahead} and {pair.behind}"
+    if needed <= pair.instances:
+        return f"{both} are parted by these ratings."
+    return (
+        f"If the difference that was seen were the true one, four of five studies with about"
+        f" {_rounded(likely):,} instances would part {both} (now {pair.instances:,})."
+    )
+
+
+def _rounded(number: int) -> int:
+    """Return a number with two digits that count, since more would claim too much; up, not down."""
+    unit: int = 10 ** max(0, len(str(number)) - 2)
+    return ceil(number / unit) * unit
+
+
+def _next_cells(pair: NextPair) -> tuple[Cell, ...]:
+    return (
+        *(pair.ahead, pair.behind, pair.instances, pair.ratings),
+        *(pair.needed_instances, pair.needed_ratings, pair.likely_instances),
+        *(pair.least_instances, pair.reason or "", *estimate_cells(pair.difference)),
+    )
+
+
+def _reasons(pairs: Sequence[NextPair]) -> str:
+    return " ".join(dict.fromkeys(pair.reason for pair in pairs if pair.reason))
+
+
+def _best_first(rates: Estimates) -> list[str]:
+    return sorted(rates, key=lambda name: (-(_value(rates[name]) or 0.0), name))
+
+
+def _value(estimate: Estimate | None) -> float | None:
+    return estimate.value if estimate is not None and estimate.is_defined else None

@@ -1,0 +1,151 @@
+"""Figures of other win rates, and of whether one order explains the win rates of pairs."""
+
+from math import exp
+
+from tiebreak.reading.charts.curves import scatter_chart
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
+from tiebreak.reading.figures.figure import (
+    Figure,
+    about_thick_lines,
+    empty_figure,
+    legend_of,
+    table_of,
+)
+from tiebreak.reading.findings import scope_sentence, scope_suffix
+from tiebreak.reading.words import in_digits, p_in_digits
+from tiebreak.report.model import CriterionSection, TransitivitySection
+
+SIGNIFICANT = 0.05
+MIN_SYSTEMS = 3
+TWO_SYSTEMS = "With two systems there is nothing to contradict an order."
+WIN_OR_TIE_TITLE = "Win-or-tie rates beside win rates"
+WIN_OR_TIE_READING = (
+    "● the win rate, where a tie counts half; ○ the share of its comparisons that a system wins or"
+    " ties. Use win-or-tie where being as good is enough, for example to replace a system by a cheaper"
+    " one. A system can win or tie in most comparisons and still lose more often than it wins, and"
+    " win-or-tie rates of two systems add to more than 1: so ½ is no mark for them. With more ties,"
+    " all of them are higher, so do not compare them between studies with different scales."
+)
+ORDER_TITLE = "Win rates of pairs beside those that one order implies"
+ORDER_READING = (
+    "Each point is a pair of systems: its win rate by the Bradley–Terry strengths, in which each"
+    " system has one strength, and its observed win rate. Points on the diagonal fit. The p-value is"
+    " of the hypothesis that the model holds (Pearson's X² of the pairs' win rates, corrected for"
+    " instances that differ). Three systems are a cycle if each beats the next; with systems that are"
+    " equally good, chance makes a quarter of all triples cycles. Where the model does not fit, a"
+    " ranking hides which system beats which: report pairs. Where no deviation is shown, there may"
+    " still be one that these ratings are too few to show."
+)
+ORDER_COLUMNS = ("systems", "observed", "by_strengths")
+
+
+def win_or_tie_figure(section: CriterionSection) -> Figure:
+    systems = section.systems
+    if systems is None or not systems.win_or_tie:
+        return empty_figure("win-or-tie", WIN_OR_TIE_TITLE, "There are no win-or-tie rates.")
+    rows = [
+        IntervalRow(
+            name,
+            (
+                Mark("human", systems.win_rate[name], "win rate"),
+                Mark("human-open", rate, "win or tie"),
+            ),
+        )
+        for name, rate in sorted(
+            systems.win_or_tie.items(),
+            key=lambda item: -item[1].value if item[1].is_defined else 1.0,
+        )
+    ]
+    chart = interval_chart(
+        rows, finding=WIN_OR_TIE_TITLE, label="share of comparisons", bounds=(0, 1)
+    )
+    rates = list(systems.win_or_tie.values())
+    sentence = f"{scope_sentence(rates[0])}{about_thick_lines(rates)}" if chart else ""
+    return Figure(
+        "win-or-tie",
+        WIN_OR_TIE_TITLE,
+        sentence,
+        chart,
+        *table_of(rows),
+        WIN_OR_TIE_READING,
+        legend_of(rows),
+    )
+
+
+def order_figure(section: CriterionSection) -> Figure:
+    order, points = section.transitivity, _points(section)
+    if not has_several(section):
+        return empty_figure("order", ORDER_TITLE, TWO_SYSTEMS)
+    if order is None or not points:
+        reason = order.fit.p.reason if order else section.problems.get("transitivity")
+        return empty_figure("order", ORDER_TITLE, reason or "The ratings do not compare systems.")
+    finding = _finding(order)
+    chart = scatter_chart(
+        [(fitted, observed, "human", name) for name, observed, fitted in points],
+        finding=finding,
+        x_label="win rate by strengths",
+        y_label="observed win rate",
+        with_diagonal=True,
+    )
+    return Figure(
+        "order",
+        finding,
+        _sentence(order),
+        chart,
+        ORDER_COLUMNS,
+        tuple(points),
+        ORDER_READING,
+        title=ORDER_TITLE,
+    )
+
+
+def has_several(section: CriterionSection) -> bool:
+    """Return whether there are three systems, so that an order may be contradicted."""
+    return bool(section.systems and len(section.systems.win_rate) >= MIN_SYSTEMS)
+
+
+def _points(section: CriterionSection) -> list[tuple[str, float, float]]:
+    """Return each pair with its observed win rate and that by the strengths."""
+    systems = section.systems
+    strengths = (systems.bradley_terry or {}) if systems else {}
+    points = []
+    for name, rate in (systems.pairs if systems else {}).items():
+        first, _, second = name.partition(" vs ")
+        ends = strengths.get(first), strengths.get(second)
+        if rate.is_defined and all(end and end.is_defined for end in ends):
+            difference = ends[1].value - ends[0].value  # type: ignore[union-attr]
+            points.append((name, rate.value, 1 / (1 + exp(difference))))
+    return points
+
+
+def _finding(order: TransitivitySection) -> str:
+    p = order.fit.p
+    if not p.is_defined:
+        return ORDER_TITLE
+    suffix = scope_suffix(p)
+    if p.value < SIGNIFICANT:
+        return f"One order of the systems does not explain the win rates of all pairs{suffix}"
+    return f"No contradiction of one order of the systems is shown{suffix}"
+
+
+def _sentence(order: TransitivitySection) -> str:
+    triads, fit = order.triads, order.fit
+    parts = []
+    if triads.decided:
+        parts.append(
+            f"{triads.cyclic:,} of {triads.decided:,} triples of systems with a winner in each"
+            f" pair form a cycle ({triads.share.value:.0%})."
+        )
+    if triads.example:
+        x, y, z = triads.example
+        parts.append(f"One is {x} over {y}, {y} over {z}, and {z} over {x}.")
+    if fit.pair:
+        first, second = fit.pair
+        parts.append(
+            f"The largest deviation is that of {first} against {second}: {in_digits(fit.observed)} observed,"
+            f" {in_digits(fit.fitted)} by the strengths."
+        )
+    p = fit.p
+    known = p_in_digits(p.value, equals="= ") if p.is_defined else ""
+    parts.append(f"p {known}." if known else p.reason or "")
+    return " ".join(parts)

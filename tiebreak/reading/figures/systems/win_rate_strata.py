@@ -1,0 +1,89 @@
+"""Figures of win rates by annotators and by each machine rater, by kind of item."""
+
+from collections.abc import Iterator
+
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
+from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Figure, empty_figure, estimate_rows
+from tiebreak.reading.figures.machines.crossed_strata import MAX_DRAWN
+from tiebreak.reading.figures.raters.agreement import STRATIFIERS
+from tiebreak.reading.findings import share_of, stratum_name
+from tiebreak.reading.messages import READING_IF_DRAWN
+from tiebreak.reading.words import counted
+from tiebreak.report.model import WinRateStrata, WinRateStratum
+
+TITLE = "Win rates of {system} by annotators and by each machine rater, by kind of item"
+NO_TITLE = "Win rates by annotators and by each machine rater, by kind of item"
+COLUMNS = ("kind", "stratum", "items", "share_of_items", "rater", *ESTIMATE_COLUMNS)
+READING = (
+    "In each group of items: ● the system's win rate by annotators, ■ by the ratings of one machine rater;"
+    " a tie counts half, and lines are 95% intervals. A machine rater may have rated other items than"
+    " annotators. Where ■ lies far from ●, do not use the machine rater's win rate in place of people's"
+    " there. Where they lie close, that does not show that they are equal, nor that both prefer the same"
+    " text of an item. Each interval is of one group alone, and of many groups some differ by chance, so"
+    " do not conclude that a system is better on one kind of item than on another. Groups by agreement or"
+    " by number of different labels were chosen for how annotators agree: win rates there describe these"
+    " answers, and nothing can be concluded from them. Groups of fewer than 10 instances have no interval."
+)
+NO_RATES = "Nobody compared the systems."
+
+
+def win_rate_strata_figures(section: WinRateStrata) -> list[Figure]:
+    """Return a figure for each system; the rates of two systems are one, because they add up to 1."""
+    systems = sorted(section.strata[0].humans) if section.strata else []
+    systems = systems if len(systems) != 2 else systems[:1]
+    figures = [_figure(section, system, number) for number, system in enumerate(systems, start=1)]
+    return figures or [empty_figure("win-rates-by-stratum-1", NO_TITLE, NO_RATES)]
+
+
+def _figure(section: WinRateStrata, system: str, number: int) -> Figure:
+    name, title = f"win-rates-by-stratum-{number}", TITLE.format(system=system)
+    rows = list(_rows(section, system))
+    chart = interval_chart(
+        rows[:MAX_DRAWN], finding=title, label="win rate", reference=0.5, bounds=(0, 1)
+    )
+    if not chart:
+        return empty_figure(name, title, NO_RATES)
+    named = [
+        ((*_about(stratum), mark.series), mark.estimate)
+        for stratum in section.strata
+        for mark in _marks(stratum, system)
+    ]
+    reading = READING + READING_IF_DRAWN.get(section.strata[0].humans[system].scope.instances, "")
+    sentence = _left_out(len(rows), sum(section.left_out.values()))
+    return Figure(name, title, sentence, chart, COLUMNS, estimate_rows(named), reading)
+
+
+def _about(stratum: WinRateStratum) -> tuple[str, str, int, float]:
+    kind = STRATIFIERS[stratum.stratifier]
+    return kind, _name(stratum), stratum.n_units, stratum.share
+
+
+def _name(stratum: WinRateStratum) -> str:
+    return stratum_name(stratum.stratifier, stratum.stratum)
+
+
+def _rows(section: WinRateStrata, system: str) -> Iterator[IntervalRow]:
+    """Yield each stratum as a heading, and below it a row for each of its raters."""
+    for stratum in section.strata:
+        marks = _marks(stratum, system)
+        if marks:
+            share = share_of(stratum, section.strata)
+            yield IntervalRow(f"{_name(stratum)} ({share})" if share else _name(stratum))
+        yield from (IntervalRow(mark.series, (mark,)) for mark in marks)
+
+
+def _marks(stratum: WinRateStratum, system: str) -> list[Mark]:
+    rates = (
+        [Mark("human", stratum.humans[system], "annotators")] if system in stratum.humans else []
+    )
+    return rates + [
+        Mark("machine", of_machine[system], machine)
+        for machine, of_machine in sorted(stratum.machines.items())
+        if system in of_machine
+    ]
+
+
+def _left_out(rows: int, strata: int) -> str:
+    cut = "The chart ends before the last groups; the table has all." if rows > MAX_DRAWN else ""
+    fewer = f"Left out, because they have fewer items: {counted(strata, 'group')}." * bool(strata)
+    return " ".join(filter(None, [cut, fewer]))

@@ -1,0 +1,526 @@
+"""Findings, which are a heading and complete sentences for each part of a report.
+
+A finding never claims more than its interval supports.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from math import inf
+
+from tiebreak.reading.messages import (
+    ALWAYS_WON,
+    AT_ONCE,
+    COST,
+    MACHINES_FIRST,
+    MIXED,
+    NO_FINDING_YET,
+    NO_SETS,
+    NO_WINNER,
+    ON_SELECTED,
+    OTHERS_AGREE,
+    OTHERS_OPEN,
+    OVER_DATASET,
+    RATING_SET,
+    SAVED,
+    SAVING_UNKNOWN,
+    SINGLE_SETS,
+    TOO_FEW,
+    TOO_FEW_OF_PAIRS,
+    WEIGHTED,
+    WEIGHTED_TO_DATASET,
+    WIN_RATE_IS,
+    WITH_THESE,
+    WITH_TWO,
+    WITHOUT_BAD,
+    WITHOUT_PREFERENCE,
+)
+from tiebreak.reading.while_open import WIN_RATES, sequence_finding, unreached
+from tiebreak.reading.words import counted, counts_of, in_digits
+from tiebreak.report.model import (
+    CriterionSection,
+    Estimates,
+    PairSelection,
+    RaterSets,
+    RatingSetsSection,
+    StratumSection,
+    SystemsSection,
+    WinRateStratum,
+)
+from tiebreak.report.sections.systems.comparisons import UNEVEN
+from tiebreak.stats import Estimate
+from tiebreak.stats.core.independence import MIN_CLUSTERS
+
+AnyStratum = StratumSection | WinRateStratum
+# The report names strata for programs; people see these names.
+STRATA = {
+    ("all", "all"): "all items",
+    ("agreement", "PA=1"): "all give the same label",
+    ("agreement", "0.8<=PA<1"): "80% to under 100% give the majority label",
+    ("agreement", "0.6<=PA<0.8"): "60% to under 80% give the majority label",
+    ("agreement", "PA<0.6"): "under 60% give the majority label",
+    ("agreement", "undefined"): "fewer than two ratings",
+    ("unique_labels", "1"): "one label",
+    ("unique_labels", "undefined"): "fewer than two ratings",
+    ("category", "undefined"): "no category",
+    ("separability", "undefined"): "separability unknown",
+    ("systems", "undefined"): "systems not named",
+}
+RANGE = re.compile(r"(-?[\d.]+)<=separability<=?(-?[\d.]+)")
+
+
+def stratum_name(stratifier: str, name: str) -> str:
+    """Return a stratum's name for people; categories and system pairs keep their own names."""
+    if (stratifier, name) in STRATA:
+        return STRATA[stratifier, name]
+    if stratifier == "unique_labels":
+        return f"{name} different labels"
+    if stratifier == "separability":
+        return _range_name(name)
+    return name
+
+
+def _range_name(name: str) -> str:
+    """Return both ends of a range with two decimals, or with four if two show no difference."""
+    match = RANGE.fullmatch(name)
+    if match is None:
+        return name
+    low, high = (float(end) for end in match.groups())
+    if low == high:
+        return f"separability {in_digits(low)}, all alike"
+    decimals = 2 if f"{low:.2f}" != f"{high:.2f}" else 4
+    return f"separability {in_digits(low, decimals)} to {in_digits(high, decimals)}"
+
+
+# Strata that are made from how annotators agree, which units with one rating cannot show.
+BY_LABELS = {"agreement", "unique_labels"}
+
+
+def units_of_shares(strata: Iterable[AnyStratum], stratum: AnyStratum) -> int:
+    """Return the number of units that could be in a stratum, of which its share is."""
+    return sum(
+        one.n_units
+        for one in strata
+        if one.stratifier == stratum.stratifier
+        and not (one.stratum == "undefined" and stratum.stratifier in BY_LABELS)
+    )
+
+
+def share_of(stratum: AnyStratum, strata: Iterable[AnyStratum]) -> str:
+    """Return the share of a stratum among the units that could be in it, or "" if it could not be less."""
+    of = units_of_shares(strata, stratum)
+    is_rest = stratum.stratum == "undefined" and stratum.stratifier in BY_LABELS
+    return "" if is_rest or not of else f"{stratum.n_units / of:.0%}"
+
+
+INSTANCES = {
+    "new": "to similar instances",
+    "dataset": "to the whole dataset",
+    "selected": "only to the selected instances",
+    "these": "only to these instances",
+}
+RATERS = {"new": " and to similar raters", "these": ", and not to other raters"}
+
+
+def scope_sentence(estimate: Estimate, *, of_these: bool = False) -> str:
+    """Return a sentence that says for which instances and raters an estimate holds.
+
+    ``of_these`` is for a heading that rests on the interval of these raters, which the sentence must not
+    contradict.
+    """
+    scope = estimate.scope
+    instances = INSTANCES[scope.instances]
+    raters = RATERS["these" if of_these else scope.raters]
+    return f"The figures generalize {instances}{raters}."
+
+
+DRAWN_SUFFIXES = {"selected": ON_SELECTED, "dataset": OVER_DATASET}
+
+
+def scope_suffix(estimate: Estimate) -> str:
+    """Return the end of a heading that says which instances it speaks of after a draw."""
+    return DRAWN_SUFFIXES.get(estimate.scope.instances, "")
+
+
+def annotators_of(estimate: Estimate) -> str:
+    """Return whom a heading speaks of: annotators in general, or these alone."""
+    return "Annotators" if estimate.scope.raters == "new" else "These annotators"
+
+
+def is_drawn(estimate: Estimate) -> bool:
+    """Return whether the estimate is of instances that were drawn."""
+    return estimate.scope.instances in DRAWN_SUFFIXES
+
+
+def is_of_selected(estimate: Estimate) -> bool:
+    """Return whether instances were drawn and the estimate holds only for those selected."""
+    return estimate.scope.instances == "selected"
+
+
+NO_ALPHA_HEADING = "Agreement among annotators"
+
+
+def agreement_finding(section: CriterionSection) -> tuple[str, str]:
+    """Return the heading and the sentences above the table of agreement by stratum."""
+    all_units = section.all_units.human_human
+    alpha = all_units.krippendorff_alpha
+    if not alpha.is_defined:
+        return NO_ALPHA_HEADING, f"Krippendorff's α is undefined. {alpha.reason}"
+    if unreached(section):
+        return NO_ALPHA_HEADING, f"{NO_FINDING_YET} {scope_sentence(alpha)}"
+    unanimous = _stratum(section, "agreement", "PA=1")
+    # The share is not weighted, so that after a draw, too, it is that of the items that were rated.
+    items = counted(units_of_shares(section.strata, unanimous), "rated item")
+    share = f"All annotators agree on {share_of(unanimous, section.strata)} of {items} {WITH_TWO}."
+    if not alpha.has_interval:
+        return NO_ALPHA_HEADING, f"{share} {alpha.reason or ''} {scope_sentence(alpha)}"
+    heading, sentence = _beyond_chance(alpha, _advice_on_machines(section))
+    scope = scope_sentence(alpha, of_these=OTHERS_AGREE in sentence)
+    return f"{heading}{scope_suffix(alpha)}", f"{share} {sentence}{scope}"
+
+
+def _beyond_chance(alpha: Estimate, advice: str) -> tuple[str, str]:
+    """Return whether annotators agree more than chance predicts, given α with its interval."""
+    if alpha.low > 0:
+        return f"{annotators_of(alpha)} agree beyond chance", advice
+    if any(inner.low > 0 for inner in alpha.narrower):
+        return "These annotators agree beyond chance", f"{OTHERS_AGREE} {advice}"
+    if alpha.high < 0:
+        check = "Check whether the guidelines can be read in two ways. "
+        return f"{annotators_of(alpha)} disagree more than chance predicts", check
+    return (
+        "No agreement beyond chance is shown",
+        "The interval of α includes 0. This does not show that annotators rate at random, because the"
+        " texts may be hard to tell apart. ",
+    )
+
+
+def _advice_on_machines(section: CriterionSection) -> str:
+    return MACHINES_FIRST if section.all_units.machines else ""
+
+
+def separability_finding(sets: RaterSets) -> tuple[str, str]:
+    """Return whether consistency rises or falls with separability, if the interval says so."""
+    trend = sets.spearman_separability
+    if not trend.is_defined:
+        return (
+            "Consistency by separability",
+            f"Spearman's ρ of separability and mean consistency is undefined. {trend.reason}",
+        )
+    # Published values of this number have four decimals.
+    rho = f"Spearman's ρ of separability and mean consistency is {in_digits(trend.value, 4)}"
+    if not trend.has_interval:
+        return (
+            "Consistency by separability",
+            f"{rho} over {counted(trend.n, 'instance')}. {trend.reason or ''}"
+            f" {scope_sentence(trend)}",
+        )
+    interval = f"{in_digits(trend.low, 4)} to {in_digits(trend.high, 4)}"
+    sentence = f"{rho} ({interval}) over {counted(trend.n, 'instance')}."
+    suffix, scope = scope_suffix(trend), scope_sentence(trend)
+    if trend.low <= 0 <= trend.high:
+        return (
+            f"No trend of consistency with separability is shown{suffix}",
+            f"{sentence} The interval includes 0, so the data show no clear trend, but do not rule"
+            f" one out. {scope}",
+        )
+    direction = "rises" if trend.low > 0 else "falls"
+    whose = "Consistency" if trend.scope.raters == "new" else "Consistency of these annotators"
+    return f"{whose} {direction} with separability{suffix}", f"{sentence} {scope}"
+
+
+def consistency_sets(section: CriterionSection) -> RatingSetsSection | None:
+    """Return the rating sets of a criterion, if they have several ratings each."""
+    sets = section.rating_sets
+    # Sets are counted if they are complete, so as many sets as ratings are sets of one.
+    is_single = sets is not None and 0 < sets.n == section.n_ratings
+    return None if is_single else sets
+
+
+def why_no_consistency(section: CriterionSection) -> str:
+    if section.rating_sets is None:
+        return section.problems.get("rating_sets", NO_SETS)
+    return SINGLE_SETS
+
+
+def sets_finding(sets: RaterSets) -> tuple[str, str]:
+    """Return how many rating sets are mixed, beside a coin's, and how many perfectly consistent."""
+    if not sets.n:
+        return "Rating sets", str(sets.consistency.reason)
+    mixed, by_coin = sets.contradictory, sets.mixed_by_coin
+    sentence = (
+        f"{RATING_SET} Of {counted(sets.n, 'complete set')}, {mixed.value:.0%} prefer"
+        f" each system at least once, {sets.all_ties.value:.0%} consist only of ties, and"
+        f" {sets.perfect.value:.0%} are perfectly consistent; the others lie between."
+        f" {MIXED.format(coin=by_coin)}"
+    )
+    if sets.n_incomplete:
+        verb = "is" if sets.n_incomplete == 1 else "are"
+        sentence += f" {counted(sets.n_incomplete, 'incomplete set')} {verb} left out."
+    if not mixed.has_interval:
+        return "Rating sets", f"{sentence} {mixed.reason or ''}".rstrip()
+    heading = (
+        f"{mixed.value:.0%} of these annotators' rating sets are mixed{scope_suffix(mixed)}"
+        f" (by a coin: {by_coin:.0%})"
+    )
+    return heading, f"{sentence} {scope_sentence(mixed)}"
+
+
+def win_rate_finding(section: CriterionSection) -> tuple[str, str]:
+    """Return which systems are ahead, if intervals that hold for all systems at once show it.
+
+    Before the planned number of responses is reached, only confidence sequences decide this.
+    """
+    rates = section.systems.win_rate if section.systems else {}
+    if not rates:
+        return WIN_RATES, "The ratings do not name systems, so there are no win rates."
+    stopping = unreached(section)
+    return _finding_at_one_look(section, rates) if stopping is None else sequence_finding(stopping)
+
+
+def _finding_at_one_look(section: CriterionSection, rates: Estimates) -> tuple[str, str]:
+    ahead, here = shown_ahead(section), _ahead_here(section)
+    explanation = (
+        f"{WIN_RATE_IS}{_how_weighted(section)} {win_rate_scope(section)}{_at_once(section)}"
+    )
+    if not is_even(section):
+        explanation += f" {UNEVEN}"
+    if any(pair.bad for pair in counts_of(section)):
+        explanation += f" {WITHOUT_BAD}"
+    if ahead:
+        return _winning(ahead, of_these=speaks_of_these(section)), explanation
+    if here:
+        return _winning(here, of_these=True), f"{OTHERS_OPEN} {explanation}"
+    return _no_winner(section), f"{explanation}{_reasons_without_intervals(rates)}"
+
+
+def win_rate_scope(section: CriterionSection) -> str:
+    """Return whom the heading on win rates speaks of, and so the rates below it."""
+    rates = section.systems.win_rate if section.systems else {}
+    known = {name: rate for name, rate in rates.items() if rate.is_defined} or rates
+    return scope_of_all(known, of_these=speaks_of_these(section))
+
+
+def speaks_of_these(section: CriterionSection) -> bool:
+    """Return whether what the heading says of win rates is shown of these annotators alone."""
+    ahead = shown_ahead(section).values()
+    return bool(_ahead_here(section)) or any(rate.scope.raters == "these" for rate in ahead)
+
+
+def _ahead_here(section: CriterionSection) -> Estimates:
+    """Return the systems whose win rates are above one half for these raters, if none is for others."""
+    if shown_ahead(section):
+        return {}
+    together = simultaneous_rates(section)
+    return {name: rate for name, rate in together.items() if _is_above_half_here(rate)}
+
+
+def is_even(section: CriterionSection) -> bool:
+    """Return whether win rates rank the systems, because all met each other equally often."""
+    return section.systems is None or section.systems.ranked_by == "win_rate"
+
+
+def best_first(systems: SystemsSection) -> list[str]:
+    """Return the systems in the order of what ranks them; by name where nothing does."""
+    by = {"win_rate": systems.win_rate, "bradley_terry": systems.bradley_terry or {}}
+    known = {n: one.value for n, one in by.get(systems.ranked_by, {}).items() if one.is_defined}
+    return sorted(systems.win_rate, key=lambda name: (-known.get(name, -inf), name))
+
+
+def shown_ahead(section: CriterionSection) -> Estimates:
+    """Return the systems whose win rates are above one half by intervals that hold at once."""
+    rates = simultaneous_rates(section)
+    return {name: rate for name, rate in rates.items() if rate.has_interval and rate.low > 0.5}
+
+
+def simultaneous_rates(section: CriterionSection) -> Estimates:
+    """Return the win rates with intervals that hold at once; none in reports from before these."""
+    systems = section.systems
+    return systems.simultaneous.win_rate if systems and systems.simultaneous else {}
+
+
+def _winning(rates: Estimates, *, of_these: bool) -> str:
+    verb = "wins more often than it loses" if len(rates) == 1 else "win more often than they lose"
+    whose = WITH_THESE if of_these else ""
+    return f"{whose}{', '.join(sorted(rates))} {verb}{_instances_suffix(rates)}"
+
+
+def _instances_suffix(rates: Estimates) -> str:
+    """Return the end of a heading that says which instances it speaks of after a draw."""
+    scopes = {rate.scope.instances for rate in rates.values()}
+    if "selected" in scopes:
+        return ON_SELECTED
+    return OVER_DATASET if "dataset" in scopes else ""
+
+
+def _how_weighted(section: CriterionSection) -> str:
+    pairs = (section.selection or {}).values()
+    return f" {WEIGHTED}" if any(pair.win_rate.is_defined for pair in pairs) else ""
+
+
+def scope_of_all(rates: Estimates, *, of_these: bool = False) -> str:
+    """Return whom the rates speak of, once for systems that speak of the same."""
+    sentences: dict[str, list[str]] = {}
+    for name, rate in rates.items():
+        sentences.setdefault(scope_sentence(rate, of_these=of_these), []).append(name)
+    if len(sentences) < 2:
+        return "".join(sentences)
+    return " ".join(f"{', '.join(names)}: {sentence}" for sentence, names in sentences.items())
+
+
+def _at_once(section: CriterionSection) -> str:
+    """Return a sentence on how many comparisons the heading allows for, if there are several."""
+    systems = section.systems
+    n = systems.simultaneous.n_win_rates if systems and systems.simultaneous else 1
+    return f" {AT_ONCE.format(n=n)}" if n > 1 else ""
+
+
+def _no_winner(section: CriterionSection) -> str:
+    """Return the heading without a winner, which says so if there are too few instances for one."""
+    systems = section.systems
+    counts = (systems.counts or {}) if systems else {}
+    if systems is None or not counts:
+        return NO_WINNER
+    without = {n: rate for n, rate in systems.win_rate.items() if not rate.has_interval}
+    always = [name for name, rate in without.items() if rate.value == 1]
+    if len(without) < len(systems.win_rate) or not all(
+        rate.is_defined for rate in without.values()
+    ):
+        return ALWAYS_WON.format(systems=", ".join(always)) if always else NO_WINNER
+    # Items that all annotators called bad on both sides do not enter a rate.
+    entered = [min(pair.instances, systems.pairs[name].n) for name, pair in counts.items()]
+    most, noun = max(entered), "item" if section.resampling == "unit" else "instance"
+    if most >= MIN_CLUSTERS:
+        return ALWAYS_WON.format(systems=", ".join(always)) if always else NO_WINNER
+    if len(counts) > 1:
+        return TOO_FEW_OF_PAIRS.format(noun=noun)
+    return TOO_FEW.format(n=counted(most, noun), verb="is" if most == 1 else "are")
+
+
+def _is_above_half_here(rate: Estimate) -> bool:
+    """Return whether the rate of these raters, on new instances, is above one half."""
+    return any(inner.low > 0.5 and inner.scope.instances != "these" for inner in rate.narrower)
+
+
+def _reasons_without_intervals(rates: Estimates) -> str:
+    """Return each reason once if no rate has an interval, otherwise ""."""
+    if any(rate.has_interval for rate in rates.values()):
+        return ""
+    reasons = dict.fromkeys(rate.reason for rate in rates.values() if rate.reason)
+    return "".join(f" {reason}" for reason in reasons)
+
+
+def selection_finding(name: str, pair: PairSelection) -> tuple[str, str]:
+    """Return how many ratings the selection saved or cost in comparison with a uniform draw."""
+    saved, rate = pair.ratings_saved, pair.win_rate
+    rated = (
+        f"The number of rated instances is {pair.instances}, of which {pair.control} were in"
+        " the control sample."
+    )
+    if pair.without_preference:
+        instances = counted(pair.without_preference, "instance")
+        rated += f" {WITHOUT_PREFERENCE.format(instances=instances)}"
+    if not rate.is_defined:
+        return SAVING_UNKNOWN.format(pair=name), f"{rated} {rate.reason}"
+    sentences = f"{_weighted_rate(rate, pair.systems[0])} {rated}"
+    if not saved.is_defined:
+        return SAVING_UNKNOWN.format(pair=name), f"{sentences} {saved.reason}"
+    if not saved.has_interval or saved.low <= 0 <= saved.high:
+        return SAVING_UNKNOWN.format(pair=name), f"{sentences} {_unknown_saving(saved)}"
+    heading = SAVED if saved.value > 0 else COST
+    return (
+        heading.format(n=f"{abs(saved.value):.0f}", pair=name),
+        f"{sentences} The number of ratings saved is {_count_interval(saved)}. A uniform draw with"
+        " an interval of the same width would have needed"
+        f" {pair.instances + pair.instances_saved.value:.0f} instances.",
+    )
+
+
+def _weighted_rate(rate: Estimate, system: str) -> str:
+    """Return a sentence with the weighted win rate and the instances for which it holds."""
+    known = f"the win rate of {system} is {in_digits(rate.value)}"
+    if rate.has_interval:
+        known += f" ({in_digits(rate.low)} to {in_digits(rate.high)})"
+    if is_of_selected(rate):
+        sentence = (
+            "Among the selected instances, each weighted by the inverse of its inclusion"
+            f" probability, {known}. This says nothing about the other instances of the dataset."
+        )
+    else:
+        sentence = f"{WEIGHTED_TO_DATASET}, {known}."
+    return sentence if rate.has_interval else f"{sentence} {rate.reason}"
+
+
+def _unknown_saving(saved: Estimate) -> str:
+    if not saved.has_interval:
+        return f"It is not known whether selecting instances saved ratings. {saved.reason}"
+    return (
+        "It is not known whether selecting instances saved or cost ratings, because the interval of"
+        f" the number of ratings saved, {_count_interval(saved)}, includes 0."
+    )
+
+
+def _count_interval(saved: Estimate) -> str:
+    value, low, high = (in_digits(number, 0) for number in (saved.value, saved.low, saved.high))
+    return f"{value} ({low} to {high})"
+
+
+LABELS_SHOWN = "For each {central} label of annotators, the figure shows all labels of its items."
+
+
+def central_name(section: CriterionSection) -> str:
+    """Return which label of annotators divides the units: the majority label or the median."""
+    return "majority" if section.level == "nominal" else "median"
+
+
+def perception_finding(section: CriterionSection, machine: str | None = None) -> tuple[str, str]:
+    """Return how often annotators and a machine, or any machine, give a tie, if the scale has ties."""
+    bins, central = section.perception, central_name(section)
+    machines = [machine] if machine else machines_main_first(section)
+    raters = f"Labels of annotators and {machine or 'machines'}" if machines else "Labels"
+    heading, shown = f"{raters} by {central} label", LABELS_SHOWN.format(central=central)
+    if not bins:
+        return heading, section.problems.get("perception", "No item has human ratings yet.")
+    if not section.scale.startswith("preference") or "0" not in bins[0].humans:
+        return heading, shown
+    # Items may have different numbers of ratings by annotators.
+    human_ties = section.votes["0"] / max(1, sum(section.votes.values()))
+    for name in machines:
+        ties = _tie_share([(row.share, row.machines[name]["0"]) for row in bins])
+        if human_ties and ties is not None and ties < human_ties / 2:
+            return (
+                heading,
+                f"{name} gives a tie in {ties:.0%} of its ratings, and annotators give a tie in"
+                f" {human_ties:.0%} of theirs.",
+            )
+    return heading, f"{shown} Annotators give a tie in {human_ties:.0%} of their ratings."
+
+
+def machines_main_first(section: CriterionSection) -> list[str]:
+    """Return the machine raters, of which the first leads findings and leading numbers.
+
+    No study names one. It is that which answered most of the items that annotators rated, and of
+    equally many the one that agrees most with one annotator, which has to be said where it leads.
+    """
+    machines = section.all_units.machines
+
+    def key(name: str) -> tuple[int, float, str]:
+        alpha = machines[name].single_human_machine.krippendorff_alpha
+        return -alpha.n, -alpha.value if alpha.is_defined else math.inf, name
+
+    return sorted(machines, key=key)
+
+
+def _tie_share(shares: list[tuple[float, float]]) -> float | None:
+    """Return the share of ties over all bins with ratings, given each bin's share of units."""
+    known = [(units, ties) for units, ties in shares if not math.isnan(ties)]
+    weight = sum(units for units, _ in known)
+    return sum(units * ties for units, ties in known) / weight if weight else None
+
+
+def _stratum(section: CriterionSection, stratifier: str, name: str) -> StratumSection:
+    return next(
+        stratum
+        for stratum in section.strata
+        if (stratum.stratifier, stratum.stratum) == (stratifier, name)
+    )

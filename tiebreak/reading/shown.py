@@ -1,0 +1,337 @@
+"""Arranging a report for the dashboard, with headings, tables and figures."""
+
+from dataclasses import dataclass, replace
+from math import isnan, nan
+
+from tiebreak.reading.charts.intervals import interval_glyph
+from tiebreak.reading.charts.svg import NOTHING, Svg
+from tiebreak.reading.figures.raters.agreement import STRATIFIERS
+from tiebreak.reading.findings import (
+    agreement_finding,
+    best_first,
+    consistency_sets,
+    is_drawn,
+    perception_finding,
+    selection_finding,
+    separability_finding,
+    sets_finding,
+    share_of,
+    stratum_name,
+    win_rate_finding,
+)
+from tiebreak.reading.messages import (
+    ELO_APART,
+    HOW_TO_READ_RANK_SETS,
+    INSTANCES_ARE_WEIGHTED,
+    INSTANCES_WERE_SELECTED,
+    NO_SHARED_RANK,
+    NO_UNITS,
+    RANK_SET,
+    RANK_SET_BY_STRENGTH,
+    SAVING_UNKNOWN,
+    STRATA_BY_AGREEMENT,
+)
+from tiebreak.reading.while_open import without_finding
+from tiebreak.reading.words import in_digits
+from tiebreak.report.model import (
+    Bias,
+    BiasSection,
+    CriterionSection,
+    Estimates,
+    MachineAgreement,
+    RaterSets,
+    StratumSection,
+    SystemsSection,
+    part_title,
+)
+from tiebreak.stats import Estimate, RankSet, undefined
+
+WORTH = "Worth as many human ratings, with {machine}"
+NO_WORTH = "The number of ratings that it is worth needs both intervals."
+BY_SEPARABILITY = "Consistency by separability"
+MIXED_BY_COIN = "Mixed if a coin answered"
+ELO, SEP_ELO = "Elo rating", "Elo rating weighted by separability"
+UNWEIGHTED = (ELO, SEP_ELO)
+NOTES = {"agreement": STRATA_BY_AGREEMENT, "unique_labels": STRATA_BY_AGREEMENT}
+# In the literature, percentage agreement means agreeing pairs; that of Elangovan et al. does not.
+MODAL, EQUAL = "Share of the most frequent (ordered: median) label", "Share of equal labels"
+NAMES = {
+    "krippendorff_alpha": "Krippendorff's α",
+    "percentage_agreement": MODAL,
+    "randolph_kappa": "Randolph's κ",
+    "fleiss_kappa": "Fleiss' κ",
+    "cohen_kappa": "Cohen's κ",
+    "leave_one_out": "Leave-one-out agreement",
+    "binned_js": "Binned JS distance",
+    "spearman": "Spearman's ρ",
+    "kendall": "Kendall's τ-b",
+}
+NAMES_WITH_MACHINE = NAMES | {"percentage_agreement": EQUAL}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A value for display: text, interval, glyph, and the reason if something is undefined."""
+
+    text: str
+    interval: str
+    glyph: Svg
+    reason: str
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    n: int
+    share: str
+    numbers: list[Number]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A titled table of rows, such as the strata of one stratifier."""
+
+    title: str
+    rows: list[Row]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """One row per system and one column per ranking method."""
+
+    columns: list[str]
+    rows: list[Row]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Everything that the template needs for one criterion's part of the page."""
+
+    name: str
+    about: CriterionSection
+    agreement: tuple[str, str]
+    agreement_columns: list[str]
+    tables: list[Table]
+    machines: list[Table]
+    perception: tuple[str, str]
+    sets: tuple[str, str] | None
+    separability: tuple[str, str] | None
+    set_rows: list[Row]
+    wins: tuple[str, str] | None
+    ranking: Ranking | None
+    selection: list[tuple[str, str]]
+    bias_rows: list[Row]
+    problems: list[tuple[str, str]]
+    note: str
+
+
+def section_of(name: str, section: CriterionSection) -> Section:
+    agreement = section.all_units.human_human
+    columns = [name for name in NAMES if name in agreement.estimates()]
+    sets, systems = consistency_sets(section), section.systems
+    return Section(
+        name=name,
+        about=section,
+        agreement=agreement_finding(section),
+        agreement_columns=[NAMES[column] for column in columns],
+        tables=_tables(section, columns),
+        machines=_machine_tables(section),
+        perception=perception_finding(section),
+        sets=without_finding(section, sets_finding(sets), "Rating sets") if sets else None,
+        separability=without_finding(section, separability_finding(sets), BY_SEPARABILITY)
+        if sets
+        else None,
+        set_rows=_rows(set_estimates(sets), low=-1) if sets and sets.n else [],
+        wins=win_rate_finding(section) if systems else None,
+        ranking=_ranking(systems) if systems else None,
+        selection=[
+            without_finding(
+                section, selection_finding(name, pair), SAVING_UNKNOWN.format(pair=name)
+            )
+            for name, pair in (section.selection or {}).items()
+        ],
+        bias_rows=_rows(bias_estimates(section.bias), low=-0.5, high=0.5) if section.bias else [],
+        note=DRAWN_NOTES.get(agreement.krippendorff_alpha.scope.instances, ""),
+        problems=[(part_title(part), why) for part, why in section.problems.items()],
+    )
+
+
+DRAWN_NOTES = {"selected": INSTANCES_WERE_SELECTED, "dataset": INSTANCES_ARE_WEIGHTED}
+
+
+def _ranking(systems: SystemsSection) -> Ranking | None:
+    """Return the systems, best first; a method without values becomes a note and not a column."""
+    rates, scores = systems.win_rate, scores_of(systems)
+    if not rates:
+        return None
+    unweighted = UNWEIGHTED if any(map(is_drawn, rates.values())) else ()
+    columns = {
+        title: scored
+        for title, scored in scores.items()
+        if _any_known(scored) and title not in unweighted
+    }
+    notes = [
+        f"{title}: {ELO_APART if _any_known(scored) else next(iter(scored.values())).reason}"
+        for title, scored in scores.items()
+        if title not in columns
+    ]
+    sets = systems.rank_sets or {}
+    rows = [
+        Row(
+            name,
+            rates[name].n,
+            "",
+            [
+                *([_ranks(sets.get(name))] if sets else []),
+                *(_score(scored[name], scored is rates) for scored in columns.values()),
+            ],
+        )
+        for name in best_first(systems)
+    ]
+    ranked_by = RANK_SET if systems.ranked_by == "win_rate" else RANK_SET_BY_STRENGTH
+    titles = [ranked_by, *columns] if sets else list(columns)
+    return Ranking(titles, rows, [HOW_TO_READ_RANK_SETS, *notes] if sets else notes)
+
+
+def _ranks(ranks: RankSet | None) -> Number:
+    if ranks is None:
+        return _EMPTY_CELL
+    shown = f"{ranks.best} to {ranks.worst}" if ranks.best < ranks.worst else str(ranks.best)
+    return Number(shown, "", NOTHING, "")
+
+
+def scores_of(systems: SystemsSection) -> dict[str, Estimates]:
+    """Return the estimates of each ranking method by its title."""
+    scores = {
+        "Win rate": systems.win_rate,
+        "Bradley–Terry strength": systems.bradley_terry,
+        "Rank by Bradley–Terry strength": systems.bradley_terry_rank,
+        ELO: systems.elo,
+        SEP_ELO: systems.sep_elo,
+    }
+    for name, rates in sorted((systems.machine_win_rates or {}).items()):
+        scores[f"Win rate by {name} alone"] = rates
+    for name, powered in sorted((systems.prediction_powered or {}).items()):
+        scores[f"Win rate, prediction-powered by {name}"] = powered
+        scores[WORTH.format(machine=name)] = _worth(systems, name)
+    for name, powered in sorted((systems.prediction_powered_lambda_1 or {}).items()):
+        scores[f"Win rate, prediction-powered by {name} with λ = 1"] = powered
+    ranks = systems.shared_ranks or {}
+    scores["Rank, shared where intervals overlap (only reproduces HREF, table 5)"] = {
+        name: Estimate(ranks[name], n=rate.n) if name in ranks else undefined(NO_SHARED_RANK)
+        for name, rate in systems.win_rate.items()
+    }
+    return {title: scored for title, scored in scores.items() if scored}
+
+
+def _worth(systems: SystemsSection, machine: str) -> Estimates:
+    """Return how many ratings each win rate with a machine is worth (effective sample size)."""
+    return {
+        name: Estimate(worth, n=one.ratings) if not isnan(worth) else undefined(NO_WORTH)
+        for name, one in (systems.powered or {}).items()
+        for worth in [(one.effective_by_machine or {}).get(machine, nan)]
+    }
+
+
+def _any_known(estimates: Estimates) -> bool:
+    return any(estimate.is_defined for estimate in estimates.values())
+
+
+def _score(estimate: Estimate, is_rate: bool) -> Number:
+    shown = number(estimate, low=0)
+    return shown if is_rate else replace(shown, glyph=NOTHING)
+
+
+def set_estimates(sets: RaterSets) -> Estimates:
+    """Return what is known of rating sets, by title."""
+    return {
+        "Consistency": sets.consistency,
+        "Mixed, or ties only (consistency 0)": sets.zero,
+        "Mixed: both systems preferred": sets.contradictory,
+        MIXED_BY_COIN: Estimate(sets.mixed_by_coin, n=sets.n),
+        "Ties only": sets.all_ties,
+        "Perfectly consistent (consistency 1)": sets.perfect,
+        "Preference strength (negative: A, positive: B)": sets.preference_strength,
+    }
+
+
+def bias_estimates(bias: BiasSection) -> Estimates:
+    """Return the biases of annotators and of each machine, by title."""
+    of_raters: list[tuple[str, Bias]] = [("", bias)]
+    of_raters += [(f"{name}: ", one) for name, one in sorted(bias.machines.items())]
+    estimates = {}
+    for rater, one in of_raters:
+        estimates[f"{rater}P(first shown preferred) − ½, within pairs of systems"] = one.position
+        title = f"{rater}P(longer preferred) − P(shorter preferred), within pairs of systems"
+        estimates[title] = one.length
+    return estimates
+
+
+def _tables(section: CriterionSection, columns: list[str]) -> list[Table]:
+    tables = []
+    for stratifier, title in STRATIFIERS.items():
+        rows = [
+            _row(
+                stratum,
+                share_of(stratum, section.strata),
+                [getattr(stratum.human_human, column) for column in columns],
+            )
+            for stratum in section.strata
+            if stratum.stratifier == stratifier
+        ]
+        if rows:
+            tables.append(Table(title, rows, NOTES.get(stratifier, "")))
+    return tables
+
+
+def _row(stratum: StratumSection, share: str, estimates: list[Estimate]) -> Row:
+    name = stratum_name(stratum.stratifier, stratum.stratum)
+    if not stratum.n_units:
+        return Row(name, 0, share, [Number("–", "", NOTHING, NO_UNITS)] * len(estimates))
+    return Row(name, stratum.n_units, share, [number(estimate) for estimate in estimates])
+
+
+def _machine_tables(section: CriterionSection) -> list[Table]:
+    """Return a table per machine: agreement with annotators, with one annotator, and Δ."""
+    machines = section.all_units.machines
+    return [Table(name, _machine_rows(groups)) for name, groups in sorted(machines.items())]
+
+
+def _machine_rows(groups: MachineAgreement) -> list[Row]:
+    classification, delta = groups.classification, groups.delta.estimates()
+    rows = []
+    for name, title in NAMES_WITH_MACHINE.items():
+        compared: Estimate = getattr(groups.human_machine, name)
+        single = number(getattr(groups.single_human_machine, name))
+        difference = number(delta[name]) if name in delta else _EMPTY_CELL
+        # Random labels have no glyph, because they are not a finding.
+        random = replace(number(getattr(groups.random_baseline, name)), glyph=NOTHING)
+        rows.append(Row(title, compared.n, "", [number(compared), single, difference, random]))
+    scores = {
+        "Macro precision": classification.macro_precision,
+        "Macro recall": classification.macro_recall,
+        "Macro F1": classification.macro_f1,
+    }
+    return rows + _rows(scores)
+
+
+def _rows(estimates: Estimates, *, low: float = -1.0, high: float = 1.0) -> list[Row]:
+    return [
+        Row(title, estimate.n, "", [number(estimate, low=low, high=high)])
+        for title, estimate in estimates.items()
+    ]
+
+
+_EMPTY_CELL = Number("", "", NOTHING, "")
+
+
+def number(estimate: Estimate, *, low: float = -1.0, high: float = 1.0) -> Number:
+    if not estimate.is_defined:
+        return Number("–", "", NOTHING, f"Undefined. {estimate.reason}")
+    interval = ""
+    if estimate.has_interval:
+        interval = f"{in_digits(estimate.low)} to {in_digits(estimate.high)}"
+    glyph = interval_glyph(estimate, low=low, high=high)
+    return Number(in_digits(estimate.value), interval, glyph, estimate.reason or "")

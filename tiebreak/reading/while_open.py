@@ -1,0 +1,78 @@
+"""What pages state before the planned number of responses is reached, however often they are read.
+
+A 95% interval holds for one look at the planned number. Before, only confidence sequences lead to
+findings, and other numbers stand without one.
+"""
+
+from dataclasses import replace
+
+from tiebreak.reading.charts.svg import with_description
+from tiebreak.reading.figures.figure import Figure
+from tiebreak.reading.messages import (
+    NO_FINDING_YET,
+    NO_WINNER_YET,
+    WATCHED,
+    WATCHED_SCOPE,
+    WATCHED_UNITS,
+    WITH_THESE,
+)
+from tiebreak.reading.words import counted
+from tiebreak.report.model import CriterionSection, PairSequence, StoppingSection
+
+WIN_RATES = "Win rates"
+
+
+def unreached(section: CriterionSection) -> StoppingSection | None:
+    """Return the section `stopping` if the planned number of responses is not reached."""
+    stopping = section.stopping
+    return stopping if stopping is not None and not stopping.is_reached else None
+
+
+def sequence_finding(stopping: StoppingSection) -> tuple[str, str]:
+    """Return which systems are ahead by the confidence sequences, and what these assume."""
+    if stopping.reason:
+        return WIN_RATES, f"{NO_FINDING_YET} {stopping.reason}"
+    # Sequences are of these annotators, as the heading says once for all pairs.
+    ahead = [heading for pair in stopping.pairs.values() if (heading := _heading(pair))]
+    n = counted(stopping.statements, "comparison")
+    valid = WATCHED.format(level=stopping.confidence_level, statements=n)
+    so_far = " ".join(_so_far(name, pair) for name, pair in stopping.pairs.items())
+    return (
+        f"{WITH_THESE}{'; '.join(ahead)}" if ahead else NO_WINNER_YET,
+        f"{valid} {WATCHED_UNITS} {so_far} {WATCHED_SCOPE}",
+    )
+
+
+def _heading(pair: PairSequence) -> str:
+    rate, (first, second) = pair.win_rate, pair.systems
+    if not rate.has_interval or rate.low <= 0.5 <= rate.high:
+        return ""
+    winner, loser = (first, second) if rate.low > 0.5 else (second, first)
+    return f"{winner} wins more often than {loser}"
+
+
+def _so_far(name: str, pair: PairSequence) -> str:
+    waiting = f", {pair.held_back} complete ones wait" if pair.held_back else ""
+    return f"{name}: {pair.win_rate.n} of {counted(pair.planned, 'instance')} entered{waiting}."
+
+
+def without_finding(
+    section: CriterionSection, finding: tuple[str, str], heading: str
+) -> tuple[str, str]:
+    """Return a finding, with a heading that states none if the planned number is not reached."""
+    if unreached(section) is None:
+        return finding
+    return heading, f"{NO_FINDING_YET} {finding[1]}"
+
+
+def while_unreached(figure: Figure, section: CriterionSection) -> Figure:
+    """Return a figure that states no finding as long as the planned number is not reached.
+
+    Figures without a `title` state none, and the win rates are those of the sequences.
+    """
+    if unreached(section) is None or not figure.is_of_ratings or not figure.title:
+        return figure
+    if figure.name == "win-rates":
+        return figure
+    chart = with_description(figure.chart, figure.title) if figure.chart else figure.chart
+    return replace(figure, finding=figure.title, sentence=NO_FINDING_YET, chart=chart)

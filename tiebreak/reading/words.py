@@ -1,0 +1,91 @@
+"""Numbers and counts as people read them."""
+
+from tiebreak.report.model import CriterionSection, PairCounts
+from tiebreak.scales import BAD, PREFERENCES, Scale
+
+# Preference scales by the number of their answers; others are named after it.
+PREFERENCE_TITLES = {2: "Which is better", 3: "Which is better, with ties"}
+
+
+def in_digits(number: float, decimals: int | None = None) -> str:
+    """Return a number with a real minus sign, and without one if it rounds to 0.
+
+    By default it has two decimals, and from 10 on, where Elo ratings are, one.
+    """
+    decimals = (2 if abs(number) < 10 else 1) if decimals is None else decimals
+    text = f"{number:.{decimals}f}"
+    return text.replace("-", "−" if float(text) else "")
+
+
+def p_in_digits(p: float, *, equals: str = "") -> str:
+    """Return a p-value with three decimals, and never as 0."""
+    return f"{equals}{in_digits(p, 3)}" if p >= 0.001 else "< 0.001"
+
+
+def counts_of(section: CriterionSection) -> tuple[PairCounts, ...]:
+    """Return how often each system of each pair was preferred."""
+    systems = section.systems
+    return tuple((systems.counts or {}).values()) if systems else ()
+
+
+def counts_lines(section: CriterionSection) -> tuple[str, ...]:
+    """Return a line per pair, such as `a preferred 12, tied 2, b preferred 2 (of 16 ratings …)`."""
+    has_ties = 0 in section.labels
+    return tuple(_line(pair, has_ties=has_ties) for pair in counts_of(section))
+
+
+def _line(pair: PairCounts, *, has_ties: bool) -> str:
+    first, second = pair.systems
+    parts = [f"{first} preferred {pair.first:,}", f"{second} preferred {pair.second:,}"]
+    if has_ties:
+        parts.insert(1, f"tied {pair.ties:,}")
+    if pair.bad:
+        parts.append(f"both bad {pair.bad:,}")
+    return f"{', '.join(parts)} (of {_basis(pair)})"
+
+
+def counts_sentence(pair: PairCounts, *, has_ties: bool) -> str:
+    """Return the counts of a pair as a sentence of a text."""
+    first, second = pair.systems
+    parts = [f"{first} was preferred in {pair.first:,}", f"{second} in {pair.second:,}"]
+    if has_ties:
+        parts.append(f"neither in {pair.ties:,} (ties)")
+    if pair.bad:
+        parts.append(f"both were called bad in {pair.bad:,}")
+    return (
+        f"{counted(pair.raters, 'annotator')} gave {counted(pair.ratings, 'rating')} of"
+        f" {counted(pair.units, 'comparison')}: {', '.join(parts[:-1])}, and {parts[-1]}."
+    )
+
+
+def _basis(pair: PairCounts) -> str:
+    people, items = counted(pair.raters, "annotator"), counted(pair.units, "item")
+    return f"{counted(pair.ratings, 'rating')} by {people} on {items}"
+
+
+def counted(n: int, noun: str, plural: str = "") -> str:
+    """Return the number with its noun, such as `1 HIT` or `3 HITs`."""
+    return f"{n} {noun if n == 1 else plural or noun + 's'}"
+
+
+def preference_title(scale: Scale) -> str:
+    """Return what a preference scale asks, named after the number of its answers."""
+    n = len(scale.labels or ())
+    return PREFERENCE_TITLES.get(n, f"Which is better, in {n} steps")
+
+
+def scale_in_words(code: str) -> str:
+    """Return what annotators could answer on a scale, for people who do not know its code."""
+    base, _, extra = code.strip().partition("+")
+    if base in PREFERENCES:
+        return preference_title(Scale.parse(base)).lower() + (
+            ", or both are bad" if extra == BAD else ""
+        )
+    kind, _, rest = code.partition(":")
+    low, _, high = rest.partition("..")
+    if kind == "nominal":
+        return f"one of the labels {', '.join(rest.split(','))}"
+    if kind == "ordinal":
+        return f"a score from {low} to {high}"
+    numbers = f"a number from {low} to {high}" if high else "any number"
+    return numbers if kind == "interval" else "a number from 0 up"

@@ -1,0 +1,184 @@
+"""The composite of machines, with the leave-one-out agreement of each machine by category."""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiebreak.report.criterion import Codes, Criterion, Machine
+from tiebreak.report.design_weights import DesignWeights
+from tiebreak.report.generators import Seeds
+from tiebreak.report.model import AgreementByCategory, CompositeSection, Estimates
+from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT
+from tiebreak.stats import Comparison, Composite, Patterns, cross_validated_composite
+from tiebreak.stats.agreement.leave_one_out import leave_one_out_statistic
+from tiebreak.stats.agreement.strata import Stratum, all_units, key_strata
+from tiebreak.stats.core.bootstrap import Statistic, estimate_strata, on_columns
+from tiebreak.stats.core.groups import n_distinct
+from tiebreak.stats.core.unit_weights import UnitWeights, weighted
+
+Mask = NDArray[np.bool_]
+# A machine that answered fewer of the units is left out, because all are compared on the same units.
+MIN_SHARE = 0.5
+TOO_FEW = (
+    "A composite needs two machine raters that answered at least half of the items with two ratings by"
+    " annotators, and two instances that all of them answered."
+)
+
+
+def composite_section(criterion: Criterion, seeds: Seeds, replicates: int) -> CompositeSection:
+    """Return the composite, with everything that it is compared with on the same units."""
+    if criterion.is_slider:
+        return CompositeSection(0, 0, {}, {}, {}, reason=NO_EXACT_AGREEMENT)
+    paired = criterion.humans.sum(axis=1) > 1
+    answered = {name: paired & one.is_answered for name, one in criterion.machines.items()}
+    needed = MIN_SHARE * paired.sum()
+    names = [name for name, units in answered.items() if units.sum() >= needed]
+    left_out = {name: int(u.sum()) for name, u in answered.items() if name not in names}
+    used = reduce(np.logical_and, (answered[name] for name in names), paired)
+    if len(names) < 2 or n_distinct(criterion.clusters[used]) < 2:
+        return CompositeSection(0, 0, {}, {}, left_out, reason=TOO_FEW)
+    return _Compared.of(criterion, names, used).section(left_out, seeds, replicates)
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """The units that all machines answered, with the categories as strata and as codes.
+
+    `used` says which units of the criterion they are. `weights` has their weights after a draw, 1
+    without one, with codes that differ between categories.
+    """
+
+    criterion: Criterion
+    used: Mask
+    design: DesignWeights | None
+    weights: UnitWeights
+    humans: Codes
+    machines: dict[str, Machine]
+    clusters: Codes
+    strata: tuple[Stratum, ...]
+    category: Codes
+
+    @classmethod
+    def of(cls, criterion: Criterion, names: list[str], used: Mask) -> "_Compared":
+        texts = criterion.of_units("category")[used].astype(str).tolist()
+        strata = tuple(one for one in key_strata("category", texts) if one.n_units)
+        machines = {name: _of_units(criterion.machines[name], used) for name in names}
+        category = np.argmax([stratum.members for stratum in strata], axis=0)
+        design = DesignWeights.of(criterion, used)
+        weights = np.ones(int(used.sum())) if design is None else design.of_units[used]
+        return cls(
+            criterion,
+            used,
+            design,
+            UnitWeights.of(weights, category),
+            criterion.humans[used],
+            machines,
+            criterion.clusters[used],
+            strata,
+            category,
+        )
+
+    def section(self, left_out: dict[str, int], seeds: Seeds, replicates: int) -> CompositeSection:
+        credits = np.column_stack([self.credits(one) for one in self.machines.values()])
+        composite = cross_validated_composite(
+            credits,
+            self.category,
+            clusters=self.clusters,
+            weights=self.weights.values[self.weights.codes],
+            rng=seeds.generator("folds"),
+        )
+
+        def of_machine(name: str, machine: Machine) -> AgreementByCategory:
+            return self.agreement(machine, seeds.generator("agreement", name), replicates)
+
+        return CompositeSection(
+            folds=composite.chosen.shape[1],
+            n_units=len(self.humans),
+            humans=self.among_humans(seeds.generator("humans"), replicates),
+            composite=self.agreement(
+                self.combined(composite), seeds.generator("composite"), replicates
+            ),
+            machines={name: of_machine(name, one) for name, one in self.machines.items()},
+            chosen=self.chosen(composite),
+            left_out=left_out,
+        )
+
+    def credits(self, machine: Machine) -> NDArray[np.float64]:
+        """Return each unit's share of leave-one-out agreement with humans."""
+        joint = np.column_stack([self.humans, machine.counts, machine.unparsed])
+        credits: NDArray[np.float64] = self.statistic(machine).features(joint)[:, 1]
+        return credits
+
+    def combined(self, composite: Composite) -> Machine:
+        """Return the composite as a machine: on each unit it answers as the chosen machine does."""
+        unit = np.arange(len(self.humans))
+        counts = np.stack([machine.counts for machine in self.machines.values()])
+        unparsed = np.stack([machine.unparsed for machine in self.machines.values()])
+        return Machine(counts[composite.rater, unit], unparsed[composite.rater, unit])
+
+    def chosen(self, composite: Composite) -> dict[str, dict[str, int]]:
+        names = list(self.machines)
+        return {
+            stratum.name: dict(Counter(names[i] for i in row.tolist() if i >= 0).most_common())
+            for stratum, row in zip(self.strata, composite.chosen, strict=True)
+        }
+
+    def statistic(self, machine: Machine) -> Statistic:
+        return (
+            self.compared(machine).pairs(level=self.criterion.scale.level).leave_one_out_statistic()
+        )
+
+    def compared(self, machine: Machine) -> Comparison:
+        return Comparison.of(
+            self.humans,
+            machine.counts,
+            unparsed=machine.unparsed,
+            clusters=self.clusters,
+            split=self.weights.codes,
+        )
+
+    def agreement(
+        self, machine: Machine, rng: np.random.Generator, replicates: int
+    ) -> AgreementByCategory:
+        patterns = self.compared(machine).patterns
+        return self.estimates(self.statistic(machine), patterns, rng, replicates)
+
+    def among_humans(self, rng: np.random.Generator, replicates: int) -> AgreementByCategory:
+        rows = np.column_stack([self.humans, self.weights.codes])
+        patterns = Patterns.of(rows, clusters=self.clusters)
+        statistic = on_columns(leave_one_out_statistic(), slice(0, self.humans.shape[1]))
+        return self.estimates(statistic, patterns, rng, replicates)
+
+    def estimates(
+        self, statistic: Statistic, patterns: Patterns, rng: np.random.Generator, replicates: int
+    ) -> AgreementByCategory:
+        strata = (all_units(len(self.humans)), *self.strata)
+        masks = [stratum.members[patterns.representatives] for stratum in strata]
+        listed = estimate_strata(
+            weighted({"agreement": statistic}, self.weights),
+            patterns,
+            masks,
+            rng=rng,
+            replicates=replicates,
+        )
+        every, *parts = (
+            self.scoped(one, stratum)["agreement"]
+            for one, stratum in zip(listed, strata, strict=True)
+        )
+        names = (stratum.name for stratum in self.strata)
+        return AgreementByCategory(every, dict(zip(names, parts, strict=True)))
+
+    def scoped(self, estimates: Estimates, stratum: Stratum) -> Estimates:
+        """Return weighted estimates of a stratum with the scope that they have after a draw."""
+        if self.design is None:
+            return estimates
+        entered = np.zeros(len(self.used), dtype=np.bool_)
+        entered[self.used] = stratum.members
+        return self.design.scoped(estimates, entered, self.criterion)
+
+
+def _of_units(machine: Machine, used: Mask) -> Machine:
+    return Machine(machine.counts[used], machine.unparsed[used])

@@ -1,0 +1,213 @@
+"""Whether raters give perturbed copies of texts lower scores than the originals."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiebreak.errors import InvalidInput
+from tiebreak.report.criterion import Criterion
+from tiebreak.report.generators import Seeds
+from tiebreak.report.model import (
+    CombinedTest,
+    DiscernmentOverCriteria,
+    DiscernmentSection,
+    PerturbationTest,
+    RaterDiscernment,
+    ScoreSummary,
+)
+from tiebreak.stats import (
+    Discernment,
+    Estimate,
+    discernment,
+    discernment_score,
+    harmonic_mean_p,
+    summarise_discernment,
+)
+from tiebreak.stats.core.results import NAN, undefined
+
+ANNOTATORS = "annotators"
+LEVELS = ("characters", "words", "sentences")
+OTHER_LEVEL = "other"
+ORIGINAL = ""
+NO_ORDER = "Discernment needs scores: numbers, or labels with an order that are no preferences."
+NO_COPIES = (
+    "No rating is of a perturbed copy. Add copies to a scoring study before it opens, or give the"
+    " columns perturbation and original_system in a file."
+)
+NO_ORIGINALS = (
+    "No copy has its original among the items. The original has the copy's instance and sample_a, and"
+    " the copy's original_system as system_a."
+)
+MISSING = "A criterion has no p-value for this perturbation."
+
+Scores = NDArray[np.float64]
+Weights = Mapping[str, Mapping[str, float]]
+
+
+def discernment_section(criterion: Criterion, _: Seeds, __: int) -> DiscernmentSection:
+    """Return the tests of every rater on this criterion; `over_criteria` adds those over all."""
+    if criterion.scale.kind == "preference" or criterion.numbers is None:
+        raise InvalidInput("no_order", NO_ORDER)
+    pairs = _Pairs.of(criterion)
+    raters = {ANNOTATORS: criterion.is_human} if criterion.is_human.any() else {}
+    names = criterion.rows.coded("rater")
+    raters |= {name: ~criterion.is_human & names.equals(name) for name in criterion.machines}
+    tests = {name: _rater(criterion, pairs, rows) for name, rows in raters.items()}
+    return DiscernmentSection(raters=tests, criteria=(criterion.name,))
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """The units of copies with those of their originals, and copies that lack an original."""
+
+    perturbations: NDArray[np.str_]
+    copies: NDArray[np.int64]
+    originals: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, criterion: Criterion) -> "_Pairs":
+        changes = criterion.of_units("perturbation").astype(np.str_)
+        if not (changes != ORIGINAL).any():
+            raise InvalidInput("no_copies", NO_COPIES)
+        columns = ("instance", "system_a", "original_system", "sample_a")
+        instance, system, source, sample = (criterion.of_units(name) for name in columns)
+        samples = np.nan_to_num(sample.astype(float), nan=-1.0)
+        unit_of = {
+            (instance[unit], system[unit], samples[unit]): unit
+            for unit in np.flatnonzero(changes == ORIGINAL).tolist()
+        }
+        copies = np.flatnonzero(changes != ORIGINAL)
+        keys = [(instance[unit], source[unit], samples[unit]) for unit in copies.tolist()]
+        originals = np.array([unit_of.get(key, -1) for key in keys], dtype=np.int64)
+        if (originals < 0).all():
+            raise InvalidInput("no_originals", NO_ORIGINALS)
+        return cls(changes[copies], copies, originals)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The perturbations, by level and then by name."""
+        return sorted({*self.perturbations.tolist()}, key=lambda name: (_rank(name), name))
+
+    def scores(self, name: str, means: Scores) -> tuple[Scores, Scores]:
+        """Return the mean scores of a perturbation's originals and copies; NaN where one is missing."""
+        chosen = self.perturbations == name
+        originals = self.originals[chosen]
+        of_originals = np.where(originals < 0, NAN, means[originals])
+        return of_originals, means[self.copies[chosen]]
+
+
+def level_of(name: str) -> str:
+    """Return the level of a perturbation that is named as level/kind/degree."""
+    level = name.partition("/")[0]
+    return level if level in LEVELS else OTHER_LEVEL
+
+
+def _rank(name: str) -> int:
+    return (*LEVELS, OTHER_LEVEL).index(level_of(name))
+
+
+def _rater(criterion: Criterion, pairs: _Pairs, rows: NDArray[Any]) -> RaterDiscernment:
+    means = criterion.mean_scores(rows, np.arange(criterion.n_units))
+    tests = {name: _test(name, *pairs.scores(name, means)) for name in pairs.names}
+    return RaterDiscernment(tests, *_summary(tests))
+
+
+def _test(name: str, originals: Scores, copies: Scores) -> PerturbationTest:
+    both = ~np.isnan(originals) & ~np.isnan(copies)
+    first, second = originals[both], copies[both]
+
+    def tested(zero_method: str) -> Discernment:
+        return discernment(originals[:, None], copies[:, None], zero_method=zero_method)
+
+    return PerturbationTest(
+        level=level_of(name),
+        pairs=int(both.sum()),
+        incomplete=int((~both).sum()),
+        unchanged=int((first == second).sum()),
+        p=tested("wilcox").p_values[0],
+        p_pratt=tested("pratt").p_values[0],
+        score=tested("wilcox").score,
+        original=_distribution(first),
+        copy=_distribution(second),
+    )
+
+
+def _distribution(scores: Scores) -> ScoreSummary:
+    if not len(scores):
+        return ScoreSummary(NAN, NAN, NAN, NAN)
+    quartiles = np.quantile(scores, (0.25, 0.5, 0.75))
+    return ScoreSummary(float(scores.mean()), *map(float, quartiles))
+
+
+def _summary(
+    tests: Mapping[str, PerturbationTest | CombinedTest],
+) -> tuple[Estimate, Estimate, dict[str, Estimate]]:
+    """Return the average, the minimum, and the mean of each level."""
+    summary = summarise_discernment(
+        {name: test.score.value for name, test in tests.items()},
+        {name: test.level for name, test in tests.items()},
+    )
+    return summary.average, summary.minimum, summary.levels
+
+
+def over_criteria(
+    sections: Mapping[str, DiscernmentSection], weights: Weights | None = None
+) -> dict[str, DiscernmentSection]:
+    """Return the sections of all criteria with tests over the criteria together.
+
+    ``weights`` are experts' weights of the criteria for each perturbation. A criterion without a
+    weight counts 0, and a perturbation without weights has no expert-weighted score.
+    """
+    equal = _combined(sections, None)
+    expert = _combined(sections, weights) if weights else {}
+    return {
+        name: replace(section, criteria=tuple(sections), all_criteria=equal, expert_weighted=expert)
+        for name, section in sections.items()
+    }
+
+
+def _combined(
+    sections: Mapping[str, DiscernmentSection], weights: Weights | None
+) -> dict[str, DiscernmentOverCriteria]:
+    raters = dict.fromkeys(rater for section in sections.values() for rater in section.raters)
+    combined = {}
+    for rater in raters:
+        tests = dict(_over_criteria(sections, rater, weights))
+        combined[rater] = DiscernmentOverCriteria(tests, *_summary(tests))
+    return combined
+
+
+def _over_criteria(
+    sections: Mapping[str, DiscernmentSection], rater: str, weights: Weights | None
+) -> Iterator[tuple[str, CombinedTest]]:
+    of_rater = {n: s.raters[rater].tests for n, s in sections.items() if rater in s.raters}
+    names = dict.fromkeys(name for tests in of_rater.values() for name in tests)
+    for name in names:
+        if weights is not None and name not in weights:
+            continue
+        p_values = {c: tests[name].p for c, tests in of_rater.items() if name in tests}
+        shares = dict.fromkeys(p_values, 1.0) if weights is None else weights[name]
+        yield name, _combined_test(name, p_values, shares)
+
+
+def _combined_test(
+    name: str, p_values: Mapping[str, Estimate], weights: Mapping[str, float]
+) -> CombinedTest:
+    used = {c: weights.get(c, 0.0) for c in p_values}
+    total = sum(used.values())
+    shares = {c: weight / total for c, weight in used.items() if weight} if total else {}
+    n = min((p_values[c].n for c in shares), default=0)
+    if not shares or not all(p_values[c].is_defined for c in shares):
+        missing = undefined(MISSING, n)
+        return CombinedTest(level_of(name), shares, missing, missing)
+    mean = harmonic_mean_p([p_values[c].value for c in shares], weights=[*shares.values()])
+    return CombinedTest(
+        level_of(name),
+        shares,
+        Estimate(mean, n=n, method="harmonic mean of one-sided signed-rank tests"),
+        Estimate(discernment_score(mean), n=n, method="log₀.₀₅ of the harmonic mean p"),
+    )

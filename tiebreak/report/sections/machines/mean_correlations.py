@@ -1,0 +1,56 @@
+"""Correlation of units' mean ratings by humans and by each machine."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiebreak.report.criterion import Criterion
+from tiebreak.report.generators import Seeds
+from tiebreak.report.model import MeanCorrelations
+from tiebreak.report.sections.raters.many_values import correlations_of_values
+from tiebreak.stats import Comparison, rank_correlation
+
+# Means are equal if they differ by less than this share of the range of labels, because sums of the
+# same numbers in another order differ by rounding.
+ROUNDING = 1e-12
+
+
+def mean_correlations_section(
+    criterion: Criterion, seeds: Seeds, replicates: int
+) -> dict[str, MeanCorrelations]:
+    """Return the correlations with each machine; empty for labels without an order."""
+    if criterion.scale.level == "nominal":
+        return {}
+    if criterion.has_many_values:
+        return {name: _of_many_values(criterion, name) for name in criterion.machines}
+    section = {}
+    for name, machine in criterion.machines.items():
+        comparison = Comparison.of(
+            criterion.humans, machine.counts, unparsed=machine.unparsed, clusters=criterion.clusters
+        )
+        spearman, kendall = (
+            rank_correlation(
+                comparison,
+                correlation=correlation,
+                of="means",
+                values=criterion.values,
+                rng=seeds.generator(name, correlation),
+                replicates=replicates,
+            )
+            for correlation in ("spearman", "kendall")
+        )
+        section[name] = MeanCorrelations(spearman, kendall)
+    return section
+
+
+def _of_many_values(criterion: Criterion, machine: str) -> MeanCorrelations:
+    """Return the correlations from the labels themselves, of which there are too many to count."""
+    of_machine = ~criterion.is_human & criterion.rows.coded("rater").equals(machine)
+    sides = (_means(criterion, rows) for rows in (criterion.is_human, of_machine))
+    return MeanCorrelations(**correlations_of_values(*sides))
+
+
+def _means(criterion: Criterion, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the mean label of each unit, rounded so that equal means tie."""
+    unit = float(np.ptp(np.asarray(criterion.numbers))) * ROUNDING
+    means = criterion.mean_scores(rows, np.arange(criterion.n_units))
+    return np.asarray(np.round(means / unit) * unit)

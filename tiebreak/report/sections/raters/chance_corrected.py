@@ -1,0 +1,224 @@
+"""Further coefficients of agreement among humans, of all units together.
+
+Their intervals resample instances, so they speak of these raters.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiebreak.report.criterion import Codes, Criterion
+from tiebreak.report.design_weights import DesignWeights
+from tiebreak.report.generators import Seeds
+from tiebreak.report.model import ChanceCorrectedSection, Estimates
+from tiebreak.scales import MAX_POINTS
+from tiebreak.stats import Estimate, Patterns, intraclass_correlation, undefined
+from tiebreak.stats.agreement.chance_corrected import (
+    brennan_prediger_statistic,
+    gwet_statistic,
+    weighted_fleiss_statistic,
+)
+from tiebreak.stats.agreement.intraclass import NO_PAIR, NOT_CROSSED, one_way_correlation
+from tiebreak.stats.agreement.label_weights import WEIGHTS, Weights, label_weights
+from tiebreak.stats.agreement.weighted_kappa import conger_statistic, weighted_cohen_statistic
+from tiebreak.stats.core.bootstrap import Resampling, Statistic, estimate_each, on_columns
+from tiebreak.stats.core.groups import n_distinct
+from tiebreak.stats.core.unit_weights import UnitWeights, weighted
+
+Matrix = NDArray[np.float64]
+ByWeights = Callable[[Matrix], Statistic]
+
+# A replicate sums a number for each rater and label.
+MAX_CELLS = 200
+OF_COUNTS: dict[str, ByWeights] = {
+    "gwet_ac": gwet_statistic,
+    "brennan_prediger": brennan_prediger_statistic,
+    "fleiss_kappa": weighted_fleiss_statistic,
+}
+NO_FIXED_LABELS = "This coefficient needs a fixed set of labels, and this scale allows any number."
+TOO_MANY_LABELS = f"This coefficient is not computed for more than {MAX_POINTS} labels."
+TOO_MANY_RATERS = (
+    "Conger's κ is not computed for so many annotators and labels; it hardly differs from Fleiss' κ"
+    " then."
+)
+NOT_TWO = "Cohen's κ compares two annotators, and {number} rated items of this criterion."
+NO_NUMBERS = (
+    "Intraclass correlations treat labels as numbers; declare the scale as interval or ratio if they"
+    " are."
+)
+
+
+@dataclass(frozen=True)
+class _Humans:
+    """Human ratings with a label, one entry each, and the table in which they are looked for."""
+
+    unit: Codes
+    rater: Codes
+    label: Codes
+    n_raters: int
+
+    @classmethod
+    def of(cls, criterion: Criterion) -> "_Humans":
+        used = criterion.is_human & (criterion.label >= 0)
+        names, rater = criterion.rows.ranked("rater", used)
+        return cls(criterion.unit[used], rater, criterion.label[used], len(names))
+
+    def codes(self, units: int) -> Codes:
+        """Return each rater's label of each unit, shifted by 1; 0 is a missing rating."""
+        table = np.zeros((units, self.n_raters), dtype=np.int64)
+        table[self.unit, self.rater] = self.label + 1
+        return table
+
+
+def chance_corrected_section(
+    criterion: Criterion, seeds: Seeds, replicates: int
+) -> ChanceCorrectedSection:
+    """Return the coefficients of all units, by weights, and the intraclass correlations by form."""
+    humans = _Humans.of(criterion)
+    coefficients = _of_labels(criterion, humans, seeds, replicates)
+    return ChanceCorrectedSection(
+        **coefficients,
+        intraclass_correlation=_intraclass(criterion, humans, seeds, replicates),
+    )
+
+
+def _of_labels(
+    criterion: Criterion, humans: _Humans, seeds: Seeds, replicates: int
+) -> dict[str, Estimates]:
+    names = WEIGHTS if criterion.numbers is not None else WEIGHTS[:1]
+    reason = _reason_against(criterion, humans)
+    if reason:
+        return _undefined((*OF_COUNTS, "conger_kappa", "cohen_kappa"), names, reason)
+    weights = {
+        name: label_weights(len(criterion.labels), name, values=criterion.numbers) for name in names
+    }
+    rng = seeds.generator("counts")
+    return (
+        _by_weights(OF_COUNTS, weights, criterion.humans, criterion, rng=rng, replicates=replicates)
+        | _conger(criterion, humans, weights, seeds, replicates)
+        | _cohen(criterion, humans, weights, seeds, replicates)
+    )
+
+
+def _reason_against(criterion: Criterion, humans: _Humans) -> str | None:
+    if not humans.n_raters:
+        return NO_PAIR
+    if criterion.scale.labels is None:
+        return NO_FIXED_LABELS
+    return TOO_MANY_LABELS if len(criterion.labels) > MAX_POINTS else None
+
+
+def _conger(
+    criterion: Criterion,
+    humans: _Humans,
+    weights: Mapping[Weights, Matrix],
+    seeds: Seeds,
+    replicates: int,
+) -> dict[str, Estimates]:
+    if humans.n_raters * len(criterion.labels) > MAX_CELLS:
+        return _undefined(("conger_kappa",), weights, TOO_MANY_RATERS)
+    codes = humans.codes(criterion.n_units)
+
+    def statistic(table: Matrix) -> Statistic:
+        return conger_statistic(humans.n_raters, table)
+
+    rng = seeds.generator("conger_kappa")
+    return _by_weights(
+        {"conger_kappa": statistic}, weights, codes, criterion, rng=rng, replicates=replicates
+    )
+
+
+def _cohen(
+    criterion: Criterion,
+    humans: _Humans,
+    weights: Mapping[Weights, Matrix],
+    seeds: Seeds,
+    replicates: int,
+) -> dict[str, Estimates]:
+    if humans.n_raters != 2:
+        return _undefined(("cohen_kappa",), weights, NOT_TWO.format(number=humans.n_raters))
+    codes = humans.codes(criterion.n_units)
+    rng = seeds.generator("cohen_kappa")
+    statistics: dict[str, ByWeights] = {"cohen_kappa": weighted_cohen_statistic}
+    return _by_weights(statistics, weights, codes, criterion, rng=rng, replicates=replicates)
+
+
+def _by_weights(
+    statistics: Mapping[str, ByWeights],
+    weights: Mapping[Weights, Matrix],
+    rows: Codes,
+    criterion: Criterion,
+    **resampling: Unpack[Resampling],
+) -> dict[str, Estimates]:
+    """Return every statistic with every kind of weights, all from the same replicates.
+
+    ``rows`` has what the statistics need of each unit. Where instances were drawn, units have weights
+    too.
+    """
+    columns, design = slice(0, rows.shape[1]), DesignWeights.of(criterion)
+    combined = {
+        (name, kind): on_columns(statistic(table), columns)
+        for name, statistic in statistics.items()
+        for kind, table in weights.items()
+    }
+    of_units = None if design is None else UnitWeights.of(design.of_units)
+    if of_units is not None:
+        rows = np.column_stack([rows, of_units.codes])
+    patterns = Patterns.of(rows, clusters=criterion.clusters)
+    estimates = estimate_each(weighted(combined, of_units), patterns, **resampling)
+    if design is not None:
+        rated = np.asarray(criterion.humans.sum(axis=1) > 0)
+        estimates = design.scoped(estimates, rated, criterion)
+    return {name: {kind: estimates[name, kind] for kind in weights} for name in statistics}
+
+
+def _undefined(
+    statistics: Iterable[str], weights: Iterable[Weights], reason: str
+) -> dict[str, Estimates]:
+    return {name: {kind: undefined(reason) for kind in weights} for name in statistics}
+
+
+def _intraclass(criterion: Criterion, humans: _Humans, seeds: Seeds, replicates: int) -> Estimates:
+    if criterion.values is None:
+        return {form: undefined(NO_NUMBERS) for form in "1AC"}
+    score = criterion.values[humans.label] - criterion.values[0]
+    number, total, squares = (
+        np.bincount(humans.unit, weights=column, minlength=criterion.n_units)
+        for column in (np.ones_like(score), score, score**2)
+    )
+    one_way = one_way_correlation(
+        number,
+        total,
+        squares,
+        clusters=criterion.clusters,
+        rng=seeds.generator("icc1"),
+        replicates=replicates,
+    )
+    return {"1": one_way} | {
+        form: _crossed(criterion, humans, form, seeds, replicates) for form in ("A", "C")
+    }
+
+
+def _crossed(
+    criterion: Criterion, humans: _Humans, form: str, seeds: Seeds, replicates: int
+) -> Estimate:
+    """Return the correlation of units that all raters rated, if there are no others to compare."""
+    number = criterion.humans.sum(axis=1)
+    raters = n_distinct(humans.rater[number[humans.unit] > 1])
+    if raters < 2:
+        return undefined(NO_PAIR)
+    if (number[number > 1] != raters).any():
+        return undefined(NOT_CROSSED, int((number > 1).sum()))
+    scores = np.full((criterion.n_units, humans.n_raters), np.nan)
+    scores[humans.unit, humans.rater] = np.asarray(criterion.values)[humans.label]
+    scores[number < 2] = np.nan
+    return intraclass_correlation(
+        scores,
+        form="A" if form == "A" else "C",
+        clusters=criterion.clusters,
+        rng=seeds.generator(f"icc{form}"),
+        replicates=replicates,
+    )

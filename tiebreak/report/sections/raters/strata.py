@@ -1,0 +1,379 @@
+"""Agreement per stratum, among humans and of humans with each machine."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, TypeVar, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiebreak.report.criterion import Criterion
+from tiebreak.report.design_weights import DesignWeights
+from tiebreak.report.generators import Seeds
+from tiebreak.report.model import (
+    BY_KEY,
+    CROSSED,
+    STRATIFIERS,
+    Estimates,
+    MachineAgreement,
+    StratumSection,
+)
+from tiebreak.scales import MAX_INFERRED_POINTS
+from tiebreak.stats import (
+    Agreement,
+    Classification,
+    Comparison,
+    Estimate,
+    HumanMachine,
+    Patterns,
+    Stratum,
+    agreement_contributions,
+    agreement_strata,
+    all_units,
+    key_strata,
+    separability_strata,
+    undefined,
+    unique_label_strata,
+)
+from tiebreak.stats.agreement.agreement import agreement_statistics
+from tiebreak.stats.agreement.contributions import value_contributions
+from tiebreak.stats.core.bootstrap import (
+    NO_WIDTH,
+    AnyStatistic,
+    Resampling,
+    estimate_strata,
+    on_columns,
+)
+from tiebreak.stats.core.counts import distinct_rows
+from tiebreak.stats.core.independence import EXACT, SHARE
+from tiebreak.stats.core.ranges import range_edges
+from tiebreak.stats.core.two_way import Groupings
+from tiebreak.stats.core.unit_weights import UnitWeights, weighted
+from tiebreak.stats.machines.human_machine import comparison_statistics
+
+NO_EXACT_AGREEMENT = (
+    f"On scales with more than {MAX_INFERRED_POINTS} different values, hardly two answers are exactly"
+    " the same, so exact agreement is not computed."
+)
+ON_SLIDERS = {"krippendorff_alpha", "spearman", "kendall"}
+CORRECTED = (-1.0, 1.0)
+BOUNDS = {
+    "krippendorff_alpha": CORRECTED,
+    "percentage_agreement": SHARE,
+    "randolph_kappa": CORRECTED,
+    "fleiss_kappa": CORRECTED,
+    "leave_one_out": SHARE,
+}
+
+Codes = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Group = tuple[Sequence[Stratum], Codes]
+Groups = dict[str, Estimates]
+Runs = tuple[Codes, Codes]
+# Statistics by group and name, their rows, and the unit of each row.
+Table = tuple[dict[tuple[str, str], AnyStatistic], Patterns, Codes]
+
+
+def strata_section(
+    criterion: Criterion, seeds: Seeds, replicates: int, strata: Sequence[Stratum] | None = None
+) -> tuple[StratumSection, ...]:
+    """Return one entry per stratum, by default of every applicable stratifier.
+
+    The statistics among humans and those with each machine use separate replicates, so that the
+    results do not depend on which other machines there are.
+    """
+    raters = (None, *criterion.machines)
+    groups = _groups(criterion, tuple(strata_of(criterion)) if strata is None else strata)
+    design = DesignWeights.of(criterion)
+
+    def estimates(group: Group, rater: str | None) -> list[Groups]:
+        strata, split = group
+        names = ("humans",) if rater is None else ("machine", rater)
+        rng = seeds.below(strata[0].stratifier).generator(*names)
+        table = _human_table if rater is None else partial(_machine_table, machine=rater)
+        weights = None if design is None else UnitWeights.of(design.of_units, split)
+        codes = split if weights is None else weights.codes
+        every = _estimates(table(criterion, codes, weights), strata, rng=rng, replicates=replicates)
+        if rater is not None and (runs := criterion.runs_of(rater)) is not None:
+            among = _machine_table(criterion, codes, weights, machine=rater, runs=runs)
+            again = _estimates(among, strata, rng=rng, replicates=replicates)
+            every = [
+                groups | {"between_orders": groups["machine_machine"]} | own
+                for groups, own in zip(every, again, strict=True)
+            ]
+        if design is None:
+            return every
+        compared = _compared_units(criterion, rater)
+        return [
+            _scoped(groups, design, stratum.members & compared, criterion)
+            for groups, stratum in zip(every, strata, strict=True)
+        ]
+
+    # Threads are enough, because drawing replicates releases the global interpreter lock.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        jobs = [[pool.submit(estimates, group, rater) for rater in raters] for group in groups]
+    ratings = HumanRatings.of(criterion, design)
+    entries = [
+        ratings.widened(
+            entry(stratum, criterion.machines, [job.result()[index] for job in group_jobs]),
+            stratum.members,
+        )
+        for (strata, _), group_jobs in zip(groups, jobs, strict=True)
+        for index, stratum in enumerate(strata)
+    ]
+    return tuple(sorted(entries, key=lambda entry: STRATIFIERS.index(entry.stratifier)))
+
+
+@dataclass(frozen=True, eq=False)
+class HumanRatings:
+    """The ratings of humans one by one, from which intervals for new raters are made."""
+
+    criterion: Criterion
+    weights: NDArray[np.float64]
+    unit: Codes
+    label: Codes
+    rater: Codes
+
+    @classmethod
+    def of(cls, criterion: Criterion, design: DesignWeights | None) -> "HumanRatings":
+        kept = criterion.is_human & (criterion.label >= 0)
+        _, rater = criterion.rows.ranked("rater", kept)
+        weights = np.ones(criterion.n_units) if design is None else design.of_units
+        return cls(criterion, weights, criterion.unit[kept], criterion.label[kept], rater)
+
+    def widened(self, entry: StratumSection, members: NDArray[np.bool_]) -> StratumSection:
+        """Return the stratum with intervals for new raters among humans, where they are known.
+
+        In strata that were made from the ratings themselves, agreement describes these ratings only.
+        """
+        if entry.stratifier not in ("all", *BY_KEY):
+            described = map(_as_chosen, entry.human_human.estimates().items())
+            return replace(entry, human_human=Agreement(**dict(described)))
+        chosen = members[self.unit]
+        by_name = self._contributions(chosen)
+        # Ratings enter all statistics or none, but those of a unit that nobody else rated.
+        entered = np.bincount(self.unit[chosen])[self.unit[chosen]] > 1
+        entering = self.unit[chosen][entered]
+        groupings = Groupings.of(
+            self.weights[entering],
+            self.criterion.clusters[entering],
+            self.rater[chosen][entered],
+        )
+        wide = {
+            name: groupings.widened(
+                by_name[name][entered],
+                narrow=estimate,
+                bounds=BOUNDS[name],
+                raters_per_value=2 if BOUNDS[name] == SHARE else 0,
+            )
+            for name, estimate in entry.human_human.estimates().items()
+            if name in by_name
+        }
+        return replace(entry, human_human=replace(entry.human_human, **wide))
+
+    def _contributions(self, chosen: Mask) -> dict[str, NDArray[np.float64]]:
+        units, unit = np.unique(self.unit[chosen], return_inverse=True)
+        label, criterion = self.label[chosen], self.criterion
+        if criterion.has_many_values:
+            level, value = criterion.scale.level, np.asarray(criterion.numbers)[label]
+            return {"krippendorff_alpha": value_contributions(unit, value, level=level)}
+        return agreement_contributions(
+            unit,
+            label,
+            n_units=len(units),
+            n_labels=len(criterion.labels),
+            level=criterion.scale.level,
+            values=criterion.values,
+            weights=self.weights[units],
+        )
+
+
+def _as_chosen(named: tuple[str, Estimate]) -> tuple[str, Estimate]:
+    """Return agreement without an interval if it is equal in all units because they were chosen so."""
+    name, one = named
+    if not one.method.startswith(EXACT):
+        return named
+    return name, Estimate(one.value, n=one.n, reason=NO_WIDTH, stated_scope=one.stated_scope)
+
+
+def no_strata(criterion: Criterion, reason: str) -> tuple[StratumSection]:
+    """Return a single stratum of all units, with undefined statistics."""
+    agreement = complete(Agreement, {}, reason)
+    return (StratumSection("all", "all", criterion.n_units, 1.0, agreement, {}),)
+
+
+Section = TypeVar("Section", Agreement, HumanMachine, Classification)
+
+
+def complete(
+    kind: type[Section], estimates: Estimates, reason: str = NO_EXACT_AGREEMENT
+) -> Section:
+    """Return the estimates, undefined with a reason where they are missing."""
+    every = {field.name: undefined(reason) for field in fields(kind)} | estimates
+    return kind(**every)
+
+
+def entry(stratum: Stratum, machines: Iterable[str], estimates: list[Groups]) -> StratumSection:
+    of_humans, *of_machines = estimates
+    return StratumSection(
+        stratifier=stratum.stratifier,
+        stratum=stratum.name,
+        n_units=stratum.n_units,
+        share=stratum.share,
+        human_human=complete(Agreement, of_humans.get("human_human", {})),
+        machines={
+            name: machine_agreement(groups)
+            for name, groups in zip(machines, of_machines, strict=True)
+        },
+    )
+
+
+def machine_agreement(groups: Groups) -> MachineAgreement:
+    """Return the groups of statistics of a machine; what is missing is left out on sliders."""
+    return MachineAgreement(
+        machine_machine=complete(Agreement, groups["machine_machine"]),
+        human_machine=complete(HumanMachine, groups["human_machine"]),
+        single_human_machine=complete(HumanMachine, groups["single_human_machine"]),
+        delta=complete(Agreement, groups["delta"]),
+        classification=complete(Classification, groups.get("classification", {})),
+        random_baseline=complete(HumanMachine, groups.get("random_baseline", {})),
+        between_orders=complete(Agreement, between)
+        if (between := groups.get("between_orders"))
+        else None,
+    )
+
+
+def _groups(criterion: Criterion, strata: Sequence[Stratum]) -> list[Group]:
+    """Return groups of strata that share replicates, each with codes that split the units.
+
+    A stratifier by key multiplies the number of distinct rows, and the cost of resampling units
+    grows with this number, so each stratifier by key is a group of its own. The cost of resampling
+    instances does not grow, so one group is enough.
+    """
+    by_key = [[s for s in strata if s.stratifier == name] for name in BY_KEY]
+    # A key with a single value does not split any units.
+    by_key = [group for group in by_key if len(group) > 1]
+    separate = {stratum.stratifier for group in by_key for stratum in group}
+    groups = [rest] if (rest := [s for s in strata if s.stratifier not in separate]) else []
+    groups += by_key
+    if criterion.resampling == "instance":
+        groups = [list(strata)]
+    return [(group, _split(group, criterion.n_units)) for group in groups]
+
+
+def strata_of(criterion: Criterion) -> Iterator[Stratum]:
+    """Yield all units, then strata by agreement, labels, category, separability and systems."""
+    yield all_units(criterion.n_units)
+    yield from agreement_strata(criterion.humans, level=criterion.scale.level)
+    yield from unique_label_strata(criterion.humans)
+    yield from _by_key("category", criterion.of_units("category"))
+    separability = separability_of_units(criterion)
+    yield from separability_strata(separability, range_edges(separability))
+    yield from _by_key("systems", criterion.pairs)
+
+
+def _split(strata: Sequence[Stratum], units: int) -> Codes:
+    """Return a code for each unit, which is equal for units in the same strata by key."""
+    keyed = [one.members for one in strata if one.stratifier in (*BY_KEY, CROSSED)]
+    columns = np.column_stack([np.zeros((units, 0), dtype=np.int64), *keyed])
+    return distinct_rows(columns.astype(np.int64))[1]
+
+
+def separability_of_units(criterion: Criterion) -> NDArray[np.float64]:
+    """Return the δ of each unit, which is the raw δ if any unit has one, else the normalised δ."""
+    raw = criterion.of_units("separability_raw").astype(float)
+    return raw if np.any(~np.isnan(raw)) else criterion.of_units("separability").astype(float)
+
+
+def _by_key(stratifier: str, keys: NDArray[Any]) -> tuple[Stratum, ...]:
+    texts = keys.astype(str).tolist()
+    return key_strata(stratifier, texts) if any(texts) else ()
+
+
+def _compared_units(criterion: Criterion, machine: str | None) -> Mask:
+    """Return the units whose human ratings are compared with each other, or with a machine's."""
+    rated = criterion.humans.sum(axis=1)
+    if machine is None:
+        return np.asarray(rated > 1)
+    answers = criterion.machines[machine]
+    return np.asarray((rated > 0) & (answers.counts.sum(axis=1) + answers.unparsed > 0))
+
+
+def _scoped(groups: Groups, design: DesignWeights, entered: Mask, criterion: Criterion) -> Groups:
+    """Return the estimates with the scope of weighted ones."""
+    return {group: design.scoped(by_name, entered, criterion) for group, by_name in groups.items()}
+
+
+def _human_table(criterion: Criterion, split: Codes, weights: UnitWeights | None) -> Table:
+    """Return all statistics among humans by group and name, with the rows for computing them."""
+    labels = len(criterion.labels)
+    patterns = Patterns.of(np.column_stack([criterion.humans, split]), clusters=criterion.clusters)
+    agreement = agreement_statistics(
+        labels, level=criterion.scale.level, values=criterion.values, k=labels
+    )
+    columns = slice(0, labels)
+    statistics: dict[tuple[str, str], AnyStatistic] = {
+        ("human_human", name): on_columns(statistic, columns)
+        for name, statistic in agreement.items()
+        if name in ON_SLIDERS or not criterion.is_slider
+    }
+    return weighted(statistics, weights, columns), patterns, np.arange(criterion.n_units)
+
+
+def _machine_table(
+    criterion: Criterion,
+    split: Codes,
+    weights: UnitWeights | None,
+    *,
+    machine: str,
+    runs: Runs | None = None,
+) -> Table:
+    """Return all statistics of a machine by group and name, or those among its runs, with their rows.
+
+    After a draw, only units that humans rated enter, as machines rate others, too.
+    """
+    ratings = criterion.machines[machine]
+    counts, unit = runs or (ratings.counts, np.arange(criterion.n_units))
+    comparison = Comparison.of(
+        criterion.humans[unit],
+        counts if weights is None else counts * (criterion.humans.sum(axis=1) > 0)[unit, None],
+        unparsed=ratings.unparsed[unit],
+        clusters=criterion.clusters[unit],
+        split=split[unit],
+    )
+    groups = comparison_statistics(
+        comparison,
+        level=criterion.scale.level,
+        values=criterion.values,
+        k=len(criterion.labels),
+        weights=weights,
+    )
+    statistics: dict[tuple[str, str], AnyStatistic] = {
+        (group, name): statistic
+        for group, by_name in groups.items()
+        for name, statistic in by_name.items()
+        if (name in ON_SLIDERS or not criterion.is_slider)
+        and (runs is None or group == "machine_machine")
+    }
+    return statistics, comparison.patterns, unit
+
+
+def _estimates(
+    table: Table, strata: Sequence[Stratum], **resampling: Unpack[Resampling]
+) -> list[Groups]:
+    """Return the estimates of each stratum by group and name."""
+    statistics, patterns, unit = table
+    # All units with the same row are in the same strata.
+    masks = [stratum.members[unit[patterns.representatives]] for stratum in strata]
+    estimates = estimate_strata(statistics, patterns, masks, **resampling)
+    return [_grouped(by_name) for by_name in estimates]
+
+
+def _grouped(estimates: Mapping[tuple[str, str], Estimate]) -> Groups:
+    groups: Groups = {}
+    for (group, name), estimate in estimates.items():
+        groups.setdefault(group, {})[name] = estimate
+    return groups

@@ -1,0 +1,106 @@
+"""The leaderboard: win rates as they are, held equal and by category, and what parts the next two."""
+
+from math import ceil, isnan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiebreak.errors import InvalidInput
+from tiebreak.report.criterion import Criterion
+from tiebreak.report.generators import Seeds
+from tiebreak.report.model import Estimates, LeaderboardSection, NextPair
+from tiebreak.report.outcomes import without_scores
+from tiebreak.report.sections.systems.comparisons import Comparisons
+from tiebreak.report.sections.systems.controlled import controlled_win_rate_section
+from tiebreak.report.sections.systems.systems import win_rates_section
+from tiebreak.report.sections.systems.win_rate_strata import win_rates_among
+from tiebreak.stats import Neighbours, neighbours
+from tiebreak.stats.core.groups import n_distinct
+
+MAX_CATEGORIES = 30
+DRAWN = (
+    "Instances were drawn from a dataset with their own probabilities, and a larger study would draw"
+    " others. Choose its size with the planner."
+)
+
+_Names = NDArray[np.str_]
+
+
+def leaderboard_section(criterion: Criterion, seeds: Seeds, replicates: int) -> LeaderboardSection:
+    compared = Comparisons.of(criterion) if criterion.scale.kind == "preference" else None
+    if compared is None or not len(compared.scores.value):
+        raise without_scores(criterion)
+    controlled, held, reason = _controlled(criterion, seeds, replicates)
+    categories, left_out = _categories(compared)
+    names = criterion.of_units("category").astype(str)
+    return LeaderboardSection(
+        win_rate=win_rates_section(criterion, seeds.below("win_rate"), replicates).win_rate,
+        controlled=controlled,
+        held_equal=held,
+        controlled_reason=reason,
+        categories={
+            name: win_rates_among(
+                compared, names == name, seeds.below("category", name), replicates
+            )
+            for name in categories
+        },
+        categories_left_out=left_out,
+        next_pairs=tuple(_next_pair(compared, one) for one in _neighbours(compared)),
+    )
+
+
+def _controlled(
+    criterion: Criterion, seeds: Seeds, replicates: int
+) -> tuple[Estimates | None, tuple[str, ...], str | None]:
+    """Return the controlled win rates and what is held equal, or the reason why there are none."""
+    try:
+        section = controlled_win_rate_section(criterion, seeds, replicates)
+    except InvalidInput as error:
+        return None, (), error.message
+    held = tuple(name for name, effect in section.effects.items() if effect.is_defined)
+    return section.controlled, held, None
+
+
+def _categories(compared: Comparisons) -> tuple[list[str], int]:
+    """Return the categories with the most units, by name, and how many are left out.
+
+    There are none if all units have one category.
+    """
+    of_units = compared.criterion.of_units("category").astype(str)[compared.number]
+    names, units = np.unique(of_units[of_units != ""], return_counts=True)
+    if len(names) < 2:
+        return [], 0
+    largest = np.argsort(-units, kind="stable")[:MAX_CATEGORIES]
+    return sorted(names[largest].tolist()), len(names) - len(largest)
+
+
+def _neighbours(compared: Comparisons) -> tuple[Neighbours, ...]:
+    if not compared.are_even():
+        return ()
+    rated = {name: compared.scores_of(name).rated() for name in compared.systems}
+    return neighbours({name: mean for name, mean in rated.items() if len(np.asarray(mean.values))})
+
+
+def _next_pair(compared: Comparisons, one: Neighbours) -> NextPair:
+    scores = compared.scores
+    involved = np.isin(scores.first, (one.ahead, one.behind))
+    chosen = scores.select(involved | np.isin(scores.second, (one.ahead, one.behind)))
+    instances, ratings = n_distinct(chosen.instance), len(chosen.value)
+    is_drawn = compared.design is not None
+    difference = compared.scoped({one.ahead: one.difference})[one.ahead]
+
+    def times(size: float, number: int) -> int | None:
+        return None if isnan(size) or is_drawn else ceil(size * number)
+
+    return NextPair(
+        ahead=one.ahead,
+        behind=one.behind,
+        difference=difference,
+        instances=instances,
+        ratings=ratings,
+        needed_instances=times(one.size, instances),
+        needed_ratings=times(one.size, ratings),
+        likely_instances=times(one.likely_size, instances),
+        least_instances=times(one.least_size, instances),
+        reason=DRAWN if is_drawn else one.reason,
+    )

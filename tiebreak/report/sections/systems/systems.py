@@ -1,0 +1,216 @@
+"""Rankings of systems: win rates, Elo, Bradley–Terry, and prediction-powered win rates."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiebreak.report.criterion import Criterion
+from tiebreak.report.generators import Seeds
+from tiebreak.report.model import Estimates, SystemsSection
+from tiebreak.report.model.systems import RankedBy
+from tiebreak.report.sections.systems.comparisons import Comparisons
+from tiebreak.report.sections.systems.known_order import known_order_of
+from tiebreak.report.sections.systems.other_rates import (
+    machine_win_rates,
+    ranks_by_overlap,
+    win_or_tie_rates,
+)
+from tiebreak.report.sections.systems.pair_counts import pair_counts
+from tiebreak.report.sections.systems.prediction_powered import (
+    powered_systems,
+    prediction_powered_rates,
+)
+from tiebreak.report.sections.systems.simultaneous import PAIR, rank_sets_of, simultaneous_section
+from tiebreak.stats import (
+    BradleyTerry,
+    Estimate,
+    elo,
+    joint_ranks,
+    ranks,
+    undefined,
+    win_rates,
+)
+from tiebreak.stats.rankings.comparisons import DisconnectedError, Games
+from tiebreak.stats.rankings.win_rates import NO_RATING
+
+RANKING_REPLICATES = 1_000
+MAX_GAMES = 20_000_000  # limit for an Elo rating, over all random orders
+MIN_ORDERS = 100
+# Over so many games, the random error from the orders is small beside that from the ratings.
+ENOUGH_GAMES = 5_000_000
+NO_SEPARABILITY = (
+    "The separability of the instances was not scored. Score them before planning the tasks."
+)
+TOO_MANY = (
+    "The report leaves out Elo ratings of more than {maximum:,} comparisons, because they take minutes"
+    " to compute. Compute them with tiebreak.stats.rankings.elo, or use the Bradley–Terry strengths."
+)
+
+
+def systems_section(
+    criterion: Criterion,
+    seeds: Seeds,
+    replicates: int,
+    *,
+    criteria: int = 1,
+    known_order: tuple[str, ...] = (),
+) -> SystemsSection:
+    """Return the rankings; ``criteria`` is the number of criteria with preferences in the study."""
+    compared = Comparisons.of(criterion)
+    if not compared.systems:
+        return SystemsSection(win_rate={}, pairs={})
+    ranking_replicates = min(replicates, RANKING_REPLICATES)
+    of_systems, of_pairs = _win_rates(compared, seeds, replicates)
+    fit, reason = _fit(compared)
+    strengths, strength_ranks = _strengths(
+        compared, fit, reason, seeds.generator("bradley_terry"), ranking_replicates
+    )
+    ranked_by = _ranked_by(compared, strengths)
+    is_even = ranked_by == "win_rate"
+    powered = prediction_powered_rates(compared)
+    powered_lambda_1 = prediction_powered_rates(compared, lam=1)
+    by_machines = machine_win_rates(compared, seeds.below("machines"), replicates)
+    return SystemsSection(
+        win_rate=of_systems,
+        pairs={PAIR.format(*names): rate for names, rate in of_pairs.items()},
+        bradley_terry=strengths,
+        bradley_terry_rank=strength_ranks,
+        elo=_elo(compared, seeds.generator("elo")),
+        sep_elo=_separability_elo(compared, seeds.generator("sep_elo")),
+        prediction_powered=powered,
+        counts=pair_counts(criterion),
+        simultaneous=simultaneous_section(compared, of_systems, of_pairs, criteria),
+        win_or_tie=win_or_tie_rates(compared, seeds.below("win_or_tie"), replicates),
+        shared_ranks=ranks_by_overlap(of_systems) if is_even else {},
+        ranked_by=ranked_by,
+        rank_sets=rank_sets_of(compared, of_systems, fit, criteria),
+        prediction_powered_lambda_1=powered_lambda_1,
+        powered=powered_systems(compared, of_systems, powered),
+        machine_win_rates=by_machines,
+        known_order=known_order_of(
+            known_order,
+            of_systems if is_even else strengths,
+            {
+                m: rates
+                for m, rates in by_machines.items()
+                if compared.are_even(compared.machines[m])
+            },
+            *((powered, powered_lambda_1) if is_even else ({}, {})),
+        ),
+    )
+
+
+def win_rates_section(criterion: Criterion, seeds: Seeds, replicates: int) -> SystemsSection:
+    """Return the win rates of `systems_section` alone, and the strengths if these rank the systems."""
+    compared = Comparisons.of(criterion)
+    of_systems, of_pairs = _win_rates(compared, seeds, replicates)
+    pairs = {PAIR.format(*names): rate for names, rate in of_pairs.items()}
+    if compared.are_even():
+        return SystemsSection(win_rate=of_systems, pairs=pairs, ranked_by="win_rate")
+    strengths, _ = _strengths(compared, *_fit(compared), seeds.generator("bradley_terry"), 0)
+    return SystemsSection(
+        of_systems, pairs, bradley_terry=strengths, ranked_by=_ranked_by(compared, strengths)
+    )
+
+
+def _ranked_by(compared: Comparisons, strengths: Estimates) -> RankedBy:
+    """Return by what the systems are ranked."""
+    if compared.are_even():
+        return "win_rate"
+    known = any(strength.is_defined for strength in strengths.values())
+    return "bradley_terry" if known else "nothing"
+
+
+def _fit(compared: Comparisons) -> tuple[BradleyTerry | None, str]:
+    """Return the fitted Bradley–Terry model, or the reason why there is none."""
+    reason = _disconnected_reason(compared, compared.outcomes)
+    return (compared.strengths(), "") if reason is None else (None, reason)
+
+
+def _win_rates(
+    compared: Comparisons, seeds: Seeds, replicates: int
+) -> tuple[Estimates, dict[tuple[str, str], Estimate]]:
+    """Return the win rates of systems, and of the first system of each pair."""
+    if not compared.systems:
+        return {}, {}
+    rates = win_rates(
+        compared.outcomes,
+        **compared.names,
+        clusters=compared.clusters,
+        rng=seeds.generator("systems"),
+        replicates=replicates,
+    )
+    return (
+        {s: compared.scores_of(s).win_rate(rate) for s, rate in rates.systems.items()},
+        {names: compared.scores_of(*names).win_rate(rate) for names, rate in rates.pairs.items()},
+    )
+
+
+def _strengths(
+    compared: Comparisons,
+    fit: BradleyTerry | None,
+    reason: str,
+    rng: np.random.Generator,
+    replicates: int,
+) -> tuple[Estimates, Estimates]:
+    """Return the Bradley–Terry strengths, and the ranks by strength."""
+    if fit is None:
+        undefined_systems = _all_undefined(reason, compared)
+        return undefined_systems, undefined_systems
+    system_ranks = {}
+    if fit.linearised is not None:
+        system_ranks = joint_ranks(fit.systems, fit.linearised, rng=rng, draws=replicates)
+    elif fit.systems:
+        system_ranks = ranks(fit.systems, fit.bootstrap_values)
+    strengths, strength_ranks = compared.scoped(fit.systems), compared.scoped(system_ranks)
+    return _all_systems(strengths, compared), _all_systems(strength_ranks, compared)
+
+
+def _separability_elo(compared: Comparisons, rng: np.random.Generator) -> Estimates:
+    if np.isnan(compared.separability).all():
+        return _all_undefined(NO_SEPARABILITY, compared)
+    return _elo(compared, rng, compared.separability)
+
+
+def _elo(
+    compared: Comparisons,
+    rng: np.random.Generator,
+    separability: NDArray[np.float64] | None = None,
+) -> Estimates:
+    units = max(len(compared.outcomes), 1)
+    if MAX_GAMES // units < MIN_ORDERS:
+        return _all_undefined(TOO_MANY.format(maximum=MAX_GAMES // MIN_ORDERS), compared)
+    outcomes = compared.outcomes
+    if separability is not None:
+        outcomes = np.where(np.isnan(separability)[:, None], 0, outcomes)
+    reason = _disconnected_reason(compared, outcomes)
+    if reason is not None:
+        return _all_undefined(reason, compared)
+    ratings = elo(
+        compared.outcomes,
+        **compared.names,
+        separability=separability,
+        clusters=compared.clusters,
+        rng=rng,
+        orders=min(max(ENOUGH_GAMES // units, MIN_ORDERS), RANKING_REPLICATES),
+    )
+    return _all_systems(ratings.systems, compared)
+
+
+def _disconnected_reason(compared: Comparisons, outcomes: NDArray[np.int64]) -> str | None:
+    """Return a sentence on groups of systems that were never compared with each other, or None."""
+    try:
+        Games.of(outcomes, **compared.names)
+    except DisconnectedError as error:
+        return error.message
+    return None
+
+
+def _all_systems(estimates: Mapping[str, Estimate], compared: Comparisons) -> Estimates:
+    """Return the estimates of all systems, which are undefined for systems without ratings."""
+    return _all_undefined(NO_RATING, compared) | dict(estimates)
+
+
+def _all_undefined(reason: str, compared: Comparisons) -> Estimates:
+    return {name: undefined(reason) for name in compared.systems}

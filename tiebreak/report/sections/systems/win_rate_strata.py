@@ -1,0 +1,153 @@
+"""Win rates of systems by annotators and by each machine in strata of units."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from tiebreak.errors import InvalidInput
+from tiebreak.report.criterion import Criterion
+from tiebreak.report.design_weights import DesignWeights, in_population
+from tiebreak.report.generators import Seeds
+from tiebreak.report.model import BY_KEY, Estimates, WinRateStrata, WinRateStratum
+from tiebreak.report.outcomes import NO_SYSTEMS
+from tiebreak.report.sections.raters.strata import strata_of
+from tiebreak.report.sections.systems.comparisons import Comparisons
+from tiebreak.stats import Estimate, Stratum, win_rates
+
+MAX_STRATA = 30
+POINTS = np.array([1.0, 0.5, 0.0])  # of the first system of a unit, for its wins, ties and losses
+
+Mask = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+
+
+def win_rate_strata_section(criterion: Criterion, seeds: Seeds, replicates: int) -> WinRateStrata:
+    compared = Comparisons.of(criterion) if criterion.scale.kind == "preference" else None
+    if compared is None or not compared.systems:
+        raise InvalidInput("no_systems", NO_SYSTEMS)
+    by_stratifier = _strata(criterion)
+    kept = {name: _largest(strata) for name, strata in by_stratifier.items()}
+    return WinRateStrata(
+        tuple(
+            _stratum(compared, one, seeds.below(one.stratifier, one.name), replicates)
+            for one in chain.from_iterable(kept.values())
+        ),
+        {
+            name: left_out
+            for name, strata in by_stratifier.items()
+            if (left_out := len(strata) - len(kept[name]))
+        },
+    )
+
+
+def _strata(criterion: Criterion) -> dict[str, list[Stratum]]:
+    """Return the strata that have units by stratifier, but none by a key that splits no units."""
+    by_stratifier: dict[str, list[Stratum]] = {}
+    for stratum in strata_of(criterion):
+        if stratum.n_units:
+            by_stratifier.setdefault(stratum.stratifier, []).append(stratum)
+    return {
+        name: strata
+        for name, strata in by_stratifier.items()
+        if len(strata) > 1 or name not in BY_KEY
+    }
+
+
+def _largest(strata: Sequence[Stratum]) -> list[Stratum]:
+    """Return the strata with the most units, in the order in which they were."""
+    by_size = sorted(strata, key=lambda stratum: -stratum.n_units)[:MAX_STRATA]
+    names = {stratum.name for stratum in by_size}
+    return [stratum for stratum in strata if stratum.name in names]
+
+
+def _stratum(
+    compared: Comparisons, stratum: Stratum, seeds: Seeds, replicates: int
+) -> WinRateStratum:
+    # Agreement and labels were counted among these annotators' ratings.
+    of_these = stratum.stratifier not in ("all", *BY_KEY)
+
+    def below(machine: str) -> Generator:
+        return seeds.below(machine).generator("systems")
+
+    return WinRateStratum(
+        stratum.stratifier,
+        stratum.name,
+        stratum.n_units,
+        stratum.share,
+        win_rates_among(compared, stratum.members, seeds, replicates, of_these=of_these),
+        {
+            name: by_machine(compared, name, stratum.members, below(name), replicates)
+            for name in sorted(compared.machines)
+        },
+    )
+
+
+def win_rates_among(
+    compared: Comparisons,
+    members: Mask,
+    seeds: Seeds,
+    replicates: int,
+    *,
+    of_these: bool = False,
+) -> Estimates:
+    """Return the win rates by annotators in some units, given a mask of the criterion's units.
+
+    The intervals allow for other raters, if the ratings support it and not ``of_these`` alone.
+    """
+    rng = seeds.generator("systems")
+    rates = _unweighted(compared, compared.outcomes, members, rng, replicates)
+    every = {name: compared.scores_of(name) for name in rates}
+    if of_these:
+        every = {
+            name: replace(scores, rater=np.full(len(scores.rater), -1))
+            for name, scores in every.items()
+        }
+    return {
+        name: every[name].of(members[every[name].unit]).win_rate(rate)
+        for name, rate in rates.items()
+    }
+
+
+def _unweighted(
+    compared: Comparisons, outcomes: Counts, members: Mask, rng: Generator, replicates: int
+) -> Estimates:
+    kept = members[compared.number]
+    return win_rates(
+        outcomes[kept],
+        system_a=np.array(compared.system_a)[kept].tolist(),
+        system_b=np.array(compared.system_b)[kept].tolist(),
+        clusters=compared.clusters[kept],
+        rng=rng,
+        replicates=replicates,
+    ).systems
+
+
+def by_machine(
+    compared: Comparisons, machine: str, members: Mask, rng: Generator, replicates: int
+) -> Estimates:
+    """Return the win rates by a machine in some units; after a draw of the drawn ones, weighted."""
+    outcomes, criterion = compared.machines[machine], compared.criterion
+    drawn = in_population(criterion)
+    members = members & drawn
+    rates = _unweighted(compared, outcomes, members, rng, replicates)
+    rated = np.zeros(criterion.n_units, dtype=bool)
+    rated[compared.number] = outcomes.any(axis=1)
+    design = DesignWeights.of(criterion, rated & drawn)
+    if design is None:
+        return rates
+    return dict(_weighted(compared, outcomes, members, rates, design))
+
+
+def _weighted(
+    compared: Comparisons, outcomes: Counts, members: Mask, rates: Estimates, design: DesignWeights
+) -> Iterator[tuple[str, Estimate]]:
+    for name, rate in rates.items():
+        counts = compared.outcomes_of(name, outcomes) * members[compared.number][:, None]
+        values = np.repeat(np.tile(POINTS, len(counts)), counts.ravel())
+        units = np.repeat(compared.number, counts.sum(axis=1))
+        mean = design.mean(values, units, compared.criterion) if rate.is_defined else rate
+        yield name, replace(mean, n=rate.n)

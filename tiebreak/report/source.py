@@ -1,0 +1,103 @@
+"""Reading the source of a report, which is a ratings file or a bundle with ratings."""
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from tiebreak.errors import InvalidInput
+from tiebreak.formats import (
+    FormatError,
+    RatingTable,
+    is_ratings_file,
+    read_bundle,
+    read_ratings,
+)
+from tiebreak.formats.bundle import open_bundle
+from tiebreak.report.analysis_plan import plan_of
+from tiebreak.report.model import AnalysisPlan, Origin
+
+
+@dataclass(frozen=True)
+class Source:
+    """Ratings, with their declared scales and their origin."""
+
+    table: RatingTable
+    scales: dict[str, str] = field(default_factory=dict)
+    origin: Origin | None = None
+    plan: AnalysisPlan | None = None
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Criteria in the order in which the study or bundle declares them."""
+        return tuple(self.scales)
+
+    def with_machines(self, names: Collection[str]) -> "Source":
+        """Return the source with the ratings of only these machine raters, and of all annotators.
+
+        Raises `InvalidInput` if one of them has no ratings.
+        """
+        raters, is_human = self.table.coded("rater"), self.table.coded("kind").equals("human")
+        machines = sorted(raters[~is_human].in_order)
+        if unknown := sorted({*names} - {*machines}):
+            raise InvalidInput(
+                "unknown_machine",
+                f"There are no ratings of a machine rater {', '.join(unknown)}. Those of the source"
+                f" are: {', '.join(machines)}.",
+            )
+        chosen = np.logical_or.reduce([raters.equals(name) for name in names])
+        return replace(self, table=self.table.select(is_human | chosen))
+
+
+def read_source(path: Path) -> Source:
+    r"""Read the ratings of a report.
+
+    Parameters
+    ----------
+    path : Path
+        Ratings file, folder of a bundle, or .zip of a bundle.
+
+    Returns
+    -------
+    Source
+        Ratings, with their declared scales and their origin.
+
+    Raises
+    ------
+    FormatError
+        If the path does not exist, has no ratings or has invalid content.
+
+    See Also
+    --------
+    build_report : Build the report of the ratings.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "ratings.csv"
+    ...     _ = path.write_text("unit,rater,label\nu,r,1\n")
+    ...     read_source(path).origin.kind
+    'file'
+    """
+    if is_ratings_file(path):
+        return Source(read_ratings(path), origin=Origin("file", _sha256(path)))
+    if not path.exists():
+        reason = "does not exist; it must be a ratings file, a bundle (folder or .zip) or a study"
+        raise FormatError.of(str(path), None, "no_such_source", reason)
+    with open_bundle(path) as folder:
+        bundle = read_bundle(folder)
+        if bundle.ratings is None or bundle.ratings_path is None:
+            reason = "the bundle contains no ratings"
+            raise FormatError.of(path.name, None, "no_ratings", reason)
+        scales = {criterion.name: criterion.scale for criterion in bundle.spec.criteria}
+        origin, plan = Origin("bundle", _sha256(bundle.ratings_path)), plan_of(bundle.spec.settings)
+        table, pilot = bundle.ratings, bundle.pilot_ratings
+        return Source(table if pilot is None else table.joined(pilot), scales, origin, plan)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,294 @@
+"""Latent true labels, and a confusion matrix for each rater (Dawid and Skene 1979)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.special import expit, logit
+from scipy.stats import t as student_t
+
+from tiebreak.errors import InvalidInput
+from tiebreak.stats.core.counts import count_matrix
+from tiebreak.stats.core.results import NAN, Estimate
+from tiebreak.stats.core.validation import (
+    FloatArray,
+    IntArray,
+    as_codes,
+    check_at_least,
+    check_rated_once,
+    check_same_length,
+)
+
+SMOOTHING = 0.01
+MAX_STEPS = 500
+TOLERANCE = 1e-8
+DENSE_CELLS = 1_000_000
+GROUPS, STEPS_AGAIN = 10, 100  # steps after which a fit without a group may stop short of its end
+MIN_GAIN = float(student_t.ppf(0.95, GROUPS - 1))
+T_OF_INTERVAL = float(student_t.ppf(0.975, GROUPS - 1))
+METHOD = f"jackknife over {GROUPS} groups of instances, t on the logit scale"
+
+
+@dataclass(frozen=True, eq=False)
+class DawidSkene:
+    """True labels and raters' confusion matrices, estimated by Dawid and Skene's method.
+
+    Attributes
+    ----------
+    posterior : ndarray of float, shape (n_units, n_labels)
+        P(true label | all ratings); NaN for units without ratings.
+    labels : ndarray of int, shape (n_units,)
+        Most probable label, or the first of several equally probable labels; −1 for units without
+        ratings.
+    confusion : ndarray of float, shape (n_raters, n_labels, n_labels)
+        P(rating | true label) for each rater. The second axis is the true label and the third is
+        the rating, so that rows sum to 1; NaN for raters without ratings.
+    prior : ndarray of float, shape (n_labels,)
+        Share of each true label.
+    accuracy : ndarray of float, shape (n_raters,)
+        P(rating = true label) for each rater; NaN for raters without ratings.
+    log_likelihood : float
+        Logarithm of the likelihood.
+    converged : bool
+        Whether the likelihood stopped increasing.
+    steps : int
+        Number of iterations.
+    n_units : int
+        Number of units with ratings.
+    """
+
+    posterior: FloatArray
+    labels: IntArray
+    confusion: FloatArray
+    prior: FloatArray
+    accuracy: FloatArray
+    log_likelihood: float
+    converged: bool
+    steps: int
+    n_units: int
+
+
+def dawid_skene(
+    units: npt.ArrayLike,
+    raters: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    n_units: int,
+    n_raters: int,
+    n_labels: int,
+    smoothing: float = SMOOTHING,
+    max_steps: int = MAX_STEPS,
+) -> DawidSkene:
+    """Estimate true labels and raters' confusion matrices by expectation-maximisation.
+
+    Parameters
+    ----------
+    units : array_like of int, shape (n_ratings,)
+        Unit of each rating, from 0 to n_units − 1.
+    raters : array_like of int, shape (n_ratings,)
+        Rater of each rating, from 0 to n_raters − 1. A rater may rate each unit only once.
+    labels : array_like of int, shape (n_ratings,)
+        Label of each rating, from 0 to n_labels − 1, or −1 if the rating is missing.
+    n_units : int
+        Number of units.
+    n_raters : int
+        Number of raters.
+    n_labels : int
+        Number of labels in the scale.
+    smoothing : float, default 0.01
+        Pseudo-count, 0 or more, that is added to every cell of the prior and of the confusion
+        matrices. It prevents extreme probabilities for raters with few ratings. With 0, the
+        estimates are maximum-likelihood estimates.
+    max_steps : int, default 500
+        Maximum number of iterations.
+
+    Returns
+    -------
+    DawidSkene
+        The estimates; they are all NaN if there are no ratings.
+
+    Raises
+    ------
+    InvalidInput
+        If a code is out of range, the vectors differ in length, or a rater rated a unit twice.
+
+    Notes
+    -----
+    The model is that of Dawid and Skene (1979): given the true label, raters are independent, and
+    each rater has a separate confusion matrix. Raters who copy from one another therefore appear
+    accurate. Iterations start from each unit's label shares, so that labels keep their meaning if
+    raters are better than chance. They end at a local maximum of the penalised likelihood.
+
+    Examples
+    --------
+    >>> units, raters = [0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2] * 3
+    >>> labels = [0, 0, 1, 1, 1, 0, 0, 0, 1]
+    >>> fit = dawid_skene(units, raters, labels, n_units=3, n_raters=3, n_labels=2)
+    >>> fit.labels.tolist(), fit.accuracy.round(1).tolist()
+    ([0, 1, 0], [1.0, 1.0, 0.0])
+    """
+    check_at_least(n_labels, 1, name="n_labels")
+    check_at_least(max_steps, 1, name="max_steps")
+    if not (smoothing >= 0 and np.isfinite(smoothing)):
+        raise InvalidInput(
+            "out_of_range", f"smoothing must be a finite number of 0 or more; it is {smoothing}."
+        )
+    label = as_codes(labels, below=n_labels, name="labels", missing=True)
+    unit = as_codes(units, below=n_units, name="units")
+    rater = as_codes(raters, below=n_raters, name="raters")
+    check_same_length(units=unit, raters=rater, labels=label)
+    is_labelled = label >= 0
+    unit, rater, label = unit[is_labelled], rater[is_labelled], label[is_labelled]
+    check_rated_once(unit, rater)
+    counts = count_matrix(unit, label, n_units=n_units, n_labels=n_labels)
+    ratings = csr_array(
+        (np.ones(len(unit)), (unit, rater * n_labels + label)), shape=(n_units, n_raters * n_labels)
+    )
+    return _fit(ratings, counts, smoothing, max_steps)
+
+
+def rater_accuracies(
+    units: IntArray,
+    raters: IntArray,
+    labels: IntArray,
+    *,
+    clusters: IntArray,
+    shape: tuple[int, int, int],
+    max_steps: int = MAX_STEPS,
+) -> tuple[DawidSkene, list[Estimate], FloatArray]:
+    """Return the fit, each rater's accuracy with an interval, and how far the model's errors tell.
+
+    The model is fitted again without each of `GROUPS` groups of ``clusters`` (of units); ``shape`` has
+    the numbers of units, raters and labels. Intervals are of the jackknife over groups, by t on the
+    logit scale. The last array, shape (2,), has t statistics of the gain in log-likelihood of the group
+    left out: over one confusion matrix common to all raters, and over no true label at all, where each
+    rater has own shares of labels. Only above `MIN_GAIN` do accuracies of single raters mean anything.
+    """
+    n_units, n_raters, n_labels = shape
+    names = {"n_units": n_units, "n_raters": n_raters, "n_labels": n_labels}
+    fit = dawid_skene(units, raters, labels, max_steps=max_steps, **names)
+    group = clusters[units] % GROUPS
+    gains, accuracies = np.zeros((GROUPS, 2)), np.zeros((GROUPS, n_raters))
+    for g in range(GROUPS):
+        kept, out = group != g, group == g
+        trained = (units[kept], raters[kept], labels[kept])
+        part = dawid_skene(*trained, max_steps=STEPS_AGAIN, **names)
+        counts = count_matrix(trained[0], trained[2], n_units=n_units, n_labels=n_labels)
+        common = _fit(csr_array(counts), counts, SMOOTHING, STEPS_AGAIN).confusion[0]
+        shares = SMOOTHING + count_matrix(*trained[1:], n_units=n_raters, n_labels=n_labels)
+        without = np.log(shares / shares.sum(axis=1, keepdims=True))[raters[out], labels[out]].sum()
+        errors = np.where(np.isnan(part.confusion), 1 / n_labels, part.confusion)
+        ours, alike = (
+            _log_likelihood(units[out], raters[out], labels[out], part.prior, one)
+            for one in (errors, np.broadcast_to(common, errors.shape))
+        )
+        gains[g], accuracies[g] = (ours - alike, ours - without), part.accuracy
+    t = gains.mean(axis=0) / np.maximum(gains.std(axis=0, ddof=1) / np.sqrt(GROUPS), 1e-12)
+    errors_of = np.sqrt((GROUPS - 1) * accuracies.var(axis=0))
+    n = np.bincount(raters, minlength=n_raters)
+    return fit, [*map(_with_interval, fit.accuracy, errors_of, n)], t
+
+
+def _log_likelihood(
+    units: IntArray, raters: IntArray, labels: IntArray, prior: FloatArray, confusion: FloatArray
+) -> float:
+    rows, unit = np.unique(units, return_inverse=True)
+    joint = np.tile(_log(prior), (len(rows), 1))
+    np.add.at(joint, unit, _log(confusion)[raters, :, labels])
+    return float(_log_sum(joint).sum())
+
+
+def _with_interval(accuracy: float, error: float, n: int) -> Estimate:
+    value = min(max(float(accuracy), 1e-6), 1 - 1e-6)
+    half = T_OF_INTERVAL * error / (value * (1 - value))
+    low, high = expit(logit(value) + np.array([-half, half])).tolist()
+    return Estimate(float(accuracy), low, high, float(error), int(n), METHOD)
+
+
+def _fit(sparse: csr_array, counts: IntArray, smoothing: float, max_steps: int) -> DawidSkene:
+    # A step over a small sparse array costs several times as much as over its cells, which may be
+    # multiplied if no logarithm is infinite.
+    is_small = smoothing > 0 and np.prod(sparse.shape) <= DENSE_CELLS
+    ratings = sparse.toarray() if is_small else sparse
+    rated = counts.sum(axis=1) > 0
+    posterior = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    previous, step, converged = -np.inf, 0, not rated.any()
+    while not converged and step < max_steps:
+        prior, confusion = _parameters(ratings, posterior, smoothing)
+        posterior, likelihood = _posterior(ratings, prior, confusion, rated)
+        objective = likelihood + _penalty(prior, confusion, smoothing)
+        converged = bool(objective - previous <= TOLERANCE * max(1.0, abs(objective)))
+        previous, step = objective, step + 1
+    if not rated.any():
+        return _undefined(ratings, counts.shape[1])
+    accuracy = np.einsum("t,rtt->r", prior, confusion)
+    n_ratings = np.asarray(ratings.sum(axis=0)).reshape(confusion.shape[:2]).sum(axis=1)
+    confusion[n_ratings == 0], accuracy[n_ratings == 0] = NAN, NAN
+    posterior[~rated] = NAN
+    labels = np.where(rated, np.argmax(np.nan_to_num(posterior), axis=1), -1)
+    n = int(rated.sum())
+    return DawidSkene(posterior, labels, confusion, prior, accuracy, likelihood, converged, step, n)
+
+
+def _parameters(
+    ratings: csr_array | FloatArray, posterior: FloatArray, smoothing: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the prior and the confusion matrices, given the posterior (the M step)."""
+    n_labels = posterior.shape[1]
+    prior = posterior.sum(axis=0) + smoothing
+    counts = np.asarray(ratings.T @ posterior).reshape(-1, n_labels, n_labels).swapaxes(1, 2)
+    counts = counts + smoothing
+    total = counts.sum(axis=2, keepdims=True)
+    # A rater's probabilities are uniform for a true label that none of the rated units has.
+    uniform = np.full_like(counts, 1 / n_labels)
+    confusion = np.divide(counts, total, out=uniform, where=total > 0)
+    return prior / prior.sum(), confusion
+
+
+def _posterior(
+    ratings: csr_array | FloatArray,
+    prior: FloatArray,
+    confusion: FloatArray,
+    rated: npt.NDArray[np.bool_],
+) -> tuple[FloatArray, float]:
+    """Return the posterior and the log-likelihood, given the parameters (the E step)."""
+    log_confusion = _log(confusion).swapaxes(1, 2).reshape(-1, len(prior))
+    joint = _log(prior) + np.asarray(ratings @ log_confusion)
+    marginal = _log_sum(joint)
+    posterior = np.where(rated[:, None], np.exp(joint - marginal), 0)
+    return posterior, float(marginal[rated].sum())
+
+
+def _penalty(prior: FloatArray, confusion: FloatArray, smoothing: float) -> float:
+    if smoothing == 0:
+        return 0.0
+    return smoothing * float(np.log(prior).sum() + np.log(confusion).sum())
+
+
+def _log_sum(logs: FloatArray) -> FloatArray:
+    """Return the logarithm of the sum of each row, as a column."""
+    largest = logs.max(axis=1, keepdims=True)
+    largest[~np.isfinite(largest)] = 0
+    sums = np.exp(logs - largest).sum(axis=1, keepdims=True)
+    return np.asarray(largest + _log(sums))
+
+
+def _log(shares: FloatArray) -> FloatArray:
+    return np.log(shares, out=np.full_like(shares, -np.inf), where=shares > 0)
+
+
+def _undefined(ratings: csr_array | FloatArray, labels: int) -> DawidSkene:
+    """Return the estimates for a study without ratings."""
+    units, raters = ratings.shape[0], ratings.shape[1] // labels
+    return DawidSkene(
+        np.full((units, labels), NAN),
+        np.full(units, -1),
+        np.full((raters, labels, labels), NAN),
+        np.full(labels, NAN),
+        np.full(raters, NAN),
+        NAN,
+        converged=False,
+        steps=0,
+        n_units=0,
+    )

@@ -1,0 +1,435 @@
+"""Rating sets, which are one rater's ratings of one instance, and their consistency.
+
+In this module, r is a rating. It is negative if system A is preferred, 0 for a tie and positive if
+system B is preferred; ``|r|`` is the strength of the preference. Source: Ghosh et al. 2024, eqs. 4 and
+7, figures 6–8.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from tiebreak.errors import InvalidInput
+from tiebreak.stats.agreement.additive import mean_value
+from tiebreak.stats.core.bootstrap import (
+    Mean,
+    Resampling,
+    Statistic,
+    estimate_each,
+    estimate_strata,
+)
+from tiebreak.stats.core.counts import Patterns
+from tiebreak.stats.core.independence import SHARE
+from tiebreak.stats.core.ranges import RANGES, range_edges, range_of
+from tiebreak.stats.core.results import NAN, Estimate
+from tiebreak.stats.core.validation import (
+    FloatArray,
+    IntArray,
+    as_groups,
+    as_numbers,
+    check_at_least,
+    check_same_length,
+)
+
+NO_SET = "There is no complete rating set."
+
+
+@dataclass(frozen=True, eq=False)
+class RatingSets:
+    """Complete rating sets, each with one rater's ratings of all units of one instance.
+
+    Attributes
+    ----------
+    totals : ndarray of int, shape (n_sets, 3)
+        Total strength of the preferences for system A, total strength of those for system B, and
+        number of ratings.
+    instances : ndarray, shape (n_sets,)
+        Instance of each set.
+    max_strength : int
+        Maximum strength of a preference on the scale.
+    n_incomplete : int
+        Number of incomplete sets, which are left out.
+    consistency : ndarray of float, shape (n_sets,)
+        Consistency of each set; see `tiebreak.stats.consistency`.
+    preference_strength : ndarray of float, shape (n_sets,)
+        Mean rating of each set, from −1 (system A) to 1 (system B).
+    """
+
+    totals: IntArray
+    instances: npt.NDArray[np.generic]
+    max_strength: int
+    n_incomplete: int
+
+    @property
+    def consistency(self) -> FloatArray:
+        """Consistency of each set."""
+        return _consistency(self.totals, self.max_strength)
+
+    @property
+    def preference_strength(self) -> FloatArray:
+        """Mean rating of each set, from −1 (system A) to 1 (system B)."""
+        return _strength(self.totals, self.max_strength)
+
+
+@dataclass(frozen=True)
+class RatingSetSummary:
+    """Means over complete rating sets.
+
+    Attributes
+    ----------
+    n : int
+        Number of complete sets.
+    n_incomplete : int
+        Number of incomplete sets, which are left out.
+    consistency : Estimate
+        Mean consistency.
+    zero : Estimate
+        Share of sets with consistency 0, which is the sum of `contradictory` and `all_ties`.
+    contradictory : Estimate
+        Share of sets in which each system is preferred at least once. They compare different texts
+        of the systems, so that this is no contradiction: pages call such sets mixed.
+    mixed_by_coin : float
+        The same share if a fair coin without ties gave all answers: 1 − 2^(1 − n) in a set of n.
+    all_ties : Estimate
+        Share of sets that contain only ties.
+    perfect : Estimate
+        Share of sets with consistency 1.
+    preference_strength : Estimate
+        Mean rating, from −1 (system A) to 1 (system B).
+    """
+
+    n: int
+    n_incomplete: int
+    consistency: Estimate
+    zero: Estimate
+    contradictory: Estimate
+    mixed_by_coin: float
+    all_ties: Estimate
+    perfect: Estimate
+    preference_strength: Estimate
+
+
+@dataclass(frozen=True)
+class SeparabilityRange:
+    """Means over the rating sets in one range of separability.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of the range.
+    n : int
+        Number of sets.
+    consistency, zero, perfect, preference_strength : Estimate
+        As in `RatingSetSummary`.
+    """
+
+    low: float
+    high: float
+    n: int
+    consistency: Estimate
+    zero: Estimate
+    perfect: Estimate
+    preference_strength: Estimate
+
+
+def consistency(ratings: npt.ArrayLike, *, max_strength: int = 1) -> float:
+    """Compute the consistency of one rating set.
+
+    Parameters
+    ----------
+    ratings : array_like of int, shape (n_ratings,)
+        One rater's ratings r of one instance: negative if A is preferred, 0 for a tie, positive if
+        B is preferred.
+    max_strength : int, default 1
+        Maximum of ``|r|`` on the scale.
+
+    Returns
+    -------
+    float
+        0 if each system was preferred at least once, otherwise the mean of ``|r|`` / max_strength; NaN
+        if there are no ratings.
+
+    Raises
+    ------
+    InvalidInput
+        If a rating is not finite.
+
+    See Also
+    --------
+    summarise_rating_sets : Estimates means over many sets.
+
+    Notes
+    -----
+    Source: Ghosh et al. 2024, eq. 4. A set that contains only ties has consistency 0, too.
+
+    Examples
+    --------
+    >>> consistency([1, 0, 1, 1, 0]), consistency([1, -1, 1]), consistency([0, 0])
+    (0.6, 0.0, 0.0)
+    """
+    r = as_numbers(ratings, name="ratings")
+    if len(r) == 0:
+        return float("nan")
+    totals = np.array([[-r[r < 0].sum(), r[r > 0].sum(), len(r)]]).astype(np.int64)
+    return float(_consistency(totals, max_strength)[0])
+
+
+def collect_rating_sets(
+    labels: npt.ArrayLike,
+    *,
+    instances: npt.ArrayLike,
+    raters: npt.ArrayLike,
+    units: npt.ArrayLike | None = None,
+    set_size: int | None = None,
+    max_strength: int = 1,
+) -> RatingSets:
+    """Collect rating sets from a long table of ratings of one criterion.
+
+    Parameters
+    ----------
+    labels : array_like of float, shape (n_ratings,)
+        Ratings r as whole numbers: negative if A is preferred, 0 for a tie, positive if B is
+        preferred; NaN if the rating is missing.
+    instances, raters : array_like, shape (n_ratings,)
+        Names of the instance and the rater of each rating.
+    units : array_like, shape (n_ratings,), optional
+        Unit of each rating. A set is complete if it has a rating for every unit of its instance.
+    set_size : int, optional
+        Number of ratings in a complete set; an alternative to `units`.
+    max_strength : int, default 1
+        Maximum of ``|r|`` on the scale: 1, 2 or 3.
+
+    Returns
+    -------
+    RatingSets
+        The complete sets.
+
+    Raises
+    ------
+    InvalidInput
+        If both `units` and `set_size` are omitted, or if a label is not on the scale.
+
+    See Also
+    --------
+    summarise_rating_sets : Estimates means over the sets.
+
+    Examples
+    --------
+    >>> sets = collect_rating_sets([1, 1, 0], instances=["i"] * 3, raters=["r"] * 3, set_size=3)
+    >>> sets.totals.tolist(), sets.consistency.round(4).tolist()
+    ([[0, 2, 3]], [0.6667])
+    """
+    r = as_numbers(labels, name="labels", missing=True)
+    names = np.asarray(instances)
+    instance = as_groups(names, length=len(r), name="instances")
+    rater = as_groups(raters, length=len(r), name="raters")
+    required = _required_sizes(instance, units, set_size)
+    known = ~np.isnan(r)
+    strength = np.where(known, r, 0.0)
+    if (strength != np.round(strength)).any() or (np.abs(strength) > max_strength).any():
+        raise InvalidInput(
+            "out_of_range",
+            f"labels must be whole numbers from -{max_strength} to {max_strength}, or NaN for a"
+            f" missing rating; {_off_scale(strength, max_strength):g} is not allowed.",
+        )
+    key = instance * (rater.max(initial=0) + 1) + rater
+    _, first, set_index = np.unique(key, return_index=True, return_inverse=True)
+    sums = [
+        np.bincount(set_index, weights=weights, minlength=len(first))
+        for weights in (np.maximum(-strength, 0), np.maximum(strength, 0), known)
+    ]
+    totals = np.column_stack(sums).astype(np.int64).reshape(len(first), 3)
+    complete = totals[:, 2] >= required[instance[first]]
+    n_incomplete = int((~complete).sum())
+    return RatingSets(totals[complete], names[first][complete], max_strength, n_incomplete)
+
+
+def summarise_rating_sets(sets: RatingSets, **resampling: Unpack[Resampling]) -> RatingSetSummary:
+    """Estimate means over rating sets.
+
+    Parameters
+    ----------
+    sets : RatingSets
+        Complete rating sets.
+    **resampling
+        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
+        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+
+    Returns
+    -------
+    RatingSetSummary
+        Mean consistency and preference strength, and the shares of sets with extreme consistency;
+        undefined if there are no sets.
+
+    See Also
+    --------
+    collect_rating_sets : Collects sets from a long table of ratings.
+    consistency_by_separability : Estimates means in each range of separability.
+
+    Notes
+    -----
+    Whole instances are resampled with all their sets. Source: Ghosh et al. 2024, eqs. 4 and 7.
+
+    Examples
+    --------
+    >>> labels, instances = [1, 1, 1, -1], ["i", "i", "j", "j"]
+    >>> sets = collect_rating_sets(labels, instances=instances, raters=["r"] * 4, set_size=2)
+    >>> summary = summarise_rating_sets(sets)
+    >>> summary.consistency.value, summary.contradictory.value
+    (0.5, 0.5)
+    """
+    patterns = Patterns.of(sets.totals, clusters=sets.instances)
+    statistics = {name: _mean_statistic(name, sets.max_strength) for name in _SET_VALUES}
+    estimates = estimate_each(statistics, patterns, **resampling)
+    n = len(sets.totals)
+    by_coin = float(np.mean(1 - 0.5 ** (sets.totals[:, 2] - 1))) if n else NAN
+    return RatingSetSummary(n=n, n_incomplete=sets.n_incomplete, mixed_by_coin=by_coin, **estimates)
+
+
+def consistency_by_separability(
+    sets: RatingSets,
+    separability: npt.ArrayLike,
+    *,
+    ranges: int = RANGES,
+    edges: npt.ArrayLike | None = None,
+    **resampling: Unpack[Resampling],
+) -> tuple[SeparabilityRange, ...]:
+    """Estimate means over rating sets in each range of separability.
+
+    Parameters
+    ----------
+    sets : RatingSets
+        Complete rating sets.
+    separability : array_like of float, shape (n_sets,)
+        Separability δ of each set's instance. Sets whose δ is NaN are left out of all ranges.
+    ranges : int, default 4
+        Number of ranges of equal width between the smallest and the largest δ.
+    edges : array_like of float, shape (n_ranges + 1,), optional
+        Edges of the ranges; an alternative to `ranges`.
+    **resampling
+        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
+        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+
+    Returns
+    -------
+    tuple of SeparabilityRange
+        One entry for each range, including empty ranges.
+
+    Raises
+    ------
+    InvalidInput
+        If `separability` does not have one number for each set.
+
+    See Also
+    --------
+    range_edges : Computes edges of ranges of equal width.
+
+    Notes
+    -----
+    Instances are resampled, and all ranges use the same replicates. Source: Ghosh et al. 2024,
+    figures 6–8.
+
+    Examples
+    --------
+    >>> labels, instances = [1, 1, 1, -1], ["i", "i", "j", "j"]
+    >>> sets = collect_rating_sets(labels, instances=instances, raters=["r"] * 4, set_size=2)
+    >>> by_range = consistency_by_separability(sets, [0.9, 0.1], ranges=2)
+    >>> [(entry.low, entry.high, entry.consistency.value) for entry in by_range]
+    [(0.1, 0.5, 0.0), (0.5, 0.9, 1.0)]
+    """
+    delta = as_numbers(separability, name="separability", missing=True)
+    check_same_length(separability=delta, sets=sets.totals)
+    bounds = range_edges(delta, ranges=ranges) if edges is None else as_numbers(edges, name="edges")
+    range_index = range_of(delta, bounds)
+    rows = np.column_stack([sets.totals, range_index + 1])
+    patterns = Patterns.of(rows, clusters=sets.instances)
+    n_ranges = max(len(bounds) - 1, 0)
+    masks = [patterns.rows[:, 3] == index + 1 for index in range(n_ranges)]
+    statistics = {name: _mean_statistic(name, sets.max_strength) for name in _RANGE_VALUES}
+    estimates = estimate_strata(statistics, patterns, masks, **resampling)
+    return tuple(
+        SeparabilityRange(
+            float(bounds[index]),
+            float(bounds[index + 1]),
+            int((range_index == index).sum()),
+            **by_name,
+        )
+        for index, by_name in enumerate(estimates)
+    )
+
+
+def _off_scale(strength: FloatArray, max_strength: int) -> float:
+    """Return the first strength that is not on the scale."""
+    return float(strength[(strength != np.round(strength)) | (np.abs(strength) > max_strength)][0])
+
+
+def _required_sizes(
+    instance: IntArray, units: npt.ArrayLike | None, set_size: int | None
+) -> IntArray:
+    """Return the number of ratings in a complete set, for each instance."""
+    n_instances = int(instance.max(initial=-1)) + 1
+    if set_size is not None:
+        check_at_least(set_size, 1, name="set_size")
+        return np.full(n_instances, set_size, dtype=np.int64)
+    if units is None:
+        raise InvalidInput(
+            "no_set_size",
+            "Pass units or set_size, because one of them is needed to tell when a set is complete.",
+        )
+    unit = as_groups(units, length=len(instance), name="units")
+    distinct = np.unique(np.column_stack([instance, unit]), axis=0)
+    return np.bincount(distinct[:, 0], minlength=n_instances)
+
+
+# Maps the totals of the sets and the maximum strength on the scale to one value for each set.
+_SetValue = Callable[[IntArray, int], FloatArray]
+
+
+def _consistency(totals: IntArray, max_strength: int) -> FloatArray:
+    consistency: FloatArray = totals[:, :2].max(axis=1) / (totals[:, 2] * max_strength)
+    return np.where(_contradictory(totals, max_strength) > 0, 0.0, consistency)
+
+
+def _strength(totals: IntArray, max_strength: int) -> FloatArray:
+    strength: FloatArray = (totals[:, 1] - totals[:, 0]) / (totals[:, 2] * max_strength)
+    return strength
+
+
+def _contradictory(totals: IntArray, _strongest: int) -> FloatArray:
+    return np.asarray((totals[:, 0] > 0) & (totals[:, 1] > 0), dtype=np.float64)
+
+
+def _all_ties(totals: IntArray, _strongest: int) -> FloatArray:
+    return np.asarray((totals[:, 0] == 0) & (totals[:, 1] == 0), dtype=np.float64)
+
+
+def _zero(totals: IntArray, max_strength: int) -> FloatArray:
+    return _contradictory(totals, max_strength) + _all_ties(totals, max_strength)
+
+
+def _perfect(totals: IntArray, max_strength: int) -> FloatArray:
+    return np.asarray(_consistency(totals, max_strength) == 1, dtype=np.float64)
+
+
+_SET_VALUES: dict[str, _SetValue] = {
+    "consistency": _consistency,
+    "zero": _zero,
+    "contradictory": _contradictory,
+    "all_ties": _all_ties,
+    "perfect": _perfect,
+    "preference_strength": _strength,
+}
+_RANGE_VALUES = ("consistency", "zero", "perfect", "preference_strength")
+
+
+def _mean_statistic(name: str, max_strength: int) -> Statistic:
+    value_of = _SET_VALUES[name]
+
+    def features(totals: IntArray) -> FloatArray:
+        return np.column_stack([np.ones(len(totals)), value_of(totals, max_strength)])
+
+    bounds = (-1.0, 1.0) if name == "preference_strength" else SHARE
+    return Statistic(2, features, mean_value, NO_SET, NO_SET, mean=Mean(bounds=bounds))

@@ -1,0 +1,150 @@
+"""How large a study would part two systems that follow each other in a ranking."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from statistics import NormalDist
+
+import numpy as np
+from scipy.stats import t as student_t
+
+from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
+from tiebreak.stats.core.independence import MIN_CLUSTERS, too_few_clusters
+from tiebreak.stats.core.results import NAN, NEW_INSTANCES, NEW_RATERS, Estimate
+from tiebreak.stats.core.simultaneous import Joint, RatedMean, joint_level
+from tiebreak.stats.core.validation import FloatArray, check_resampling
+
+POWER = 0.8
+SMALLEST = 1e-9  # differences below are rounding errors
+METHOD = "two-way jackknife, t, max-t over {pairs} differences"
+EQUAL = "The two are exactly equal so far, so that no size can be told at which they would part."
+NO_VARIATION = "All instances say the same of the two, so that there is no variance to go by."
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Two systems that follow each other in a ranking by their means.
+
+    Attributes
+    ----------
+    ahead, behind : str
+        The system with the higher mean, and the next one.
+    difference : Estimate
+        Difference of the means, with an interval that holds at once with those of all pairs.
+    size : float
+        How many times as large as now the study must be for an interval that excludes 0, if the
+        difference stays as it is; 1 or less if it already does. NaN with a reason in `reason`.
+    likely_size : float
+        The same for an interval that excludes 0 in four of five such studies, if the difference is
+        the true one; in a study of `size`, this happens in about half.
+    least_size : float
+        The same as `size` if the true difference is at the far end of the interval.
+    reason : str or None
+        Why there are no sizes.
+    """
+
+    ahead: str
+    behind: str
+    difference: Estimate
+    size: float = NAN
+    likely_size: float = NAN
+    least_size: float = NAN
+    reason: str | None = None
+
+
+def neighbours(
+    means: Mapping[str, RatedMean], *, confidence_level: float = CONFIDENCE_LEVEL
+) -> tuple[Neighbours, ...]:
+    """Return each two systems that follow each other, and what size of study would part them.
+
+    Parameters
+    ----------
+    means : mapping of str to RatedMean
+        The ratings of each system, whose mean it is ranked by; higher is better.
+    confidence_level : float, default 0.95
+        Probability with which the intervals of all differences hold at once, in (0, 1).
+
+    Returns
+    -------
+    tuple of Neighbours
+        One less than there are systems, best first; equal means are in alphabetical order.
+
+    Raises
+    ------
+    InvalidInput
+        If the vectors of a mean differ in length, or the level is not between 0 and 1.
+
+    See Also
+    --------
+    rank_sets : Parts two systems by the same intervals.
+    design_grid : Finds the size of a study of two systems.
+
+    Notes
+    -----
+    An interval of the half-width h around a difference d has the half-width h / √m in a study that is
+    m times as large, with m times as many instances and raters, each of whom rates as many items as
+    now. So it excludes 0 from m = (h / d)² on, and with the probability 0.8 from ((h + 0.84 s) / d)²
+    on, where s is the standard error. All three sizes rest on a difference and a variance that are
+    themselves uncertain.
+
+    Examples
+    --------
+    >>> instances, raters = list(range(100)), [-1] * 100
+    >>> better = RatedMean([1] * 55 + [0] * 45, instances, raters)
+    >>> other = RatedMean([0] * 55 + [1] * 45, instances, raters)
+    >>> (pair,) = neighbours({"other": other, "better": better})
+    >>> pair.ahead, round(pair.size, 1), round(pair.likely_size, 1)
+    ('better', 3.9, 8.0)
+    """
+    check_resampling(0, confidence_level, None)
+    if len(means) < 2:
+        return ()
+    names = list(means)
+    joint = Joint.of(list(means.values()))
+    order = sorted(range(len(names)), key=lambda k: (-joint.value[k], names[k]))
+    pairs = list(combinations(order, 2))
+    every = joint.combined(_contrasts(len(names), pairs))
+    level = joint_level(every, confidence_level)
+    half_widths = student_t.ppf((1 + level) / 2, every.freedom) * np.sqrt(every.variance)
+    of_pair = {pair: k for k, pair in enumerate(pairs)}
+    following = [of_pair[pair] for pair in pairwise(order)]
+    return tuple(
+        _parted(names[pairs[k][0]], names[pairs[k][1]], every, k, float(half_widths[k]))
+        for k in following
+    )
+
+
+def _contrasts(m: int, pairs: list[tuple[int, int]]) -> FloatArray:
+    contrasts = np.zeros((m, len(pairs)))
+    for column, (first, second) in enumerate(pairs):
+        contrasts[first, column], contrasts[second, column] = 1, -1
+    return contrasts
+
+
+def _parted(ahead: str, behind: str, joint: Joint, k: int, half_width: float) -> Neighbours:
+    value, error = float(joint.value[k]), float(np.sqrt(joint.variance[k]))
+    clusters = float(joint.n_instances[k])
+    has_interval = clusters >= MIN_CLUSTERS and error > 0
+    if not has_interval:
+        reason = NO_VARIATION if clusters >= MIN_CLUSTERS else too_few_clusters(clusters)
+        return Neighbours(ahead, behind, Estimate(value, reason=reason), reason=reason)
+    difference = Estimate(
+        value,
+        value - half_width,
+        value + half_width,
+        error,
+        round(clusters),
+        METHOD.format(pairs=len(joint.value)),
+        stated_scope=NEW_RATERS if np.isfinite(joint.n_raters[k]) else NEW_INSTANCES,
+    )
+    if abs(value) < SMALLEST:
+        return Neighbours(ahead, behind, difference, reason=EQUAL)
+    likely = half_width + NormalDist().inv_cdf(POWER) * error
+    return Neighbours(
+        ahead,
+        behind,
+        difference,
+        size=(half_width / value) ** 2,
+        likely_size=(likely / value) ** 2,
+        least_size=(half_width / (value + half_width)) ** 2,
+    )

@@ -1,0 +1,83 @@
+"""Accuracy, precision, recall and F1 of a machine that predicts the human majority."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from tiebreak.stats.agreement.label_pairs import NO_OVERLAP, Pairs
+from tiebreak.stats.core.bootstrap import AnyStatistic, Statistic, ratio
+from tiebreak.stats.core.results import Estimate
+from tiebreak.stats.core.validation import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Classification:
+    """Scores of a machine that predicts the human majority.
+
+    Attributes
+    ----------
+    accuracy : Estimate
+        Share of units to which the machine gives the human majority label.
+    macro_precision, macro_recall, macro_f1 : Estimate
+        Means over the labels that the humans or the machine gave.
+    """
+
+    accuracy: Estimate
+    macro_precision: Estimate
+    macro_recall: Estimate
+    macro_f1: Estimate
+
+    def estimates(self) -> dict[str, Estimate]:
+        """Return the estimates by name.
+
+        Returns
+        -------
+        dict of str to Estimate
+            One entry for each field.
+        """
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def classification_statistics(pairs: Pairs) -> dict[str, AnyStatistic]:
+    """Return the statistics for the fields of `Classification`, by field name."""
+    return {
+        "accuracy": pairs.percentage_statistic(),
+        "macro_precision": _macro(pairs, _predicted),
+        "macro_recall": _macro(pairs, _true),
+        "macro_f1": _macro(pairs, _mean),
+    }
+
+
+# Maps the numbers of true and of predicted labels to the denominator of a score.
+_Denominator = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def _predicted(_true: FloatArray, predicted: FloatArray) -> FloatArray:
+    return predicted
+
+
+def _true(true: FloatArray, _predicted: FloatArray) -> FloatArray:
+    return true
+
+
+def _mean(true: FloatArray, predicted: FloatArray) -> FloatArray:
+    return (true + predicted) / 2
+
+
+def _macro(pairs: Pairs, denominator: _Denominator) -> Statistic:
+    """Return the mean over labels of hits divided by the denominator."""
+    size = pairs.labels
+
+    def features(rows: IntArray) -> FloatArray:
+        human, machine = pairs.weights(rows)
+        truth = pairs.human_weights(rows) * pairs.is_compared(rows)[:, None]
+        return np.column_stack([pairs.is_compared(rows), human * machine, truth, machine])
+
+    def value(sums: FloatArray) -> FloatArray:
+        hits, true, predicted = np.split(sums[..., 1:], 3, axis=-1)
+        occurs = (true + predicted) > 0
+        scores = np.where(occurs, np.nan_to_num(ratio(hits, denominator(true, predicted))), 0.0)
+        return ratio(scores.sum(axis=-1), occurs.sum(axis=-1).astype(np.float64))
+
+    return Statistic(1 + 3 * size, features, value, NO_OVERLAP, NO_OVERLAP)
