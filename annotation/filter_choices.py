@@ -7,7 +7,7 @@ from django.db.models import F, QuerySet
 
 from annotation.filters import BETWEEN_SYSTEMS, CHANNEL, NO_FAILED_CHECK
 from studies.models import Instance, Study, Unit
-from tiebreak.stats.agreement.strata import AGREEMENT_STRATA
+from tiebreak.stats.raters.strata import AGREEMENT_STRATA
 
 # A field with more values than these is a name or a text, and no group of instances.
 MAX_VALUES_OF_METADATA, MAX_LENGTH = 20, 200

@@ -15,8 +15,7 @@ from tiebreak.report.criterion import Criterion, Machine
 from tiebreak.report.generators import Seeds
 from tiebreak.report.sections.raters.strata import strata_section
 from tiebreak.scales import Scale
-from tiebreak.stats import Patterns, bradley_terry, generator_for, krippendorff_alpha
-from tiebreak.stats.agreement.agreement import agreement
+from tiebreak.stats import Patterns, agreement, bradley_terry, generator_for, krippendorff_alpha
 
 Counts = NDArray[np.int64]
 REPLICATES = 10_000

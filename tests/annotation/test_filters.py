@@ -22,7 +22,7 @@ from tests.tiebreak.formats.bundles import make_bundle, write_lines
 from tiebreak.formats.rows import Row
 from tiebreak.report.criterion import read_criteria
 from tiebreak.stats import agreement_strata
-from tiebreak.stats.agreement.strata import AGREEMENT_STRATA
+from tiebreak.stats.raters.strata import AGREEMENT_STRATA
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 

@@ -26,6 +26,7 @@ from tests.paths import ROOT
 from tiebreak.stats import (
     Estimate,
     RatedMean,
+    agreement,
     agreement_contributions,
     count_matrix,
     hajek_estimate,
@@ -38,7 +39,6 @@ from tiebreak.stats import (
     two_way_mean,
     win_rate,
 )
-from tiebreak.stats.agreement.agreement import agreement
 
 SPREAD = 0.15  # standard deviation of the probability between instances; half of it between units
 POPULATION = 400_000

@@ -14,7 +14,7 @@ from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.model import CriterionSection, Report
 from tiebreak.report.sections.raters.strata import strata_of
-from tiebreak.stats.agreement.agreement import agreement
+from tiebreak.stats import agreement
 
 PACKAGE = "krippendorff"
 HUMANS, UNWEIGHTED = "among humans", "among humans, unweighted"

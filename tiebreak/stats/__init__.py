@@ -207,53 +207,6 @@ undefined      an undefined estimate, with its reason
 """
 
 from tiebreak.scales import Scale, infer_scale
-from tiebreak.stats.agreement.agreement import (
-    Agreement,
-    agreement,
-    cohen_kappa,
-    fleiss_kappa,
-    krippendorff_alpha,
-    percentage_agreement,
-    randolph_kappa,
-)
-from tiebreak.stats.agreement.bias import length_bias, position_bias
-from tiebreak.stats.agreement.chance_corrected import (
-    brennan_prediger,
-    gwet_ac,
-    weighted_fleiss_kappa,
-)
-from tiebreak.stats.agreement.contributions import agreement_contributions
-from tiebreak.stats.agreement.dawid_skene import DawidSkene, dawid_skene
-from tiebreak.stats.agreement.intraclass import intraclass_correlation
-from tiebreak.stats.agreement.jensen_shannon import jensen_shannon
-from tiebreak.stats.agreement.leave_one_out import leave_one_out
-from tiebreak.stats.agreement.position_slopes import position_slope
-from tiebreak.stats.agreement.rater_agreement import (
-    Influence,
-    PairwiseAgreement,
-    drop_one_influence,
-    pairwise_agreement,
-    self_consistency,
-)
-from tiebreak.stats.agreement.rating_sets import (
-    RatingSets,
-    RatingSetSummary,
-    SeparabilityRange,
-    collect_rating_sets,
-    consistency,
-    consistency_by_separability,
-    summarise_rating_sets,
-)
-from tiebreak.stats.agreement.strata import (
-    AGREEMENT_STRATA,
-    Stratum,
-    agreement_strata,
-    all_units,
-    key_strata,
-    separability_strata,
-    unique_label_strata,
-)
-from tiebreak.stats.agreement.weighted_kappa import conger_kappa, weighted_cohen_kappa
 from tiebreak.stats.core.bootstrap import generator_for
 from tiebreak.stats.core.counts import Patterns, count_matrix
 from tiebreak.stats.core.ranges import range_edges, range_of
@@ -364,6 +317,53 @@ from tiebreak.stats.rankings.robustness import (
 )
 from tiebreak.stats.rankings.transitivity import ModelFit, Triads, bradley_terry_fit, cyclic_triads
 from tiebreak.stats.rankings.win_rates import WinRates, outcome_counts, win_rate, win_rates
+from tiebreak.stats.raters.agreement import (
+    Agreement,
+    agreement,
+    cohen_kappa,
+    fleiss_kappa,
+    krippendorff_alpha,
+    percentage_agreement,
+    randolph_kappa,
+)
+from tiebreak.stats.raters.bias import length_bias, position_bias
+from tiebreak.stats.raters.chance_corrected import (
+    brennan_prediger,
+    gwet_ac,
+    weighted_fleiss_kappa,
+)
+from tiebreak.stats.raters.contributions import agreement_contributions
+from tiebreak.stats.raters.dawid_skene import DawidSkene, dawid_skene
+from tiebreak.stats.raters.intraclass import intraclass_correlation
+from tiebreak.stats.raters.jensen_shannon import jensen_shannon
+from tiebreak.stats.raters.leave_one_out import leave_one_out
+from tiebreak.stats.raters.position_slopes import position_slope
+from tiebreak.stats.raters.rater_agreement import (
+    Influence,
+    PairwiseAgreement,
+    drop_one_influence,
+    pairwise_agreement,
+    self_consistency,
+)
+from tiebreak.stats.raters.rating_sets import (
+    RatingSets,
+    RatingSetSummary,
+    SeparabilityRange,
+    collect_rating_sets,
+    consistency,
+    consistency_by_separability,
+    summarise_rating_sets,
+)
+from tiebreak.stats.raters.strata import (
+    AGREEMENT_STRATA,
+    Stratum,
+    agreement_strata,
+    all_units,
+    key_strata,
+    separability_strata,
+    unique_label_strata,
+)
+from tiebreak.stats.raters.weighted_kappa import conger_kappa, weighted_cohen_kappa
 
 # Sorted by topic, like the list in the docstring, and not alphabetically.
 __all__ = [  # noqa: RUF022

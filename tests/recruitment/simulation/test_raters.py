@@ -20,7 +20,7 @@ from studies.models import ComprehensionQuestion, Generation, Instance, Screenin
 from tests.pages import numbers_in
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_study, open_knowingly
-from tiebreak.stats.agreement.bias import position_bias
+from tiebreak.stats.raters.bias import position_bias
 
 pytestmark = pytest.mark.django_db
 

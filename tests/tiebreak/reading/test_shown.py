@@ -18,7 +18,7 @@ from tests.tiebreak.formats.bundles import make_bundle
 from tiebreak.reading.figures.files import CONTENT_TYPES
 from tiebreak.reading.findings import STRATA, stratum_name
 from tiebreak.report import REPORT_VERSION, build_report
-from tiebreak.stats.agreement.strata import AGREEMENT_STRATA
+from tiebreak.stats.raters.strata import AGREEMENT_STRATA
 
 pytestmark = pytest.mark.django_db
 

@@ -6,8 +6,13 @@ import pytest
 from tests.refusals import refused_file
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
-from tiebreak.stats import Estimate, agreement_contributions, bradley_terry, two_way_interval
-from tiebreak.stats.agreement.agreement import agreement
+from tiebreak.stats import (
+    Estimate,
+    agreement,
+    agreement_contributions,
+    bradley_terry,
+    two_way_interval,
+)
 
 RATERS = 5
 

@@ -12,8 +12,8 @@ from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
 from tiebreak.report.left_out import PREFIX
 from tiebreak.report.sections.systems.systems import NO_SEPARABILITY
-from tiebreak.stats.agreement.additive import ONE_LABEL
 from tiebreak.stats.rankings.win_rates import NO_RATING
+from tiebreak.stats.raters.additive import ONE_LABEL
 
 SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text())
 

@@ -14,6 +14,7 @@ from tests.tiebreak.stats.published import (
 )
 from tiebreak.stats import (
     Comparison,
+    agreement,
     agreement_strata,
     binned_js,
     classification,
@@ -21,14 +22,15 @@ from tiebreak.stats import (
     collect_rating_sets,
     count_matrix,
     human_machine,
+    jensen_shannon,
     krippendorff_alpha,
+    leave_one_out,
     percentage_agreement,
     summarise_rating_sets,
     unique_label_strata,
     win_rate,
 )
-from tiebreak.stats.agreement.additive import NO_PAIR
-from tiebreak.stats.agreement.agreement import agreement, jensen_shannon, leave_one_out
+from tiebreak.stats.raters.additive import NO_PAIR
 
 CONFIGURATIONS = ("mistral-7b_vicuna-7b_samsum", "vicuna-7b_gpt-3.5-turbo-instruct_cnn_dm")
 

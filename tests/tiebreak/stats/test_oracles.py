@@ -23,7 +23,7 @@ from tiebreak.stats import (
     random_baseline,
     rank_correlation,
 )
-from tiebreak.stats.agreement.rank_correlations import MANY_CELLS
+from tiebreak.stats.raters.rank_correlations import MANY_CELLS
 
 SEEDS = range(12)
 
@@ -158,7 +158,7 @@ def test_spearmans_interval_is_the_same_by_rows_and_by_table(monkeypatch):
     counts = np.random.default_rng(5).multinomial(3, [0.2] * 5, size=(2, 80))
     pair = Comparison.of(*counts)
     by_table = [rank_correlation(pair, of=of, rng=generator_for(0)) for of in ("medians", "means")]
-    monkeypatch.setattr("tiebreak.stats.agreement.rank_correlations.MAX_CELLS", 1)
+    monkeypatch.setattr("tiebreak.stats.raters.rank_correlations.MAX_CELLS", 1)
     by_rows = [rank_correlation(pair, of=of, rng=generator_for(0)) for of in ("medians", "means")]
     for first, second in zip(by_table, by_rows, strict=True):
         assert (first.value, first.low, first.high) == pytest.approx(

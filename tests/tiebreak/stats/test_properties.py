@@ -11,14 +11,17 @@ from tests.refusals import refused
 from tests.tiebreak.stats.rounding import equal_but_for_rounding
 from tiebreak.stats import (
     Comparison,
+    agreement,
     binned_js,
     bradley_terry,
     classification,
+    dawid_skene,
     elo,
     fleiss_kappa,
     generator_for,
     human_machine,
     krippendorff_alpha,
+    leave_one_out,
     pairwise_agreement,
     percentage_agreement,
     prediction_powered_win_rate,
@@ -27,8 +30,7 @@ from tiebreak.stats import (
     win_rate,
     win_rates,
 )
-from tiebreak.stats.agreement.additive import CERTAIN, NO_PAIR, ONE_LABEL
-from tiebreak.stats.agreement.agreement import agreement, dawid_skene, leave_one_out
+from tiebreak.stats.raters.additive import CERTAIN, NO_PAIR, ONE_LABEL
 
 NOMINAL = {
     "alpha": krippendorff_alpha,

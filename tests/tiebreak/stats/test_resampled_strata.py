@@ -5,10 +5,10 @@ import pytest
 
 from tests.tiebreak.stats.rounding import equal_but_for_rounding
 from tiebreak.stats import Comparison, Patterns, generator_for, human_machine, random_baseline
-from tiebreak.stats.agreement.additive import NO_PAIR, alpha_statistic, percentage_statistic
 from tiebreak.stats.core.bootstrap import estimate, estimate_strata, on_columns
 from tiebreak.stats.core.independence import too_few_clusters
 from tiebreak.stats.core.resampling import replicate_counts
+from tiebreak.stats.raters.additive import NO_PAIR, alpha_statistic, percentage_statistic
 
 
 def study(instances=80, units=3, labels=3, seed=0):

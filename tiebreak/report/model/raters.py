@@ -12,8 +12,8 @@ from tiebreak.report.model.fields import (
     Votes,
 )
 from tiebreak.stats import Estimate
-from tiebreak.stats.agreement.rating_sets import RatingSetSummary, SeparabilityRange
 from tiebreak.stats.core.results import NAN
+from tiebreak.stats.raters.rating_sets import RatingSetSummary, SeparabilityRange
 
 
 @dataclass(frozen=True)

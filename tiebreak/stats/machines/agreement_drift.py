@@ -10,8 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tiebreak.scales import Level
-from tiebreak.stats.agreement.additive import LEVELS
-from tiebreak.stats.agreement.label_pairs import central_weights
 from tiebreak.stats.core.results import NAN
 from tiebreak.stats.core.validation import (
     FloatArray,
@@ -24,6 +22,8 @@ from tiebreak.stats.core.validation import (
     check_same_length,
     check_share,
 )
+from tiebreak.stats.raters.additive import LEVELS
+from tiebreak.stats.raters.label_pairs import central_weights
 
 DROP = 0.1
 FALSE_ALARMS = 0.05

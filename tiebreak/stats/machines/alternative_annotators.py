@@ -14,8 +14,6 @@ from scipy.stats import t as student_t
 
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
-from tiebreak.stats.agreement.additive import LEVELS
-from tiebreak.stats.agreement.label_pairs import central_weights
 from tiebreak.stats.core.groups import n_distinct, numbered
 from tiebreak.stats.core.results import NAN
 from tiebreak.stats.core.validation import (
@@ -32,6 +30,8 @@ from tiebreak.stats.core.validation import (
     check_same_length,
     check_share,
 )
+from tiebreak.stats.raters.additive import LEVELS
+from tiebreak.stats.raters.label_pairs import central_weights
 
 Score = Literal["agreement", "neg_rmse"]
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from tiebreak.stats.agreement.label_pairs import NO_OVERLAP, Pairs
 from tiebreak.stats.core.bootstrap import AnyStatistic, Statistic, ratio
 from tiebreak.stats.core.results import Estimate
 from tiebreak.stats.core.validation import FloatArray, IntArray
+from tiebreak.stats.raters.label_pairs import NO_OVERLAP, Pairs
 
 
 @dataclass(frozen=True)

@@ -14,23 +14,6 @@ import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
-from tiebreak.stats.agreement.additive import Categories, label_number
-from tiebreak.stats.agreement.agreement import Agreement, agreement_statistics
-from tiebreak.stats.agreement.jensen_shannon import Form, binned_js_statistic
-from tiebreak.stats.agreement.label_pairs import (
-    NO_OVERLAP,
-    Pairs,
-    RandomPairs,
-    central_weights,
-    single_weights,
-)
-from tiebreak.stats.agreement.rank_correlations import (
-    CORRELATIONS,
-    Correlation,
-    Summary,
-    means_statistic,
-    medians_statistic,
-)
 from tiebreak.stats.core.bootstrap import (
     AnyStatistic,
     Resampling,
@@ -51,6 +34,23 @@ from tiebreak.stats.core.validation import (
     check_choice,
 )
 from tiebreak.stats.machines.classification import Classification, classification_statistics
+from tiebreak.stats.raters.additive import Categories, label_number
+from tiebreak.stats.raters.agreement import Agreement, agreement_statistics
+from tiebreak.stats.raters.jensen_shannon import Form, binned_js_statistic
+from tiebreak.stats.raters.label_pairs import (
+    NO_OVERLAP,
+    Pairs,
+    RandomPairs,
+    central_weights,
+    single_weights,
+)
+from tiebreak.stats.raters.rank_correlations import (
+    CORRELATIONS,
+    Correlation,
+    Summary,
+    means_statistic,
+    medians_statistic,
+)
 
 NO_ORDER = "The labels have no order, so a rank correlation is undefined."
 AMONG_HUMANS, AGAINST_MACHINE = "Among humans", "Humans against the machine"

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
-from tiebreak.stats.agreement.dawid_skene import dawid_skene
 from tiebreak.stats.core.results import NAN
 from tiebreak.stats.core.validation import FloatArray, IntArray, check_choice
+from tiebreak.stats.raters.dawid_skene import dawid_skene
 
 JuryRule = Literal["vote", "mean_probability", "dawid_skene"]
 RULES = ("vote", "mean_probability", "dawid_skene")

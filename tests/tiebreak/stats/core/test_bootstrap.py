@@ -13,6 +13,7 @@ from tiebreak.stats import (
     Comparison,
     Estimate,
     Patterns,
+    agreement,
     generator_for,
     hajek_estimate,
     human_machine,
@@ -22,12 +23,11 @@ from tiebreak.stats import (
     two_way_mean,
     win_rate,
 )
-from tiebreak.stats.agreement.additive import MANY_ORDINAL_LABELS
-from tiebreak.stats.agreement.agreement import agreement
 from tiebreak.stats.core.bootstrap import OFTEN_UNDEFINED, bootstrap_estimate
 from tiebreak.stats.core.independence import too_few_clusters
 from tiebreak.stats.core.resampling import replicate_weights
 from tiebreak.stats.core.results import THESE
+from tiebreak.stats.raters.additive import MANY_ORDINAL_LABELS
 
 
 def clustered(seed=0, instances=60, units=5):

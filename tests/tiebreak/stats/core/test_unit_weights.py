@@ -5,19 +5,26 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from tests.tiebreak.stats.agreement.test_contributions import (
+from tests.tiebreak.stats.raters.test_contributions import (
     LEVELS,
     STATISTICS,
     derivatives,
     ratings,
 )
 from tiebreak.errors import InvalidInput
-from tiebreak.stats import Agreement, Comparison, Patterns, agreement_contributions, count_matrix
-from tiebreak.stats.agreement.agreement import agreement, agreement_statistics
-from tiebreak.stats.agreement.leave_one_out import NO_PAIR, leave_one_out_statistic
+from tiebreak.stats import (
+    Agreement,
+    Comparison,
+    Patterns,
+    agreement,
+    agreement_contributions,
+    count_matrix,
+)
 from tiebreak.stats.core.bootstrap import difference, estimate, estimate_each, on_columns
 from tiebreak.stats.core.unit_weights import UnitWeights
 from tiebreak.stats.machines.human_machine import comparison_statistics
+from tiebreak.stats.raters.agreement import agreement_statistics
+from tiebreak.stats.raters.leave_one_out import NO_PAIR, leave_one_out_statistic
 
 UNITS, LABELS = 40, 4
 

@@ -6,17 +6,17 @@ import pytest
 from tests.refusals import refused
 from tiebreak.stats import (
     Comparison,
+    agreement,
     delta,
     generator_for,
     human_machine,
     machine_machine,
     single_human_machine,
 )
-from tiebreak.stats.agreement.additive import NO_PAIR
-from tiebreak.stats.agreement.agreement import agreement
-from tiebreak.stats.agreement.rank_correlations import CONSTANT, kendall_value
 from tiebreak.stats.core.bootstrap import NO_WIDTH
 from tiebreak.stats.machines.human_machine import AGAINST_MACHINE, AMONG_HUMANS, NO_ORDER, ONE_HUMAN
+from tiebreak.stats.raters.additive import NO_PAIR
+from tiebreak.stats.raters.rank_correlations import CONSTANT, kendall_value
 
 
 def test_a_tie_enters_once_per_mode_with_equal_weights():

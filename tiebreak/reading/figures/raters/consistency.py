@@ -22,7 +22,7 @@ from tiebreak.reading.messages import RATING_SET
 from tiebreak.reading.words import in_digits
 from tiebreak.report.model import CriterionSection, RaterSets
 from tiebreak.stats import Estimate
-from tiebreak.stats.agreement.rating_sets import SeparabilityRange
+from tiebreak.stats.raters.rating_sets import SeparabilityRange
 
 CONSISTENCY_READING = (
     f"{RATING_SET} A mark is the mean consistency of the sets in one range of separability (δ), and"

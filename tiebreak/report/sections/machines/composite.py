@@ -13,11 +13,11 @@ from tiebreak.report.generators import Seeds
 from tiebreak.report.model import AgreementByCategory, CompositeSection, Estimates
 from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT
 from tiebreak.stats import Comparison, Composite, Patterns, cross_validated_composite
-from tiebreak.stats.agreement.leave_one_out import leave_one_out_statistic
-from tiebreak.stats.agreement.strata import Stratum, all_units, key_strata
 from tiebreak.stats.core.bootstrap import Statistic, estimate_strata, on_columns
 from tiebreak.stats.core.groups import n_distinct
 from tiebreak.stats.core.unit_weights import UnitWeights, weighted
+from tiebreak.stats.raters.leave_one_out import leave_one_out_statistic
+from tiebreak.stats.raters.strata import Stratum, all_units, key_strata
 
 Mask = NDArray[np.bool_]
 # A machine that answered fewer of the units is left out, because all are compared on the same units.

@@ -15,11 +15,11 @@ from tiebreak.report.model import MachineDifference, MachineDifferencesSection
 from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT
 from tiebreak.scales import Level
 from tiebreak.stats import Patterns
-from tiebreak.stats.agreement.label_pairs import Pairs, single_weights
 from tiebreak.stats.core.bootstrap import Resampling, Statistic, difference, estimate_each
 from tiebreak.stats.core.groups import n_distinct
 from tiebreak.stats.core.unit_weights import UnitWeights, weighted
 from tiebreak.stats.core.validation import FloatArray, IntArray
+from tiebreak.stats.raters.label_pairs import Pairs, single_weights
 
 ERROR_LEVEL = 0.05
 # Among more pairs hardly a difference could be told from chance, and the intervals of so many would

@@ -14,9 +14,9 @@ from tiebreak.report.design_weights import DesignWeights, in_population
 from tiebreak.report.model import Bias, BiasSection
 from tiebreak.report.scopes import of_drawn
 from tiebreak.stats import Estimate, two_way_interval, undefined
-from tiebreak.stats.agreement.bias import effect_within, length_bias, position_bias
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.core.independence import drop_unreliable_interval, effective_size
+from tiebreak.stats.raters.bias import effect_within, length_bias, position_bias
 
 # Presentation orders of a machine's pass: system A's text first, or system B's text first.
 A_FIRST, B_FIRST = "ab", "ba"

@@ -16,17 +16,17 @@ from tiebreak.report.generators import Seeds
 from tiebreak.report.model import ChanceCorrectedSection, Estimates
 from tiebreak.scales import MAX_POINTS
 from tiebreak.stats import Estimate, Patterns, intraclass_correlation, undefined
-from tiebreak.stats.agreement.chance_corrected import (
+from tiebreak.stats.core.bootstrap import Resampling, Statistic, estimate_each, on_columns
+from tiebreak.stats.core.groups import n_distinct
+from tiebreak.stats.core.unit_weights import UnitWeights, weighted
+from tiebreak.stats.raters.chance_corrected import (
     brennan_prediger_statistic,
     gwet_statistic,
     weighted_fleiss_statistic,
 )
-from tiebreak.stats.agreement.intraclass import NO_PAIR, NOT_CROSSED, one_way_correlation
-from tiebreak.stats.agreement.label_weights import WEIGHTS, Weights, label_weights
-from tiebreak.stats.agreement.weighted_kappa import conger_statistic, weighted_cohen_statistic
-from tiebreak.stats.core.bootstrap import Resampling, Statistic, estimate_each, on_columns
-from tiebreak.stats.core.groups import n_distinct
-from tiebreak.stats.core.unit_weights import UnitWeights, weighted
+from tiebreak.stats.raters.intraclass import NO_PAIR, NOT_CROSSED, one_way_correlation
+from tiebreak.stats.raters.label_weights import WEIGHTS, Weights, label_weights
+from tiebreak.stats.raters.weighted_kappa import conger_statistic, weighted_cohen_statistic
 
 Matrix = NDArray[np.float64]
 ByWeights = Callable[[Matrix], Statistic]

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import DawidSkeneRater, DawidSkeneSection
 from tiebreak.report.sections.raters.raters import MAX_LABELS
-from tiebreak.stats.agreement.dawid_skene import GROUPS, MIN_GAIN, rater_accuracies
 from tiebreak.stats.core.groups import n_distinct
+from tiebreak.stats.raters.dawid_skene import GROUPS, MIN_GAIN, rater_accuracies
 
 # Each step reads all ratings. Where annotators agree little, about 1,000 steps are needed.
 MAX_RATINGS, MAX_STEPS = 50_000, 2_000

@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import FatigueSection
 from tiebreak.stats import Estimate, position_slope
-from tiebreak.stats.agreement.leave_one_out import mode_credits
+from tiebreak.stats.raters.leave_one_out import mode_credits
 
 # Changes are told for so many items.
 STEP = 10

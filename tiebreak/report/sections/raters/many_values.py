@@ -18,16 +18,6 @@ from tiebreak.report.model import Estimates, StratumSection
 from tiebreak.report.sections.raters.strata import HumanRatings, entry, strata_of
 from tiebreak.scales import MAX_POINTS
 from tiebreak.stats import Estimate, Patterns, Stratum, two_way_interval, undefined
-from tiebreak.stats.agreement.additive import (
-    NO_PAIR,
-    ONE_LABEL,
-    alpha_of_features,
-    moment_features,
-    value_moments,
-)
-from tiebreak.stats.agreement.contributions import value_contributions
-from tiebreak.stats.agreement.label_pairs import NO_OVERLAP
-from tiebreak.stats.agreement.ratio_alpha import ratio_alpha, ratio_disagreement, ratio_distances
 from tiebreak.stats.core.bootstrap import (
     NO_WIDTH,
     Resampling,
@@ -39,6 +29,16 @@ from tiebreak.stats.core.groups import n_distinct
 from tiebreak.stats.core.independence import drop_unreliable_interval
 from tiebreak.stats.core.results import NAN, THESE
 from tiebreak.stats.machines.human_machine import AGAINST_MACHINE, AMONG_HUMANS
+from tiebreak.stats.raters.additive import (
+    NO_PAIR,
+    ONE_LABEL,
+    alpha_of_features,
+    moment_features,
+    value_moments,
+)
+from tiebreak.stats.raters.contributions import value_contributions
+from tiebreak.stats.raters.label_pairs import NO_OVERLAP
+from tiebreak.stats.raters.ratio_alpha import ratio_alpha, ratio_disagreement, ratio_distances
 
 NO_INTERVAL = (
     f"The interval is not computed for scales with more than {MAX_POINTS} different values."

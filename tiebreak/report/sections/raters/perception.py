@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import Distribution, PerceptionBin
-from tiebreak.stats.agreement.label_pairs import central_weights
+from tiebreak.stats.raters.label_pairs import central_weights
 
 
 def perception_section(criterion: Criterion) -> tuple[PerceptionBin, ...]:

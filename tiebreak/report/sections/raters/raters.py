@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.model import Matrix, RaterSection
 from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT
-from tiebreak.stats.agreement.leave_one_out import mode_credits
 from tiebreak.stats.core.results import Estimate, undefined
+from tiebreak.stats.raters.leave_one_out import mode_credits
 
 # Nobody could read a larger table of labels.
 MAX_LABELS = 12

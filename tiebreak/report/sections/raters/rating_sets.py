@@ -16,11 +16,11 @@ from tiebreak.stats import (
     summarise_rating_sets,
     undefined,
 )
-from tiebreak.stats.agreement.rank_correlations import rank_correlations
 from tiebreak.stats.core.bootstrap import bootstrap_estimate
 from tiebreak.stats.core.counts import distinct_rows
 from tiebreak.stats.core.groups import n_distinct, numbered
 from tiebreak.stats.core.ranges import range_edges
+from tiebreak.stats.raters.rank_correlations import rank_correlations
 
 MAX_ELEMENTS = 4_000_000
 NOT_SCORED = "The separability of these instances was not scored."

@@ -38,8 +38,6 @@ from tiebreak.stats import (
     undefined,
     unique_label_strata,
 )
-from tiebreak.stats.agreement.agreement import agreement_statistics
-from tiebreak.stats.agreement.contributions import value_contributions
 from tiebreak.stats.core.bootstrap import (
     NO_WIDTH,
     AnyStatistic,
@@ -53,6 +51,8 @@ from tiebreak.stats.core.ranges import range_edges
 from tiebreak.stats.core.two_way import Groupings
 from tiebreak.stats.core.unit_weights import UnitWeights, weighted
 from tiebreak.stats.machines.human_machine import comparison_statistics
+from tiebreak.stats.raters.agreement import agreement_statistics
+from tiebreak.stats.raters.contributions import value_contributions
 
 NO_EXACT_AGREEMENT = (
     f"On scales with more than {MAX_INFERRED_POINTS} different values, hardly two answers are exactly"

@@ -13,7 +13,7 @@ from tiebreak.report.sections.raters.chance_corrected import (
     NOT_TWO,
     TOO_MANY_RATERS,
 )
-from tiebreak.stats.agreement.intraclass import NOT_CROSSED
+from tiebreak.stats.raters.intraclass import NOT_CROSSED
 
 TABLES = json.loads((GOLDEN / "chance-corrected.json").read_text(encoding="utf-8"))
 NAMES = {

@@ -15,8 +15,8 @@ from tiebreak.report.sections.raters.rater_pairs import TOO_MANY_RATIOS
 from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT
 from tiebreak.scales import MAX_POINTS
 from tiebreak.stats import agreement_contributions
-from tiebreak.stats.agreement.contributions import value_contributions
-from tiebreak.stats.agreement.ratio_alpha import ratio_alpha
+from tiebreak.stats.raters.contributions import value_contributions
+from tiebreak.stats.raters.ratio_alpha import ratio_alpha
 
 # What is computed for every scale with many values, within its groups.
 COMPUTED = {
@@ -189,7 +189,7 @@ def test_ratio_alpha_compares_all_values_whatever_the_block(monkeypatch):
     rng = np.random.default_rng(0)
     values, weights = rng.random(50), rng.random(50)
     whole = ratio_alpha(0.5, values, weights)
-    monkeypatch.setattr("tiebreak.stats.agreement.ratio_alpha._BLOCK", 7)
+    monkeypatch.setattr("tiebreak.stats.raters.ratio_alpha._BLOCK", 7)
     assert ratio_alpha(0.5, values, weights) == pytest.approx(whole, abs=1e-12)
     by_hand = sum(
         weights[i] * weights[j] * ((values[i] - values[j]) / (values[i] + values[j])) ** 2

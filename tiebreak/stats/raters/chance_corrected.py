@@ -10,7 +10,11 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
-from tiebreak.stats.agreement.additive import (
+from tiebreak.stats.core.bootstrap import Resampling, Statistic, estimate, ratio
+from tiebreak.stats.core.counts import Patterns, as_patterns
+from tiebreak.stats.core.results import Estimate
+from tiebreak.stats.core.validation import FloatArray, IntArray
+from tiebreak.stats.raters.additive import (
     CERTAIN,
     NO_PAIR,
     ONE_LABEL,
@@ -18,11 +22,7 @@ from tiebreak.stats.agreement.additive import (
     has_pair,
     mean_value,
 )
-from tiebreak.stats.agreement.label_weights import Weights, label_weights
-from tiebreak.stats.core.bootstrap import Resampling, Statistic, estimate, ratio
-from tiebreak.stats.core.counts import Patterns, as_patterns
-from tiebreak.stats.core.results import Estimate
-from tiebreak.stats.core.validation import FloatArray, IntArray
+from tiebreak.stats.raters.label_weights import Weights, label_weights
 
 # Maps the mean share of each label, shape (..., labels), to the chance agreement.
 Chance = Callable[[FloatArray], FloatArray]

@@ -5,10 +5,10 @@ import pytest
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats import Agreement, agreement_contributions, count_matrix
-from tiebreak.stats.agreement.additive import randolph_statistic
-from tiebreak.stats.agreement.agreement import agreement_statistics
-from tiebreak.stats.agreement.contributions import _mean_of_units, _randolph
 from tiebreak.stats.core.counts import distinct_rows
+from tiebreak.stats.raters.additive import randolph_statistic
+from tiebreak.stats.raters.agreement import agreement_statistics
+from tiebreak.stats.raters.contributions import _mean_of_units, _randolph
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 STATISTICS = tuple(Agreement.__dataclass_fields__)

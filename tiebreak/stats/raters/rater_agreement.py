@@ -10,13 +10,6 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tiebreak.scales import MAX_POINTS, Level
-from tiebreak.stats.agreement.additive import (
-    NO_PAIR,
-    alpha_of_features,
-    alpha_statistic,
-    moment_features,
-    value_moments,
-)
 from tiebreak.stats.core.bootstrap import (
     CONFIDENCE_LEVEL,
     Resampling,
@@ -36,6 +29,13 @@ from tiebreak.stats.core.validation import (
     as_values,
     check_rated_once,
     check_same_length,
+)
+from tiebreak.stats.raters.additive import (
+    NO_PAIR,
+    alpha_of_features,
+    alpha_statistic,
+    moment_features,
+    value_moments,
 )
 
 _MAX_CODE = 2**31

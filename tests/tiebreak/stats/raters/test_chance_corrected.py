@@ -21,8 +21,8 @@ from tiebreak.stats import (
     weighted_cohen_kappa,
     weighted_fleiss_kappa,
 )
-from tiebreak.stats.agreement.additive import CERTAIN, NO_PAIR, ONE_LABEL
-from tiebreak.stats.agreement.intraclass import NO_VARIATION, NOT_CROSSED
+from tiebreak.stats.raters.additive import CERTAIN, NO_PAIR, ONE_LABEL
+from tiebreak.stats.raters.intraclass import NO_VARIATION, NOT_CROSSED
 
 TABLES = json.loads((GOLDEN / "chance-corrected.json").read_text(encoding="utf-8"))
 

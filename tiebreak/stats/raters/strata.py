@@ -8,9 +8,9 @@ import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
-from tiebreak.stats.agreement.additive import central_counts
 from tiebreak.stats.core.ranges import range_of
 from tiebreak.stats.core.validation import as_counts, as_numbers
+from tiebreak.stats.raters.additive import central_counts
 
 Mask = npt.NDArray[np.bool_]
 

@@ -7,8 +7,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from tests.refusals import refused
 from tiebreak.stats import length_bias, position_bias
-from tiebreak.stats.agreement.bias import effect_within
 from tiebreak.stats.core.proportions import wilson_interval
+from tiebreak.stats.raters.bias import effect_within
 
 
 def test_wilson_equals_a_published_interval():

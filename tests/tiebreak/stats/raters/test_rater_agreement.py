@@ -14,8 +14,8 @@ from tiebreak.stats import (
     pairwise_agreement,
     self_consistency,
 )
-from tiebreak.stats.agreement.additive import NO_PAIR
-from tiebreak.stats.agreement.rater_agreement import NO_REPEAT
+from tiebreak.stats.raters.additive import NO_PAIR
+from tiebreak.stats.raters.rater_agreement import NO_REPEAT
 
 UNITS, RATERS, LABELS = 60, 5, 3
 SHAPE = {"n_units": UNITS, "n_raters": RATERS, "n_labels": LABELS}

@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tiebreak.scales import Level
-from tiebreak.stats.agreement.additive import (
+from tiebreak.stats.core.bootstrap import Mean, Statistic, ratio
+from tiebreak.stats.core.validation import FloatArray, IntArray
+from tiebreak.stats.raters.additive import (
     CERTAIN,
     ONE_LABEL,
     chance_corrected,
@@ -28,9 +30,7 @@ from tiebreak.stats.agreement.additive import (
     reason_without_ordinal_interval,
     squared_distances,
 )
-from tiebreak.stats.agreement.leave_one_out import mode_credits, outer_credits
-from tiebreak.stats.core.bootstrap import Mean, Statistic, ratio
-from tiebreak.stats.core.validation import FloatArray, IntArray
+from tiebreak.stats.raters.leave_one_out import mode_credits, outer_credits
 
 NO_OVERLAP = "No item has labels from both humans and this machine."
 

@@ -13,7 +13,12 @@ import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
-from tiebreak.stats.agreement.additive import (
+from tiebreak.stats.core.bootstrap import Resampling, Statistic, estimate, estimate_each, on_columns
+from tiebreak.stats.core.counts import Patterns, as_patterns
+from tiebreak.stats.core.results import Estimate
+from tiebreak.stats.core.unit_weights import UnitWeights, weighted
+from tiebreak.stats.core.validation import as_codes, as_counts, check_same_length
+from tiebreak.stats.raters.additive import (
     Categories,
     alpha_statistic,
     cohen_statistic,
@@ -22,12 +27,7 @@ from tiebreak.stats.agreement.additive import (
     percentage_statistic,
     randolph_statistic,
 )
-from tiebreak.stats.agreement.leave_one_out import leave_one_out_statistic
-from tiebreak.stats.core.bootstrap import Resampling, Statistic, estimate, estimate_each, on_columns
-from tiebreak.stats.core.counts import Patterns, as_patterns
-from tiebreak.stats.core.results import Estimate
-from tiebreak.stats.core.unit_weights import UnitWeights, weighted
-from tiebreak.stats.core.validation import as_codes, as_counts, check_same_length
+from tiebreak.stats.raters.leave_one_out import leave_one_out_statistic
 
 
 def krippendorff_alpha(

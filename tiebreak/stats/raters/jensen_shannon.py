@@ -6,9 +6,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from tiebreak.stats.agreement.label_pairs import NO_OVERLAP, Pairs
 from tiebreak.stats.core.bootstrap import AnyStatistic, RowStatistic, Statistic, ratio
 from tiebreak.stats.core.validation import FloatArray, IntArray, check_choice
+from tiebreak.stats.raters.label_pairs import NO_OVERLAP, Pairs
 
 Form = Literal["distance", "divergence", "distance_base_2"]
 FORMS = ("distance", "divergence", "distance_base_2")

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from tiebreak.stats.agreement.label_pairs import NO_OVERLAP, Pairs, RandomPairs
 from tiebreak.stats.core.bootstrap import AnyStatistic, RowStatistic, Statistic, ratio
 from tiebreak.stats.core.validation import FloatArray, IntArray, as_values
+from tiebreak.stats.raters.label_pairs import NO_OVERLAP, Pairs, RandomPairs
 
 Correlation = Literal["spearman", "kendall"]
 Summary = Literal["medians", "means"]

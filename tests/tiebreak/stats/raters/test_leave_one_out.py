@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tiebreak.stats import leave_one_out
-from tiebreak.stats.agreement.leave_one_out import mode_credits, outer_credits
+from tiebreak.stats.raters.leave_one_out import mode_credits, outer_credits
 
 
 def test_modes_share_the_credit():

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
-from tiebreak.stats.agreement.additive import mean_value
 from tiebreak.stats.core.bootstrap import (
     Mean,
     Resampling,
@@ -33,6 +32,7 @@ from tiebreak.stats.core.validation import (
     check_at_least,
     check_same_length,
 )
+from tiebreak.stats.raters.additive import mean_value
 
 NO_SET = "There is no complete rating set."
 

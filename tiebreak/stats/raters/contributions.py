@@ -14,16 +14,6 @@ import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
-from tiebreak.stats.agreement.additive import (
-    has_pair,
-    label_number,
-    pair_shares,
-    percentage_statistic,
-    squared_distances,
-    value_moments,
-)
-from tiebreak.stats.agreement.leave_one_out import leave_one_out_statistic
-from tiebreak.stats.agreement.ratio_alpha import ratio_sums, summed_distances
 from tiebreak.stats.core.bootstrap import Statistic
 from tiebreak.stats.core.counts import count_matrix, distinct_rows
 from tiebreak.stats.core.validation import (
@@ -33,6 +23,16 @@ from tiebreak.stats.core.validation import (
     as_numbers,
     check_same_length,
 )
+from tiebreak.stats.raters.additive import (
+    has_pair,
+    label_number,
+    pair_shares,
+    percentage_statistic,
+    squared_distances,
+    value_moments,
+)
+from tiebreak.stats.raters.leave_one_out import leave_one_out_statistic
+from tiebreak.stats.raters.ratio_alpha import ratio_sums, summed_distances
 
 # Label shares that add up to 1 may differ from it by this much.
 ROUNDING = 1e-12

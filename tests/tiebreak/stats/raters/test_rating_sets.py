@@ -16,8 +16,8 @@ from tiebreak.stats import (
     win_rate,
     win_rates,
 )
-from tiebreak.stats.agreement.rating_sets import NO_SET
 from tiebreak.stats.rankings.win_rates import NO_RATING
+from tiebreak.stats.raters.rating_sets import NO_SET
 
 NAN = float("nan")
 

@@ -6,18 +6,18 @@ import numpy as np
 import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
-from tiebreak.stats.agreement.additive import (
+from tiebreak.stats.core.bootstrap import Resampling, Statistic, estimate, ratio
+from tiebreak.stats.core.counts import Patterns
+from tiebreak.stats.core.results import Estimate
+from tiebreak.stats.core.validation import FloatArray, IntArray, as_codes, check_same_length
+from tiebreak.stats.raters.additive import (
     NO_PAIR,
     ONE_LABEL,
     chance_corrected,
     mean_value,
 )
-from tiebreak.stats.agreement.chance_corrected import weighted_pair_shares
-from tiebreak.stats.agreement.label_weights import Weights, label_weights
-from tiebreak.stats.core.bootstrap import Resampling, Statistic, estimate, ratio
-from tiebreak.stats.core.counts import Patterns
-from tiebreak.stats.core.results import Estimate
-from tiebreak.stats.core.validation import FloatArray, IntArray, as_codes, check_same_length
+from tiebreak.stats.raters.chance_corrected import weighted_pair_shares
+from tiebreak.stats.raters.label_weights import Weights, label_weights
 
 NOT_BOTH = "No item was rated by both raters."
 
