@@ -21,6 +21,7 @@ WorkerId,Input.model1_summary1,Input.model2_summary1,Input.id1,Answer.pref1
 1,An old text,A new text,1,-1
 2,An old text,A new text,1,0
 """
+SIX = "unit,rater,label\n1,r1,a\n1,r2,a\n1,r3,b\n2,r1,b\n2,r2,b\n2,r3,b\n"
 ALPHA = """
 from tiebreak.stats import krippendorff_alpha
 print(krippendorff_alpha([[2, 0], [1, 1], [0, 2]]).value)
@@ -118,6 +119,19 @@ def test_a_bundle_is_analysed(installed, tmp_path):
     run = installed.tiebreak("analyze", bundle, "--out", tmp_path / "report.json", "--json")
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["n_used"] == 12
+
+
+def test_six_ratings_give_numbers_a_page_with_figures_and_tables(installed, tmp_path):
+    ratings = tmp_path / "ratings.csv"
+    ratings.write_text(SIX)
+    files = ("--html", tmp_path / "report.html", "--latex", tmp_path / "tables.tex")
+    run = installed.tiebreak("analyze", ratings, *files, "--figures", tmp_path / "figures")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "0.38" in run.stdout
+    assert "<svg" in (tmp_path / "report.html").read_text()
+    assert "0.38" in (tmp_path / "tables.tex").read_text()
+    assert (tmp_path / "tables.bib").is_file()
+    assert (tmp_path / "figures" / "agreement.svg").is_file()
 
 
 def test_what_an_extra_brings_is_named_where_it_is_asked_for(installed, tmp_path):

@@ -10,17 +10,20 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from tiebreak import __version__
 from tiebreak.errors import DomainError, InvalidInput
-from tiebreak.formats import atomic_path
 from tiebreak.formats.comparison import compare_ratings
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.formats.readers import READERS
 from tiebreak.formats.readers import convert as read_published
-from tiebreak.optional import load
+from tiebreak.optional import TYPESETTER, load
+from tiebreak.reading.document.of_report import document_of
+from tiebreak.reading.files import WRITTEN
+from tiebreak.reading.terminal import as_text
 from tiebreak.report import Report, build_report, read_source
 from tiebreak.report.analysis_plan import names_in
 from tiebreak.report.build import REPLICATES
@@ -89,7 +92,8 @@ def _parser() -> ArgumentParser:
 def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None:
     """Add the options of `analyze`; ``source`` is the name of its first argument in the help."""
     parser.add_argument("source", metavar=source)
-    parser.add_argument("--out", type=Path, required=True, metavar="report.json")
+    for name, kind in WRITTEN.items():
+        parser.add_argument(f"--{name}", type=Path, metavar=kind.example, help=kind.help)
     parser.add_argument("--scale", action="append", default=[], metavar="CRITERION=SCALE")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--replicates", type=int, default=REPLICATES)
@@ -153,12 +157,15 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
 
 
 def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source) -> Outcome:
-    """Read a source with ``read``, and write its report."""
+    """Read a source with ``read``, and return its leading numbers; write the files that were asked for."""
     _check_numbers(options)
+    # What is absent is said before a long computation.
     if options.check:
-        load(PACKAGE)  # whose absence is said before a long computation
+        load(PACKAGE)
+    if options.pdf:
+        load(TYPESETTER)
     scales = _scales(options.scale)
-    with _as_domain_errors(options.out):
+    with _as_domain_errors():
         source = read(Path(options.source))
         if options.machine:
             source = source.with_machines(options.machine)
@@ -168,14 +175,15 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
         scores = read(Path(options.scores)) if options.scores else None
         report = _report(source, used, options, weights, scores)
         _check_declared(scales, report)
-        with atomic_path(options.out) as temporary:
-            temporary.write_text(json.dumps(report.as_json(), indent=1, allow_nan=False) + "\n")
+        written = _write(options, report, title=Path(options.source).name)
     scales_of = {name: about.scale for name, about in report.criteria.items()}
-    counts = {"out": str(options.out), **vars(report.source), "scales": scales_of}
+    counts = {**written, **vars(report.source), "scales": scales_of}
     sentence = (
-        f"Wrote the report to {counts['out']}. Ratings used: {counts['n_used']} of"
-        f" {counts['n_rows']}." + _inferred(report)
+        f"{as_text(report)}\n\nRatings used: {counts['n_used']} of {counts['n_rows']}."
+        f"{_inferred(report)}"
     )
+    if written:
+        sentence += f" Wrote {', '.join(written.values())}."
     outcome = Outcome(counts, sentence, tuple(_problems(report)))
     if not options.check:
         return outcome
@@ -185,6 +193,18 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
             report, source.table, scales=used, unparsed=options.unparsed, order=source.order
         ),
     )
+
+
+def _write(options: Namespace, report: Report, *, title: str) -> dict[str, str]:
+    """Write the files that were asked for, and return their paths by the option that named them."""
+    asked = {name: path for name in WRITTEN if (path := getattr(options, name)) is not None}
+    document = document_of(report, title=title, made_at=datetime.now(UTC))
+    for name, path in asked.items():
+        try:
+            WRITTEN[name].write(report, document, path)
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+    return {name: str(path) for name, path in asked.items()}
 
 
 def _check_numbers(options: Namespace) -> None:
@@ -374,17 +394,22 @@ def _add_json_option(parser: ArgumentParser) -> None:
 
 
 @contextmanager
-def _as_domain_errors(out: Path) -> Iterator[None]:
-    """Turn errors raised while reading, computing or writing into `DomainError`."""
+def _as_domain_errors(out: Path | None = None) -> Iterator[None]:
+    """Turn errors raised while reading, computing or writing ``out`` into `DomainError`."""
     try:
         yield
-    except DomainError:
-        raise
     except InvalidInput as error:
         raise DomainError(error.code, error.message, status=400) from error
     except OSError as error:
-        sentence = f"{out} cannot be written ({error.strerror}). Choose another path for --out."
-        raise DomainError("cannot_write", sentence) from error
+        if out is None:
+            raise
+        raise _cannot_write(out, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> DomainError:
+    return DomainError(
+        "cannot_write", f"{path} cannot be written ({error.strerror}). Choose another path."
+    )
 
 
 def _scales(declared: Sequence[str]) -> dict[str, str]:

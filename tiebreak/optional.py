@@ -41,6 +41,7 @@ class Extra:
         return f"pip install 'tiebreak[{self.name}]'{self.then}"
 
 
+TYPESETTER = "typst"
 EXTRAS = (
     Extra(
         "embeddings",
@@ -56,7 +57,7 @@ EXTRAS = (
     Extra("check", "Comparisons with another implementation", frozenset({"krippendorff"})),
     Extra("gpu", "Models that run in this process", frozenset({"vllm"})),
     Extra("parquet", "Parquet files", frozenset({"pyarrow"})),
-    Extra("pdf", "Reports as PDF", frozenset({"typst"})),
+    Extra("pdf", "Reports as PDF", frozenset({TYPESETTER})),
     Extra(
         "tables",
         "Tables of some formats and encodings",

@@ -21,7 +21,10 @@ from tiebreak import __version__
 from tiebreak.cli import main
 from tiebreak.errors import InvalidInput
 from tiebreak.formats import read_ratings
-from tiebreak.report import build_report
+from tiebreak.reading.figures.of_report import figures_of
+from tiebreak.reading.files import WRITTEN
+from tiebreak.reading.leading_numbers import leading_numbers
+from tiebreak.report import build_report, read_source
 from tiebreak.report.sections.planning.simulated_sizes import SIMULATED
 from tiebreak.stats import VarianceComponents, design_grid
 from tiebreak.stats.design.sample_size import NO_REPEATS
@@ -73,6 +76,44 @@ def test_analyze_does_what_the_servers_command_does(bundle, tmp_path, capsys, op
     assert out.read_text() == report
 
 
+def test_analyze_prints_the_leading_numbers_and_writes_nothing(bundle, tmp_path, capsys):
+    before = sorted(tmp_path.rglob("*"))
+    assert run("analyze", bundle, "--replicates", 0) == 0
+    printed = capsys.readouterr().out
+    report = build_report(read_source(bundle).table, replicates=0)
+    for number in leading_numbers(report.criteria["preference"]):
+        assert number.number.text in printed
+        assert number.title in printed
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_analyze_writes_whatever_is_asked_for_and_nothing_else(bundle, tmp_path, capsys):
+    out = tmp_path / "out"
+    paths = {name: out / kind.example for name, kind in WRITTEN.items()}
+    options = [argument for name, path in paths.items() for argument in (f"--{name}", path)]
+    assert run("analyze", bundle, "--replicates", 0, "--json", *options) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert {name: said[name] for name in paths} == {n: str(path) for n, path in paths.items()}
+    assert {path.name for path in out.iterdir()} == {p.name for p in paths.values()} | {
+        "tables.bib"
+    }
+    figures = build_report(read_source(bundle).table, replicates=0).criteria["preference"]
+    names = {f"{one.name}.{kind}" for one in figures_of(figures) for kind in ("svg", "pdf", "csv")}
+    assert {path.name for path in paths["figures"].iterdir()} == names
+    assert paths["pdf"].read_bytes().startswith(b"%PDF")
+    assert paths["html"].read_text().count("<svg") == len(names) / 3
+    assert "tables.bib" in paths["latex"].read_text()
+
+
+def test_what_a_pdf_needs_is_said_before_the_report_is_computed(
+    bundle, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "typst", None)
+    monkeypatch.setattr("tiebreak.cli.build_report", lambda *_, **__: pytest.fail("computed"))
+    assert run("analyze", bundle, "--pdf", tmp_path / "report.pdf") == 1
+    assert "tiebreak[pdf]" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_convert_does_what_the_servers_command_does(batch, tmp_path, capsys, options):
     arguments = ("convert", "mturk", batch, "--systems", "old,new", *options, "--out")
@@ -117,8 +158,10 @@ def test_convert_refuses_what_are_not_two_systems(batch, tmp_path, capsys, syste
 
 def test_a_place_that_cannot_be_written_is_named(bundle, tmp_path, capsys):
     (tmp_path / "file").touch()
-    assert run("analyze", bundle, "--out", tmp_path / "file" / "report.json") == 1
-    assert "report.json" in capsys.readouterr().err
+    for name, kind in WRITTEN.items():
+        path = tmp_path / "file" / kind.example
+        assert run("analyze", bundle, f"--{name}", path, "--replicates", 0) == 1
+        assert str(path) in capsys.readouterr().err
     with refused("cannot_write", CommandError):
         served("analyze", bundle, "--out", tmp_path / "file" / "report.json")
 

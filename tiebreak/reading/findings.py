@@ -291,7 +291,10 @@ def _finding_at_one_look(section: CriterionSection, rates: Estimates) -> tuple[s
         return _winning(ahead, of_these=speaks_of_these(section)), explanation
     if here:
         return _winning(here, of_these=True), f"{OTHERS_OPEN} {explanation}"
-    return _no_winner(section), f"{explanation}{_reasons_without_intervals(rates)}"
+    # A core report has no intervals that hold at once, so nothing follows from it.
+    is_compared = section.systems is not None and section.systems.simultaneous is not None
+    heading = _no_winner(section) if is_compared else WIN_RATES
+    return heading, f"{explanation}{_reasons_without_intervals(rates)}"
 
 
 def win_rate_scope(section: CriterionSection) -> str:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 from tiebreak.formats import RatingTable
 from tiebreak.formats.rating_cells import COLUMNS, FLAGS
 from tiebreak.formats.ratings import is_known
@@ -44,6 +46,5 @@ def _listed(values: Iterable[object]) -> str:
 
 
 def _has_values(table: RatingTable, name: str) -> bool:
-    column = table.coded(name)
-    values = column.distinct[column.used]
-    return bool((values if name in FLAGS else is_known(values)).any())
+    column = table.columns[name]
+    return bool((np.asarray(column) if name in FLAGS else is_known(column)).any())

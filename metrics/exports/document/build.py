@@ -1,7 +1,6 @@
 """Builds a report document from a study and its stored report."""
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 import tiebreak
 from annotation.counts import StudyCounts, study_counts
@@ -24,14 +23,18 @@ from metrics.exports.document.synthetic import synthetic_sections
 from studies.models import Study
 from tiebreak.reading.document.content import (
     Block,
-    Citation,
     DocumentSection,
     Paragraph,
-    ReferenceList,
     ReportDocument,
-    Verbatim,
 )
-from tiebreak.reading.document.references import SEPARABILITY, Reference, references_of
+from tiebreak.reading.document.frame import (
+    bibtex_of,
+    in_utc,
+    methods,
+    reference_sections,
+    reproduction,
+)
+from tiebreak.reading.document.references import SEPARABILITY, references_of
 from tiebreak.reading.document.results import result_sections
 from tiebreak.reading.document.summary import summary
 from tiebreak.report import Report
@@ -39,10 +42,6 @@ from tiebreak.report import Report
 NO_DEVIATION = (
     "The log has no pause, closing, reopening, exclusion or decision about late answers. It records"
     " nothing that happened outside of this server."
-)
-GENERAL = (
-    "Statistics use first answers to main items without a flag that takes them out. A value that is"
-    " undefined is reported as such, with the reason, and never as 0."
 )
 RECOMPUTE = (
     "Every number is in report.json beside this document. To compute it again, export the ratings and"
@@ -61,7 +60,6 @@ def build_document(
     """
     counts = study_counts(study)
     references = references_of(report, *([SEPARABILITY] if has_separability(study) else []))
-    bibtex = "\n\n".join(reference.bibtex for reference in references) + "\n"
     return ReportDocument(
         title=study.title,
         subtitle=f"Report of a preference study with {report.source.n_used} ratings",
@@ -79,13 +77,13 @@ def build_document(
             *result_sections(report),
             *licence_sections(study),
             *synthetic_sections(study),
-            DocumentSection("Methods", (Paragraph(GENERAL), *_sources(references))),
+            methods(references),
             DocumentSection("Limitations", tuple(map(Paragraph, limitations(study, counts)))),
             DocumentSection("Deviations", _deviations(study, report)),
-            _reproduction(report, made_at),
-            *_references(references, bibtex),
+            reproduction(report, made_at, RECOMPUTE),
+            *reference_sections(references),
         ),
-        bibtex=bibtex,
+        bibtex=bibtex_of(references),
     )
 
 
@@ -96,11 +94,6 @@ def _dates(made_at: datetime, written_at: datetime) -> str:
     )
 
 
-def in_utc(moment: datetime) -> str:
-    moment = moment.astimezone(UTC)
-    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
-
-
 def _participants(study: Study, counts: StudyCounts) -> tuple[Block, ...]:
     flow, others = flow_table(study), entry_sentence(study)
     entered: list[Block] = [flow] if flow else []
@@ -109,36 +102,6 @@ def _participants(study: Study, counts: StudyCounts) -> tuple[Block, ...]:
     return (*entered, exclusions, ratings_table(counts))
 
 
-def _sources(references: Sequence[Reference]) -> tuple[Paragraph, ...]:
-    """Return a sentence on where the methods come from, unless none needs a source."""
-    if not references:
-        return ()
-    cited = "; ".join(f"{reference.used_for}: {reference.short}" for reference in references)
-    return (Paragraph(f"{cited[:1].upper()}{cited[1:]}."),)
-
-
 def _deviations(study: Study, report: Report) -> tuple[Block, ...]:
     table, named = deviation_table(study), tuple(departures(study, report))
     return (*named, table if table is not None else Paragraph(NO_DEVIATION))
-
-
-def _reproduction(report: Report, made_at: datetime) -> DocumentSection:
-    facts = (
-        f"Tiebreak {tiebreak.__version__}, report format {report.report_version}, seed"
-        f" {report.seed}, {report.replicates:,} replicates. Computed {in_utc(made_at)}."
-        f" {report.source.n_rows} rows, of which {report.source.n_used} are in the statistics."
-        f" SHA-256 of the rows: {report.source.rows_sha256}."
-    )
-    return DocumentSection("Reproduction", (Paragraph(facts), Paragraph(RECOMPUTE)))
-
-
-def _references(references: Sequence[Reference], bibtex: str) -> tuple[DocumentSection, ...]:
-    if not references:
-        return ()
-    cited = tuple(
-        Citation(r.key, r.used_for, r.text, r.url) for r in sorted(references, key=lambda r: r.text)
-    )
-    return (
-        DocumentSection("References", (ReferenceList(cited),)),
-        DocumentSection("References as BibTeX", (Verbatim(bibtex),)),
-    )

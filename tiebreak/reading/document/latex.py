@@ -8,8 +8,9 @@ from tiebreak.reading.document.content import Citation, DataTable, Paragraph, Re
 PREAMBLE = r"""% To be read into a document that has, before it begins:
 %   \usepackage[T1]{fontenc}
 %   \usepackage{array,booktabs}
-% The keys of the citations are those of references.bib beside this file. If names or questions have
+% The keys of the citations are those of {references} beside this file. If names or questions have
 % other letters than Latin ones, use LuaLaTeX or XeLaTeX with a font that has them."""
+REFERENCES = "references.bib"
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -32,9 +33,10 @@ _LONGEST = 16
 _WIDE = 5
 
 
-def as_latex(document: ReportDocument) -> str:
+def as_latex(document: ReportDocument, *, references: str = REFERENCES) -> str:
     """Return the notice and the summary as paragraphs, the methods with citations, and all tables."""
-    parts = [f"{PREAMBLE}\n% {_escaped(f'{document.title}. {document.dates}')}"]
+    preamble = PREAMBLE.replace("{references}", references)
+    parts = [f"{preamble}\n% {_escaped(f'{document.title}. {document.dates}')}"]
     if document.notice:
         parts.append(f"\\textbf{{{_escaped(document.notice)}}}")
     parts += [

@@ -32,7 +32,7 @@ _SETTINGS = """
 
 def as_pdf(document: ReportDocument) -> bytes:
     """Set the document. Raises `MissingPackageError` if Typst is not installed."""
-    typst = optional.load("typst")
+    typst = optional.load(optional.TYPESETTER)
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as name:
         folder = Path(name)
         for number, figure in enumerate(document.figures):

@@ -79,9 +79,9 @@ def _agreement(about: CriterionSection) -> Iterator[str]:
 
 
 def _methods(report: Report, systems: Sequence[str]) -> str:
-    text = f"We compared {counted(len(systems), 'system')} ({', '.join(systems)})."
-    text += "".join(_intervals(report))
-    return f"{text} Statistics were computed with Tiebreak {tiebreak.__version__}."
+    compared = f"We compared {counted(len(systems), 'system')} ({', '.join(systems)}). "
+    computed = f" Statistics were computed with Tiebreak {tiebreak.__version__}."
+    return f"{compared * bool(systems)}{''.join(_intervals(report)).strip()}{computed}".strip()
 
 
 def _intervals(report: Report) -> Iterator[str]:

@@ -47,7 +47,7 @@ def _cell(cell: Cell) -> Cell:
 
 
 def _typeset(figure: Figure, kind: Literal["pdf", "png"]) -> bytes:
-    typst = optional.load("typst")
+    typst = optional.load(optional.TYPESETTER)
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
         (Path(folder) / "figure.svg").write_text(figure.chart, encoding="utf-8")
         page = Path(folder) / "figure.typ"

@@ -1,0 +1,77 @@
+"""The leading numbers of a report as a table on the terminal."""
+
+from collections.abc import Iterator
+from textwrap import fill
+
+from tiebreak.reading.findings import (
+    NO_ALPHA_HEADING,
+    WIN_RATES,
+    agreement_finding,
+    win_rate_finding,
+)
+from tiebreak.reading.leading_numbers import LeadingNumber, leading_numbers, scope_of
+from tiebreak.reading.words import counted, scale_in_words
+from tiebreak.report import Report
+from tiebreak.report.model import CriterionSection
+
+WIDTH = 100
+INDENT = "    "
+INFERRED = " (inferred from the labels; --scale declares another)"
+
+
+def as_text(report: Report) -> str:
+    """Return what was read of each criterion, its findings, and its leading numbers with intervals.
+
+    Parameters
+    ----------
+    report : Report
+        The report of a ratings file, a bundle or a study.
+
+    Returns
+    -------
+    str
+        A block of lines for each criterion, in the order of the report; empty if it has none.
+    """
+    return "\n\n".join(
+        "\n".join(_criterion(name, report.criteria[name])) for name in report.criteria_order
+    )
+
+
+def _criterion(name: str, about: CriterionSection) -> Iterator[str]:
+    yield f"{name}: {_what_was_read(about)}"
+    yield from (fill(f"{finding}.", WIDTH) for finding in _findings(about))
+    yield ""
+    yield from _table(leading_numbers(about))
+    if scope := scope_of(about):
+        yield fill(scope, WIDTH)
+
+
+def _findings(about: CriterionSection) -> Iterator[str]:
+    """Yield the headings that state something."""
+    headings = [agreement_finding(about)[0]]
+    if about.systems is not None and about.systems.win_rate:
+        headings.insert(0, win_rate_finding(about)[0])
+    yield from (heading for heading in headings if heading not in (WIN_RATES, NO_ALPHA_HEADING))
+
+
+def _what_was_read(about: CriterionSection) -> str:
+    people = sum(rater.kind == "human" for rater in about.raters.values())
+    machines = len(about.raters) - people
+    parts = [counted(about.n_units, "item")]
+    parts += [counted(people, "annotator")] * bool(about.raters)  # a core report does not list them
+    parts += [counted(machines, "machine rater")] * bool(machines)
+    parts.append(counted(about.n_ratings + about.n_machine_ratings, "rating"))
+    scale = scale_in_words(about.scale) + INFERRED * about.scale_inferred
+    return f"{', '.join(parts)}; {scale}"
+
+
+def _table(numbers: list[LeadingNumber]) -> Iterator[str]:
+    rows = [(one.title, one.number.text, one.number.interval, one.sentence) for one in numbers]
+    titles = ("", "value", "95% interval", "")
+    widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
+    reasons = ("", *(one.number.reason for one in numbers))
+    for row, reason in zip((titles, *rows), reasons, strict=True):
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(cells).rstrip()
+        if reason:
+            yield fill(reason, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)
