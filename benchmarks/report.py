@@ -28,7 +28,7 @@ from benchmarks.strengths import peer_rows
 from tiebreak.formats import RatingTable
 from tiebreak.report import Report, build_report, read_source
 from tiebreak.report.build import build_section
-from tiebreak.report.on_request import ON_REQUEST
+from tiebreak.report.registry import on_request
 from tiebreak.report.serialization import from_json
 
 R, REPLICATES = 4, 10_000
@@ -193,7 +193,7 @@ def prepare_section(path: Path, name: str) -> Callable[[], object]:
 
 def section_rows() -> Iterator[Row]:
     path = written(SMALL, raters=30, texts=True)
-    for name in sorted(ON_REQUEST):
+    for name in sorted(on_request()):
         cost = measured(partial(prepare_section, path, name), runs=1)
         yield plain_row(f"{name} on request, {SMALL:,} ratings", cost, 60, 1_000)
 
@@ -238,7 +238,7 @@ def prepare_bad(rows: Callable[[], Rows]) -> Callable[[], object]:
     # Sections that bad input does not allow are refused, and each refusal would be logged at length.
     logging.getLogger("tiebreak").setLevel(logging.ERROR)
     table = RatingTable.from_rows(rows())
-    return lambda: build_report(table, replicates=REPLICATES, sections=ON_REQUEST)
+    return lambda: build_report(table, replicates=REPLICATES, sections=on_request())
 
 
 def bad_rows() -> Iterator[Row]:

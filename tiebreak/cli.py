@@ -29,8 +29,8 @@ from tiebreak.report.analysis_plan import names_in
 from tiebreak.report.build import REPLICATES
 from tiebreak.report.check import PACKAGE, TOLERANCE, CheckedAlpha, check_alphas
 from tiebreak.report.left_out import PREFIX as LEFT_OUT
-from tiebreak.report.model import OPTIONAL_SECTIONS, part_title
-from tiebreak.report.on_request import ON_REQUEST
+from tiebreak.report.model import OPTIONAL_SECTIONS
+from tiebreak.report.registry import on_request, part_title
 from tiebreak.report.sections.machines.discernment import Weights
 from tiebreak.report.sections.machines.expert_weights import expert_weights
 from tiebreak.report.sections.planning.simulated_sizes import SIMULATED, in_words, simulated_sizes
@@ -107,7 +107,7 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
         choices=sorted({*OPTIONAL_SECTIONS, ALL_SECTIONS}),
         metavar="NAME",
         help="also compute this section, which takes long: "
-        f"{', '.join(sorted(ON_REQUEST))}, or {ALL_SECTIONS}; may be repeated",
+        f"{', '.join(on_request())}, or {ALL_SECTIONS}; may be repeated",
     )
     parser.add_argument(
         "--core",
@@ -425,7 +425,7 @@ def _scales(declared: Sequence[str]) -> dict[str, str]:
 
 def _sections(names: Sequence[str]) -> set[str]:
     """Return which sections must be asked for; a report has the others anyway."""
-    return {*ON_REQUEST} if ALL_SECTIONS in names else {*ON_REQUEST} & {*names}
+    return {*on_request()} if ALL_SECTIONS in names else {*on_request()} & {*names}
 
 
 def _check_declared(scales: dict[str, str], report: Report) -> None:

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from metrics.messages import EMPTY_PART, OF_A_PART, OUTCOME_HIDDEN
 from metrics.models import SectionSnapshot
 from metrics.results.filters import Part
-from metrics.results.opened_sections import More, more_named
+from metrics.results.opened_sections import is_hidden, right_to_see, section_named
 from metrics.results.requested_report import Asked, asked_for
 from metrics.results.sections import StoredSection, ensure_section, stored_section
 from metrics.results.selectors import stored_report
@@ -18,7 +18,9 @@ from studies.models import Study
 from tiebreak.errors import DomainError
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.of_part import of_part
+from tiebreak.reading.figures.of_section import figures_of_section
 from tiebreak.reading.while_open import while_unreached
+from tiebreak.report.registry import Section
 
 
 @require_safe
@@ -29,8 +31,8 @@ def section(request: HttpRequest, public_id: str, criterion: str, name: str) -> 
     The address that asks again says so, and then takes what was computed in the meantime, although
     there may be newer ratings already.
     """
-    more = more_named(name)
-    study = study_for(request.user, public_id, more.right if more else Right.READ)
+    more = section_named(name)
+    study = study_for(request.user, public_id, right_to_see(more) if more else Right.READ)
     if more is None:
         raise Http404("There is no such section of the results.")
     asked = asked_for(study, request.GET)
@@ -39,7 +41,7 @@ def section(request: HttpRequest, public_id: str, criterion: str, name: str) -> 
         return HttpResponse(sentences, status=HTTPStatus.BAD_REQUEST, content_type="text/plain")
     shown, problem = _shown(study, asked, more, criterion, is_again="again" in request.GET)
     part = Part(asked.chosen)
-    figures = more.figures(shown.part) if shown and shown.part is not None else []
+    figures = figures_of_section(name, shown.part) if shown and shown.part is not None else []
     context = {
         "study": study,
         "criterion": criterion,
@@ -70,11 +72,11 @@ def _as_shown(figures: list[Figure], asked: Asked, criterion: str, part: Part) -
 
 
 def _shown(
-    study: Study, asked: Asked, more: More, criterion: str, *, is_again: bool
+    study: Study, asked: Asked, more: Section, criterion: str, *, is_again: bool
 ) -> tuple[StoredSection | None, DomainError | None]:
     """Return the section if it is there, and why it cannot be computed if that is known."""
     report, now = asked.freshness.snapshot, asked.freshness.now
-    if more.is_hidden(asked.chosen):
+    if is_hidden(more, asked.chosen):
         return StoredSection(reason=OUTCOME_HIDDEN), None
     if report.pk is None:
         return None, None

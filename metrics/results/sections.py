@@ -14,7 +14,6 @@ from metrics.results.services import REPORT_FORM, request_once, watermark
 from studies.models import Study
 from tiebreak.report.build import RequestedSection, build_section
 from tiebreak.report.model import CriterionSection
-from tiebreak.report.on_request import SCORING
 from tiebreak.report.serialization import from_json, to_json
 
 NOT_COMPUTED = "This criterion has no such section yet."
@@ -33,7 +32,7 @@ def refresh_section(*, study: Study, name: str, chosen: Filter = EVERYTHING) -> 
     """Compute and store a section of the study's ratings, or of a part of them."""
     state, source = watermark(study), source_of(study, chosen)
     weights = weights_of(study) if name == "discernment" else None
-    scores = scores_of(study) if name == SCORING else None
+    scores = scores_of(study) if name == "scoring_against_pairwise" else None
     section = build_section(
         source.table, name, scales=source.scales, weights=weights, scores=scores
     )

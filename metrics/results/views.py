@@ -19,7 +19,7 @@ from metrics.planning.separability_figure import requested_separability
 from metrics.results.collection_figure import progress_figure
 from metrics.results.filters import Part, has_empty_values, size_of, without_empty_values
 from metrics.results.needs import attention_of
-from metrics.results.opened_sections import figure_of_section, more_on
+from metrics.results.opened_sections import figure_of_section, offered_on
 from metrics.results.requested_report import Asked, Freshness, asked_for
 from metrics.results.selectors import (
     stored_counts,
@@ -222,7 +222,7 @@ def _context(
     context["size"] = size_of(about, shown.rows.annotators)
     if tab is None:
         return context | _overview(shown, context["progress"], asked.whole)
-    context |= {"more": more_on(tab.slug, about), "about_more": MORE_SECTIONS}
+    context |= {"more": offered_on(tab.slug, about), "about_more": MORE_SECTIONS}
     parts = _parts_with_raters if tab.shows_raters else _parts
     return context | {"section": section_of(criterion, about), **parts(shown, tab, freshness)}
 

@@ -2,6 +2,7 @@
 
 import logging
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
 from tiebreak.reading.messages import WITHOUT_PREFERENCE
 from tiebreak.report import build, build_report
+from tiebreak.report.registry import SECTIONS
 from tiebreak.report.sections.planning.selection import NO_PROBABILITY
 
 
@@ -84,7 +86,7 @@ def test_a_section_that_fails_leaves_the_others_and_is_logged(name, error, monke
 
     rows = preferences([[-1, 1, 1]] * 12)
     whole = report_of(rows).as_json()["criteria"]["preference"]
-    monkeypatch.setattr(build, f"{name}_section", fail)
+    monkeypatch.setitem(SECTIONS, name, replace(SECTIONS[name], make=fail))
     with caplog.at_level(logging.WARNING, logger="tiebreak.report.build"):
         report = report_of(rows)
     section = report.as_json()["criteria"]["preference"]

@@ -4,7 +4,7 @@ import json
 import re
 import sys
 import tomllib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import EntryPoint
 from io import StringIO
 from pathlib import Path
@@ -25,6 +25,7 @@ from tiebreak.reading.figures.of_report import figures_of
 from tiebreak.reading.files import WRITTEN
 from tiebreak.reading.leading_numbers import leading_numbers
 from tiebreak.report import build_report, read_source
+from tiebreak.report.registry import SECTIONS
 from tiebreak.report.sections.planning.simulated_sizes import SIMULATED
 from tiebreak.stats import VarianceComponents, design_grid
 from tiebreak.stats.design.sample_size import NO_REPEATS
@@ -173,7 +174,7 @@ def test_what_a_report_lacks_is_said_and_the_rest_is_written(bundle, tmp_path, c
     def refused(_: object) -> None:
         raise InvalidInput("nobody_looked", "Nobody looked.")
 
-    monkeypatch.setattr("tiebreak.report.build.perception_section", refused)
+    monkeypatch.setitem(SECTIONS, "perception", replace(SECTIONS["perception"], make=refused))
     ratings = bundle / "ratings.jsonl"
     with ratings.open("a") as file:
         file.write(json.dumps({**UNPARSED, "criterion": "fluency"}) + "\n")

@@ -42,8 +42,8 @@ from tiebreak.report.model import (
     RaterSets,
     StratumSection,
     SystemsSection,
-    part_title,
 )
+from tiebreak.report.registry import part_title
 from tiebreak.stats import Estimate, RankSet, undefined
 
 WORTH = "Worth as many human ratings, with {machine}"

@@ -5,11 +5,11 @@ from textwrap import fill
 
 from tiebreak.reading.findings import (
     NO_ALPHA_HEADING,
-    WIN_RATES,
     agreement_finding,
     win_rate_finding,
 )
 from tiebreak.reading.leading_numbers import LeadingNumber, leading_numbers, scope_of
+from tiebreak.reading.while_open import WIN_RATES
 from tiebreak.reading.words import counted, scale_in_words
 from tiebreak.report import Report
 from tiebreak.report.model import CriterionSection

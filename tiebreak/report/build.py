@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,28 +24,11 @@ from tiebreak.report.model import (
     Origin,
     Report,
     SourceSection,
-    StratumSection,
 )
-from tiebreak.report.on_request import check_sections, makers_on_request, together
-from tiebreak.report.outcomes import Outcomes
+from tiebreak.report.registry import SECTIONS, Analysis, check_sections, on_request
 from tiebreak.report.scopes import limit_to_selected
-from tiebreak.report.sections.machines.alternative_annotators import alternative_annotator_section
-from tiebreak.report.sections.machines.discernment import Weights
-from tiebreak.report.sections.planning.planning import planning_section
-from tiebreak.report.sections.planning.selection import selection_section
-from tiebreak.report.sections.raters.bias import bias_section
-from tiebreak.report.sections.raters.chance_corrected import chance_corrected_section
-from tiebreak.report.sections.raters.dawid_skene import dawid_skene_section
-from tiebreak.report.sections.raters.fatigue import fatigue_section
-from tiebreak.report.sections.raters.many_values import many_values_section
-from tiebreak.report.sections.raters.perception import perception_by_systems, perception_section
-from tiebreak.report.sections.raters.raters import raters_section
-from tiebreak.report.sections.raters.rating_sets import sets_section
-from tiebreak.report.sections.raters.repeats import self_consistency_section
-from tiebreak.report.sections.raters.strata import no_strata, strata_section
-from tiebreak.report.sections.systems.success_rates import has_success_rates, success_rates_section
-from tiebreak.report.sections.systems.systems import systems_section, win_rates_section
-from tiebreak.report.sections.systems.transitivity import transitivity_section
+from tiebreak.report.sections.machines.discernment import Weights, over_criteria
+from tiebreak.report.sections.raters.strata import no_strata
 from tiebreak.report.source import Source
 from tiebreak.stats.core.validation import check_share
 from tiebreak.stats.machines.alternative_annotators import EPSILON
@@ -95,12 +79,8 @@ def build_report(
     plan : AnalysisPlan, optional
         What was fixed before the study opened. Its main criteria come first.
     sections : collection of str, optional
-        Sections that take long to compute and are left out otherwise: ``comparison_budget``,
-        ``composite``, ``controlled_win_rate``, ``davidson``, ``discernment``,
-        ``drop_one_influence``, ``leaderboard``, ``machine_differences``, ``machine_probabilities``,
-        ``machine_replacement``, ``mean_correlations``, ``paired_tests``,
-        ``pairs_by_agreement``, ``pairwise_agreement``, ``rank_stability``, ``robustness``,
-        ``scoring_against_pairwise`` and ``win_rates_by_stratum``.
+        Sections that take long to compute and are left out otherwise
+        (`tiebreak.report.registry.on_request` lists them).
     epsilon : float, default 0.1
         How much less often than an annotator a machine may be the better one in the alternative
         annotator test, from 0 to 1.
@@ -152,7 +132,12 @@ def build_report(
     preferences = sum(criterion.scale.kind == "preference" for criterion in criteria)
     known = tuple(known_order) or (plan.known_order if plan else ())
     scored = criteria if scores is None else _scored(scores)
-    options = _Options(seed, replicates, sections, epsilon, preferences, core, known, scored)
+
+    def analysis(criterion: Criterion) -> Analysis:
+        seeds = Seeds(seed, (criterion.name,))
+        return Analysis(criterion, seeds, replicates, epsilon, preferences, known, scored)
+
+    options = _Options(sections, core, analysis)
     origin = source or Origin("file", digest)
     sections_of = _with_discernment({c.name: _section(c, options) for c in criteria}, weights)
     lost = dict(left_out(table, criteria, is_file=origin.kind != "study"))
@@ -180,7 +165,7 @@ def _with_discernment(
 ) -> dict[str, CriterionSection]:
     """Return the criteria with discernment over all criteria in those that have the section."""
     parts = {name: about.discernment for name, about in criteria.items() if about.discernment}
-    combined = together("discernment", parts, weights)
+    combined = over_criteria(parts, weights)
     return criteria | {
         name: replace(criteria[name], discernment=part) for name, part in combined.items()
     }
@@ -211,13 +196,15 @@ def build_section(
     scored = criteria if scores is None else _scored(scores)
     for criterion in criteria:
         seeds = Seeds(seed, (criterion.name,))
-        makers = makers_on_request(criterion, seeds, replicates, [name], scored)
-        parts, problems = _made(makers, criterion)
+        analysis = Analysis(criterion, seeds, replicates, scored=scored)
+        parts, problems = _made({name: partial(SECTIONS[name].compute, analysis)}, criterion)
         if name in parts:
             section.criteria[criterion.name] = parts[name]
         else:
             section.problems[criterion.name] = problems[name]
-    return RequestedSection(dict(together(name, section.criteria, weights)), section.problems)
+    if name == "discernment":  # which says something of all criteria together
+        return RequestedSection(dict(over_criteria(section.criteria, weights)), section.problems)
+    return section
 
 
 def _scored(scores: Source) -> list[Criterion]:
@@ -227,25 +214,16 @@ def _scored(scores: Source) -> list[Criterion]:
 
 @dataclass(frozen=True)
 class _Options:
-    """What all criteria of a report share; ``preferences`` is the number of those with preferences."""
+    """What all criteria of a report share."""
 
-    seed: int
-    replicates: int
     sections: Collection[str]
-    epsilon: float
-    preferences: int
     core: bool
-    known_order: tuple[str, ...]
-    scored: Sequence[Criterion]
+    analysis: Callable[[Criterion], Analysis]
 
 
 def _section(criterion: Criterion, options: _Options) -> CriterionSection:
-    scale, seeds = criterion.scale, Seeds(options.seed, (criterion.name,))
-    choose = _core_makers if options.core else _makers
-    makers = choose(criterion, seeds, options)
-    makers |= makers_on_request(
-        criterion, seeds, options.replicates, options.sections, options.scored
-    )
+    makers = _makers(options.analysis(criterion), options)
+    scale = criterion.scale
     parts, problems = _parts(criterion, makers)
     is_human, is_parsed = criterion.is_human, ~criterion.is_unparsed
     return CriterionSection(
@@ -262,6 +240,21 @@ def _section(criterion: Criterion, options: _Options) -> CriterionSection:
         **parts,
         problems=problems,
     )
+
+
+def _makers(analysis: Analysis, options: _Options) -> Mapping[str, Callable[[], Any]]:
+    """Return the functions that compute the parts of a criterion's section, by name."""
+    always = {
+        name: partial(section.compute, analysis, core=options.core)
+        for name, section in SECTIONS.items()
+        if section.is_in_every_report(core=options.core) and section.needs(analysis.criterion)
+    }
+    asked = {
+        name: partial(section.compute, analysis)
+        for name, section in on_request().items()
+        if name in options.sections
+    }
+    return always | asked
 
 
 def _parts(
@@ -301,73 +294,3 @@ def _made(
             for name, part in parts.items()
         }
     return parts, problems
-
-
-def _makers(criterion: Criterion, seeds: Seeds, options: _Options) -> dict[str, Callable[[], Any]]:
-    """Return the functions that compute the parts of a criterion's section, by name."""
-    below, replicates = seeds.below, options.replicates
-    makers: dict[str, Callable[[], Any]] = {
-        "raters": lambda: raters_section(criterion),
-        "self_consistency": lambda: self_consistency_section(
-            criterion, below("self_consistency"), replicates
-        ),
-    }
-    if criterion.labels:
-        makers |= {
-            "strata": lambda: _strata(criterion, seeds, replicates),
-            "perception": lambda: perception_section(criterion),
-            "perception_by_systems": lambda: perception_by_systems(criterion),
-            "chance_corrected": lambda: chance_corrected_section(
-                criterion, below("chance_corrected"), replicates
-            ),
-            "alternative_annotator_test": lambda: alternative_annotator_section(
-                criterion, options.epsilon
-            ),
-            "dawid_skene": lambda: dawid_skene_section(criterion),
-            "fatigue": lambda: fatigue_section(criterion),
-        }
-    if has_success_rates(criterion):
-        makers["success_rates"] = lambda: success_rates_section(
-            criterion, below("success_rates"), replicates, known_order=options.known_order
-        )
-    if criterion.scale.kind == "preference":
-        makers |= {
-            "rating_sets": lambda: sets_section(criterion, below("rating_sets"), replicates),
-            "systems": lambda: systems_section(
-                criterion,
-                below("win_rate"),
-                replicates,
-                criteria=options.preferences,
-                known_order=options.known_order,
-            ),
-            "selection": lambda: selection_section(criterion),
-            "bias": lambda: bias_section(criterion),
-            "planning": lambda: planning_section(criterion),
-        }
-        if Outcomes.has_any(criterion):
-            makers["transitivity"] = lambda: transitivity_section(criterion)
-    return makers
-
-
-def _core_makers(
-    criterion: Criterion, seeds: Seeds, options: _Options
-) -> dict[str, Callable[[], Any]]:
-    """Return the functions that compute what the leading numbers and their strata need."""
-    below, replicates = seeds.below, options.replicates
-    makers: dict[str, Callable[[], Any]] = {}
-    if criterion.labels:
-        makers["strata"] = lambda: _strata(criterion, seeds, replicates)
-    if criterion.scale.kind == "preference":
-        makers |= {
-            "rating_sets": lambda: sets_section(
-                criterion, below("rating_sets"), replicates, core=True
-            ),
-            "systems": lambda: win_rates_section(criterion, below("win_rate"), replicates),
-        }
-    return makers
-
-
-def _strata(criterion: Criterion, seeds: Seeds, replicates: int) -> tuple[StratumSection, ...]:
-    if criterion.has_many_values:
-        return many_values_section(criterion, seeds, replicates)
-    return strata_section(criterion, seeds, replicates)

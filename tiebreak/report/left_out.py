@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
 from tiebreak.formats import RatingTable
 from tiebreak.formats.rating_cells import COLUMNS, FLAGS
 from tiebreak.formats.ratings import is_known
@@ -46,5 +44,7 @@ def _listed(values: Iterable[object]) -> str:
 
 
 def _has_values(table: RatingTable, name: str) -> bool:
-    column = table.columns[name]
-    return bool((np.asarray(column) if name in FLAGS else is_known(column)).any())
+    if name not in FLAGS:
+        return bool(is_known(table.columns[name]).any())
+    flags = table.coded(name)
+    return bool(flags.distinct[flags.used].any())

@@ -13,7 +13,7 @@ from annotation.services.ratings import Answer
 from metrics.messages import OUTCOME_HIDDEN
 from metrics.models import SectionSnapshot
 from metrics.results import sections
-from metrics.results.opened_sections import MORE, more_on
+from metrics.results.opened_sections import offered_on
 from metrics.results.sections import refresh_section, stored_section
 from metrics.results.services import refresh_report, watermark
 from metrics.results.tabs import TABS
@@ -25,8 +25,9 @@ from tests.metrics.studies import preferences, report_of
 from tests.metrics.test_freshness import rated
 from tests.pages import codes_on
 from tests.studies.factories import make_open_study, make_participation
+from tiebreak.reading.figures.figure import DRAWN
 from tiebreak.report import build_report
-from tiebreak.report.on_request import ON_REQUEST
+from tiebreak.report.registry import on_request
 
 pytestmark = pytest.mark.django_db
 INSTANCES = 4
@@ -77,23 +78,23 @@ def address(study: Study, name: str = "robustness") -> str:
 
 
 def test_every_section_on_request_is_on_one_page():
-    assert sorted(more.name for more in MORE) == sorted(ON_REQUEST)
-    assert {more.tab for more in MORE} <= {tab.slug for tab in TABS}
+    assert set(DRAWN) == set(on_request())
+    assert {more.question for more in on_request().values()} <= {tab.slug for tab in TABS}
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("more", MORE, ids=lambda more: more.name)
+@pytest.mark.parametrize("more", on_request().values(), ids=lambda more: more.name)
 def test_a_section_is_shown_once_it_is_computed(reader, study, more):
-    (tab,) = [tab for tab in TABS if tab.slug == more.tab]
+    (tab,) = [tab for tab in TABS if tab.slug == more.question]
     page = reader.get(reverse("metrics:results-tab", args=[study.pk, tab.slug]))
     # There is no machine rater, and no third system.
-    applies = more.tab != "machines" and more.name != "rank_stability"
+    applies = more.question != "machines" and more.name != "rank_stability"
     assert (address(study, more.name) in page.content.decode()) == applies
     assert not SectionSnapshot.objects.exists()
     refresh_section(study=study, name=more.name)
     shown = reader.get(address(study, more.name), headers=HTMX)
     assert shown.status_code == 200
-    assert more.decides in unescape(text_of(shown))
+    assert more.asks in unescape(text_of(shown))
     figures = shown.context["figures"]
     assert [figure.name for figure in figures if figure.chart] or not applies
     for figure in figures:
@@ -156,8 +157,8 @@ def test_without_scripts_a_section_is_a_page(reader, study, requests):
 
 def test_viewers_do_not_see_sections_of_annotators(study, requests):
     viewer = member(study, "viewer")
-    for more in MORE:
-        status = 200 if more.tab in {"systems", "machines"} else 403
+    for more in on_request().values():
+        status = 200 if more.question in {"systems", "machines"} else 403
         assert viewer.get(address(study, more.name), headers=HTMX).status_code == status
     args = [study.pk, "preference", "rater-influence", "csv"]
     refresh_section(study=study, name="drop_one_influence")
@@ -212,38 +213,38 @@ def test_a_page_offers_the_sections_that_apply_to_a_criterion():
     one_machine = [row for row in machines if row["rater"] == "judge"]
     report = report_of([*rows, *one_machine, *fluency], scales={"fluency": "ordinal:1..5"})
     offered = {
-        (name, tab.slug): [more.name for more in more_on(tab.slug, about)]
+        (name, tab.slug): [more.name for more in offered_on(tab.slug, about)]
         for name, about in report.criteria.items()
         for tab in TABS
     }
     assert offered["preference", "systems"] == [
-        "robustness",
-        "leaderboard",
         "controlled_win_rate",
         "davidson",
+        "leaderboard",
         "paired_tests",
+        "robustness",
     ]  # the ranking by baseline needs a third system
     assert offered["fluency", "systems"] == []
     assert offered["fluency", "machines"] == [
+        "composite",
+        "discernment",
         "machine_differences",
         "machine_probabilities",
         "machine_replacement",
         "mean_correlations",
-        "discernment",
-        "composite",
     ]
     assert offered["preference", "machines"] == [
-        "scoring_against_pairwise",
         "machine_probabilities",
         "machine_replacement",
+        "scoring_against_pairwise",
         "win_rates_by_stratum",
     ]
-    assert offered["fluency", "raters"] == ["pairwise_agreement", "drop_one_influence"]
+    assert offered["fluency", "raters"] == ["drop_one_influence", "pairwise_agreement"]
     assert offered["fluency", "bias"] == []
 
 
 def test_a_section_of_an_earlier_form_is_computed_anew(study, reader, monkeypatch):
-    (name,) = [one.name for one in MORE if one.name == "machine_replacement"]
+    name = "machine_replacement"
     refresh_section(study=study, name=name)
     snapshot = SectionSnapshot.objects.get(name=name)
     assert stored_section(snapshot, "preference") is not None

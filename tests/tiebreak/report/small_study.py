@@ -6,7 +6,7 @@ import random
 from tests.paths import GOLDEN
 from tiebreak.formats import RatingTable
 from tiebreak.report import Report, build_report
-from tiebreak.report.on_request import ON_REQUEST
+from tiebreak.report.registry import on_request
 
 REPORT = GOLDEN / "report.json"
 
@@ -54,7 +54,7 @@ def _preferences(rng: random.Random, number: int, unit: str) -> list[dict]:
 
 
 def small_report() -> Report:
-    return build_report(RatingTable.from_rows(small_study()), replicates=50, sections=ON_REQUEST)
+    return build_report(RatingTable.from_rows(small_study()), replicates=50, sections=on_request())
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ from tests.tiebreak.report.sections.raters.test_many_values import rows_of
 from tests.tiebreak.report.small_study import small_study
 from tiebreak import optional
 from tiebreak.cli import main
-from tiebreak.report import build, check
+from tiebreak.report import check
+from tiebreak.report.registry import SECTIONS
 from tiebreak.stats import krippendorff_alpha
 
 
@@ -76,7 +77,7 @@ def test_scales_with_many_values_are_compared_too(level, tmp_path, capsys):
 
 
 def test_a_difference_is_a_failure(ratings, capsys, monkeypatch):
-    section = build.strata_section
+    section = SECTIONS["strata"].make
 
     def wrong(*arguments):
         first, *others = section(*arguments)
@@ -86,7 +87,7 @@ def test_a_difference_is_a_failure(ratings, capsys, monkeypatch):
             *others,
         )
 
-    monkeypatch.setattr(build, "strata_section", wrong)
+    monkeypatch.setitem(SECTIONS, "strata", replace(SECTIONS["strata"], make=wrong))
     assert analyzed(ratings, "--check") == 1
     assert "0.444444444444" in capsys.readouterr().err
 

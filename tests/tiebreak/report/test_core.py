@@ -1,6 +1,7 @@
 """The core report has the leading numbers with their strata, with the digits of the whole report."""
 
 import json
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -10,6 +11,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from tiebreak.cli import main
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
+from tiebreak.report.registry import SECTIONS
 from tiebreak.stats.core.groups import n_distinct, numbered
 from tiebreak.stats.core.two_way import Groups
 
@@ -69,8 +71,8 @@ def test_the_command_asks_for_a_core_report(table, tmp_path):
 
 def test_linear_algebra_runs_in_one_thread(table, monkeypatch):
     threads = []
-    build = import_module("tiebreak.report.build")
-    monkeypatch.setattr(build, "win_rates_section", lambda *_: threads.append(_threads()))
+    counted = replace(SECTIONS["systems"], core=lambda *_: threads.append(_threads()))
+    monkeypatch.setitem(SECTIONS, "systems", counted)
     with threadpool_limits(2, user_api="blas"):
         build_report(table, replicates=0, core=True)
         threads.append(_threads())

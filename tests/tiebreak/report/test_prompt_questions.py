@@ -12,8 +12,9 @@ from tiebreak.cli import main
 from tiebreak.formats import RatingTable
 from tiebreak.report.criterion import read_criteria
 from tiebreak.report.generators import Seeds
+from tiebreak.report.sections.machines import comparison_budget
 from tiebreak.report.sections.machines import differences as machine_differences
-from tiebreak.report.sections.systems import comparison_budget, rank_stability
+from tiebreak.report.sections.systems import rank_stability
 
 SYSTEMS = ("a", "b", "c", "d")
 
@@ -489,9 +490,7 @@ def test_without_all_probabilities_ranks_speak_of_the_selected_instances():
         drawn(league({"a": 1, "b": 0, "c": -1}, 20, np.random.default_rng(4)), is_rare)
     )
     table["inclusion_probability"][table["instance"] == "i7"] = np.nan
-    section = rank_stability.rank_stability_section(
-        read_criteria(table, {}, None)[0][0], Seeds(0), 0
-    )
+    section = rank_stability.rank_stability_section(read_criteria(table, {}, None)[0][0], Seeds(0))
     assert section["annotators"].speaks_of == "selected"
 
 

@@ -14,7 +14,7 @@ from tiebreak.report import build_report
 from tiebreak.report.build import build_section
 from tiebreak.report.criterion import read_criteria
 from tiebreak.report.model import CriterionSection
-from tiebreak.report.on_request import ON_REQUEST
+from tiebreak.report.registry import on_request
 from tiebreak.report.sections.machines.discernment import NO_ORDER
 from tiebreak.report.sections.raters.fatigue import agreement_with_others, item_numbers
 from tiebreak.report.sections.systems.controlled import UNKNOWN
@@ -62,12 +62,12 @@ def with_judge(rows: list[dict]) -> list[dict]:
 
 @pytest.fixture(scope="module")
 def section() -> CriterionSection:
-    return of(with_judge(three_systems(np.random.default_rng(0))), sections=ON_REQUEST)
+    return of(with_judge(three_systems(np.random.default_rng(0))), sections=on_request())
 
 
 def test_sections_that_take_long_are_there_only_if_they_are_asked_for(section):
     plain = of(with_judge(three_systems(np.random.default_rng(0))))
-    for name in ON_REQUEST:
+    for name in on_request():
         assert getattr(plain, name) is None
         assert (getattr(section, name) is None) == (name in OF_SCORES)
     assert section.problems == dict.fromkeys(OF_SCORES, NO_ORDER)
@@ -75,7 +75,7 @@ def test_sections_that_take_long_are_there_only_if_they_are_asked_for(section):
         assert getattr(plain, name) == getattr(section, name) is not None
 
 
-@pytest.mark.parametrize("name", sorted({*ON_REQUEST} - OF_SCORES))
+@pytest.mark.parametrize("name", sorted({*on_request()} - OF_SCORES))
 def test_a_section_alone_is_that_of_the_report(section, name):
     table = RatingTable.from_rows(with_judge(three_systems(np.random.default_rng(0))))
     alone = build_section(table, name, replicates=100)
@@ -389,7 +389,7 @@ def test_a_section_that_does_not_apply_has_a_reason(name, reason):
         ((), set()),
         (("--section", "robustness"), {"robustness"}),
         (("--section", "robustness", "--section", "transitivity"), {"robustness"}),
-        (("--section", "all"), {*ON_REQUEST} - OF_SCORES),
+        (("--section", "all"), {*on_request()} - OF_SCORES),
     ],
 )
 def test_the_command_asks_for_sections(tmp_path, options, names):
@@ -399,7 +399,7 @@ def test_the_command_asks_for_sections(tmp_path, options, names):
     arguments = ["analyze", str(source), "--out", str(out), "--replicates", "20", *options]
     assert main(arguments) == 0
     written = json.loads(out.read_text())["criteria"]["preference"]
-    assert {*ON_REQUEST} & {*written} == names
+    assert {*on_request()} & {*written} == names
 
 
 def test_the_command_refuses_an_unknown_section(tmp_path, capsys):

@@ -16,7 +16,7 @@ from tiebreak.reading.document.references import references_of
 from tiebreak.reading.document.results import result_sections
 from tiebreak.reading.document.summary import summary
 from tiebreak.report import Report
-from tiebreak.report.model import part_title
+from tiebreak.report.registry import part_title
 
 RECOMPUTE = (
     "To compute every number again, run tiebreak analyze on the same ratings with the seed and number"

@@ -31,8 +31,8 @@ from tiebreak.report.model import (
     RaterSets,
     SuccessRates,
     SystemsSection,
-    part_title,
 )
+from tiebreak.report.registry import part_title
 from tiebreak.stats import Estimate
 
 # Shapes differ, because reports are printed without colours, too.

@@ -2,8 +2,9 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from tiebreak.reading.charts.intervals import IntervalRow
 from tiebreak.reading.charts.svg import NOTHING, Kind, Svg
@@ -13,6 +14,7 @@ from tiebreak.stats import Estimate
 
 Cell = str | int | float | None
 MAX_ROWS = 200
+MAX_DRAWN = 40
 ESTIMATE_COLUMNS = (
     *("value", "low", "high", "n", "method", "instances", "raters", "reason"),
     *("low_these_raters", "high_these_raters"),
@@ -122,3 +124,18 @@ def reading_if_drawn(estimates: Iterable[Estimate]) -> str:
 def empty_figure(name: str, title: str, reason: str) -> Figure:
     """Return a figure without a chart, and the reason."""
     return Figure(name, title, reason, NOTHING, (), (), "")
+
+
+Draw = Callable[[Any], list[Figure]]
+F = TypeVar("F", bound=Draw)
+DRAWN: dict[str, Draw] = {}
+
+
+def draws(name: str) -> Callable[[F], F]:
+    """Declare that a function draws a section of the report, from the section alone."""
+
+    def register(draw: F) -> F:
+        DRAWN[name] = draw
+        return draw
+
+    return register

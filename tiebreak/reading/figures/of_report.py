@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.machines.crossed_strata import share_figures
+from tiebreak.reading.figures.of_section import figures_of_section
 from tiebreak.reading.figures.raters.agreement import (
     agreement_figure,
     machine_figures,
@@ -28,6 +29,7 @@ from tiebreak.reading.figures.systems.systems import (
 from tiebreak.reading.figures.systems.transitivity import order_figure, win_or_tie_figure
 from tiebreak.reading.while_open import while_unreached
 from tiebreak.report.model import CriterionSection
+from tiebreak.report.registry import on_request
 
 
 def figures_of(section: CriterionSection) -> Iterator[Figure]:
@@ -53,4 +55,7 @@ def figures_of(section: CriterionSection) -> Iterator[Figure]:
         bias_figure(section),
         fatigue_slopes_figure(section),
     ]
+    for name in on_request():
+        if (part := getattr(section, name)) is not None:
+            figures += figures_of_section(name, part)
     return (while_unreached(figure, section) for figure in figures if figure.chart)

@@ -87,7 +87,6 @@ from tiebreak.report.model.report import (
     Origin,
     Report,
     SourceSection,
-    part_title,
 )
 from tiebreak.report.model.selection import PairComponents, PairSelection
 from tiebreak.report.model.stopping import (
@@ -211,5 +210,4 @@ __all__ = [
     "Votes",
     "WinRateStrata",
     "WinRateStratum",
-    "part_title",
 ]

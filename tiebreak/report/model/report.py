@@ -241,42 +241,6 @@ class CriterionSection:
 
 # The sections that a criterion has only if it allows them, or if they were asked for.
 OPTIONAL_SECTIONS = tuple(part.name for part in fields(CriterionSection) if part.default is None)
-TITLES = {
-    "strata": "Agreement",
-    "raters": "Raters",
-    "perception": "Labels by majority label",
-    "rating_sets": "Rating sets",
-    "systems": "Win rates and rankings",
-    "selection": "Instance selection",
-    "bias": "Position and length bias",
-    "planning": "Variance components",
-    "transitivity": "One order of the systems",
-    "fatigue": "Changes over an annotator's items",
-    "chance_corrected": "Other coefficients of agreement",
-    "robustness": "How few ratings decide the ranking",
-    "leaderboard": "Leaderboard: held equal, by category, and what would part the next two",
-    "controlled_win_rate": "Win rates with length and style held equal",
-    "davidson": "Ties as an outcome of their own",
-    "paired_tests": "Paired tests, and p-values by number of instances",
-    "rank_stability": "The ranking by baseline, and on hidden instances",
-    "machine_differences": "Machine raters compared on the same items, such as two prompts of a judge",
-    "comparison_budget": "A machine rater's ranking from fewer comparisons",
-    "scoring_against_pairwise": "Scoring single texts against comparing two",
-    "machine_probabilities": "Probabilities of machine raters: calibration and debiasing",
-    "machine_replacement": "Machine raters beside single annotators, by kind of item",
-    "pairs_by_agreement": "Pairs of systems by agreement among annotators",
-    "win_rates_by_stratum": "Win rates by annotators and by each machine rater, by kind of item",
-    "mean_correlations": "Correlation of mean ratings",
-    "discernment": "Discernment: do raters notice perturbed copies?",
-    "composite": "The best machine rater of each category",
-    "pairwise_agreement": "Annotators two by two",
-    "drop_one_influence": "Agreement without each annotator",
-}
-
-
-def part_title(name: str) -> str:
-    """Return what a part of a criterion's section is called, wherever people read it."""
-    return TITLES.get(name, name.replace("_", " ").capitalize())
 
 
 @dataclass(frozen=True)

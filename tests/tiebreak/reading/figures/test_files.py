@@ -8,10 +8,9 @@ from html import unescape
 from xml.sax.saxutils import escape
 
 import pytest
-from django.utils.safestring import SafeString
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
-from tiebreak.reading.charts.svg import MAX_NAME
+from tiebreak.reading.charts.svg import MAX_NAME, Svg
 from tiebreak.reading.figures.figure import MAX_ROWS, Figure
 from tiebreak.reading.figures.files import figure_file
 from tiebreak.stats import Estimate
@@ -48,7 +47,7 @@ def test_a_long_name_is_shortened_with_the_whole_as_its_title(figure):
     assert "…" in figure.chart
     assert f"<title>{escape(NAME)}</title>" in figure.chart
     assert len(unescape(re.findall("<text[^>]*>([^<]*)</text>", figure.chart)[-1])) <= MAX_NAME
-    assert isinstance(figure.chart, SafeString)
+    assert isinstance(figure.chart, Svg)
     assert "<b>" not in figure.chart
 
 

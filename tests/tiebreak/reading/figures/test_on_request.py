@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metrics.results.opened_sections import MORE
 from tests.metrics.studies import preferences, report_of
 from tests.tiebreak.reading.figures.test_figures import alternative
 from tests.tiebreak.report.sections.machines import test_scoring as scoring
@@ -26,25 +25,29 @@ from tests.tiebreak.report.test_prompt_questions import STRENGTHS, by_people, dr
 from tests.tiebreak.report.test_prompt_questions import judged as judged_pairs
 from tests.tiebreak.report.test_sections import of, three_systems, with_judge
 from tiebreak.reading.annotator_tests import annotator_tests
+from tiebreak.reading.figures.machines.comparison_budget import (
+    NOT_PARTED,
+    comparison_budget_figures,
+)
 from tiebreak.reading.figures.machines.discernment import DIFFERENT_READING, discernment_figures
 from tiebreak.reading.figures.machines.probabilities import machine_probability_figures
 from tiebreak.reading.figures.machines.replacement import machine_replacement_figures
 from tiebreak.reading.figures.machines.scoring import TIES, scoring_figures
-from tiebreak.reading.figures.on_request import ROBUSTNESS_TITLE
+from tiebreak.reading.figures.of_section import figures_of_section
 from tiebreak.reading.figures.raters.fatigue import fatigue_slopes_figure
-from tiebreak.reading.figures.systems.comparison_budget import NOT_PARTED, comparison_budget_figures
 from tiebreak.reading.figures.systems.rank_stability import (
     LEFT_OUT,
     PARTS_TITLE,
     rank_stability_figures,
 )
+from tiebreak.reading.figures.systems.robustness import ROBUSTNESS_TITLE
 from tiebreak.reading.figures.systems.transitivity import (
     ORDER_TITLE,
     order_figure,
     win_or_tie_figure,
 )
 from tiebreak.reading.messages import READING_IF_DRAWN
-from tiebreak.report.on_request import ON_REQUEST
+from tiebreak.report.registry import on_request
 from tiebreak.report.sections.machines.scoring import NOBODY
 from tiebreak.report.sections.systems.named_parts import NO_PARTS
 from tiebreak.stats import Robustness
@@ -58,7 +61,7 @@ OF_MACHINES = ("mean_correlations", "composite", "machine_differences")
 @pytest.fixture(scope="module")
 def section():
     """Return three systems in a cycle, rated by four annotators."""
-    return of(three_systems(np.random.default_rng(0)), sections=ON_REQUEST)
+    return of(three_systems(np.random.default_rng(0)), sections=on_request())
 
 
 @pytest.fixture(scope="module")
@@ -143,14 +146,14 @@ def figures_of(section, special, discerning):
 
     def figures(more):
         if more.name == "discernment":
-            return more.figures(discerning)
-        return more.figures(getattr(special.get(more.name, section), more.name))
+            return figures_of_section(more.name, discerning)
+        return figures_of_section(more.name, getattr(special.get(more.name, section), more.name))
 
     return figures
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("more", MORE, ids=lambda more: more.name)
+@pytest.mark.parametrize("more", on_request().values(), ids=lambda more: more.name)
 def test_every_figure_has_a_chart_its_data_and_how_to_read_it(more, figures_of):
     for figure in figures_of(more):
         assert figure.chart.startswith("<svg")
@@ -161,18 +164,18 @@ def test_every_figure_has_a_chart_its_data_and_how_to_read_it(more, figures_of):
 
 
 def test_names_of_figures_differ(figures_of):
-    names = [f.name for more in MORE for f in figures_of(more)]
+    names = [f.name for more in on_request().values() for f in figures_of(more)]
     assert len(names) == len(set(names))
 
 
 def test_robustness_says_k_or_fewer_unless_all_smaller_sets_were_tried(section):
-    (figure,) = MORE[0].figures(section.robustness)
+    (figure,) = figures_of_section("robustness", section.robustness)
     top = section.robustness.top
     few = f"{top.removals}" if top.is_fewest else f"{top.removals} or fewer"
     assert figure.finding.startswith(f"Without {few} of {top.ratings} ratings, {top.new_first}")
     assert figure.title == ROBUSTNESS_TITLE  # which a part of the ratings shows instead
     searched = replace(section.robustness, top=replace(top, removals=9, is_fewest=False))
-    (figure,) = MORE[0].figures(searched)
+    (figure,) = figures_of_section("robustness", searched)
     assert figure.finding.startswith("Without 9 or fewer of ")
     orders = {row[0]: row[5] for row in figure.rows}
     assert orders["a vs b: order"] == "yes"
@@ -182,7 +185,7 @@ def test_robustness_says_k_or_fewer_unless_all_smaller_sets_were_tried(section):
 def test_robustness_without_a_set_says_why(section):
     nothing = Robustness("", "", 0, 5, False, reason=SHARED_TOP)
     empty = section.robustness.__class__(nothing, nothing, {}, {})
-    (figure,) = MORE[0].figures(empty)
+    (figure,) = figures_of_section("robustness", empty)
     assert not figure.chart
     assert figure.sentence == SHARED_TOP
 
@@ -312,8 +315,7 @@ def test_figures_after_a_draw_say_which_instances_they_describe(arrange, sentenc
     names = ("machine_differences", "rank_stability", "comparison_budget", "composite")
     section = of(rows, sections=names)
     for name in names:
-        (more,) = (one for one in MORE if one.name == name)
-        for figure in more.figures(getattr(section, name)):
+        for figure in figures_of_section(name, getattr(section, name)):
             assert figure.reading.endswith(sentence)
             assert ("were drawn" in figure.reading) == bool(sentence)
 

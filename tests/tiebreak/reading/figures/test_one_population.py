@@ -9,14 +9,15 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 
 from annotation.filters import EVERYTHING
-from metrics.results.opened_sections import MORE
 from metrics.results.tabs import TABS, Shown
 from tests.metrics.studies import report_of
 from tiebreak.reading.figures.figure import Figure
+from tiebreak.reading.figures.of_section import figures_of_section
 from tiebreak.reading.shown import UNWEIGHTED, section_of
 from tiebreak.report.model import CriterionSection
-from tiebreak.report.on_request import ON_REQUEST
-from tiebreak.report.sections.systems import comparison_budget, rank_stability
+from tiebreak.report.registry import on_request
+from tiebreak.report.sections.machines import comparison_budget
+from tiebreak.report.sections.systems import rank_stability
 
 MACHINES = {"judge": (0.9, 0.2), "longer": (0.2, 0.9)}
 RARE, APART = 0.5, 0.02
@@ -88,9 +89,9 @@ def figures_of(about: CriterionSection) -> Iterator[Figure]:
     for tab in TABS:
         if tab.slug != "separability":  # which reads texts of the database, and no ratings
             yield from tab.figures(shown)
-    for more in MORE:
-        if (part := getattr(about, more.name)) is not None:
-            yield from more.figures(part)
+    for name in on_request():
+        if (part := getattr(about, name)) is not None:
+            yield from figures_of_section(name, part)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +107,7 @@ def studies() -> list[CriterionSection]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(comparison_budget, "DRAWS", 2)
         patch.setattr(rank_stability, "SPLITS", 20)
-        reports = [report_of(rows, scales=scales, sections=ON_REQUEST) for rows in tables]
+        reports = [report_of(rows, scales=scales, sections=on_request()) for rows in tables]
     return [report.criteria["preference"] for report in reports]
 
 

@@ -15,13 +15,11 @@ from tests.tiebreak.reading.findings.situations import (
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.machines.probabilities import machine_probability_figures
 from tiebreak.reading.figures.of_part import of_part
-from tiebreak.reading.figures.on_request import (
-    paired_tests_figures,
-    pairwise_figures,
-    robustness_figures,
-)
+from tiebreak.reading.figures.raters.rater_pairs import pairwise_figures
 from tiebreak.reading.figures.systems.controlled import controlled_figures, davidson_figures
 from tiebreak.reading.figures.systems.leaderboard import leaderboard_figures
+from tiebreak.reading.figures.systems.paired_tests import paired_tests_figures
+from tiebreak.reading.figures.systems.robustness import robustness_figures
 from tiebreak.reading.messages import NO_FINDING_YET
 from tiebreak.reading.while_open import while_unreached
 from tiebreak.report.model import (

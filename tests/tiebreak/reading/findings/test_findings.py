@@ -15,7 +15,8 @@ from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.findings import share_of
 from tiebreak.reading.shown import number, section_of
 from tiebreak.reading.words import in_digits
-from tiebreak.report.model import OPTIONAL_SECTIONS, part_title
+from tiebreak.report.model import OPTIONAL_SECTIONS
+from tiebreak.report.registry import part_title
 from tiebreak.stats import Estimate
 
 

@@ -5,7 +5,14 @@ from itertools import chain
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.matrices import matrix_chart
-from tiebreak.reading.figures.figure import Cell, Figure, empty_figure, reading_if_drawn, table_of
+from tiebreak.reading.figures.figure import (
+    Cell,
+    Figure,
+    draws,
+    empty_figure,
+    reading_if_drawn,
+    table_of,
+)
 from tiebreak.reading.words import counted
 from tiebreak.report.model import AgreementByCategory, CompositeSection
 
@@ -37,6 +44,7 @@ CHOSEN_READING = (
 )
 
 
+@draws("composite")
 def composite_figures(section: CompositeSection) -> list[Figure]:
     if section.humans is None or section.composite is None:
         return [empty_figure("composite", TITLE, f"{section.reason} {_left_out(section)}".strip())]

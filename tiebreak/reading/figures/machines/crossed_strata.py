@@ -6,6 +6,7 @@ from dataclasses import replace
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
     Figure,
+    draws,
     empty_figure,
     estimate_rows,
     legend_of,
@@ -81,6 +82,7 @@ def _value_of(estimate: Estimate) -> Estimate:
     return Estimate(estimate.value, n=estimate.n, reason=estimate.reason)
 
 
+@draws("pairs_by_agreement")
 def crossed_figures(section: CrossedSection) -> list[Figure]:
     """Return for each machine how often it gives annotators' labels, by pair and agreement."""
     machines = sorted({name for stratum in section.strata for name in stratum.machines})

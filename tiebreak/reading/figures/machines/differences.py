@@ -1,7 +1,7 @@
 """The figure of machine raters that are compared on the same items."""
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
-from tiebreak.reading.figures.figure import Figure, empty_figure, reading_if_drawn, table_of
+from tiebreak.reading.figures.figure import Figure, draws, empty_figure, reading_if_drawn, table_of
 from tiebreak.reading.messages import LEFT_OUT
 from tiebreak.reading.words import counted
 from tiebreak.report.model import MachineDifferencesSection
@@ -19,6 +19,7 @@ READING = (
 )
 
 
+@draws("machine_differences")
 def machine_difference_figures(section: MachineDifferencesSection) -> list[Figure]:
     if not section.pairs:
         return [empty_figure("machine-differences", TITLE, section.reason or "")]

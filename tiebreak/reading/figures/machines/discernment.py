@@ -5,7 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import Kind
-from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Cell, Figure, estimate_rows, legend_of
+from tiebreak.reading.figures.figure import (
+    ESTIMATE_COLUMNS,
+    Cell,
+    Figure,
+    draws,
+    estimate_rows,
+    legend_of,
+)
 from tiebreak.reading.words import counted
 from tiebreak.report.model import (
     DiscernmentOverCriteria,
@@ -61,6 +68,7 @@ STYLE_COLUMNS = (
 )
 
 
+@draws("discernment")
 def discernment_figures(section: DiscernmentSection) -> list[Figure]:
     return [_tests(section), _summary(section), *_styles(section)]
 

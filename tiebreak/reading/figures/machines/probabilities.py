@@ -9,6 +9,7 @@ from tiebreak.reading.figures.figure import (
     ESTIMATE_COLUMNS,
     Cell,
     Figure,
+    draws,
     empty_figure,
     estimate_cells,
 )
@@ -57,6 +58,7 @@ DEBIASING_COLUMNS = (
 RELIABILITY_COLUMNS = ("from", "to", "ratings", "probability", *ESTIMATE_COLUMNS)
 
 
+@draws("machine_probabilities")
 def machine_probability_figures(section: dict[str, MachineProbabilities]) -> list[Figure]:
     """Return the reliability diagrams of the first machines, and the debiasing of all."""
     diagrams = [

@@ -5,7 +5,7 @@ from itertools import chain
 from math import isnan
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
-from tiebreak.reading.figures.figure import Cell, Figure, empty_figure
+from tiebreak.reading.figures.figure import Cell, Figure, draws, empty_figure
 from tiebreak.reading.figures.raters.agreement import MAX_STRATA
 from tiebreak.reading.findings import stratum_name
 from tiebreak.reading.messages import DESCRIBED_ONLY, READING_IF_DRAWN
@@ -32,6 +32,7 @@ COLUMNS = (
 )
 
 
+@draws("machine_replacement")
 def machine_replacement_figures(section: Sequence[ReplacementStratum]) -> list[Figure]:
     named = [
         (machine, stratum, one)

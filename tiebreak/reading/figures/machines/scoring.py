@@ -7,6 +7,7 @@ from tiebreak.reading.charts.svg import Kind
 from tiebreak.reading.figures.figure import (
     Cell,
     Figure,
+    draws,
     empty_figure,
     legend_of,
     reading_if_drawn,
@@ -63,6 +64,7 @@ SERIES: tuple[tuple[Kind, str, str], ...] = (
 )
 
 
+@draws("scoring_against_pairwise")
 def scoring_figures(section: ScoringSection) -> list[Figure]:
     if not section.comparisons:
         return [empty_figure("scoring", TITLE, section.reason or "")]

@@ -4,6 +4,7 @@ from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
     Figure,
     about_thick_lines,
+    draws,
     empty_figure,
     legend_of,
     table_of,
@@ -37,6 +38,7 @@ TIES_READING = (
 )
 
 
+@draws("controlled_win_rate")
 def controlled_figures(section: ControlledWinRateSection) -> list[Figure]:
     rows = [
         IntervalRow(
@@ -68,6 +70,7 @@ def controlled_figures(section: ControlledWinRateSection) -> list[Figure]:
     ]
 
 
+@draws("davidson")
 def davidson_figures(section: DavidsonSection) -> list[Figure]:
     strengths = {name: section.systems[name] for name in _best_first(section.systems)}
     figure = _intervals("davidson", TIES_TITLE, strengths, TIES_READING, tie=section.tie)

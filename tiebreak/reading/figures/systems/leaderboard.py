@@ -12,6 +12,7 @@ from tiebreak.reading.figures.figure import (
     Cell,
     Figure,
     about_thick_lines,
+    draws,
     empty_figure,
     estimate_cells,
     estimate_rows,
@@ -144,6 +145,7 @@ def _of_other(rate: Estimate) -> Estimate:
     )
 
 
+@draws("leaderboard")
 def leaderboard_figures(section: LeaderboardSection) -> list[Figure]:
     return [_board_figure(section), _categories_figure(section), _next_figure(section.next_pairs)]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.matrices import matrix_chart
 from tiebreak.reading.charts.svg import Kind
-from tiebreak.reading.figures.figure import Cell, Figure, empty_figure, legend_of
+from tiebreak.reading.figures.figure import Cell, Figure, draws, empty_figure, legend_of
 from tiebreak.reading.messages import READING_IF_DRAWN
 from tiebreak.report.model import NamedPart, RankStabilitySection, SplitHalves
 from tiebreak.report.sections.systems.rank_stability import ANNOTATORS
@@ -48,6 +48,7 @@ LEFT_OUT = "Categories with fewer instances are not shown: {n}."
 NO_RATER = "Neither annotators nor a machine rater have compared three systems."
 
 
+@draws("rank_stability")
 def rank_stability_figures(section: dict[str, RankStabilitySection]) -> list[Figure]:
     if not section:
         return [empty_figure("baselines", BASELINES_TITLE, NO_RATER)]

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.model import AnnotatorTestSection, LicenceTest
+from tiebreak.report.needs import has_labels
+from tiebreak.report.registry import section
 from tiebreak.scales import MAX_POINTS
 from tiebreak.stats import alternative_annotator_test
 from tiebreak.stats.core.results import NAN, Instances
@@ -19,6 +21,13 @@ TOO_MANY_VALUES = (
 )
 
 
+@section(
+    "alternative_annotator_test",
+    "Alternative annotator test",
+    question="machines",
+    takes=("epsilon",),
+    needs=has_labels,
+)
 def alternative_annotator_section(
     criterion: Criterion, epsilon: float
 ) -> dict[str, AnnotatorTestSection] | None:

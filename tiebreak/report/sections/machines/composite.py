@@ -11,6 +11,8 @@ from tiebreak.report.criterion import Codes, Criterion, Machine
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import AgreementByCategory, CompositeSection, Estimates
+from tiebreak.report.needs import has_two_machines
+from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT
 from tiebreak.stats import Comparison, Composite, Patterns, cross_validated_composite
 from tiebreak.stats.core.bootstrap import Statistic, estimate_strata, on_columns
@@ -28,6 +30,14 @@ TOO_FEW = (
 )
 
 
+@section(
+    "composite",
+    "The best machine rater of each category",
+    question="machines",
+    on_request=True,
+    asks="Would machine raters agree better with annotators if each category had its own?",
+    offered=has_two_machines,
+)
 def composite_section(criterion: Criterion, seeds: Seeds, replicates: int) -> CompositeSection:
     """Return the composite, with everything that it is compared with on the same units."""
     if criterion.is_slider:

@@ -6,6 +6,8 @@ from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import CROSSED, CrossedSection
+from tiebreak.report.needs import has_machines_and_pairs
+from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.strata import strata_section
 from tiebreak.stats import Stratum, agreement_strata
 
@@ -15,6 +17,14 @@ NO_PAIRS = "The items are not of several pairs of systems, so there is nothing t
 CLASS = "{pair}: {agreement}"
 
 
+@section(
+    "pairs_by_agreement",
+    "Pairs of systems by agreement among annotators",
+    question="machines",
+    on_request=True,
+    asks="Does a machine rater fail on the items of one pair on which annotators are clear?",
+    offered=has_machines_and_pairs,
+)
 def crossed_section(criterion: Criterion, seeds: Seeds, replicates: int) -> CrossedSection:
     if not criterion.machines:
         raise InvalidInput("no_machines", NO_MACHINE)

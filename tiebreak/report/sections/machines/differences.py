@@ -12,6 +12,8 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import MachineDifference, MachineDifferencesSection
+from tiebreak.report.needs import has_two_machines
+from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT
 from tiebreak.scales import Level
 from tiebreak.stats import Patterns
@@ -33,6 +35,14 @@ NO_PAIRS = (
 )
 
 
+@section(
+    "machine_differences",
+    "Machine raters compared on the same items, such as two prompts of a judge",
+    question="machines",
+    on_request=True,
+    asks="Are guidelines, examples or a reference in a judge's prompt worth having?",
+    offered=has_two_machines,
+)
 def machine_differences_section(
     criterion: Criterion, seeds: Seeds, replicates: int
 ) -> MachineDifferencesSection:

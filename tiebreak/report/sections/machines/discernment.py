@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.generators import Seeds
 from tiebreak.report.model import (
     CombinedTest,
     DiscernmentOverCriteria,
@@ -19,6 +18,8 @@ from tiebreak.report.model import (
     RaterDiscernment,
     ScoreSummary,
 )
+from tiebreak.report.needs import has_scores
+from tiebreak.report.registry import section
 from tiebreak.stats import (
     Discernment,
     Estimate,
@@ -48,7 +49,16 @@ Scores = NDArray[np.float64]
 Weights = Mapping[str, Mapping[str, float]]
 
 
-def discernment_section(criterion: Criterion, _: Seeds, __: int) -> DiscernmentSection:
+@section(
+    "discernment",
+    "Discernment: do raters notice perturbed copies?",
+    question="machines",
+    on_request=True,
+    asks="Which known damage to a text does each rater notice, and which does it miss?",
+    offered=has_scores,
+    takes=(),
+)
+def discernment_section(criterion: Criterion) -> DiscernmentSection:
     """Return the tests of every rater on this criterion; `over_criteria` adds those over all."""
     if criterion.scale.kind == "preference" or criterion.numbers is None:
         raise InvalidInput("no_order", NO_ORDER)

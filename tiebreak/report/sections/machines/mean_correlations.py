@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import MeanCorrelations
+from tiebreak.report.needs import has_ordered_machines
+from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.many_values import correlations_of_values
 from tiebreak.stats import Comparison, rank_correlation
 
@@ -14,6 +16,14 @@ from tiebreak.stats import Comparison, rank_correlation
 ROUNDING = 1e-12
 
 
+@section(
+    "mean_correlations",
+    "Correlation of mean ratings",
+    question="machines",
+    on_request=True,
+    asks="May means of a machine rater's ratings rank items as means of annotators' ratings do?",
+    offered=has_ordered_machines,
+)
 def mean_correlations_section(
     criterion: Criterion, seeds: Seeds, replicates: int
 ) -> dict[str, MeanCorrelations]:

@@ -16,6 +16,8 @@ from tiebreak.report.model import (
     ProbabilitySource,
     ReliabilitySection,
 )
+from tiebreak.report.needs import has_machines
+from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.bias import first_shown
 from tiebreak.scales import Label
 from tiebreak.stats import Estimate, calibration, position_debiasing
@@ -30,6 +32,14 @@ TOO_MANY_VALUES = "Probabilities are not read on scales with many different valu
 Numbers = NDArray[np.float64]
 
 
+@section(
+    "machine_probabilities",
+    "Probabilities of machine raters: calibration and debiasing",
+    question="machines",
+    on_request=True,
+    asks="May a machine rater's probabilities be used as they are, or only after debiasing, or not at all?",
+    offered=has_machines,
+)
 def machine_probabilities_section(
     criterion: Criterion, seeds: Seeds, replicates: int
 ) -> dict[str, MachineProbabilities]:

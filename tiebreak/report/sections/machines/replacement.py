@@ -9,6 +9,8 @@ from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import MachineReplacement, ReplacementStratum
+from tiebreak.report.needs import has_machines
+from tiebreak.report.registry import section
 from tiebreak.report.sections.machines.alternative_annotators import faces_of_coin, licence_tests
 from tiebreak.report.sections.raters.bias import characters
 from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT, strata_of
@@ -24,8 +26,17 @@ TESTED = ("all", "category", "systems")
 DESCRIBED = "agreement"
 
 
+@section(
+    "machine_replacement",
+    "Machine raters beside single annotators, by kind of item",
+    question="machines",
+    on_request=True,
+    asks="On which items may a machine rater replace an annotator, and on which not?",
+    offered=has_machines,
+    takes=("seeds",),
+)
 def machine_replacement_section(
-    criterion: Criterion, seeds: Seeds, _: int
+    criterion: Criterion, seeds: Seeds
 ) -> tuple[ReplacementStratum, ...]:
     """Return the tests of each machine by stratum; empty without machines."""
     if not criterion.machines or not criterion.labels:

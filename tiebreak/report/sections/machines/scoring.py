@@ -23,7 +23,9 @@ from tiebreak.report.model import (
     SystemCorrelations,
     TieRule,
 )
+from tiebreak.report.needs import has_systems_and_machines
 from tiebreak.report.outcomes import NO_SYSTEMS
+from tiebreak.report.registry import section
 from tiebreak.report.sections.systems.rank_correlations import (
     MIN_SYSTEMS,
     TOO_FEW_SYSTEMS,
@@ -66,6 +68,15 @@ HUMANS, SCORES, COMPARISONS = slice(0, 3), slice(3, 7), slice(7, 11)
 SIDES = ("scores", "comparisons")
 
 
+@section(
+    "scoring_against_pairwise",
+    "Scoring single texts against comparing two",
+    question="machines",
+    on_request=True,
+    asks="Is it enough to let a machine rater score each text, or must it compare two at a time?",
+    offered=has_systems_and_machines,
+    options=("scored",),
+)
 def scoring_section(
     criterion: Criterion, seeds: Seeds, replicates: int, *, scored: Sequence[Criterion] = ()
 ) -> ScoringSection:

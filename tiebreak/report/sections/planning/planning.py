@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import PairComponents
+from tiebreak.report.needs import is_preference
+from tiebreak.report.registry import section
 from tiebreak.stats import (
     Estimate,
     active_design,
@@ -25,6 +27,13 @@ REPEATED_SHARE = 0.15
 CONTROL_SHARE = 0.2
 
 
+@section(
+    "planning",
+    "Variance components",
+    question="planning",
+    takes=(),
+    needs=is_preference,
+)
 def planning_section(criterion: Criterion) -> dict[str, PairComponents]:
     """Return the components of the win share of each pair's first system, by the pairs' names."""
     sign = np.sign(criterion.strength)

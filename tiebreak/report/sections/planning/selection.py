@@ -14,6 +14,8 @@ from tiebreak.report.design_weights import (
     has_phases,
 )
 from tiebreak.report.model import PairSelection
+from tiebreak.report.needs import is_preference
+from tiebreak.report.registry import section
 from tiebreak.stats import Estimate, hajek_estimate, instances_saved, undefined
 from tiebreak.stats.core.independence import MIN_CLUSTERS, SHARE
 from tiebreak.stats.design.hajek import ALL_CONTROL, NO_CONTROL
@@ -32,6 +34,14 @@ NO_PROBABILITY = (
 )
 
 
+@section(
+    "selection",
+    "Instance selection",
+    question="planning",
+    takes=(),
+    needs=is_preference,
+    shows_outcome=True,
+)
 def selection_section(criterion: Criterion) -> dict[str, PairSelection]:
     """Return win rates of system A from all drawn instances and from the control sample, by pair.
 

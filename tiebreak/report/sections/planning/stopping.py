@@ -11,11 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.model import NeededInstances, PairSequence, SequencePoint
+from tiebreak.report.registry import Section, declare
 from tiebreak.stats import confidence_sequence
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.core.results import Estimate, Scope
 from tiebreak.stats.core.validation import FloatArray
 from tiebreak.stats.design.confidence_sequences import EVEN, ConfidenceSequence
+
+declare(
+    Section(
+        name="stopping",
+        title="What may be concluded while the study runs",
+        question="planning",
+        make=None,  # files of ratings have neither the plan nor the log
+        shows_outcome=True,
+    )
+)
 
 MAX_POINTS = 60
 # Forecasts continue the sequence with instances drawn from those so far.

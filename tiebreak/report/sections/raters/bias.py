@@ -12,6 +12,8 @@ from tiebreak.formats import RatingTable
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights, in_population
 from tiebreak.report.model import Bias, BiasSection
+from tiebreak.report.needs import is_preference
+from tiebreak.report.registry import section
 from tiebreak.report.scopes import of_drawn
 from tiebreak.stats import Estimate, two_way_interval, undefined
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
@@ -33,6 +35,13 @@ ALWAYS_LONGER = (
 )
 
 
+@section(
+    "bias",
+    "Position and length bias",
+    question="raters",
+    takes=(),
+    needs=is_preference,
+)
 def bias_section(criterion: Criterion) -> BiasSection:
     raters = criterion.rows["rater"]
     spoken_of = in_population(criterion)

@@ -14,6 +14,8 @@ from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import ChanceCorrectedSection, Estimates
+from tiebreak.report.needs import has_labels
+from tiebreak.report.registry import section
 from tiebreak.scales import MAX_POINTS
 from tiebreak.stats import Estimate, Patterns, intraclass_correlation, undefined
 from tiebreak.stats.core.bootstrap import Resampling, Statistic, estimate_each, on_columns
@@ -73,6 +75,12 @@ class _Humans:
         return table
 
 
+@section(
+    "chance_corrected",
+    "Other coefficients of agreement",
+    question="raters",
+    needs=has_labels,
+)
 def chance_corrected_section(
     criterion: Criterion, seeds: Seeds, replicates: int
 ) -> ChanceCorrectedSection:

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import DawidSkeneRater, DawidSkeneSection
+from tiebreak.report.needs import has_labels
+from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.raters import MAX_LABELS
 from tiebreak.stats.core.groups import n_distinct
 from tiebreak.stats.raters.dawid_skene import GROUPS, MIN_GAIN, rater_accuracies
@@ -24,6 +26,14 @@ TOO_MANY_LABELS = f"The model is not estimated for more than {MAX_LABELS} labels
 TOO_MANY_RATINGS = f"The model is not estimated for more than {MAX_RATINGS:,} ratings."
 
 
+@section(
+    "dawid_skene",
+    "Errors of each annotator, given the true label",
+    question="raters",
+    takes=(),
+    needs=has_labels,
+    names_raters=True,
+)
 def dawid_skene_section(criterion: Criterion) -> DawidSkeneSection:
     """Return the estimates from human ratings of units that several humans rated."""
     used = criterion.is_human & (criterion.label >= 0)

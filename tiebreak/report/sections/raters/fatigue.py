@@ -10,6 +10,8 @@ from scipy.stats import rankdata
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import FatigueSection
+from tiebreak.report.needs import has_labels
+from tiebreak.report.registry import section
 from tiebreak.stats import Estimate, position_slope
 from tiebreak.stats.raters.leave_one_out import mode_credits
 
@@ -19,6 +21,13 @@ STEP = 10
 Floats = NDArray[np.float64]
 
 
+@section(
+    "fatigue",
+    "Changes over an annotator's items",
+    question="raters",
+    takes=(),
+    needs=has_labels,
+)
 def fatigue_section(criterion: Criterion) -> FatigueSection:
     """Return the changes for ten items more, within raters."""
     number = item_numbers(criterion)

@@ -15,7 +15,9 @@ from scipy.stats import kendalltau, spearmanr
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import Estimates, StratumSection
-from tiebreak.report.sections.raters.strata import HumanRatings, entry, strata_of
+from tiebreak.report.needs import has_labels
+from tiebreak.report.registry import core, section
+from tiebreak.report.sections.raters.strata import HumanRatings, entry, strata_of, strata_section
 from tiebreak.scales import MAX_POINTS
 from tiebreak.stats import Estimate, Patterns, Stratum, two_way_interval, undefined
 from tiebreak.stats.core.bootstrap import (
@@ -319,3 +321,13 @@ def correlations_of_values(humans: Floats, machine: Floats) -> Estimates:
         return {name: undefined(CONSTANT, n) for name in ("spearman", "kendall")}
     values = {"spearman": spearmanr(x, y).statistic, "kendall": kendalltau(x, y).statistic}
     return {name: Estimate(float(v), n=n, reason=NO_INTERVAL) for name, v in values.items()}
+
+
+@core("strata")
+@section("strata", "Agreement", question="raters", needs=has_labels, seeded_by="")
+def agreement_section(
+    criterion: Criterion, seeds: Seeds, replicates: int
+) -> tuple[StratumSection, ...]:
+    """Return agreement in every stratum, in the way that suits the number of different labels."""
+    make = many_values_section if criterion.has_many_values else strata_section
+    return make(criterion, seeds, replicates)

@@ -10,9 +10,18 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model import Distribution, PerceptionBin
+from tiebreak.report.needs import has_labels
+from tiebreak.report.registry import section
 from tiebreak.stats.raters.label_pairs import central_weights
 
 
+@section(
+    "perception",
+    "Labels by majority label",
+    question="raters",
+    takes=(),
+    needs=has_labels,
+)
 def perception_section(criterion: Criterion) -> tuple[PerceptionBin, ...]:
     """Return one bin per label that is the majority label (or median) of any unit.
 
@@ -23,6 +32,13 @@ def perception_section(criterion: Criterion) -> tuple[PerceptionBin, ...]:
     return _bins(criterion, central_weights(criterion.humans, level=criterion.scale.level))
 
 
+@section(
+    "perception_by_systems",
+    "Labels by majority label, by pair of systems",
+    question="raters",
+    takes=(),
+    needs=has_labels,
+)
 def perception_by_systems(criterion: Criterion) -> dict[str, tuple[PerceptionBin, ...]]:
     """Return the bins of each pair of systems, if there are several pairs."""
     pairs = criterion.pairs

@@ -9,6 +9,8 @@ from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import PairwiseAgreementSection, RaterPair
+from tiebreak.report.needs import has_ratings
+from tiebreak.report.registry import section
 from tiebreak.scales import MAX_POINTS
 from tiebreak.stats import Estimate, Influence, cohen_kappa, drop_one_influence, pairwise_agreement
 
@@ -56,6 +58,15 @@ class _Human:
         return labels
 
 
+@section(
+    "pairwise_agreement",
+    "Annotators two by two",
+    question="raters",
+    on_request=True,
+    asks="Which two annotators read the guidelines differently?",
+    offered=has_ratings,
+    names_raters=True,
+)
 def pairwise_agreement_section(
     criterion: Criterion, seeds: Seeds, replicates: int
 ) -> PairwiseAgreementSection:
@@ -107,6 +118,15 @@ def _kappa(
     )
 
 
+@section(
+    "drop_one_influence",
+    "Agreement without each annotator",
+    question="raters",
+    on_request=True,
+    asks="Is agreement low because of one annotator, or because of all?",
+    offered=has_ratings,
+    names_raters=True,
+)
 def drop_one_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Influence]:
     """Return α without each annotator, with intervals if there are few enough annotators."""
     human = _Human.of(criterion)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.model import Matrix, RaterSection
+from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT
 from tiebreak.stats.core.results import Estimate, undefined
 from tiebreak.stats.raters.leave_one_out import mode_credits
@@ -43,6 +44,13 @@ class _BesideOthers:
         return tuple(tuple(row) for row in self.confusion[rater].tolist())
 
 
+@section(
+    "raters",
+    "Raters",
+    question="raters",
+    takes=(),
+    names_raters=True,
+)
 def raters_section(criterion: Criterion) -> dict[str, RaterSection]:
     names, rater = criterion.rows.ranked("rater")
     is_human = np.zeros(len(names), dtype=bool)

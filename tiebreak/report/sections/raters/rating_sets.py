@@ -7,6 +7,8 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import in_population
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import RaterSets, RatingSetsSection
+from tiebreak.report.needs import is_preference
+from tiebreak.report.registry import core, section
 from tiebreak.report.sections.raters.strata import separability_of_units
 from tiebreak.stats import (
     Estimate,
@@ -28,6 +30,12 @@ NOT_CORE = "A core report leaves this number out. Compute the whole report."
 NO_VARIATION = "The separability or the consistency is the same for all instances."
 
 
+@section(
+    "rating_sets",
+    "Rating sets",
+    question="raters",
+    needs=is_preference,
+)
 def sets_section(
     criterion: Criterion, seeds: Seeds, replicates: int, *, core: bool = False
 ) -> RatingSetsSection:
@@ -46,6 +54,12 @@ def sets_section(
     }
     humans = _summaries(criterion, criterion.is_human, seeds, replicates, core=core)
     return RatingSetsSection(**vars(humans), machines=machines)
+
+
+@core("rating_sets")
+def core_sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> RatingSetsSection:
+    """Return the section without rank correlations with separability."""
+    return sets_section(criterion, seeds, replicates, core=True)
 
 
 def _summaries(

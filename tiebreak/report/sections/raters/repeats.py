@@ -10,6 +10,7 @@ from tiebreak.formats import RatingTable
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import SelfConsistencySection
+from tiebreak.report.registry import section
 from tiebreak.scales import Label
 from tiebreak.stats import Estimate, self_consistency
 from tiebreak.stats.core.bootstrap import Mean, Statistic, estimate_each, ratio
@@ -37,6 +38,11 @@ class _Repeats:
         return (self.first >= 0) & (self.second >= 0)
 
 
+@section(
+    "self_consistency",
+    "Planned repeats that were answered alike",
+    question="raters",
+)
 def self_consistency_section(
     criterion: Criterion, seeds: Seeds, replicates: int
 ) -> SelfConsistencySection:

@@ -12,9 +12,10 @@ from scipy.special import expit
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
-from tiebreak.report.generators import Seeds
 from tiebreak.report.model import ControlledWinRateSection, DavidsonSection
+from tiebreak.report.needs import has_systems
 from tiebreak.report.outcomes import Scores, without_scores
+from tiebreak.report.registry import section
 from tiebreak.report.scopes import of_drawn
 from tiebreak.report.sections.raters.bias import characters, first_shown
 from tiebreak.stats import Estimate, bradley_terry, controlled_win_rates, undefined
@@ -26,9 +27,17 @@ MARKDOWN = re.compile(r"^#{1,6} |^\s*(?:[-*+]|\d+\.) |\*\*[^*\n]+\*\*", re.MULTI
 UNKNOWN = "The covariate {name} is not known in {missing:,} of {ratings:,} ratings."
 
 
-def controlled_win_rate_section(
-    criterion: Criterion, _: Seeds, __: int
-) -> ControlledWinRateSection:
+@section(
+    "controlled_win_rate",
+    "Win rates with length and style held equal",
+    question="systems",
+    on_request=True,
+    asks="Would the winner still win if its texts were not longer or more formatted?",
+    offered=has_systems,
+    takes=(),
+    shows_outcome=True,
+)
+def controlled_win_rate_section(criterion: Criterion) -> ControlledWinRateSection:
     scores, design = _scores(criterion), DesignWeights.of(criterion)
     known, reasons = {}, {}
     for name, values in _covariates(criterion, scores).items():
@@ -54,7 +63,17 @@ def controlled_win_rate_section(
     )
 
 
-def davidson_section(criterion: Criterion, _: Seeds, __: int) -> DavidsonSection:
+@section(
+    "davidson",
+    "Ties as an outcome of their own",
+    question="systems",
+    on_request=True,
+    asks="Does the ranking depend on counting a tie as half a win?",
+    offered=has_systems,
+    takes=(),
+    shows_outcome=True,
+)
+def davidson_section(criterion: Criterion) -> DavidsonSection:
     scores, design = _scores(criterion), DesignWeights.of(criterion)
     fit = bradley_terry(
         scores.counts,

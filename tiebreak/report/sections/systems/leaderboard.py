@@ -9,11 +9,13 @@ from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import Estimates, LeaderboardSection, NextPair
+from tiebreak.report.needs import has_systems
 from tiebreak.report.outcomes import without_scores
+from tiebreak.report.registry import section
+from tiebreak.report.sections.machines.win_rate_strata import win_rates_among
 from tiebreak.report.sections.systems.comparisons import Comparisons
 from tiebreak.report.sections.systems.controlled import controlled_win_rate_section
 from tiebreak.report.sections.systems.systems import win_rates_section
-from tiebreak.report.sections.systems.win_rate_strata import win_rates_among
 from tiebreak.stats import Neighbours, neighbours
 from tiebreak.stats.core.groups import n_distinct
 
@@ -26,11 +28,20 @@ DRAWN = (
 _Names = NDArray[np.str_]
 
 
+@section(
+    "leaderboard",
+    "Leaderboard: held equal, by category, and what would part the next two",
+    question="systems",
+    on_request=True,
+    asks="Which systems differ only in length or in one category, and what would it cost to part those that are close?",
+    offered=has_systems,
+    shows_outcome=True,
+)
 def leaderboard_section(criterion: Criterion, seeds: Seeds, replicates: int) -> LeaderboardSection:
     compared = Comparisons.of(criterion) if criterion.scale.kind == "preference" else None
     if compared is None or not len(compared.scores.value):
         raise without_scores(criterion)
-    controlled, held, reason = _controlled(criterion, seeds, replicates)
+    controlled, held, reason = _controlled(criterion)
     categories, left_out = _categories(compared)
     names = criterion.of_units("category").astype(str)
     return LeaderboardSection(
@@ -50,11 +61,11 @@ def leaderboard_section(criterion: Criterion, seeds: Seeds, replicates: int) -> 
 
 
 def _controlled(
-    criterion: Criterion, seeds: Seeds, replicates: int
+    criterion: Criterion,
 ) -> tuple[Estimates | None, tuple[str, ...], str | None]:
     """Return the controlled win rates and what is held equal, or the reason why there are none."""
     try:
-        section = controlled_win_rate_section(criterion, seeds, replicates)
+        section = controlled_win_rate_section(criterion)
     except InvalidInput as error:
         return None, (), error.message
     held = tuple(name for name, effect in section.effects.items() if effect.is_defined)

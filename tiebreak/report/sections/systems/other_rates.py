@@ -7,8 +7,8 @@ import numpy as np
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import Estimates
 from tiebreak.report.outcomes import Outcomes
+from tiebreak.report.sections.machines.win_rate_strata import by_machine
 from tiebreak.report.sections.systems.comparisons import Comparisons, SystemScores
-from tiebreak.report.sections.systems.win_rate_strata import by_machine
 from tiebreak.stats import Estimate, shared_ranks, win_rate
 
 

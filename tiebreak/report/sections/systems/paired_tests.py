@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import PairedTests, PValuePoint
+from tiebreak.report.needs import has_systems
 from tiebreak.report.outcomes import Outcomes
+from tiebreak.report.registry import section
 from tiebreak.stats import p_value_curve, paired_t_test, permutation_test
 from tiebreak.stats.core.independence import MIN_CLUSTERS
 from tiebreak.stats.rankings.paired_tests import PERMUTATIONS
@@ -26,7 +28,17 @@ TOO_MANY = (
 Differences = NDArray[np.float64]
 
 
-def paired_tests_section(criterion: Criterion, seeds: Seeds, _: int) -> dict[str, PairedTests]:
+@section(
+    "paired_tests",
+    "Paired tests, and p-values by number of instances",
+    question="systems",
+    on_request=True,
+    asks="How many instances would a next study of systems like these have needed?",
+    offered=has_systems,
+    takes=("seeds",),
+    shows_outcome=True,
+)
+def paired_tests_section(criterion: Criterion, seeds: Seeds) -> dict[str, PairedTests]:
     """Return the tests of each pair of systems. Instances count alike, whatever their ratings."""
     outcomes = Outcomes.of(criterion)
     return {

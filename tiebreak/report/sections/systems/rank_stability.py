@@ -12,7 +12,9 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights, in_population
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import BaselineChange, NamedParts, RankStabilitySection, SplitHalves
+from tiebreak.report.needs import has_three_systems
 from tiebreak.report.outcomes import NO_SYSTEMS
+from tiebreak.report.registry import section
 from tiebreak.report.sections.systems.comparisons import UNEVEN
 from tiebreak.report.sections.systems.named_parts import Names, named_parts, names_of_instances
 from tiebreak.report.sections.systems.rank_correlations import MIN_SYSTEMS, TOO_FEW_SYSTEMS
@@ -30,9 +32,17 @@ NOT_ALL_COMPARED = (
 NO_RANKS = "All systems have the same win rate in one of the two, so there are no ranks."
 
 
-def rank_stability_section(
-    criterion: Criterion, seeds: Seeds, _: int
-) -> dict[str, RankStabilitySection]:
+@section(
+    "rank_stability",
+    "The ranking by baseline, and on hidden instances",
+    question="systems",
+    on_request=True,
+    asks="Would another baseline, or instances that nobody has seen, give another ranking?",
+    offered=has_three_systems,
+    takes=("seeds",),
+    shows_outcome=True,
+)
+def rank_stability_section(criterion: Criterion, seeds: Seeds) -> dict[str, RankStabilitySection]:
     """Return the section for annotators and for each machine that compared systems."""
     if criterion.scale.kind != "preference":
         raise InvalidInput("no_systems", NO_SYSTEMS)

@@ -9,7 +9,9 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import RobustnessSection
+from tiebreak.report.needs import has_systems
 from tiebreak.report.outcomes import Outcomes, Scores
+from tiebreak.report.registry import section
 from tiebreak.stats import (
     Estimate,
     Robustness,
@@ -26,6 +28,15 @@ MAX_FINDINGS = 20
 Numbers = NDArray[np.float64]
 
 
+@section(
+    "robustness",
+    "How few ratings decide the ranking",
+    question="systems",
+    on_request=True,
+    asks="Does the result hang on a handful of answers, so that more are needed before it is reported?",
+    offered=has_systems,
+    shows_outcome=True,
+)
 def robustness_section(criterion: Criterion, seeds: Seeds, replicates: int) -> RobustnessSection:
     """Return how few ratings decide; after a draw, ratings have the weights of their instances."""
     outcomes, design = Outcomes.of(criterion), DesignWeights.of(criterion)

@@ -18,6 +18,7 @@ from tiebreak.report.model import (
     SuccessRates,
     SystemSuccess,
 )
+from tiebreak.report.registry import section
 from tiebreak.report.sections.systems.comparisons import SystemScores
 from tiebreak.report.sections.systems.known_order import known_order_of
 from tiebreak.report.sections.systems.prediction_powered import powered_rate
@@ -37,6 +38,21 @@ Numbers = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
+def has_success_rates(criterion: Criterion) -> bool:
+    """Return whether single texts of systems were rated on a scale with two labels."""
+    scale = criterion.scale
+    is_binary = scale.kind in {"nominal", "ordinal"} and len(scale.labels or ()) == 2
+    return is_binary and bool((_single_systems(criterion) != "").any())
+
+
+@section(
+    "success_rates",
+    "Success rates",
+    question="systems",
+    options=("known_order",),
+    needs=has_success_rates,
+    shows_outcome=True,
+)
 def success_rates_section(
     criterion: Criterion, seeds: Seeds, replicates: int, *, known_order: Sequence[str] = ()
 ) -> SuccessRates:
@@ -48,13 +64,6 @@ def success_rates_section(
         systems=systems,
         known_order=_known_order(tuple(known_order), systems, criterion),
     )
-
-
-def has_success_rates(criterion: Criterion) -> bool:
-    """Return whether single texts of systems were rated on a scale with two labels."""
-    scale = criterion.scale
-    is_binary = scale.kind in {"nominal", "ordinal"} and len(scale.labels or ()) == 2
-    return is_binary and bool((_single_systems(criterion) != "").any())
 
 
 def success_label(scale: Scale) -> Label:

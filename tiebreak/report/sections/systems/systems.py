@@ -9,6 +9,8 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import Estimates, SystemsSection
 from tiebreak.report.model.systems import RankedBy
+from tiebreak.report.needs import is_preference
+from tiebreak.report.registry import core, section
 from tiebreak.report.sections.systems.comparisons import Comparisons
 from tiebreak.report.sections.systems.known_order import known_order_of
 from tiebreak.report.sections.systems.other_rates import (
@@ -44,10 +46,19 @@ NO_SEPARABILITY = (
 )
 TOO_MANY = (
     "The report leaves out Elo ratings of more than {maximum:,} comparisons, because they take minutes"
-    " to compute. Compute them with tiebreak.stats.rankings.elo, or use the Bradley–Terry strengths."
+    " to compute. Compute them with tiebreak.stats.elo, or use the Bradley–Terry strengths."
 )
 
 
+@section(
+    "systems",
+    "Win rates and rankings",
+    question="systems",
+    options=("criteria", "known_order"),
+    needs=is_preference,
+    seeded_by="win_rate",
+    shows_outcome=True,
+)
 def systems_section(
     criterion: Criterion,
     seeds: Seeds,
@@ -101,6 +112,7 @@ def systems_section(
     )
 
 
+@core("systems")
 def win_rates_section(criterion: Criterion, seeds: Seeds, replicates: int) -> SystemsSection:
     """Return the win rates of `systems_section` alone, and the strengths if these rank the systems."""
     compared = Comparisons.of(criterion)

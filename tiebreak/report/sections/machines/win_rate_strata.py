@@ -13,7 +13,9 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights, in_population
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import BY_KEY, Estimates, WinRateStrata, WinRateStratum
+from tiebreak.report.needs import has_systems_and_machines
 from tiebreak.report.outcomes import NO_SYSTEMS
+from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.strata import strata_of
 from tiebreak.report.sections.systems.comparisons import Comparisons
 from tiebreak.stats import Estimate, Stratum, win_rates
@@ -25,6 +27,15 @@ Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 
 
+@section(
+    "win_rates_by_stratum",
+    "Win rates by annotators and by each machine rater, by kind of item",
+    question="machines",
+    on_request=True,
+    asks="On which kinds of items would a machine rater's win rates mislead about people's?",
+    offered=has_systems_and_machines,
+    shows_outcome=True,
+)
 def win_rate_strata_section(criterion: Criterion, seeds: Seeds, replicates: int) -> WinRateStrata:
     compared = Comparisons.of(criterion) if criterion.scale.kind == "preference" else None
     if compared is None or not compared.systems:

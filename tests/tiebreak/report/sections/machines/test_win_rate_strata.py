@@ -10,7 +10,7 @@ from tests.tiebreak.report.test_design_weights import weighted_rate
 from tests.tiebreak.report.test_sections import of, with_judge
 from tiebreak.report.model import WinRateStrata, WinRateStratum
 from tiebreak.report.outcomes import NO_SYSTEMS
-from tiebreak.report.sections.systems import win_rate_strata
+from tiebreak.report.sections.machines import win_rate_strata
 
 NAME = "win_rates_by_stratum"
 

@@ -17,7 +17,9 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights, in_population
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model import BudgetPoint, ComparisonBudget
+from tiebreak.report.needs import has_machines_and_three_systems
 from tiebreak.report.outcomes import NO_SYSTEMS
+from tiebreak.report.registry import section
 from tiebreak.stats.core.bootstrap import ratio
 from tiebreak.stats.core.results import Instances
 from tiebreak.stats.core.validation import IntArray
@@ -59,9 +61,16 @@ class _Judged:
         return np.asarray(points / (self.weights.sum(axis=(0, 2)) + self.weights.sum(axis=(0, 1))))
 
 
-def comparison_budget_section(
-    criterion: Criterion, seeds: Seeds, _: int
-) -> dict[str, ComparisonBudget]:
+@section(
+    "comparison_budget",
+    "A machine rater's ranking from fewer comparisons",
+    question="machines",
+    on_request=True,
+    asks="How many comparisons does a machine rater need, and in which schedule, to rank systems?",
+    offered=has_machines_and_three_systems,
+    takes=("seeds",),
+)
+def comparison_budget_section(criterion: Criterion, seeds: Seeds) -> dict[str, ComparisonBudget]:
     """Return the curves of each machine that compared all pairs of systems in both orders."""
     if criterion.scale.kind != "preference":
         raise InvalidInput("no_systems", NO_SYSTEMS)

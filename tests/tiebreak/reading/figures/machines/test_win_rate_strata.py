@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from metrics.results.opened_sections import more_named, more_on
+from metrics.results.opened_sections import offered_on, section_named
 from tests.tiebreak.reading.figures.machines.test_crossed_strata import shown
-from tests.tiebreak.report.sections.systems.test_leaderboard import rows as categories
-from tests.tiebreak.report.sections.systems.test_win_rate_strata import (
+from tests.tiebreak.report.sections.machines.test_win_rate_strata import (
     drawn_and_judged,
     judged,
     section_of,
 )
+from tests.tiebreak.report.sections.systems.test_leaderboard import rows as categories
 from tests.tiebreak.report.test_sections import of, with_judge
 from tiebreak.reading.figures.machines.crossed_strata import MAX_DRAWN
+from tiebreak.reading.figures.machines.win_rate_strata import win_rate_strata_figures
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
-from tiebreak.reading.figures.systems.win_rate_strata import win_rate_strata_figures
 from tiebreak.reading.messages import READING_IF_DRAWN
 from tiebreak.report.model import WinRateStrata
 
@@ -70,7 +70,7 @@ def test_what_is_left_out_is_said(section):
 
 
 def test_it_is_offered_where_systems_and_machine_raters_are():
-    more = more_named("win_rates_by_stratum")
-    assert more in more_on("machines", of(judged()))
-    assert more not in more_on("machines", of(categories()))
+    more = section_named("win_rates_by_stratum")
+    assert more in offered_on("machines", of(judged()))
+    assert more not in offered_on("machines", of(categories()))
     assert more.shows_outcome

@@ -3,7 +3,13 @@
 from collections.abc import Iterator
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
-from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Figure, empty_figure, estimate_rows
+from tiebreak.reading.figures.figure import (
+    ESTIMATE_COLUMNS,
+    Figure,
+    draws,
+    empty_figure,
+    estimate_rows,
+)
 from tiebreak.reading.figures.machines.crossed_strata import MAX_DRAWN
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
 from tiebreak.reading.findings import share_of, stratum_name
@@ -27,6 +33,7 @@ READING = (
 NO_RATES = "Nobody compared the systems."
 
 
+@draws("win_rates_by_stratum")
 def win_rate_strata_figures(section: WinRateStrata) -> list[Figure]:
     """Return a figure for each system; the rates of two systems are one, because they add up to 1."""
     systems = sorted(section.strata[0].humans) if section.strata else []

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from tiebreak.reading.charts.curves import Series, range_chart
 from tiebreak.reading.charts.svg import Kind, Svg
-from tiebreak.reading.figures.figure import Figure, empty_figure
+from tiebreak.reading.figures.figure import Figure, draws, empty_figure
 from tiebreak.reading.messages import READING_IF_DRAWN
 from tiebreak.reading.words import counted
 from tiebreak.report.model import BudgetPoint, ComparisonBudget
@@ -48,6 +48,7 @@ MAX_CURVES = 6
 NO_MACHINE = "No machine rater has compared the systems."
 
 
+@draws("comparison_budget")
 def comparison_budget_figures(section: dict[str, ComparisonBudget]) -> list[Figure]:
     """Return a figure for each of the first machine raters that have a curve."""
     curves = {name: one for name, one in section.items() if one.curve}

@@ -1,0 +1,19 @@
+"""The figures of any section that a report has only if it is asked for."""
+
+from importlib import import_module
+from pkgutil import walk_packages
+from typing import Any, get_args
+
+from tiebreak.reading import figures
+from tiebreak.reading.figures.figure import DRAWN, Figure
+from tiebreak.report.registry import Question
+
+for _question in get_args(Question):
+    _folder = import_module(f"{figures.__name__}.{_question}")
+    for _module in walk_packages(_folder.__path__, f"{_folder.__name__}."):
+        import_module(_module.name)
+
+
+def figures_of_section(name: str, part: Any) -> list[Figure]:
+    """Return the figures of a section on request, from what the report has of it."""
+    return DRAWN[name](part)

@@ -1,0 +1,172 @@
+"""The sections of a report. Each is declared once, beside the function that computes it.
+
+Whatever lists sections reads this registry: what a report computes and what only on request, the options
+and the help of commands, the interface's values, titles, and what pages and documents offer.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeVar
+
+from tiebreak.errors import InvalidInput
+from tiebreak.report.criterion import Criterion
+from tiebreak.report.generators import Seeds
+from tiebreak.report.model import CriterionSection
+from tiebreak.stats.machines.alternative_annotators import EPSILON
+
+Question = Literal["systems", "raters", "machines", "planning"]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """One criterion, and what its sections may need.
+
+    Attributes
+    ----------
+    criterion : Criterion
+        The ratings of the criterion.
+    seeds : Seeds
+        Source of the random generators.
+    replicates : int
+        Number of bootstrap replicates, or 0 for no intervals.
+    epsilon : float
+        Allowance of the alternative annotator test.
+    criteria : int
+        Number of criteria with preferences, whose findings share an error.
+    known_order : tuple of str
+        Systems in an order that is known from elsewhere, best first.
+    scored : sequence of Criterion
+        Criteria with scores of single texts, beside which comparisons are set.
+    """
+
+    criterion: Criterion
+    seeds: Seeds
+    replicates: int
+    epsilon: float = EPSILON
+    criteria: int = 1
+    known_order: tuple[str, ...] = ()
+    scored: Sequence[Criterion] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """What is known of a section without computing it.
+
+    Attributes
+    ----------
+    name : str
+        Name of its field in a criterion's part of the report.
+    title : str
+        What people read.
+    question : {"systems", "raters", "machines", "planning"}
+        The question that it helps to answer.
+    make : callable, optional
+        Computes it; None where only a server can.
+    takes, options : tuple of str
+        Fields of `Analysis` that ``make`` takes after the criterion, by position and by name.
+    needs : callable
+        Whether a criterion's ratings have it at all.
+    core : callable, optional
+        Computes what the leading numbers need of it; None if they need nothing.
+    seeded_by : str
+        Name under which its generators are seeded, which must stay, or digits move.
+    on_request : bool
+        Whether it takes long, so that a report has it only if it is asked for.
+    asks : str
+        The decision that it informs, as a question.
+    offered : callable
+        Whether it is offered for a criterion of a report.
+    shows_outcome : bool
+        Whether it says which system is preferred.
+    names_raters : bool
+        Whether it is about single annotators, whom not everybody may see.
+    """
+
+    name: str
+    title: str
+    question: Question
+    make: Callable[..., Any] | None
+    takes: tuple[str, ...] = ("seeds", "replicates")
+    options: tuple[str, ...] = ()
+    needs: Callable[[Criterion], bool] = field(default=lambda _: True)
+    core: Callable[..., Any] | None = None
+    seeded_by: str = ""
+    on_request: bool = False
+    asks: str = ""
+    offered: Callable[[CriterionSection], bool] = field(default=lambda _: True)
+    shows_outcome: bool = False
+    names_raters: bool = False
+
+    def is_in_every_report(self, *, core: bool) -> bool:
+        """Return whether a report, or a core report, has the section without being asked for it."""
+        return not self.on_request and (self.core if core else self.make) is not None
+
+    def compute(self, analysis: Analysis, *, core: bool = False) -> Any:
+        """Compute the section, or what the leading numbers need of it."""
+        if self.seeded_by:
+            analysis = replace(analysis, seeds=analysis.seeds.below(self.seeded_by))
+        given = [getattr(analysis, name) for name in self.takes]
+        if core:
+            assert self.core is not None
+            return self.core(analysis.criterion, *given)
+        assert self.make is not None
+        options = {name: getattr(analysis, name) for name in self.options}
+        return self.make(analysis.criterion, *given, **options)
+
+
+SECTIONS: dict[str, Section] = {}
+
+
+def section(
+    name: str, title: str, *, question: Question, seeded_by: str | None = None, **declared: Any
+) -> Callable[[F], F]:
+    """Declare the section that a function computes. The other arguments are those of `Section`."""
+
+    def register(make: F) -> F:
+        seeds = name if seeded_by is None else seeded_by
+        declare(
+            Section(
+                name=name, title=title, question=question, make=make, seeded_by=seeds, **declared
+            )
+        )
+        return make
+
+    return register
+
+
+def core(name: str) -> Callable[[F], F]:
+    """Declare that a function computes what the leading numbers need of a section declared before."""
+
+    def register(make: F) -> F:
+        SECTIONS[name] = replace(SECTIONS[name], core=make)
+        return make
+
+    return register
+
+
+def declare(section: Section) -> None:
+    """Add a section. Each field of a criterion's part of the report has one."""
+    assert section.name not in SECTIONS, section.name
+    SECTIONS[section.name] = section
+
+
+def on_request() -> dict[str, Section]:
+    """Return the sections that a report has only if they are asked for, by name."""
+    return {name: SECTIONS[name] for name in sorted(SECTIONS) if SECTIONS[name].on_request}
+
+
+def check_sections(names: Iterable[str]) -> None:
+    """Raise `InvalidInput` for a name that is no section on request."""
+    known = on_request()
+    if unknown := sorted({*names} - {*known}):
+        raise InvalidInput(
+            "unknown_section",
+            f"There is no section {', '.join(unknown)} to ask for. A report has these only if they"
+            f" are asked for: {', '.join(known)}.",
+        )
+
+
+def part_title(name: str) -> str:
+    """Return what a part of a criterion's section is called, wherever people read it."""
+    return SECTIONS[name].title if name in SECTIONS else name.replace("_", " ").capitalize()
