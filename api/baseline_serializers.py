@@ -2,8 +2,8 @@
 
 from rest_framework import serializers
 
-from annotation.baselines.forms import BASELINE_SETTINGS
-from annotation.models import Baseline
+from machine_raters.baselines.forms import BASELINE_SETTINGS
+from machine_raters.models import Baseline
 
 
 class BaselineSerializer(serializers.ModelSerializer[Baseline]):

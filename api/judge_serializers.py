@@ -4,9 +4,9 @@ from typing import Any
 
 from rest_framework import serializers
 
-from annotation.judging.forms import JUDGE_SETTINGS
-from annotation.models import ExampleSet, Judge
-from annotation.models.judge import MAX_EXAMPLES
+from machine_raters.judging.forms import JUDGE_SETTINGS
+from machine_raters.models import ExampleSet, Judge
+from machine_raters.models.judge import MAX_EXAMPLES
 
 
 class JudgeCost(serializers.Serializer[Any]):

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from annotation.models import Jury
+from machine_raters.models import Jury
 
 
 class JurySerializer(serializers.ModelSerializer[Jury]):

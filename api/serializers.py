@@ -11,13 +11,13 @@ from annotation.counts import RatingCounts, StudyCounts
 from annotation.evidence import Evidence, Sign
 from annotation.exporting import FORMATS, study_spec
 from annotation.models import Participation
-from annotation.models.exclusion import MAX_REASON
-from annotation.services.machine_ratings import AddedRatings
 from annotation.services.planning import Plan
-from annotation.verdict_uploads import UPLOAD_FORMATS
 from api.design_serializers import QuestionSerializer, ScreeningSerializer
 from jobs.models import Job
 from jobs.rows import JobRow
+from machine_raters.models.exclusion import MAX_REASON
+from machine_raters.uploads.ratings import AddedRatings
+from machine_raters.uploads.uploading import UPLOAD_FORMATS
 from recruitment.forms import MAX_RATERS
 from recruitment.ledger import LedgerRow
 from recruitment.models import Payment

@@ -5,10 +5,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from annotation.models import SyntheticSet
-from annotation.synthetic.accuracy import ABOUT, CAUTION, JudgeAccuracy
-from annotation.synthetic.forms import SET_SETTINGS
-from annotation.synthetic.summaries import DroppedTexts, SetSummary
+from machine_raters.models import SyntheticSet
+from machine_raters.synthetic.accuracy import ABOUT, CAUTION, JudgeAccuracy
+from machine_raters.synthetic.forms import SET_SETTINGS
+from machine_raters.synthetic.summaries import DroppedTexts, SetSummary
 from tiebreak.stats import Estimate
 
 

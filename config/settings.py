@@ -217,6 +217,7 @@ INSTALLED_APPS = [
     "jobs",
     "studies",
     "annotation",
+    "machine_raters",
     "recruitment",
     "metrics",
     "api",

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from annotation.exported_machines import machine_rater_rows
-from annotation.models import Baseline, Judge, Jury, Rater, Rating
+from annotation.models import Rater, Rating
+from machine_raters.exported_raters import machine_rater_rows
+from machine_raters.models import Baseline, Judge, Jury
 from metrics.report_document.content import Block, DataTable, DocumentSection, Paragraph, Verbatim
 from recruitment.launch.check import counted
 from studies.models import Study

@@ -37,11 +37,11 @@ NOT_COPIED = frozenset(
         "studies.StudyVersion",
         "studies.StudyEvent",
         "studies.ReportChanges",
-        "annotation.Judge",
-        "annotation.ExampleSet",  # it names items
-        "annotation.Baseline",
-        "annotation.Jury",
-        "annotation.SyntheticSet",
+        "machine_raters.Judge",
+        "machine_raters.ExampleSet",  # it names items
+        "machine_raters.Baseline",
+        "machine_raters.Jury",
+        "machine_raters.SyntheticSet",
         "annotation.Place",
         "annotation.Participation",
         "annotation.ScreeningAttempt",

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.django_db
 def rows_everywhere() -> dict[str, int]:
     return {
         model.__name__: model.objects.count()
-        for app in ("studies", "annotation", "recruitment")
+        for app in ("studies", "annotation", "machine_raters", "recruitment")
         for model in apps.get_app_config(app).get_models()
     }
 

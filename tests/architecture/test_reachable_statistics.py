@@ -18,7 +18,7 @@ from tiebreak import similarity, stats
 Definition = tuple[str, str]
 USERS = (
     *("tiebreak/report", "tiebreak/cli.py", "metrics", "studies", "annotation", "recruitment"),
-    *("api", "jobs"),
+    *("api", "jobs", "machine_raters"),
 )
 LIBRARY = ("tiebreak/stats", "tiebreak/similarity")
 

@@ -12,8 +12,8 @@ from jobs.models import Job
 from studies.model_copies import FROZEN, last_job_of, refusals_of, start_model_copies
 from studies.models import Generation, RefusedCopy, StudyEvent, System
 from studies.perturbed_copies import add_perturbed_copies
-from tests.annotation.judging.scripted import model
 from tests.api.clients import at, program
+from tests.machine_raters.judging.scripted import model
 from tests.pages import page_of
 from tests.refusals import refused
 from tests.studies.factories import make_study, open_knowingly

@@ -15,8 +15,8 @@ from studies.models import Generation, Study, StudyEvent, System
 from studies.perturbed_copies import add_perturbed_copies
 from studies.services import use_dataset_systems
 from tests.annotation.annotators import annotator
-from tests.annotation.judging.scripted import model
 from tests.api.clients import at, program
+from tests.machine_raters.judging.scripted import model
 from tests.refusals import refused
 from tests.studies.factories import make_study, open_knowingly
 from tiebreak.perturbations import Edit, edited, perturbed
