@@ -1,7 +1,7 @@
 """The kinds of jobs that import and export data."""
 
-from annotation.export_jobs import ExportJob
-from annotation.import_jobs import ImportJob
+from annotation.exports.export_jobs import ExportJob
+from annotation.imports.import_jobs import ImportJob
 from jobs.kinds import register_kind
 
 register_kind(ExportJob)

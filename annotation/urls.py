@@ -3,7 +3,7 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from annotation.views import data, imports, rating, reading, steps
+from annotation.views import data, guidelines, imports, rating, screening_steps
 
 app_name = "annotation"
 
@@ -17,9 +17,11 @@ urlpatterns = [
         name="rate-task-position",
     ),
     path("rate/<public_id:study_id>/answer/", rating.answer, name="answer"),
-    path("rate/<public_id:study_id>/guidelines/", reading.guidelines, name="guidelines"),
-    path("rate/<public_id:study_id>/questions/", steps.comprehension, name="comprehension"),
-    path("rate/<public_id:study_id>/try-again/", steps.try_again, name="try-again"),
+    path("rate/<public_id:study_id>/guidelines/", guidelines.guidelines, name="guidelines"),
+    path(
+        "rate/<public_id:study_id>/questions/", screening_steps.comprehension, name="comprehension"
+    ),
+    path("rate/<public_id:study_id>/try-again/", screening_steps.try_again, name="try-again"),
     path("studies/new/", imports.new_study, name="new-study"),
     path("studies/new/samples/<str:name>", imports.sample, name="sample-file"),
     path("studies/new/<str:upload>/", imports.columns, name="import-columns"),

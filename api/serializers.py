@@ -8,9 +8,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from annotation.counts import RatingCounts, StudyCounts
-from annotation.evidence import Evidence, Sign
-from annotation.exporting import FORMATS, study_spec
+from annotation.exports.study_export import FORMATS, study_spec
 from annotation.models import Participation
+from annotation.participant_evidence import Evidence, Sign
 from annotation.services.planning import Plan
 from api.design_serializers import QuestionSerializer, ScreeningSerializer
 from jobs.models import Job

@@ -33,7 +33,7 @@ TEXT = "The council met on Tuesday and agreed on most of what the ferry's owners
 
 def make_study(folder: Path, units: int) -> Any:
     """Return a planned study with so many pairs of texts."""
-    from annotation.importing import import_study  # noqa: PLC0415  after Django's set-up
+    from annotation.imports.study_import import import_study  # noqa: PLC0415  after Django's set-up
     from annotation.services.planning import plan_hits  # noqa: PLC0415
 
     path = folder / f"bundle-{units}-{time.monotonic_ns()}"

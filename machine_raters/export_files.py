@@ -1,6 +1,6 @@
 """The files that this app adds to exports. `annotation` imports this module when Django starts."""
 
-from annotation.exported_files import ExportFile, register_export_file
+from annotation.exports.files import ExportFile, register_export_file
 from machine_raters import exported_raters, exported_synthetic
 
 for file in (

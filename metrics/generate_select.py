@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import trigger_client_event
 
 from annotation.pilot_doubts import frames_for
-from annotation.services.dummies import dummy_texts, remove_dummy_generations
+from annotation.services.dummy_texts import dummy_texts, remove_dummy_generations
 from annotation.services.planning import Plan, draw_and_plan, forecast_plan, take_all_and_plan
 from jobs.models import Job
 from jobs.rows import job_rows, newest_and_unfinished

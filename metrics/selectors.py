@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Any
 
 from annotation.counts import CountedRatings, PlanCounts, RatingCounts
-from annotation.exported_ratings import rating_rows
+from annotation.exports.ratings import rating_rows
 from annotation.filters import EVERYTHING, Filter, ratings_in
 from annotation.pilot_doubts import pilot_machine_rows
 from metrics.models import ReportSnapshot

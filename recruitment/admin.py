@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django.views.generic import RedirectView
 
 from annotation.counts import progress_of
+from annotation.imports.uploads import stored_upload, upload_limits
 from annotation.models import Place
 from annotation.services.late_answers import late_answers
 from annotation.services.reference_units import (
@@ -22,7 +23,6 @@ from annotation.services.reference_units import (
     degrade_copies,
     import_reference_units,
 )
-from annotation.uploads import stored_upload, upload_limits
 from recruitment.confirmations import quality
 from recruitment.launch.check import counted
 from recruitment.reference_unit_forms import ReferenceUnitsForm

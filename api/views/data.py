@@ -6,7 +6,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.services.dummies import remove_dummy_generations
+from annotation.imports.uploads import stored_upload, upload_limits
+from annotation.services.dummy_texts import remove_dummy_generations
 from annotation.services.items import items_of, remove_item
 from annotation.services.reference_units import (
     degrade_copies,
@@ -14,7 +15,6 @@ from annotation.services.reference_units import (
     import_reference_units,
     remove_reference_unit,
 )
-from annotation.uploads import stored_upload, upload_limits
 from api.access import researcher, visible_dataset, visible_study
 from api.design_serializers import (
     CopiesMade,

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.export_jobs import finished_export, start_export
+from annotation.exports.export_jobs import finished_export, start_export
 from api.access import researcher, visible_job, visible_jobs, visible_study
 from api.messages import NOT_A_DRY_RUN
 from api.schema import NOTHING, described

@@ -7,8 +7,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.exported_ratings import rating_rows
-from annotation.rating_pages import rating_page
+from annotation.exports.rating_pages import rating_page
+from annotation.exports.ratings import rating_rows
 from api.access import researcher, visible_study
 from api.schema import described, jsonl
 from api.serializers import AddedSerializer, QueuedImport, RatingsQuery, RatingsUpload, ScoresQuery

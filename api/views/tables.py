@@ -8,14 +8,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.import_jobs import (
+from annotation.imports.import_jobs import (
     ImportedUpload,
     ImportRequest,
     import_for,
     import_or_start,
     inspect_upload,
 )
-from annotation.kept_uploads import keep_upload
+from annotation.imports.kept_uploads import keep_upload
 from api.access import creator
 from api.schema import described
 from api.serializers import JobSerializer, QueuedImport, TableRead, TableUpload

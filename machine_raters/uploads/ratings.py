@@ -11,7 +11,7 @@ import numpy as np
 from django.db import DataError, IntegrityError, transaction
 from django.db.models import Q
 
-from annotation.import_checks import rating_problems
+from annotation.imports.rating_checks import rating_problems
 from annotation.models import HIT, Assignment, HITUnit, Rater, Rating, Tally
 from annotation.services.rating_writer import (
     AssignmentKey,

@@ -9,8 +9,8 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.validators import FileExtensionValidator
 
-from annotation.kept_uploads import keep_upload, kept_upload, name_of
-from annotation.uploads import Upload, confined, stored_upload, upload_limits
+from annotation.imports.kept_uploads import keep_upload, kept_upload, name_of
+from annotation.imports.uploads import Upload, confined, stored_upload, upload_limits
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from jobs.services import start_job

@@ -15,7 +15,7 @@ from django.forms import BaseForm
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from annotation.services.planning import plan_hits
 from metrics.attention import attention_of
 from recruitment.services.dry_runs import DryRunOptions, prepare_dry_run

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from annotation.sample_files import sample_file
+from annotation.imports.sample_files import sample_file
 from annotation.services.planning import plan_hits
 from recruitment.services.launch_checks import launch_checks
 from recruitment.services.lifecycle import open_study

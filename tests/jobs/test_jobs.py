@@ -11,8 +11,8 @@ import pytest
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from annotation.exporting import export_study
-from annotation.importing import import_study
+from annotation.exports.study_export import export_study
+from annotation.imports.study_import import import_study
 from jobs.kinds import Progress, kind_named
 from jobs.models import Job, JobChunk
 from jobs.services import (

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from annotation.exporting import export_study
-from annotation.importing import import_study
+from annotation.exports.study_export import export_study
+from annotation.imports.study_import import import_study
 from annotation.models import Rater
 from machine_raters.baselines.services import add_baseline
 from machine_raters.judging.services import start_judging

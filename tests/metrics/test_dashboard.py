@@ -5,7 +5,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from metrics.figures.files import CONTENT_TYPES
 from metrics.findings import STRATA, stratum_name
 from metrics.models import ReportSnapshot

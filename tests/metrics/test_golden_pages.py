@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from metrics import services
 from metrics.dashboard import NAMES_WITH_MACHINE
 from metrics.services import refresh_report

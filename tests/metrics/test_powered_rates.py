@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from metrics.powered_rates import powered_rates
 from metrics.services import refresh_report
 from tests.metrics.studies import preferences, report_of

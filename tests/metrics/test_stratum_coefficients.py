@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from metrics import stratum_coefficients
 from metrics.dashboard import NAMES
 from metrics.figures.agreement import STRATIFIERS

@@ -7,8 +7,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotation.exporting import export_study
-from annotation.importing import import_study
+from annotation.exports.study_export import export_study
+from annotation.imports.study_import import import_study
 from annotation.services.planning import plan_hits
 from studies.instance_selection.sampling import start_sampling
 from studies.models import Generation, Study, StudyEvent, System

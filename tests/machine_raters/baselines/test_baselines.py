@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from django.contrib.auth.models import User
 
-from annotation.exported_ratings import rating_rows
+from annotation.exports.ratings import rating_rows
 from annotation.models import Place, Rating
 from annotation.services.planning import plan_hits
 from annotation.services.tallies import recount, stored_tallies

@@ -6,9 +6,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from annotation.exported_ratings import rating_rows
-from annotation.exporting import export_study
-from annotation.importing import import_study
+from annotation.exports.ratings import rating_rows
+from annotation.exports.study_export import export_study
+from annotation.imports.study_import import import_study
 from annotation.models import Rater, Rating
 from annotation.services.tallies import recount, stored_tallies
 from jobs.models import Job
@@ -220,7 +220,9 @@ def test_the_report_document_states_the_exclusion_and_its_end(study):
 
 
 def act(client, baseline, action, **data):
-    address = reverse(f"machine_raters:{action}-baseline", args=[baseline.study_id, baseline.public_id])
+    address = reverse(
+        f"machine_raters:{action}-baseline", args=[baseline.study_id, baseline.public_id]
+    )
     return client.post(address, data, follow=True)
 
 

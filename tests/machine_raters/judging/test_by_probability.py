@@ -7,7 +7,7 @@ from math import exp, log, nan
 import pytest
 from django.urls import reverse
 
-from annotation.exported_ratings import rating_rows
+from annotation.exports.ratings import rating_rows
 from annotation.models import Rating
 from machine_raters.judging.answers import MAX_SIGNS, signs
 from machine_raters.judging.replies import most_probable, normalised

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from annotation.exported_ratings import rating_rows
+from annotation.exports.ratings import rating_rows
 from annotation.models import Place, Rater, Rating
 from annotation.services.tallies import recount, stored_tallies
 from jobs.models import Job

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from annotation.exporting import export_study
+from annotation.exports.study_export import export_study
 from jobs.models import Job
 from machine_raters.messages import SYNTHETIC_EXCLUDED
 from machine_raters.models import SyntheticItem, SyntheticSet, SyntheticText, SyntheticVerdict

@@ -8,8 +8,8 @@ from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from annotation.exporting import export_study
-from annotation.importing import import_study
+from annotation.exports.study_export import export_study
+from annotation.imports.study_import import import_study
 from annotation.models import HITUnit, Rating
 from jobs.models import Job
 from machine_raters.judging.prompts import INSTRUCTIONS

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import pytest
 from django.db import IntegrityError
 
-from annotation.exported_ratings import rating_rows
-from annotation.exporting import export_study
-from annotation.importing import import_study
+from annotation.exports.ratings import rating_rows
+from annotation.exports.study_export import export_study
+from annotation.imports.study_import import import_study
 from annotation.models import Assignment, Place, Rater, Rating, Tally
 from annotation.services.tallies import recount, stored_tallies
 from machine_raters.uploads.ratings import AddedRatings, add_machine_ratings

@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from annotation.exporting import export_study
-from annotation.importing import import_study
+from annotation.exports.study_export import export_study
+from annotation.imports.study_import import import_study
 from annotation.models import Rating
 from machine_raters.uploads.ratings import AddedRatings, add_machine_ratings
 from machine_raters.uploads.verdicts import add_verdicts

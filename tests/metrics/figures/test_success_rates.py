@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from metrics.figures.success_rates import known_order_sentence, success_rates_figure
 from metrics.report_document.build import build_document
 from metrics.selectors import stored_report

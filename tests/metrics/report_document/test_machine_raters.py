@@ -12,7 +12,7 @@ from metrics.report_document.content import DataTable, DocumentSection, ReportDo
 from metrics.report_document.html import as_html
 from metrics.report_document.machine_raters import TITLE, UNNAMED, UPLOADED, machine_sections
 from metrics.report_document.pdf import as_pdf
-from tests.annotation.test_exporting import rated
+from tests.annotation.exports.test_study_export import rated
 from tests.machine_raters.judging.scripted import add_training_item, model
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.metrics.report_document.test_report_document import WRITTEN, document_of

@@ -9,9 +9,9 @@ from django.contrib.auth.models import User
 from django.http import Http404
 from django.urls import reverse
 
-from annotation.importing import Imported, import_study
-from annotation.kept_uploads import KeptUpload, kept_upload
-from annotation.uploads import PREVIEW_ROWS, upload_limits
+from annotation.imports.kept_uploads import KeptUpload, kept_upload
+from annotation.imports.study_import import Imported, import_study
+from annotation.imports.uploads import PREVIEW_ROWS, upload_limits
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from jobs.services import start_job

@@ -11,10 +11,10 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from annotation import import_jobs
-from annotation.import_jobs import ImportRequest, start_import
-from annotation.kept_uploads import keep_upload, kept_upload
-from annotation.sample_files import SAMPLE_FILES
+from annotation.imports import import_jobs
+from annotation.imports.import_jobs import ImportRequest, start_import
+from annotation.imports.kept_uploads import keep_upload, kept_upload
+from annotation.imports.sample_files import SAMPLE_FILES
 from jobs.models import Job
 from jobs.worker import run_job
 from studies.models import Dataset, Generation, Instance, Study

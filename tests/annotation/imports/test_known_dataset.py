@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from studies.access import datasets_of
 from studies.models import Dataset, Generation, Study, System
 from tests.refusals import refused

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core import signing
 
-from annotation.uploads import Upload, check_room, check_size, confined, write_upload
+from annotation.imports.uploads import Upload, check_room, check_size, confined, write_upload
 from jobs.clock import database_now
 from tiebreak.errors import DomainError
 from tiebreak.file_names import file_name

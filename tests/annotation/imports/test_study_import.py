@@ -10,8 +10,8 @@ from django.apps import apps
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from annotation.exporting import FORMATS, export_study
-from annotation.importing import import_study
+from annotation.exports.study_export import FORMATS, export_study
+from annotation.imports.study_import import import_study
 from annotation.models import Assignment, Place, Rating
 from annotation.services.participations import mark_guidelines_read
 from annotation.services.places import take_place

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
 
-from annotation.evidence import is_first, is_translated
 from annotation.models import Participation, Rating
 from annotation.models.rating import EXCLUDING_FLAGS
+from annotation.participant_evidence import is_first, is_translated
 from annotation.services.screening import is_right
 from annotation.views.unit_presentation import Choice, Turn, choice_as_shown, turns_of
 from studies.models import Unit

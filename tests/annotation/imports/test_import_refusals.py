@@ -10,10 +10,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
+from annotation.imports.uploads import ADVICE
 from annotation.models import Rating
 from annotation.services.reference_units import import_reference_units
-from annotation.uploads import ADVICE
 from studies.models import Study, Unit
 from tests.refusals import places_of
 from tests.studies.factories import make_open_study

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from annotation.exporting import export_study
-from annotation.importing import import_study
+from annotation.exports.study_export import export_study
+from annotation.imports.study_import import import_study
 from annotation.models import HITUnit
-from annotation.services.dummies import dummy_texts, remove_dummy_generations
+from annotation.services.dummy_texts import dummy_texts, remove_dummy_generations
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies
 from jobs.models import Job

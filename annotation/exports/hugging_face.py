@@ -7,9 +7,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from annotation.dataset_description import described
-from annotation.exported_ratings import rating_rows
-from annotation.exported_tables import (
+from annotation.exports.dataset_description import described
+from annotation.exports.ratings import rating_rows
+from annotation.exports.tables import (
     comparisons,
     exported_generations,
     exported_instances,

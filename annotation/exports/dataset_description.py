@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from django.db.models import Count, Max, Min
 
-from annotation.codebook import SENSITIVE, cleaned, criteria_lines, selection_sentence
 from annotation.counts import RatingCounts, rating_counts
+from annotation.exports.codebook import SENSITIVE, cleaned, criteria_lines, selection_sentence
 from annotation.models.rating import RatingQuerySet
 from studies.models import Screening, Study, Unit
 from tiebreak.formats.dataset_card import DatasetDescription, DataTable

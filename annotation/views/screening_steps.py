@@ -23,8 +23,8 @@ from annotation.services.screening import (
     screening_of,
     tries_left,
 )
+from annotation.views.guidelines import guidelines_page
 from annotation.views.participation_cookie import SeeOther, annotator_page, current_participation
-from annotation.views.reading import guidelines_page
 from annotation.views.unit_presentation import choice_as_shown
 from tiebreak.errors import DomainError
 

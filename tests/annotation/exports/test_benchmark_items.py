@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from annotation.exporting import export_study
-from annotation.importing import import_study
+from annotation.exports.study_export import export_study
+from annotation.imports.study_import import import_study
 from studies.models import Study
-from tests.annotation.test_exporting import lines, rated
+from tests.annotation.exports.test_study_export import lines, rated
 from tiebreak.formats.readers import convert
 from tiebreak.formats.writers import WRITERS
 

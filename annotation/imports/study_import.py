@@ -10,8 +10,8 @@ import numpy as np
 from django.contrib.auth.models import User
 from django.db import DataError, IntegrityError, transaction
 
-from annotation.design_import import PlanImport, StoredRows, import_scores, table_problems
-from annotation.import_checks import columns_not_stored, rating_problems
+from annotation.imports.plan_import import PlanImport, StoredRows, import_scores, table_problems
+from annotation.imports.rating_checks import columns_not_stored, rating_problems
 from annotation.models import HIT, Assignment, HITUnit, Place, Rater
 from annotation.services.rating_writer import (
     AssignmentKey,

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import pytest
 from django.db import connection
 
-from annotation.evidence import (
+from annotation.models import Assignment, Rating
+from annotation.participant_evidence import (
     evidence_of,
     is_unlikely_run,
     longest_run,
     median_seconds,
     pair_agreement,
 )
-from annotation.models import Assignment, Rating
 from annotation.selectors import worksheet
 from annotation.services.places import take_place
 from annotation.services.ratings import Answer

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 
-from annotation.codebook import codebook
 from annotation.counts import rating_counts
-from annotation.exported_dataset import write_dataset
-from annotation.exported_files import write_files
-from annotation.exported_ratings import rating_batches
-from annotation.exported_tables import (
+from annotation.exports.benchmark_items import judged_items, write_about
+from annotation.exports.codebook import codebook
+from annotation.exports.files import write_files
+from annotation.exports.hugging_face import write_dataset
+from annotation.exports.ratings import rating_batches
+from annotation.exports.tables import (
     comparisons,
     control_systems,
     exported_generations,
@@ -17,7 +18,6 @@ from annotation.exported_tables import (
     has_comparisons,
     tables,
 )
-from annotation.exported_verdicts import judged_items, write_about
 from annotation.models import Rating
 from annotation.models.rating import RatingQuerySet
 from studies.importing import NO_LIMIT

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 
-from annotation.exported_ratings import rating_rows
+from annotation.exports.ratings import rating_rows
 from annotation.models.rating import RatingQuerySet
 from studies.models import Study, Unit
 from tiebreak.formats.rows import Row

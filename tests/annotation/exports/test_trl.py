@@ -3,8 +3,8 @@
 import datasets
 import pytest
 
-from annotation.exporting import export_study
-from tests.annotation.test_exporting import rated
+from annotation.exports.study_export import export_study
+from tests.annotation.exports.test_study_export import rated
 
 data_utils = pytest.importorskip(
     "trl.data_utils", reason="TRL is installed by make test-encoders only, with transformers"

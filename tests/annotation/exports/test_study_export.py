@@ -10,9 +10,9 @@ import mlcroissant
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation import exported_ratings
-from annotation.exporting import export_study
-from annotation.importing import import_study
+from annotation.exports import ratings as exported_ratings
+from annotation.exports.study_export import export_study
+from annotation.imports.study_import import import_study
 from annotation.models import Rating
 from annotation.services.planning import draw_and_plan, plan_hits
 from studies.instance_selection.scoring import score_separability

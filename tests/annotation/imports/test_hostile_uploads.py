@@ -18,9 +18,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from annotation import kept_uploads, uploads
-from annotation.export_jobs import remove_expired_exports
-from annotation.kept_uploads import keep_upload
+from annotation.exports.export_jobs import remove_expired_exports
+from annotation.imports import kept_uploads, uploads
+from annotation.imports.kept_uploads import keep_upload
 from studies.tables import inspect_table
 from tests.refusals import refused
 from tiebreak.file_names import file_name

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from annotation.exported_ratings import rating_rows
-from annotation.importing import import_study
+from annotation.exports.ratings import rating_rows
+from annotation.imports.study_import import import_study
 from studies.models import Generation, Instance, Study
-from tests.annotation.import_mutations import corrupted_archive, corrupted_files, written
+from tests.annotation.imports.import_mutations import corrupted_archive, corrupted_files, written
 from tiebreak.formats import FormatError
 from tiebreak.formats.rating_cells import COLUMNS, NAMES
 from tiebreak.formats.rows import unescape_formula
