@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from annotation.services.reference_units import OBVIOUS, ROLES
-from studies.model_copies import COPY_TOKENS, TEMPERATURE
+from studies.data.model_copies import COPY_TOKENS, TEMPERATURE
 from studies.models import ComprehensionQuestion, Criterion, Dataset, Instance, Screening, Study
 from studies.models.bounds import MAX_BIG_SEED
 from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS

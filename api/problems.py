@@ -26,7 +26,7 @@ from api.messages import (
     UNFORESEEN,
 )
 from recruitment.services.launch_checks import LaunchRefused
-from studies.tables import BadTable
+from studies.data.table_import import BadTable
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import FormatError
 from tiebreak.formats.confined import FULL

@@ -28,8 +28,8 @@ from benchmarks.serving_study import make  # noqa: E402
 from metrics.services import store_report, watermark  # noqa: E402
 from metrics.tabs import TABS  # noqa: E402
 from recruitment.models import Submission  # noqa: E402
+from studies.design.steps import study_frame  # noqa: E402
 from studies.models import Membership, Study  # noqa: E402
-from studies.steps import study_frame  # noqa: E402
 from tiebreak.formats import RatingTable  # noqa: E402
 from tiebreak.report import build_report  # noqa: E402
 from tiebreak.report.reading import Source  # noqa: E402

@@ -14,8 +14,8 @@ from recruitment.costs import Accounts, StudyCosts, accounts
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import counted
 from recruitment.ledger import Money
+from studies.design.steps import missing_steps
 from studies.models import Study
-from studies.steps import missing_steps
 
 SENTENCES = {
     "awaiting_payment": "{} finished work and {waits} to be paid.",

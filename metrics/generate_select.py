@@ -43,7 +43,7 @@ from metrics.score_distributions import scored_similarities
 from recruitment.confirmations import replacing_plan
 from studies.access import Right, researchers_only, study_for
 from studies.confirming import Question, ask, is_confirmed
-from studies.dataset_jobs import jobs_of, start_dataset_job
+from studies.data.dataset_jobs import jobs_of, start_dataset_job
 from studies.instance_selection.drawing import (
     extremes,
     proposed_instances,

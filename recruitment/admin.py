@@ -33,10 +33,10 @@ from recruitment.study_actions import ACTIONS, offered_actions
 from studies.access import Right, check_right, right_for, studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
 from studies.confirming import Question, ask, is_confirmed
+from studies.design.order_fields import CountsFromOne
+from studies.design.steps import count_of
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
-from studies.order_fields import CountsFromOne
 from studies.refusals import form_errors
-from studies.steps import count_of
 from tiebreak.errors import DomainError
 from tiebreak.formats.confined import LINES
 

@@ -7,8 +7,7 @@ from annotation.models import HIT, Place
 from annotation.services.screening import reference_units_needed
 from recruitment.launch.check import counted
 from recruitment.models import Channel
-from studies.models import ComprehensionQuestion, Screening, Study, Unit
-from studies.steps import (
+from studies.design.steps import (
     Facts,
     Step,
     StepStatus,
@@ -20,6 +19,7 @@ from studies.steps import (
     register_page,
     register_step,
 )
+from studies.models import ComprehensionQuestion, Screening, Study, Unit
 
 _SCREENING = (
     "training_units",

@@ -20,7 +20,7 @@ from annotation.exports.tables import (
 )
 from annotation.models import Rating
 from annotation.models.rating import RatingQuerySet
-from studies.importing import NO_LIMIT
+from studies.data.bundle_import import NO_LIMIT
 from studies.models import Study
 from studies.models.settings import SETTINGS
 from tiebreak.errors import DomainError

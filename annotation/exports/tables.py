@@ -11,7 +11,7 @@ from django.db.models import Count, Max, Min, Q, QuerySet
 
 from annotation.models import Rating
 from annotation.models.rating import RatingQuerySet
-from studies.importing import generation_rows, instance_rows
+from studies.data.bundle_import import generation_rows, instance_rows
 from studies.instance_selection.scoring import normalised_deltas
 from studies.models import Generation, Instance, SeparabilityScore, Study, System, Unit
 from tiebreak.formats import GenerationRow, InstanceRow

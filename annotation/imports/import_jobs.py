@@ -15,9 +15,8 @@ from annotation.imports.uploads import PREVIEW_ROWS, upload_limits
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from jobs.services import start_job
-from studies.importing import KnownDataset
-from studies.models import Study
-from studies.tables import (
+from studies.data.bundle_import import KnownDataset
+from studies.data.table_import import (
     BadRows,
     BadTable,
     Choice,
@@ -25,6 +24,7 @@ from studies.tables import (
     import_table_in_steps,
     inspect_table,
 )
+from studies.models import Study
 from tiebreak.errors import DomainError
 from tiebreak.formats import FormatError
 from tiebreak.formats.confined import BUNDLE, PlainTable, Read

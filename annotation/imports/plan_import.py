@@ -8,8 +8,8 @@ from itertools import islice
 from annotation.balancing import balanced_bits
 from annotation.models import HIT, HITUnit, Place
 from annotation.services.planning import free_places
-from studies.field_checks import check_column, complaint, if_given
-from studies.importing import store
+from studies.data.bundle_import import store
+from studies.data.field_checks import check_column, complaint, if_given
 from studies.models import (
     Generation,
     Instance,

@@ -6,7 +6,7 @@ import numpy as np
 from django.db import models
 
 from annotation.models import Assignment, Place, Rater, Rating
-from studies.field_checks import check_column, complaint, if_given
+from studies.data.field_checks import check_column, complaint, if_given
 from studies.models import Unit
 from tiebreak.formats import RatingTable
 from tiebreak.formats.errors import Problems

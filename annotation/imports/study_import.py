@@ -21,7 +21,7 @@ from annotation.services.rating_writer import (
     whole,
 )
 from jobs.clock import database_now
-from studies.importing import KnownDataset, Stored, design_problems, import_design, store
+from studies.data.bundle_import import KnownDataset, Stored, design_problems, import_design, store
 from studies.models import Study, Unit
 from tiebreak.formats import Bundle, FormatError, RatingTable, read_bundle
 from tiebreak.formats.bundle import FILES, PILOT_RATINGS

@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 
 from annotation.models import Rating
 from annotation.services.planning import remove_plan
-from studies.dataset_jobs import has_unfinished_job
+from studies.data.dataset_jobs import has_unfinished_job
 from studies.models import (
     Dataset,
     Generation,

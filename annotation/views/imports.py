@@ -32,10 +32,10 @@ from jobs.models import Job
 from jobs.rows import job_rows
 from jobs.services import stop_job
 from studies.access import researchers_only
-from studies.importing import KnownDataset
+from studies.data.bundle_import import KnownDataset
+from studies.data.table_import import BadTable, Choice
 from studies.models import Study
 from studies.refusals import form_errors
-from studies.tables import BadTable, Choice
 from tiebreak.errors import DomainError
 from tiebreak.formats.cells import MAX_COLUMNS
 from tiebreak.formats.confined import TABLE

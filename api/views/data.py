@@ -40,9 +40,9 @@ from api.serializers import JobSerializer
 from api.validation import checked
 from api.views.jobs import started
 from studies.access import Right
-from studies.model_copies import refusals_of, start_model_copies
+from studies.data.model_copies import refusals_of, start_model_copies
+from studies.data.perturbed_copies import add_perturbed_copies
 from studies.models import Unit
-from studies.perturbed_copies import add_perturbed_copies
 from studies.services import delete_dataset
 from tiebreak.errors import DomainError
 from tiebreak.formats.confined import LINES

@@ -29,10 +29,10 @@ from recruitment.services.cloning import clone_study
 from recruitment.services.settings import save_settings
 from studies.access import studies_of
 from studies.admin import StudyDesignForm
+from studies.design.opened_forms import NAME
+from studies.design.protocols import create_from_protocol, fill_in, protocol_named, protocols
 from studies.models import ComprehensionQuestion, Criterion, Screening, Study, StudySystem
 from studies.models.settings import SETTINGS
-from studies.opened_forms import NAME
-from studies.protocols import create_from_protocol, fill_in, protocol_named, protocols
 from studies.services import (
     create_study,
     describe_systems,

@@ -19,7 +19,7 @@ from metrics.expert_weights import (
     votes_in,
     weights_of,
 )
-from studies.expert_surveys import make_expert_survey
+from studies.design.expert_surveys import make_expert_survey
 from studies.models import Study
 from tiebreak.errors import DomainError
 

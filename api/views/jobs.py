@@ -33,7 +33,7 @@ from recruitment.services.dry_runs import (
     start_dry_run,
 )
 from studies.access import Right
-from studies.dataset_jobs import start_dataset_job
+from studies.data.dataset_jobs import start_dataset_job
 from studies.instance_selection.sampling import start_sampling
 from studies.instance_selection.scoring import ScoringJob
 from tiebreak.errors import DomainError

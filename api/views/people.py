@@ -21,7 +21,7 @@ from api.services.webhooks import create_webhook, delete_webhook, deliveries_of,
 from api.validation import checked
 from studies.access import Right
 from studies.log import log_lines, log_page
-from studies.members import remove_member, set_member
+from studies.members.memberships import remove_member, set_member
 
 MAX_DELIVERIES = 100
 

@@ -22,7 +22,7 @@ from api.serializers import JobSerializer, QueuedImport, TableRead, TableUpload
 from api.validation import checked
 from jobs.models import Job
 from jobs.rows import job_rows
-from studies.tables import BadTable, Choice, ImportedTable, parse_columns
+from studies.data.table_import import BadTable, Choice, ImportedTable, parse_columns
 from tiebreak.errors import DomainError
 from tiebreak.formats import FormatError
 from tiebreak.formats.confined import TABLE

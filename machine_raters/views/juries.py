@@ -13,7 +13,7 @@ from machine_raters.juries.forms import JuryForm
 from machine_raters.juries.job import JuryJob
 from machine_raters.juries.services import add_jury, juries_of, jury_named, start_jury
 from studies.access import Right, researchers_only, right_for, study_for
-from studies.dataset_jobs import jobs_of
+from studies.data.dataset_jobs import jobs_of
 from studies.models import Study
 from studies.refusals import form_errors
 from tiebreak.errors import DomainError

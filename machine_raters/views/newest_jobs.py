@@ -4,7 +4,7 @@ from jobs.models import Job
 from machine_raters.baselines.job import BaselineJob
 from machine_raters.judging.injection_job import JudgeInjectionJob
 from machine_raters.judging.job import JudgeDryRunJob, JudgingJob
-from studies.dataset_jobs import jobs_of
+from studies.data.dataset_jobs import jobs_of
 from studies.models import Study
 
 OF_JUDGES = (JudgingJob.name, JudgeDryRunJob.name, JudgeInjectionJob.name)

@@ -29,7 +29,7 @@ from machine_raters.synthetic.summaries import shown_items, summaries
 from machine_raters.views.exclusion import Exclusion, exclusion_page
 from studies.access import Right, researchers_only, right_for, study_for
 from studies.confirming import Question, ask, is_confirmed
-from studies.dataset_jobs import jobs_of
+from studies.data.dataset_jobs import jobs_of
 from studies.models import Study
 from studies.refusals import form_errors
 from tiebreak.errors import DomainError

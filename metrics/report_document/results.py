@@ -24,7 +24,7 @@ from metrics.report_document.estimates import estimate_table
 from metrics.report_document.machine_strata import machine_strata
 from metrics.words import counts_of
 from recruitment.launch.check import counted
-from studies.scale_cards import scale_in_words
+from studies.design.scale_cards import scale_in_words
 from tiebreak.report import Report
 from tiebreak.report.model import (
     CriterionSection,

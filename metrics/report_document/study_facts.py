@@ -10,8 +10,8 @@ from annotation.models import HIT, Assignment, Participation, Rating
 from metrics.report_document.content import DataTable
 from metrics.score_distributions import scored_similarities
 from recruitment.launch.check import counted
+from studies.design.scale_cards import scale_in_words
 from studies.models import Screening, Study, StudyEvent
-from studies.scale_cards import scale_in_words
 from tiebreak.similarity import similarity_title
 
 NO_FLOW = (

@@ -10,7 +10,7 @@ from annotation.services.reference_units import plan_reference_units
 from recruitment.models import Channel, Payment
 from recruitment.platforms import get_platform
 from recruitment.platforms.invitation import people
-from studies.dataset_jobs import jobs_of
+from studies.data.dataset_jobs import jobs_of
 from studies.models import Study, Unit
 from studies.services import copy_design, copy_rows
 from tiebreak.errors import DomainError

@@ -28,7 +28,7 @@ from jobs.services import (
 from jobs.tasks import work_task
 from jobs.worker import UNFORESEEN, run_job
 from studies import model_servers
-from studies.dataset_jobs import jobs_of, start_dataset_job
+from studies.data.dataset_jobs import jobs_of, start_dataset_job
 from studies.instance_selection import sampling, scoring
 from studies.instance_selection.sampling import SamplingJob, prompt_for, seed_for
 from studies.instance_selection.scoring import what_is_missing

@@ -21,7 +21,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from annotation.exports.export_jobs import remove_expired_exports
 from annotation.imports import kept_uploads, uploads
 from annotation.imports.kept_uploads import keep_upload
-from studies.tables import inspect_table
+from studies.data.table_import import inspect_table
 from tests.refusals import refused
 from tiebreak.file_names import file_name
 from tiebreak.formats import FormatError

@@ -17,8 +17,8 @@ from annotation.imports.kept_uploads import keep_upload, kept_upload
 from annotation.imports.sample_files import SAMPLE_FILES
 from jobs.models import Job
 from jobs.worker import run_job
+from studies.data.table_import import Choice
 from studies.models import Dataset, Generation, Instance, Study
-from studies.tables import Choice
 from tests.pages import codes_on, levels_on, page_of
 from tests.refusals import refused
 from tests.tiebreak.formats.tables.cases import CASES

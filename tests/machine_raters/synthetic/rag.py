@@ -3,8 +3,8 @@
 from django.contrib.auth.models import User
 
 from annotation.services.planning import plan_hits
+from studies.design.protocols import create_from_protocol, protocol_named
 from studies.models import Dataset, Generation, Instance, Study, System
-from studies.protocols import create_from_protocol, protocol_named
 from studies.services import use_dataset_systems
 from tests.studies.factories import open_knowingly
 

@@ -14,7 +14,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import models, transaction
 
-from studies.importing import setting_value
+from studies.data.bundle_import import setting_value
 from studies.models import (
     ComprehensionQuestion,
     Criterion,

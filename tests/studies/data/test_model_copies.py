@@ -9,15 +9,15 @@ from django.urls import reverse
 
 from annotation.services.planning import plan_hits
 from jobs.models import Job
-from studies.model_copies import FROZEN, last_job_of, refusals_of, start_model_copies
+from studies.data.model_copies import FROZEN, last_job_of, refusals_of, start_model_copies
+from studies.data.perturbed_copies import add_perturbed_copies
 from studies.models import Generation, RefusedCopy, StudyEvent, System
-from studies.perturbed_copies import add_perturbed_copies
 from tests.api.clients import at, program
 from tests.machine_raters.judging.scripted import model
 from tests.pages import page_of
 from tests.refusals import refused
+from tests.studies.data.test_perturbed_copies import TYPOS, scoring_study
 from tests.studies.factories import make_study, open_knowingly
-from tests.studies.test_perturbed_copies import TYPOS, scoring_study
 from tiebreak.gateway import Failed, GatewayError, Sample, Sampled
 from tiebreak.perturbations import Edit, edited
 

@@ -24,8 +24,8 @@ from tests.conftest import is_postgresql
 from tests.metrics.test_expert_weights import survey
 from tests.metrics.test_scores_study import scoring
 from tests.stored import stored_rows
+from tests.studies.data.test_perturbed_copies import TYPOS
 from tests.studies.factories import make_study
-from tests.studies.test_perturbed_copies import TYPOS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.thorough]
 MAX_IN_VAIN = 2

@@ -13,9 +13,9 @@ from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db import transaction
 
 from studies.access import Right, right_in
+from studies.design.protocols import Protocol, create_from_protocol, protocol_named
 from studies.models import Criterion, Dataset, Generation, Instance, Study, StudyEvent, System
 from studies.models.study import validate_scale
-from studies.protocols import Protocol, create_from_protocol, protocol_named
 from studies.services import LONGEST_TITLE, record_event, use_dataset_systems
 from tiebreak.errors import DomainError
 from tiebreak.scales import Scale

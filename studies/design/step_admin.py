@@ -14,9 +14,9 @@ from django.views.decorators.http import require_http_methods
 
 from studies.access import Right, View, researchers_only, right_for, study_for
 from studies.admin import StudyAdmin
+from studies.design.steps import study_frame, url_after
 from studies.models import Study
 from studies.services import is_frozen
-from studies.steps import study_frame, url_after
 
 
 class PlainFields:

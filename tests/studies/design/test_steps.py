@@ -4,8 +4,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from recruitment.models import Channel
+from studies.design.steps import StudyFrame, frame_of, steps, study_frame, with_facts
 from studies.models import ComprehensionQuestion, Membership, Screening, Study, Unit
-from studies.steps import StudyFrame, frame_of, steps, study_frame, with_facts
 from tests.studies.factories import make_open_study, make_study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]

@@ -8,7 +8,8 @@ from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies
 from recruitment.services.launch_checks import launch_checks
 from recruitment.services.lifecycle import open_study
-from studies import protocols as module
+from studies.design import protocols as module
+from studies.design.protocols import create_from_protocol, fill_in, protocol_named, protocols
 from studies.models import (
     Generation,
     Membership,
@@ -18,7 +19,6 @@ from studies.models import (
     StudySystem,
     Unit,
 )
-from studies.protocols import create_from_protocol, fill_in, protocol_named, protocols
 from studies.services import use_dataset_systems
 from tests.pages import codes_on
 from tests.refusals import refused

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import DataError, IntegrityError, transaction
 
-from studies.importing import (
+from studies.data.bundle_import import (
     BATCH,
     ContentDigest,
     KnownDataset,

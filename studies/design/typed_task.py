@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
+from studies.design.scale_cards import ScaleCards
 from studies.models import Criterion, Study
-from studies.scale_cards import ScaleCards
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import Scale
 

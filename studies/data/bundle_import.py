@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 from django.contrib.auth.models import User
 from django.db import models, transaction
 
-from studies.field_checks import check_column, check_fields, complaint
+from studies.data.field_checks import check_column, check_fields, complaint
 from studies.models import Criterion, Dataset, Generation, Instance, Membership, Study, System
 from studies.models.settings import SETTINGS
 from studies.models.study import StudySystem

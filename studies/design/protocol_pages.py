@@ -11,8 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from studies.access import researchers_only, right_for, study_for
 from studies.confirming import Question, ask, is_confirmed
-from studies.models import Study
-from studies.protocols import (
+from studies.design.protocols import (
     Protocol,
     check_can_fill_in,
     create_from_protocol,
@@ -20,6 +19,7 @@ from studies.protocols import (
     protocol_named,
     protocols,
 )
+from studies.models import Study
 from tiebreak.errors import DomainError
 
 REPLACED = (

@@ -15,17 +15,17 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from studies.access import researchers_only, right_for, study_for
-from studies.model_copies import (
+from studies.data.model_copies import (
     COPY_TOKENS,
     TEMPERATURE,
     last_job_of,
     refusals_of,
     start_model_copies,
 )
+from studies.data.perturbed_copies import CopiesMade, add_perturbed_copies, reasons_in_words
 from studies.models import Generation, Study
 from studies.models.bounds import MAX_BIG_SEED
 from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS
-from studies.perturbed_copies import CopiesMade, add_perturbed_copies, reasons_in_words
 from studies.refusals import form_errors
 from studies.services import is_frozen
 from tiebreak.errors import DomainError

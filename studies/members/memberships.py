@@ -14,8 +14,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.forms.models import BaseInlineFormSet
 
+from studies.design.opened_forms import OpenedModelForm
 from studies.models import Membership, Study
-from studies.opened_forms import OpenedModelForm
 from tiebreak.errors import DomainError
 
 if TYPE_CHECKING:

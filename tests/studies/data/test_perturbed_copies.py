@@ -10,9 +10,9 @@ from django.urls import reverse
 from annotation.exports.study_export import export_study
 from annotation.imports.study_import import import_study
 from annotation.services.planning import plan_hits
+from studies.data.perturbed_copies import add_perturbed_copies
 from studies.instance_selection.sampling import start_sampling
 from studies.models import Generation, Study, StudyEvent, System
-from studies.perturbed_copies import add_perturbed_copies
 from studies.services import use_dataset_systems
 from tests.annotation.annotators import annotator
 from tests.api.clients import at, program
@@ -101,7 +101,7 @@ def test_only_drafts_that_score_single_texts_get_copies(monkeypatch):
         add_perturbed_copies(study=study, names=[])
     with refused("unknown_perturbation"):
         add_perturbed_copies(study=study, names=["words/typos/minor"])
-    monkeypatch.setattr("studies.perturbed_copies.MAX_COPIES", 5)
+    monkeypatch.setattr("studies.data.perturbed_copies.MAX_COPIES", 5)
     with refused("too_many_copies"):
         add_perturbed_copies(study=study, names=[TYPOS])
     Study.objects.filter(pk=study.pk).update(status="closed")

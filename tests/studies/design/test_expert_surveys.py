@@ -3,12 +3,12 @@
 import pytest
 
 from annotation.services.planning import plan_hits
-from studies.expert_surveys import make_expert_survey
+from studies.data.perturbed_copies import add_perturbed_copies
+from studies.design.expert_surveys import make_expert_survey
 from studies.models import Criterion, Generation, Instance, Membership, Study, StudyEvent, System
-from studies.perturbed_copies import add_perturbed_copies
 from tests.refusals import refused
+from tests.studies.data.test_perturbed_copies import ENDING, TYPOS, scoring_study
 from tests.studies.factories import make_study
-from tests.studies.test_perturbed_copies import ENDING, TYPOS, scoring_study
 
 pytestmark = pytest.mark.django_db
 FLUENCY = "Is the *text* fluent?"

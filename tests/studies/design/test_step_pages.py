@@ -7,9 +7,9 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from studies.design.scale_cards import ScaleCards
 from studies.log import PER_PAGE
 from studies.models import Membership, Study, StudyEvent
-from studies.scale_cards import ScaleCards
 from studies.services import record_event
 from tests.pages import codes_on, levels_on, send
 from tests.studies.factories import make_open_study, make_study

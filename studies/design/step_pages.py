@@ -7,10 +7,10 @@ from django.http import HttpRequest
 
 from studies.access import Right, studies_of
 from studies.admin import CriterionInline, MembershipInline, SystemInline
+from studies.design.scale_cards import ScaleCards
+from studies.design.step_admin import AddableRows, StepAdmin, step_page
+from studies.design.steps import count_of
 from studies.models import Generation, Membership, Study
-from studies.scale_cards import ScaleCards
-from studies.step_admin import AddableRows, StepAdmin, step_page
-from studies.steps import count_of
 
 # The pages of the preview that show what this step changes.
 LABELS = ("source_label", "left_label", "right_label")

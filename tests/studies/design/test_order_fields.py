@@ -6,11 +6,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from studies.design.order_fields import OrderField
 from studies.models import Study
-from studies.order_fields import OrderField
 from tests.pages import send
+from tests.studies.design.test_step_pages import rows
 from tests.studies.factories import make_open_study, make_study
-from tests.studies.test_step_pages import rows
 
 pytestmark = pytest.mark.django_db
 

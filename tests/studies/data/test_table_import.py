@@ -7,8 +7,8 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from studies.access import datasets_of
+from studies.data.table_import import BadTable, Choice, import_table, parse_columns
 from studies.models import Dataset, Generation, Instance, Study, System
-from studies.tables import BadTable, Choice, import_table, parse_columns
 from tests.refusals import code_of, refused
 from tests.tiebreak.formats.tables.cases import CASES, delimited
 
@@ -61,7 +61,7 @@ def test_texts_of_long_tables_keep_their_samples(tmp_path, ada):
 
 
 def test_many_rows_are_stored_batch_by_batch(tmp_path, ada, monkeypatch):
-    monkeypatch.setattr("studies.tables.BATCH", 5)
+    monkeypatch.setattr("studies.data.table_import.BATCH", 5)
     rows = [{"item": i, "model": m, "output": f"Text {i} of {m}"} for m in "pq" for i in range(17)]
     path = tmp_path / "t.csv"
     path.write_bytes(delimited(rows))

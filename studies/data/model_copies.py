@@ -13,7 +13,16 @@ from django.urls import reverse
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from jobs.services import send
-from studies.dataset_jobs import create_dataset_job, jobs_of
+from studies.data.dataset_jobs import create_dataset_job, jobs_of
+from studies.data.perturbed_copies import (
+    MAX_COPIES,
+    TOO_MANY,
+    add_to_study,
+    check_can_copy,
+    generation_of_copy,
+    originals_of,
+    system_of_copies,
+)
 from studies.model_servers import (
     COMPLETE,
     RequestTally,
@@ -23,15 +32,6 @@ from studies.model_servers import (
     server_settings,
 )
 from studies.models import Generation, RefusedCopy, Study, StudyEvent, System
-from studies.perturbed_copies import (
-    MAX_COPIES,
-    TOO_MANY,
-    add_to_study,
-    check_can_copy,
-    generation_of_copy,
-    originals_of,
-    system_of_copies,
-)
 from studies.services import check_is_draft, record_event, use_dataset_systems
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.gateway import Message, Sampled, SampleRequest
