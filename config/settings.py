@@ -430,8 +430,8 @@ SPECTACULAR_SETTINGS = {
         "StudyStatus": "studies.models.Study.Status",
         "JobStatus": "jobs.models.Job.Status",
         "MemberRole": "studies.models.Membership.Role",
-        "ReferenceUnitRole": "api.design_serializers.ROLE_CHOICES",
-        "Perturbation": "api.design_serializers.PERTURBATION_CHOICES",
+        "ReferenceUnitRole": "api.serializers.design.ROLE_CHOICES",
+        "Perturbation": "api.serializers.design.PERTURBATION_CHOICES",
         "TextFormat": "studies.models.Study.TextFormat",
     },
     "POSTPROCESSING_HOOKS": [

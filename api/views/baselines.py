@@ -5,9 +5,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from api.access import researcher, visible_study
-from api.baseline_serializers import BaselineSerializer, NewBaseline
 from api.schema import NOTHING, described
-from api.serializers import JobSerializer, MachineExclusionRequest
+from api.serializers.baselines import BaselineSerializer, NewBaseline
+from api.serializers.studies import JobSerializer, MachineExclusionRequest
 from api.validation import checked, checked_form
 from api.views.jobs import started
 from machine_raters.baselines.forms import BaselineForm

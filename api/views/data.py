@@ -16,7 +16,8 @@ from annotation.services.reference_units import (
     remove_reference_unit,
 )
 from api.access import researcher, visible_dataset, visible_study
-from api.design_serializers import (
+from api.schema import NOTHING, described
+from api.serializers.design import (
     CopiesMade,
     CreatedUnits,
     DatasetChange,
@@ -35,8 +36,7 @@ from api.design_serializers import (
     RefusedCopies,
     UnitQuery,
 )
-from api.schema import NOTHING, described
-from api.serializers import JobSerializer
+from api.serializers.studies import JobSerializer
 from api.validation import checked
 from api.views.jobs import started
 from studies.access import Right

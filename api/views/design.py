@@ -11,7 +11,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from api.access import creator, researcher, visible_dataset, visible_study
-from api.design_serializers import (
+from api.messages import UNKNOWN_STUDY
+from api.schema import described
+from api.serializers.design import (
     CloneSerializer,
     DesignChange,
     NewFromTemplate,
@@ -20,9 +22,7 @@ from api.design_serializers import (
     TemplateChoice,
     TemplateSerializer,
 )
-from api.messages import UNKNOWN_STUDY
-from api.schema import described
-from api.serializers import ChangedStudy, StudyDetail
+from api.serializers.studies import ChangedStudy, StudyDetail
 from api.validation import checked, checked_form
 from metrics.demo import start_demo
 from recruitment.services.cloning import clone_study

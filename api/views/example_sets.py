@@ -5,8 +5,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from api.access import researcher, visible_study
-from api.judge_serializers import ExampleSetSerializer, NewExampleSet
 from api.schema import NOTHING, described
+from api.serializers.judges import ExampleSetSerializer, NewExampleSet
 from api.validation import checked
 from machine_raters.judging.example_sets import (
     add_example_set,

@@ -11,7 +11,7 @@ from annotation.exports.export_jobs import finished_export, start_export
 from api.access import researcher, visible_job, visible_jobs, visible_study
 from api.messages import NOT_A_DRY_RUN
 from api.schema import NOTHING, described
-from api.serializers import (
+from api.serializers.studies import (
     BotOptions,
     ExportOptions,
     JobSerializer,

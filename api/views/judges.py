@@ -7,9 +7,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from api.access import researcher, visible_study
-from api.judge_serializers import JudgeSerializer, NewJudge, NewJudges
 from api.schema import NOTHING, described
-from api.serializers import JobSerializer
+from api.serializers.judges import JudgeSerializer, NewJudge, NewJudges
+from api.serializers.studies import JobSerializer
 from api.validation import checked, checked_form
 from api.views.jobs import started
 from api.views.studies import UNPLANNED

@@ -5,9 +5,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from api.access import researcher, visible_study
-from api.jury_serializers import JurySerializer, NewJury
 from api.schema import described
-from api.serializers import JobSerializer
+from api.serializers.juries import JurySerializer, NewJury
+from api.serializers.studies import JobSerializer
 from api.validation import checked, checked_form
 from api.views.jobs import started
 from machine_raters.juries.forms import JuryForm

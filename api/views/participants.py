@@ -11,7 +11,7 @@ from annotation.participant_evidence import evidence_of
 from api.access import researcher, visible_participation, visible_study
 from api.pagination import ParticipantPagination
 from api.schema import described
-from api.serializers import (
+from api.serializers.studies import (
     BonusRequest,
     ExclusionRequest,
     PaidSerializer,

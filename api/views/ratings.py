@@ -11,7 +11,13 @@ from annotation.exports.rating_pages import rating_page
 from annotation.exports.ratings import rating_rows
 from api.access import researcher, visible_study
 from api.schema import described, jsonl
-from api.serializers import AddedSerializer, QueuedImport, RatingsQuery, RatingsUpload, ScoresQuery
+from api.serializers.studies import (
+    AddedSerializer,
+    QueuedImport,
+    RatingsQuery,
+    RatingsUpload,
+    ScoresQuery,
+)
 from api.streaming import jsonl_response
 from api.validation import checked
 from jobs.models import Job

@@ -8,8 +8,8 @@ from rest_framework.views import APIView
 
 from api.access import researcher, visible_study
 from api.schema import NOTHING, described
-from api.serializers import JobSerializer, MachineExclusionRequest
-from api.synthetic_serializers import (
+from api.serializers.studies import JobSerializer, MachineExclusionRequest
+from api.serializers.synthetic import (
     NewSyntheticSet,
     SetSummarySerializer,
     SyntheticSetSerializer,

@@ -18,7 +18,7 @@ from annotation.imports.import_jobs import (
 from annotation.imports.kept_uploads import keep_upload
 from api.access import creator
 from api.schema import described
-from api.serializers import JobSerializer, QueuedImport, TableRead, TableUpload
+from api.serializers.studies import JobSerializer, QueuedImport, TableRead, TableUpload
 from api.validation import checked
 from jobs.models import Job
 from jobs.rows import job_rows

@@ -12,7 +12,7 @@ from annotation.exports.study_export import FORMATS, study_spec
 from annotation.models import Participation
 from annotation.participant_evidence import Evidence, Sign
 from annotation.services.planning import Plan
-from api.design_serializers import QuestionSerializer, ScreeningSerializer
+from api.serializers.design import QuestionSerializer, ScreeningSerializer
 from jobs.models import Job
 from jobs.rows import JobRow
 from machine_raters.models.exclusion import MAX_REASON

@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from api.models import Webhook, WebhookDelivery
-from api.serializers import PartQuery
+from api.serializers.studies import PartQuery
 from recruitment.services.platform_actions import MAX_PARTICIPANTS
 from studies.log import EDITED
 from studies.models import Membership, StudyEvent
