@@ -12,6 +12,7 @@ from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from machine_raters.judging.answers import allowed_answers, signs
 from machine_raters.judging.costs import forecast
+from machine_raters.judging.evaluation_steps import ensure_steps
 from machine_raters.judging.example_sets import examples_of
 from machine_raters.judging.passes import (
     Items,
@@ -24,7 +25,6 @@ from machine_raters.judging.passes import (
 )
 from machine_raters.judging.prompts import B_FIRST, prompt_of
 from machine_raters.judging.replies import Response, reply_of
-from machine_raters.judging.steps import ensure_steps
 from machine_raters.judging.storing import MAX_CHARACTERS, Answered, note_failures, store_answers
 from machine_raters.messages import JUDGE_NO_MODEL, NO_PROBABILITIES, NO_SUCH_JUDGE
 from machine_raters.models import Judge

@@ -5,8 +5,8 @@ from django.urls import reverse
 
 from annotation.models import Rating
 from machine_raters.exported_raters import machine_rater_rows
+from machine_raters.judging.evaluation_steps import ensure_steps
 from machine_raters.judging.services import start_judging, try_judge
-from machine_raters.judging.steps import ensure_steps
 from machine_raters.messages import JUDGE_WITHOUT_STEPS
 from machine_raters.models import Judge
 from tests.machine_raters.judging.scripted import model
