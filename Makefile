@@ -31,7 +31,7 @@ coverage: $(VENV)/dev.installed  ## How much of each package the quick tests run
 # An environment of its own, so that the other tests go on running without torch.
 test-encoders:  ## Text similarities with real weights on the CPU, beside the packages they follow
 	@$(MAKE) --no-print-directory VENV=$(ENCODERS) $(ENCODERS)/embeddings.installed
-	@$(ENCODERS)/bin/python -m pytest -n 2 tests/tiebreak/similarity tests/api/test_end_to_end.py tests/annotation/test_trl.py tests/annotation/baselines/test_baselines.py::test_the_bundled_encoder_compares_meanings
+	@$(ENCODERS)/bin/python -m pytest -n 2 tests/tiebreak/similarity tests/api/test_end_to_end.py tests/annotation/exports/test_trl.py tests/machine_raters/baselines/test_baselines.py::test_the_bundled_encoder_compares_meanings
 
 # vLLM for the CPU follows other versions of some packages, so it has an environment of its own.
 test-vllm:  ## Requests to real vLLM on the CPU, and a whole study with it and real weights

@@ -8,7 +8,7 @@ import numpy as np
 from django.db.models import Count
 from numpy.typing import NDArray
 
-from annotation.exported_ratings import rating_rows
+from annotation.exports.ratings import rating_rows
 from annotation.messages import (
     DOUBT_GAIN,
     GAIN_NOT_SHOWN,

@@ -2,8 +2,8 @@
 
 from celery import shared_task
 
-from annotation.export_jobs import remove_expired_exports
-from annotation.kept_uploads import remove_expired_uploads
+from annotation.exports.export_jobs import remove_expired_exports
+from annotation.imports.kept_uploads import remove_expired_uploads
 
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]

@@ -17,7 +17,7 @@ from api.models import ApiToken
 from jobs.models import Job
 from recruitment.services.dry_runs import dry_runs_of
 from studies.access import Right, check_right, datasets_of, studies_of
-from studies.dataset_jobs import jobs_of
+from studies.data.dataset_jobs import jobs_of
 from studies.models import Dataset, Study
 from tiebreak.errors import DomainError
 

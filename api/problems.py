@@ -14,7 +14,7 @@ from rest_framework import exceptions
 from rest_framework.fields import get_error_detail
 from rest_framework.settings import api_settings
 
-from annotation.uploads import DISK_FULL
+from annotation.imports.uploads import DISK_FULL
 from api.messages import (
     BODY_TOO_LARGE,
     CREDENTIALS_MISSING,
@@ -26,7 +26,7 @@ from api.messages import (
     UNFORESEEN,
 )
 from recruitment.services.launch_checks import LaunchRefused
-from studies.tables import BadTable
+from studies.data.table_import import BadTable
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import FormatError
 from tiebreak.formats.confined import FULL

@@ -17,7 +17,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from api.problems import CONTENT_TYPE, problem_body
-from api.serializers import Problem
+from api.serializers.studies import Problem
 from api.streaming import CONTENT_TYPE as JSONL
 from api.validation import refuse_unknown_fields
 

@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 
 from api.models import ApiToken
-from studies.login_throttle import login_address
+from studies.members.login_throttle import login_address
 
 if TYPE_CHECKING:
     # These modules are loaded while `rest_framework.views` is.

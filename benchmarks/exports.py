@@ -153,7 +153,7 @@ def _write(path: Path, rows: list[dict[str, object]]) -> None:
 
 def _export(folder: Path, url: str, kind: str) -> Callable[[], object]:
     _use_database(folder, url)
-    from annotation.exporting import StudyExport  # noqa: PLC0415  after the set-up
+    from annotation.exports.study_export import StudyExport  # noqa: PLC0415  after the set-up
     from studies.models import Study  # noqa: PLC0415
 
     export = StudyExport(Study.objects.get(), [kind])

@@ -132,7 +132,7 @@ def store(path: Path) -> None:
     from django.contrib.auth.models import User  # noqa: PLC0415
     from django.core.management import call_command  # noqa: PLC0415
 
-    from studies.tables import import_table  # noqa: PLC0415
+    from studies.data.table_import import import_table  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
     owner = User.objects.create_user("bench")

@@ -24,7 +24,7 @@ from benchmarks.harness import Row, publish  # noqa: E402
 from benchmarks.servers import ROOT  # noqa: E402
 from jobs.models import Job, JobChunk, Round  # noqa: E402
 from jobs.services import requeue_stale_jobs, resume_job  # noqa: E402
-from studies.dataset_jobs import start_dataset_job  # noqa: E402
+from studies.data.dataset_jobs import start_dataset_job  # noqa: E402
 from studies.models import (  # noqa: E402
     Dataset,
     Generation,

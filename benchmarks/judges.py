@@ -33,7 +33,7 @@ TEXT = "The council met on Tuesday and agreed on most of what the ferry's owners
 
 def make_study(folder: Path, units: int) -> Any:
     """Return a planned study with so many pairs of texts."""
-    from annotation.importing import import_study  # noqa: PLC0415  after Django's set-up
+    from annotation.imports.study_import import import_study  # noqa: PLC0415  after Django's set-up
     from annotation.services.planning import plan_hits  # noqa: PLC0415
 
     path = folder / f"bundle-{units}-{time.monotonic_ns()}"
@@ -63,8 +63,8 @@ def make_study(folder: Path, units: int) -> Any:
 
 
 def make_judge(study: Any, name: str, server: str) -> Any:
-    from annotation.judging.prompts import INSTRUCTIONS  # noqa: PLC0415
-    from annotation.judging.services import create_judge  # noqa: PLC0415
+    from machine_raters.judging.prompts import INSTRUCTIONS  # noqa: PLC0415
+    from machine_raters.judging.services import create_judge  # noqa: PLC0415
 
     return create_judge(
         study=study,
@@ -79,9 +79,9 @@ def make_judge(study: Any, name: str, server: str) -> Any:
 
 def judged(judge: Any) -> float:
     """Let a judge rate what it has not rated, in this process, and return the seconds."""
-    from annotation.judging.job import JudgingJob  # noqa: PLC0415
     from jobs.services import create_job  # noqa: PLC0415
     from jobs.worker import run_job  # noqa: PLC0415
+    from machine_raters.judging.job import JudgingJob  # noqa: PLC0415
 
     options = {"judge": judge.public_id, "name": judge.name}
     job = create_job(kind=JudgingJob.name, owner=judge.study_id, options=options)
@@ -95,8 +95,8 @@ def judged(judge: Any) -> float:
 
 
 def prompts_of(judge: Any) -> list[str]:
-    from annotation.judging.passes import comparisons_of, items_of, passes  # noqa: PLC0415
-    from annotation.judging.prompts import prompt_of  # noqa: PLC0415
+    from machine_raters.judging.passes import comparisons_of, items_of, passes  # noqa: PLC0415
+    from machine_raters.judging.prompts import prompt_of  # noqa: PLC0415
 
     units = items_of(judge.study).select_related("instance", "generation_a", "generation_b")
     return [
@@ -167,7 +167,7 @@ def by_size(folder: Path) -> list[Row]:
 
     Costs are processor time, which other work on the machine does not change.
     """
-    from annotation.models import Verdict  # noqa: PLC0415
+    from machine_raters.models import Verdict  # noqa: PLC0415
 
     rows, costs, growths = [], [], []
     for units in (SMALL, LARGE):

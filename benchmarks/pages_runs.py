@@ -21,15 +21,15 @@ from django.test import Client  # noqa: E402
 from django.urls import reverse  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from annotation.exported_ratings import rating_rows  # noqa: E402
+from annotation.exports.ratings import rating_rows  # noqa: E402
 from annotation.models import Assignment, Participation, Rater, Rating, Tally  # noqa: E402
 from benchmarks.harness import RESULTS  # noqa: E402
 from benchmarks.serving_study import make  # noqa: E402
 from metrics.results.services import store_report, watermark  # noqa: E402
 from metrics.results.tabs import TABS  # noqa: E402
 from recruitment.models import Submission  # noqa: E402
+from studies.design.steps import study_frame  # noqa: E402
 from studies.models import Membership, Study  # noqa: E402
-from studies.steps import study_frame  # noqa: E402
 from tiebreak.formats import RatingTable  # noqa: E402
 from tiebreak.report import build_report  # noqa: E402
 from tiebreak.report.source import Source  # noqa: E402

@@ -217,6 +217,7 @@ INSTALLED_APPS = [
     "jobs",
     "studies",
     "annotation",
+    "machine_raters",
     "recruitment",
     "metrics",
     "api",
@@ -236,7 +237,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
-    "studies.login_throttle.KnownBrowserMiddleware",
+    "studies.members.login_throttle.KnownBrowserMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -315,13 +316,13 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
-# Password guessing leads to a temporary lockout; see `studies.login_throttle`.
+# Password guessing leads to a temporary lockout; see `studies.members.login_throttle`.
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
 ]
-AXES_HANDLER = "studies.login_throttle.LoginThrottle"
-AXES_CLIENT_IP_CALLABLE = "studies.login_throttle.login_address"
+AXES_HANDLER = "studies.members.login_throttle.LoginThrottle"
+AXES_CLIENT_IP_CALLABLE = "studies.members.login_throttle.login_address"
 AXES_FAILURE_LIMIT = 8  # per name and address
 TIEBREAK_LOGIN_FAILURES = 40  # per address, over all names
 TIEBREAK_LOGIN_FAILURES_OF_NAME = 100  # per name, from addresses without an earlier log-in
@@ -429,8 +430,8 @@ SPECTACULAR_SETTINGS = {
         "StudyStatus": "studies.models.Study.Status",
         "JobStatus": "jobs.models.Job.Status",
         "MemberRole": "studies.models.Membership.Role",
-        "ReferenceUnitRole": "api.design_serializers.ROLE_CHOICES",
-        "Perturbation": "api.design_serializers.PERTURBATION_CHOICES",
+        "ReferenceUnitRole": "api.serializers.design.ROLE_CHOICES",
+        "Perturbation": "api.serializers.design.PERTURBATION_CHOICES",
         "TextFormat": "studies.models.Study.TextFormat",
     },
     "POSTPROCESSING_HOOKS": [

@@ -42,6 +42,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("studies.urls")),
     path("", include("annotation.urls")),
+    path("", include("machine_raters.urls")),
     path("", include("recruitment.urls")),
     path("", include("metrics.urls")),
     path("", include("api.urls")),

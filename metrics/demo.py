@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from annotation.services.planning import plan_hits
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job

@@ -15,8 +15,8 @@ from metrics.demo import demo_key, start_demo
 from metrics.messages import DEMO_STARTED
 from recruitment.costs import Spending, completed_places, plan_counts, spending_of
 from studies.access import Right, researchers_only, studies_of
+from studies.design.steps import StudyFrame, frame_of, with_facts
 from studies.models import Study
-from studies.steps import StudyFrame, frame_of, with_facts
 from tiebreak.errors import DomainError
 
 PER_PAGE = 12

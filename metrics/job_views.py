@@ -14,7 +14,7 @@ from jobs.rows import job_rows, newest_and_unfinished
 from jobs.services import pause_job, resume_job, stop_job
 from metrics.messages import JOB_PAUSES, JOB_RESUMED, JOB_STOPPED
 from studies.access import Right, researchers_only, study_for
-from studies.dataset_jobs import jobs_of
+from studies.data.dataset_jobs import jobs_of
 from studies.models import Study
 from tiebreak.errors import DomainError
 

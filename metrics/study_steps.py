@@ -3,8 +3,7 @@
 from django.db.models import Exists, OuterRef
 
 from studies.access import Right
-from studies.models import Generation, SelectedInstance, Study
-from studies.steps import (
+from studies.design.steps import (
     Facts,
     Step,
     StepStatus,
@@ -15,6 +14,7 @@ from studies.steps import (
     register_page,
     register_step,
 )
+from studies.models import Generation, SelectedInstance, Study
 
 
 def generate_select_status(study: Study, facts: Facts) -> StepStatus:

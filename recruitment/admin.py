@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django.views.generic import RedirectView
 
 from annotation.counts import progress_of
+from annotation.imports.uploads import stored_upload, upload_limits
 from annotation.models import Place
 from annotation.services.late_answers import late_answers
 from annotation.services.reference_units import (
@@ -22,7 +23,6 @@ from annotation.services.reference_units import (
     degrade_copies,
     import_reference_units,
 )
-from annotation.uploads import stored_upload, upload_limits
 from recruitment.confirmations import quality
 from recruitment.reference_unit_forms import ReferenceUnitsForm
 from recruitment.services.cloning import clone_study
@@ -32,10 +32,10 @@ from recruitment.study_actions import ACTIONS, offered_actions
 from studies.access import Right, check_right, right_for, studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
 from studies.confirming import Question, ask, is_confirmed
+from studies.design.order_fields import CountsFromOne
+from studies.design.steps import count_of
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
-from studies.order_fields import CountsFromOne
 from studies.refusals import form_errors
-from studies.steps import count_of
 from tiebreak.errors import DomainError
 from tiebreak.formats.confined import LINES
 from tiebreak.reading.words import counted

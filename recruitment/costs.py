@@ -18,8 +18,8 @@ from recruitment.messages import BEYOND_BUDGET
 from recruitment.models import Channel, Payment
 from recruitment.pay import CENT, Asked, Collection, Cost, Pay
 from recruitment.terms import amount_in, asked_of_one
+from studies.design.steps import count_of
 from studies.models import Study
-from studies.steps import count_of
 
 NOTHING = Cost()
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from annotation.evidence import Evidence, evidence_of
 from annotation.models import HIT, Participation, Rating
+from annotation.participant_evidence import Evidence, evidence_of
 from recruitment.admission import PAID
 from recruitment.ledger import fee_share, pays_by_platform, platform_title
 from recruitment.messages import NO_REWARD

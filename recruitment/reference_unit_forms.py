@@ -11,8 +11,8 @@ from django.db.models import Count
 
 from annotation.services.reference_units import OBVIOUS, ROLES, expect_labels
 from annotation.services.screening import reference_units_needed, screening_of
+from studies.design.opened_forms import OpenedForm
 from studies.models import Criterion, Study, Unit
-from studies.opened_forms import OpenedForm
 from tiebreak.errors import DomainError
 from tiebreak.perturbations import PERTURBATIONS
 from tiebreak.scales import Label, Scale

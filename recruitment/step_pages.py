@@ -27,11 +27,11 @@ from recruitment.reference_unit_forms import (
     save_labels,
 )
 from studies.access import Right, researchers_only, study_for
-from studies.analysis_plan import PLAN
+from studies.design.analysis_plan import PLAN
+from studies.design.step_admin import AddableRows, StepAdmin, step_page
 from studies.models import Study
 from studies.refusals import form_errors
 from studies.services import is_frozen
-from studies.step_admin import AddableRows, StepAdmin, step_page
 from tiebreak.errors import DomainError, InvalidInput
 
 Response = HttpResponseRedirect

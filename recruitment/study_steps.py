@@ -6,8 +6,7 @@ from django.db.models.functions import JSONObject
 from annotation.models import HIT, Place
 from annotation.services.screening import reference_units_needed
 from recruitment.models import Channel
-from studies.models import ComprehensionQuestion, Screening, Study, Unit
-from studies.steps import (
+from studies.design.steps import (
     Facts,
     Step,
     StepStatus,
@@ -19,6 +18,7 @@ from studies.steps import (
     register_page,
     register_step,
 )
+from studies.models import ComprehensionQuestion, Screening, Study, Unit
 from tiebreak.reading.words import counted
 
 _SCREENING = (

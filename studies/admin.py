@@ -26,12 +26,12 @@ from studies.access import (
     studies_of,
 )
 from studies.admin_lookups import DeclaredLookups
-from studies.analysis_plan import PLAN
-from studies.members import Members, MembershipForm
+from studies.design.analysis_plan import PLAN
+from studies.design.opened_forms import LocksRow, OpenedModelForm
+from studies.design.order_fields import CountsFromOne
+from studies.members.memberships import Members, MembershipForm
 from studies.models import Criterion, Dataset, Generation, Membership, Study, StudySystem, System
 from studies.models.settings import SETTINGS
-from studies.opened_forms import LocksRow, OpenedModelForm
-from studies.order_fields import CountsFromOne
 from studies.services import (
     FROZEN_FIELDS,
     create_study,

@@ -14,7 +14,7 @@ from django.contrib.auth.forms import UserChangeForm
 from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
 
-from studies.opened_forms import LocksRow, OpenedForm, OpenedModelForm
+from studies.design.opened_forms import LocksRow, OpenedForm, OpenedModelForm
 
 if TYPE_CHECKING:
     PeopleModelAdmin = UserAdmin[User]

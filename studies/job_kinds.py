@@ -1,9 +1,9 @@
 """The kinds of jobs that work on a dataset."""
 
 from jobs.kinds import register_kind
+from studies.data.model_copies import ModelCopiesJob
 from studies.instance_selection.sampling import SamplingJob
 from studies.instance_selection.scoring import ScoringJob
-from studies.model_copies import ModelCopiesJob
 
 register_kind(SamplingJob)
 register_kind(ScoringJob)

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Model
 
 from jobs.clock import database_now
-from studies.dataset_jobs import jobs_of
+from studies.data.dataset_jobs import jobs_of
 from studies.models import (
     ComprehensionQuestion,
     Criterion,

@@ -2,8 +2,7 @@
 
 from django.db.models import Exists, OuterRef
 
-from studies.models import Criterion, Instance, Study, StudySystem
-from studies.steps import (
+from studies.design.steps import (
     Facts,
     Step,
     StepStatus,
@@ -14,6 +13,7 @@ from studies.steps import (
     register_page,
     register_step,
 )
+from studies.models import Criterion, Instance, Study, StudySystem
 
 
 def data_status(study: Study, facts: Facts) -> StepStatus:

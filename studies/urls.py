@@ -3,7 +3,9 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from studies import copy_pages, guide_pages, log_pages, protocol_pages, step_pages
+from studies import guide_pages, log_pages
+from studies.data import copy_pages
+from studies.design import protocol_pages, step_pages
 
 app_name = "studies"
 STUDY = "studies/<public_id:study_id>/"

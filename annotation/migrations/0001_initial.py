@@ -3,9 +3,7 @@
 import django.core.validators
 import django.db.models.deletion
 import studies.models.bounds
-import studies.models.dataset
 import tiebreak.identifiers
-from decimal import Decimal
 import jobs.clock
 from django.db import migrations, models
 
@@ -19,20 +17,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.CreateModel(
-            name='ExampleSet',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('public_id', models.CharField(default=tiebreak.identifiers.new_public_id, editable=False, max_length=22, unique=True)),
-                ('name', models.CharField(max_length=200, validators=[studies.models.dataset.validate_name])),
-                ('items', models.JSONField()),
-                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='example_sets', to='studies.study')),
-            ],
-            options={
-                'ordering': ['id'],
-            },
-        ),
         migrations.CreateModel(
             name='HIT',
             fields=[
@@ -64,56 +48,6 @@ class Migration(migrations.Migration):
             model_name='hit',
             name='units',
             field=models.ManyToManyField(related_name='hits', through='annotation.HITUnit', to='studies.unit'),
-        ),
-        migrations.CreateModel(
-            name='Judge',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('public_id', models.CharField(default=tiebreak.identifiers.new_public_id, editable=False, max_length=22, unique=True)),
-                ('name', models.CharField(help_text='Its name as a rater, in exports and results.', max_length=200, validators=[studies.models.dataset.validate_name])),
-                ('server', models.CharField(max_length=50, verbose_name='model server')),
-                ('language_model', models.CharField(blank=True, help_text="The model's name on the model server. Leave empty only if the model runs in a worker.", max_length=200)),
-                ('instructions', models.TextField(help_text="{guidelines}, {question} and {answers} are replaced by what people read: the study's guidelines, the criterion's question and its answers.")),
-                ('answered_by', models.CharField(choices=[('text', 'written answers, whose last line is read'), ('probability', "the model's probability of each answer")], default='text', help_text='Probabilities need a server that tells them. Temperature and length do not matter then, and each item and order is asked about once.', max_length=20, verbose_name='answers')),
-                ('constraint', models.CharField(choices=[('none', 'no: the model writes freely, and may think first'), ('where_possible', 'where the server can; elsewhere the model writes freely'), ('always', 'always: stop if the server cannot')], default='none', help_text='A constrained answer is one of the allowed answers and nothing else: the server lets the model write no other. The model cannot think first then.', max_length=20, verbose_name='constrain written answers')),
-                ('writes_steps', models.BooleanField(default=False, help_text='Before its first question the model writes the steps that it will follow, from the guidelines and the question. They are kept, and stand in every prompt.', verbose_name='let the model write evaluation steps first')),
-                ('steps', models.TextField(blank=True, editable=False)),
-                ('steps_prompt', models.TextField(blank=True, editable=False)),
-                ('with_reference', models.BooleanField(default=False, help_text="The model also reads the item's reference text, if it has one.", verbose_name='show the reference')),
-                ('examples', models.PositiveSmallIntegerField(default=0, help_text="So many of the study's training items are shown first, with their answers.", validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(20)], verbose_name='training items as examples')),
-                ('examples_sha256', models.CharField(blank=True, editable=False, max_length=64)),
-                ('comparisons', models.CharField(choices=[('all', 'all: every pair in both orders'), ('symmetric', 'symmetric: pairs drawn at random, both orders of each'), ('no-repeat', 'no repeat: pairs drawn at random, one order of each at random'), ('random', 'random: pairs with an order drawn at random')], default='all', help_text='A comparison is a pair of texts with one of them shown first. Both orders measure a preference for the first text, which then cancels out.', max_length=10, verbose_name='comparisons')),
-                ('budget', models.PositiveIntegerField(blank=True, help_text='So many are drawn, by the seed. Leave empty for as many as there are.', null=True, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100000000)], verbose_name='budget in comparisons')),
-                ('runs', models.PositiveSmallIntegerField(default=1, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(20)], verbose_name='answers to each comparison')),
-                ('temperature', models.FloatField(default=0, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(2)])),
-                ('max_tokens', models.PositiveIntegerField(default=512, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000000)], verbose_name='maximum length of an answer in tokens')),
-                ('seed', models.PositiveIntegerField(default=0, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(2147483647)])),
-                ('prompt_price', models.DecimalField(blank=True, decimal_places=6, help_text="In the study's currency; 0 if the model costs nothing. Without prices the cost is unknown.", max_digits=12, null=True, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(Decimal('0')), django.core.validators.MaxValueValidator(Decimal('1000000'))], verbose_name='price of a million tokens of prompts')),
-                ('answer_price', models.DecimalField(blank=True, decimal_places=6, max_digits=12, null=True, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(Decimal('0')), django.core.validators.MaxValueValidator(Decimal('1000000'))], verbose_name='price of a million tokens of answers')),
-                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
-                ('criterion', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='judges', to='studies.criterion')),
-                ('example_set', models.ForeignKey(blank=True, help_text='A named set of training items, instead of a number of them.', null=True, on_delete=django.db.models.deletion.RESTRICT, related_name='judges', to='annotation.exampleset', verbose_name='set of examples')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='judges', to='studies.study')),
-            ],
-            options={
-                'ordering': ['id'],
-            },
-        ),
-        migrations.CreateModel(
-            name='JudgeFailure',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('order', models.CharField(blank=True, max_length=10)),
-                ('run', models.CharField(max_length=20)),
-                ('code', models.CharField(max_length=30)),
-                ('message', models.TextField()),
-                ('failed_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
-                ('judge', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='failures', to='annotation.judge')),
-                ('unit', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='studies.unit')),
-            ],
-            options={
-                'ordering': ['id'],
-            },
         ),
         migrations.CreateModel(
             name='Participation',
@@ -197,50 +131,6 @@ class Migration(migrations.Migration):
             name='rater',
             field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='participations', to='annotation.rater'),
         ),
-        migrations.CreateModel(
-            name='Jury',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('public_id', models.CharField(default=tiebreak.identifiers.new_public_id, editable=False, max_length=22, unique=True)),
-                ('name', models.CharField(help_text='Its name as a rater, in exports and results.', max_length=200, validators=[studies.models.dataset.validate_name])),
-                ('rule', models.CharField(choices=[('vote', 'one vote for each member'), ('mean_probability', 'the mean of probabilities'), ('dawid_skene', 'votes weighted by consistency')], default='vote', help_text='A member whose preference turns with the order of the texts has no vote. In the mean of probabilities, or of the shares of its answers, it counts half for either text.', max_length=20)),
-                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
-                ('criterion', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='juries', to='studies.criterion')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='juries', to='studies.study')),
-                ('members', models.ManyToManyField(related_name='+', to='annotation.rater')),
-                ('rater', models.OneToOneField(editable=False, on_delete=django.db.models.deletion.PROTECT, related_name='jury', to='annotation.rater')),
-            ],
-            options={
-                'verbose_name_plural': 'juries',
-                'ordering': ['id'],
-            },
-        ),
-        migrations.AddField(
-            model_name='judge',
-            name='rater',
-            field=models.OneToOneField(editable=False, on_delete=django.db.models.deletion.PROTECT, related_name='judge', to='annotation.rater'),
-        ),
-        migrations.CreateModel(
-            name='Baseline',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('excluded', models.BooleanField(default=False, editable=False)),
-                ('excluded_reason', models.CharField(blank=True, editable=False, max_length=200)),
-                ('public_id', models.CharField(default=tiebreak.identifiers.new_public_id, editable=False, max_length=22, unique=True)),
-                ('name', models.CharField(help_text='Its name as a rater, in exports and results.', max_length=200, validators=[studies.models.dataset.validate_name])),
-                ('method', models.CharField(choices=[('longer', 'the longer text, in characters'), ('shorter', 'the shorter text, in characters'), ('first', 'the text that is shown first'), ('random', 'one of the two at random'), ('rouge1', 'the text closer to the reference by ROUGE-1'), ('bleu', 'the text closer to the reference by BLEU'), ('bertscore', 'the text closer to the reference by BERTScore'), ('sentence_cosine', 'the text closer to the reference by sentence embedding'), ('perplexity', 'the text of the system to which the reference is more probable'), ('perplexity_per_token', 'the text of the system to which the reference is more probable per token'), ('reward', 'the text to which a reward model gives the higher score')], max_length=20, verbose_name='prefers')),
-                ('server', models.CharField(blank=True, help_text='Only for a reward model, which vLLM serves.', max_length=50, verbose_name='model server')),
-                ('language_model', models.CharField(blank=True, help_text='Its name on the model server.', max_length=200, verbose_name='reward model')),
-                ('seed', models.PositiveIntegerField(default=0, help_text='Only random preferences depend on it.', validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(2147483647)])),
-                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
-                ('criterion', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='baselines', to='studies.criterion')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='baselines', to='studies.study')),
-                ('rater', models.OneToOneField(editable=False, on_delete=django.db.models.deletion.PROTECT, related_name='baseline', to='annotation.rater')),
-            ],
-            options={
-                'ordering': ['id'],
-            },
-        ),
         migrations.AddField(
             model_name='assignment',
             name='rater',
@@ -297,86 +187,6 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='SyntheticSet',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('excluded', models.BooleanField(default=False, editable=False)),
-                ('excluded_reason', models.CharField(blank=True, editable=False, max_length=200)),
-                ('public_id', models.CharField(default=tiebreak.identifiers.new_public_id, editable=False, max_length=22, unique=True)),
-                ('name', models.CharField(max_length=200, validators=[studies.models.dataset.validate_name])),
-                ('server', models.CharField(max_length=50, verbose_name='model server')),
-                ('language_model', models.CharField(blank=True, help_text='The model that writes. Leave empty only if it runs in a worker. A judge that is the same model may find its own texts easier than those of others.', max_length=200)),
-                ('passages', models.PositiveIntegerField(default=100, help_text='A random sample of this size is used, if the study has more.', validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(2), django.core.validators.MaxValueValidator(500)], verbose_name='maximum number of passages')),
-                ('examples', models.PositiveSmallIntegerField(default=3, help_text="So many of the study's questions are shown to the model with their passages.", validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(20)], verbose_name='questions of the study as examples')),
-                ('retriever', models.CharField(choices=[('rouge1', 'shared words (ROUGE-1)'), ('sentence_cosine', 'sentence embedding')], default='rouge1', help_text='A question stays only if its own passage is more similar to it than all others.', max_length=20, verbose_name='retrieval of the round trip')),
-                ('temperature', models.FloatField(default=0.7, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(2)])),
-                ('max_tokens', models.PositiveIntegerField(default=256, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000000)], verbose_name='maximum length of a text in tokens')),
-                ('seed', models.PositiveIntegerField(default=0, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(2147483647)])),
-                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='synthetic_sets', to='studies.study')),
-            ],
-            options={
-                'ordering': ['id'],
-            },
-        ),
-        migrations.CreateModel(
-            name='SyntheticText',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('question', 'Question'), ('answer', 'Answer'), ('contradiction', 'Contradiction'), ('evasion', 'Evasion')], max_length=20)),
-                ('text', models.TextField(blank=True)),
-                ('dropped', models.CharField(blank=True, choices=[('empty', 'the model wrote nothing'), ('cut-off', 'the text was cut off'), ('copied', 'it is a question of the study itself'), ('same', 'it is the same as the correct answer'), ('not-retrieved', 'its own passage was not retrieved first')], max_length=20)),
-                ('rank', models.PositiveIntegerField(null=True)),
-                ('language_model', models.CharField(max_length=200)),
-                ('prompt_sha256', models.CharField(max_length=64)),
-                ('seed', models.BigIntegerField()),
-                ('tokens', models.PositiveIntegerField(null=True)),
-                ('finish_reason', models.CharField(blank=True, max_length=50)),
-                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
-                ('instance', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='studies.instance')),
-                ('question', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='replies', to='annotation.synthetictext')),
-                ('synthetic_set', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='texts', to='annotation.syntheticset')),
-            ],
-            options={
-                'ordering': ['id'],
-            },
-        ),
-        migrations.CreateModel(
-            name='SyntheticItem',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('positive', 'positive: its own passage, and an answer from it'), ('other-passage', "weak negative: another question's passage"), ('other-answer', "weak negative: another question's answer"), ('contradiction', 'strong negative: an answer that contradicts the passage'), ('evasion', 'strong negative: an answer to something else'), ('beside-other', "weak comparison: the other answer is another question's"), ('beside-contradiction', 'strong comparison: the other answer contradicts the passage'), ('beside-evasion', 'strong comparison: the other answer is to something else')], max_length=20)),
-                ('labels', models.JSONField(default=dict)),
-                ('passage', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='studies.instance')),
-                ('synthetic_set', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='items', to='annotation.syntheticset')),
-                ('answer', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.synthetictext')),
-                ('other_answer', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.synthetictext')),
-                ('question', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='items', to='annotation.synthetictext')),
-            ],
-            options={
-                'ordering': ['id'],
-            },
-        ),
-        migrations.CreateModel(
-            name='SyntheticVerdict',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('order', models.CharField(blank=True, max_length=2)),
-                ('label', models.CharField(max_length=200, null=True)),
-                ('raw', models.TextField(blank=True)),
-                ('language_model', models.CharField(max_length=200)),
-                ('prompt_sha256', models.CharField(max_length=64)),
-                ('seed', models.BigIntegerField(null=True)),
-                ('tokens', models.PositiveIntegerField(null=True)),
-                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
-                ('item', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='verdicts', to='annotation.syntheticitem')),
-                ('judge', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='synthetic_verdicts', to='annotation.judge')),
-            ],
-            options={
-                'ordering': ['id'],
-            },
-        ),
-        migrations.CreateModel(
             name='Tally',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -390,43 +200,6 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'tallies',
             },
         ),
-        migrations.CreateModel(
-            name='Verdict',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('language_model', models.CharField(max_length=200)),
-                ('revision', models.CharField(blank=True, max_length=200)),
-                ('prompt_sha256', models.CharField(max_length=64)),
-                ('seed', models.BigIntegerField(null=True)),
-                ('prompt_tokens', models.PositiveIntegerField(null=True)),
-                ('tokens', models.PositiveIntegerField(null=True)),
-                ('is_constrained', models.BooleanField(default=False)),
-                ('finish_reason', models.CharField(blank=True, max_length=50)),
-                ('characters', models.PositiveIntegerField()),
-                ('judge', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='verdicts', to='annotation.judge')),
-                ('rating', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='verdict', to='annotation.rating')),
-            ],
-            options={
-                'ordering': ['id'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Abstention',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('reason', models.CharField(choices=[('no_reference', 'no reference to compare with'), ('equal_scores', 'equal scores, on a scale without a tie')], max_length=20)),
-                ('unit', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='studies.unit')),
-                ('baseline', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='abstentions', to='annotation.baseline')),
-            ],
-            options={
-                'ordering': ['id'],
-                'constraints': [models.UniqueConstraint(fields=('baseline', 'unit'), name='abstention_once')],
-            },
-        ),
-        migrations.AddConstraint(
-            model_name='exampleset',
-            constraint=models.UniqueConstraint(fields=('study', 'name'), name='example_set_name_once_per_study'),
-        ),
         migrations.AddConstraint(
             model_name='hitunit',
             constraint=models.UniqueConstraint(fields=('hit', 'unit', 'repeat'), name='unit_once_per_hit'),
@@ -434,10 +207,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='hit',
             constraint=models.UniqueConstraint(fields=('study', 'kind', 'number'), name='hit_number_once_per_study'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgefailure',
-            constraint=models.UniqueConstraint(fields=('judge', 'unit', 'order', 'run'), name='judge_failure_once_per_question'),
         ),
         migrations.AddIndex(
             model_name='place',
@@ -458,18 +227,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='participation',
             constraint=models.UniqueConstraint(fields=('study', 'rater', 'submission_id'), name='participation_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='jury',
-            constraint=models.UniqueConstraint(fields=('study', 'name'), name='jury_name_once_per_study'),
-        ),
-        migrations.AddConstraint(
-            model_name='judge',
-            constraint=models.UniqueConstraint(fields=('study', 'name'), name='judge_name_once_per_study'),
-        ),
-        migrations.AddConstraint(
-            model_name='baseline',
-            constraint=models.UniqueConstraint(fields=('study', 'name'), name='baseline_name_once_per_study'),
         ),
         migrations.AddConstraint(
             model_name='assignment',
@@ -494,22 +251,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='screeningattempt',
             constraint=models.UniqueConstraint(fields=('participation', 'stage', 'number'), name='screening_attempt_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='syntheticset',
-            constraint=models.UniqueConstraint(fields=('study', 'name'), name='synthetic_set_name_once_per_study'),
-        ),
-        migrations.AddConstraint(
-            model_name='synthetictext',
-            constraint=models.UniqueConstraint(fields=('synthetic_set', 'instance', 'kind'), name='synthetic_text_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='syntheticitem',
-            constraint=models.UniqueConstraint(fields=('question', 'kind'), name='synthetic_item_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='syntheticverdict',
-            constraint=models.UniqueConstraint(fields=('judge', 'item', 'order'), name='synthetic_verdict_once'),
         ),
         migrations.AddConstraint(
             model_name='tally',

@@ -4,7 +4,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from annotation.services.planning import remove_plan
-from studies.dataset_jobs import has_unfinished_job
+from studies.data.dataset_jobs import has_unfinished_job
 from studies.models import Dataset, Instance, Study
 from studies.services import is_frozen
 from tiebreak.errors import DomainError

@@ -13,9 +13,9 @@ from datetime import datetime
 
 from django.contrib.auth.models import User
 
-from annotation.evidence import median_seconds, pair_agreement
 from annotation.models import Assignment, Rating
 from annotation.models.rating import RatingQuerySet
+from annotation.participant_evidence import median_seconds, pair_agreement
 from annotation.selectors import worksheet
 from annotation.services.places import LockedPlaces, complete_if_full, lock_places, place_for_unit
 from annotation.services.ratings import complete_set

@@ -12,7 +12,7 @@ from typing import Any
 from annotation.models import HIT, Assignment, Rater, Rating, Tally
 from annotation.services.tallies import TallyKey, tally_key
 from jobs.clock import database_now
-from studies.importing import store
+from studies.data.bundle_import import store
 from studies.models import Study, Unit
 from studies.services import record_version
 from tiebreak.formats import RatingTable

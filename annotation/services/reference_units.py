@@ -12,8 +12,8 @@ from django.db.models import Max
 from annotation.balancing import balanced_bits
 from annotation.gold_checks import expected_side
 from annotation.models import HIT, HITUnit
+from studies.data.perturbed_copies import generation_of_copy, perturbed_copy
 from studies.models import Generation, Study, System, Unit
-from studies.perturbed_copies import generation_of_copy, perturbed_copy
 from studies.services import check_is_draft
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.errors import Problems

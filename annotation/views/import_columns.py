@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.http import QueryDict
 
-from studies.tables import Choice
+from studies.data.table_import import Choice
 from tiebreak.errors import DomainError
 from tiebreak.formats.tables import TEXT_OF, Column, Profile, TableSummary
 

@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation.import_jobs import (
+from annotation.imports.import_jobs import (
     ImportedUpload,
     ImportRequest,
     ListedProblem,
@@ -24,18 +24,18 @@ from annotation.import_jobs import (
     problems_of,
     repeat_import,
 )
-from annotation.kept_uploads import KeptUpload, keep_upload, kept_upload
-from annotation.sample_files import SAMPLE_FILES, sample_file
-from annotation.uploads import PREVIEW_ROWS, upload_limits
+from annotation.imports.kept_uploads import KeptUpload, keep_upload, kept_upload
+from annotation.imports.sample_files import SAMPLE_FILES, sample_file
+from annotation.imports.uploads import PREVIEW_ROWS, upload_limits
 from annotation.views.import_columns import MEANINGS, choice_of, chosen_rows, column_rows
 from jobs.models import Job
 from jobs.rows import job_rows
 from jobs.services import stop_job
 from studies.access import researchers_only
-from studies.importing import KnownDataset
+from studies.data.bundle_import import KnownDataset
+from studies.data.table_import import BadTable, Choice
 from studies.models import Study
 from studies.refusals import form_errors
-from studies.tables import BadTable, Choice
 from tiebreak.errors import DomainError
 from tiebreak.formats.cells import MAX_COLUMNS
 from tiebreak.formats.confined import TABLE

@@ -37,7 +37,7 @@ from annotation.views.participation_cookie import (
     is_htmx,
     participation_stub,
 )
-from annotation.views.steps import feedback_on, step_page
+from annotation.views.screening_steps import feedback_on, step_page
 from annotation.views.unit_presentation import UnitPage, labels_as_shown, unit_page
 from studies.models import Criterion, Study
 from tiebreak.errors import DomainError

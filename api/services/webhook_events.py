@@ -15,7 +15,7 @@ from django.db.models import Max
 from annotation.models import HIT, Place
 from api.models import Webhook, WebhookDelivery
 from jobs.clock import database_now
-from studies.dataset_jobs import jobs_of
+from studies.data.dataset_jobs import jobs_of
 from studies.models import StudyEvent
 
 # Rows become visible when their transaction ends, later than their times, and the hosts' clocks may

@@ -4,8 +4,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.baselines.forms import BaselineForm
-from annotation.baselines.services import (
+from api.access import researcher, visible_study
+from api.schema import NOTHING, described
+from api.serializers.baselines import BaselineSerializer, NewBaseline
+from api.serializers.studies import JobSerializer, MachineExclusionRequest
+from api.validation import checked, checked_form
+from api.views.jobs import started
+from machine_raters.baselines.forms import BaselineForm
+from machine_raters.baselines.services import (
     add_baseline,
     baseline_named,
     baselines_of,
@@ -14,13 +20,7 @@ from annotation.baselines.services import (
     reinstate_baseline,
     start_baseline,
 )
-from annotation.models import Baseline
-from api.access import researcher, visible_study
-from api.baseline_serializers import BaselineSerializer, NewBaseline
-from api.schema import NOTHING, described
-from api.serializers import JobSerializer, MachineExclusionRequest
-from api.validation import checked, checked_form
-from api.views.jobs import started
+from machine_raters.models import Baseline
 
 TAG = "judges"
 IMPOSSIBLE = ["study_is_draft", "no_items", "no_reference", "encoder_missing", "no_server"]

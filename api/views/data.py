@@ -6,7 +6,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.services.dummies import remove_dummy_generations
+from annotation.imports.uploads import stored_upload, upload_limits
+from annotation.services.dummy_texts import remove_dummy_generations
 from annotation.services.items import items_of, remove_item
 from annotation.services.reference_units import (
     degrade_copies,
@@ -14,9 +15,9 @@ from annotation.services.reference_units import (
     import_reference_units,
     remove_reference_unit,
 )
-from annotation.uploads import stored_upload, upload_limits
 from api.access import researcher, visible_dataset, visible_study
-from api.design_serializers import (
+from api.schema import NOTHING, described
+from api.serializers.design import (
     CopiesMade,
     CreatedUnits,
     DatasetChange,
@@ -35,14 +36,13 @@ from api.design_serializers import (
     RefusedCopies,
     UnitQuery,
 )
-from api.schema import NOTHING, described
-from api.serializers import JobSerializer
+from api.serializers.studies import JobSerializer
 from api.validation import checked
 from api.views.jobs import started
 from studies.access import Right
-from studies.model_copies import refusals_of, start_model_copies
+from studies.data.model_copies import refusals_of, start_model_copies
+from studies.data.perturbed_copies import add_perturbed_copies
 from studies.models import Unit
-from studies.perturbed_copies import add_perturbed_copies
 from studies.services import delete_dataset
 from tiebreak.errors import DomainError
 from tiebreak.formats.confined import LINES

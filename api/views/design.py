@@ -11,7 +11,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from api.access import creator, researcher, visible_dataset, visible_study
-from api.design_serializers import (
+from api.messages import UNKNOWN_STUDY
+from api.schema import described
+from api.serializers.design import (
     CloneSerializer,
     DesignChange,
     NewFromTemplate,
@@ -20,19 +22,17 @@ from api.design_serializers import (
     TemplateChoice,
     TemplateSerializer,
 )
-from api.messages import UNKNOWN_STUDY
-from api.schema import described
-from api.serializers import ChangedStudy, StudyDetail
+from api.serializers.studies import ChangedStudy, StudyDetail
 from api.validation import checked, checked_form
 from metrics.demo import start_demo
 from recruitment.services.cloning import clone_study
 from recruitment.services.settings import save_settings
 from studies.access import studies_of
 from studies.admin import StudyDesignForm
+from studies.design.opened_forms import NAME
+from studies.design.protocols import create_from_protocol, fill_in, protocol_named, protocols
 from studies.models import ComprehensionQuestion, Criterion, Screening, Study, StudySystem
 from studies.models.settings import SETTINGS
-from studies.opened_forms import NAME
-from studies.protocols import create_from_protocol, fill_in, protocol_named, protocols
 from studies.services import (
     create_study,
     describe_systems,

@@ -4,16 +4,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.judging.example_sets import (
+from api.access import researcher, visible_study
+from api.schema import NOTHING, described
+from api.serializers.judges import ExampleSetSerializer, NewExampleSet
+from api.validation import checked
+from machine_raters.judging.example_sets import (
     add_example_set,
     delete_example_set,
     example_set_named,
     example_sets_of,
 )
-from api.access import researcher, visible_study
-from api.judge_serializers import ExampleSetSerializer, NewExampleSet
-from api.schema import NOTHING, described
-from api.validation import checked
 
 TAG = "judges"
 

@@ -7,9 +7,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from api.access import creator, researcher, visible_studies, visible_study
-from api.running_serializers import ExpertWeights, SurveyChoice
 from api.schema import described
-from api.serializers import StudyDetail
+from api.serializers.running_study import ExpertWeights, SurveyChoice
+from api.serializers.studies import StudyDetail
 from api.validation import checked
 from api.views.design import created
 from metrics.planning.expert_weights import (
@@ -19,7 +19,7 @@ from metrics.planning.expert_weights import (
     votes_in,
     weights_of,
 )
-from studies.expert_surveys import make_expert_survey
+from studies.design.expert_surveys import make_expert_survey
 from studies.models import Study
 from tiebreak.errors import DomainError
 

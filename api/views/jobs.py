@@ -7,11 +7,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.export_jobs import finished_export, start_export
+from annotation.exports.export_jobs import finished_export, start_export
 from api.access import researcher, visible_job, visible_jobs, visible_study
 from api.messages import NOT_A_DRY_RUN
 from api.schema import NOTHING, described
-from api.serializers import (
+from api.serializers.studies import (
     BotOptions,
     ExportOptions,
     JobSerializer,
@@ -33,7 +33,7 @@ from recruitment.services.dry_runs import (
     start_dry_run,
 )
 from studies.access import Right
-from studies.dataset_jobs import start_dataset_job
+from studies.data.dataset_jobs import start_dataset_job
 from studies.instance_selection.sampling import start_sampling
 from studies.instance_selection.scoring import ScoringJob
 from tiebreak.errors import DomainError

@@ -6,10 +6,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.judging.forms import JudgeForm, JudgesForm
-from annotation.judging.progress import with_progress
-from annotation.judging.prompts import INSTRUCTIONS
-from annotation.judging.services import (
+from api.access import researcher, visible_study
+from api.schema import NOTHING, described
+from api.serializers.judges import JudgeSerializer, NewJudge, NewJudges
+from api.serializers.studies import JobSerializer
+from api.validation import checked, checked_form
+from api.views.jobs import started
+from api.views.studies import UNPLANNED
+from machine_raters.judging.forms import JudgeForm, JudgesForm
+from machine_raters.judging.progress import with_progress
+from machine_raters.judging.prompts import INSTRUCTIONS
+from machine_raters.judging.services import (
     create_judge,
     create_judges,
     delete_judge,
@@ -18,13 +25,6 @@ from annotation.judging.services import (
     try_injections,
     try_judge,
 )
-from api.access import researcher, visible_study
-from api.judge_serializers import JudgeSerializer, NewJudge, NewJudges
-from api.schema import NOTHING, described
-from api.serializers import JobSerializer
-from api.validation import checked, checked_form
-from api.views.jobs import started
-from api.views.studies import UNPLANNED
 from studies.models import Study
 
 TAG = "judges"

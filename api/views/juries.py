@@ -4,20 +4,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.juries.forms import JuryForm
-from annotation.juries.services import (
+from api.access import researcher, visible_study
+from api.schema import described
+from api.serializers.juries import JurySerializer, NewJury
+from api.serializers.studies import JobSerializer
+from api.validation import checked, checked_form
+from api.views.jobs import started
+from machine_raters.juries.forms import JuryForm
+from machine_raters.juries.services import (
     add_jury,
     juries_of,
     jury_named,
     possible_members,
     start_jury,
 )
-from api.access import researcher, visible_study
-from api.jury_serializers import JurySerializer, NewJury
-from api.schema import described
-from api.serializers import JobSerializer
-from api.validation import checked, checked_form
-from api.views.jobs import started
 
 TAG = "judges"
 IMPOSSIBLE = ["nothing_to_decide", "answers_missing", "member_has_budget"]

@@ -5,7 +5,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from api.access import creator, researcher, visible_study
-from api.licence_serializers import (
+from api.schema import described
+from api.serializers.licences import (
     EvidenceQuery,
     LicenceEvidenceSerializer,
     LicenceSerializer,
@@ -13,8 +14,7 @@ from api.licence_serializers import (
     NewLicence,
     Revocation,
 )
-from api.schema import described
-from api.serializers import StudyDetail
+from api.serializers.studies import StudyDetail
 from api.validation import checked, checked_form
 from api.views.design import created
 from metrics.licensing.evidence import evidence_rows

@@ -6,12 +6,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.evidence import evidence_of
 from annotation.models import Participation
+from annotation.participant_evidence import evidence_of
 from api.access import researcher, visible_participation, visible_study
 from api.pagination import ParticipantPagination
 from api.schema import described
-from api.serializers import (
+from api.serializers.studies import (
     BonusRequest,
     ExclusionRequest,
     PaidSerializer,

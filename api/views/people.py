@@ -5,7 +5,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from api.access import visible_study
-from api.running_serializers import (
+from api.schema import NOTHING, described
+from api.serializers.running_study import (
     DeliverySerializer,
     LogPage,
     LogQuery,
@@ -16,12 +17,11 @@ from api.running_serializers import (
     WebhookSerializer,
     WebhookUrl,
 )
-from api.schema import NOTHING, described
 from api.services.webhooks import create_webhook, delete_webhook, deliveries_of, send_again
 from api.validation import checked
 from studies.access import Right
 from studies.log import log_lines, log_page
-from studies.members import remove_member, set_member
+from studies.members.memberships import remove_member, set_member
 
 MAX_DELIVERIES = 100
 

@@ -7,15 +7,21 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.exported_ratings import rating_rows
-from annotation.rating_pages import rating_page
-from annotation.verdict_uploads import upload_verdicts
+from annotation.exports.rating_pages import rating_page
+from annotation.exports.ratings import rating_rows
 from api.access import researcher, visible_study
 from api.schema import described, jsonl
-from api.serializers import AddedSerializer, QueuedImport, RatingsQuery, RatingsUpload, ScoresQuery
+from api.serializers.studies import (
+    AddedSerializer,
+    QueuedImport,
+    RatingsQuery,
+    RatingsUpload,
+    ScoresQuery,
+)
 from api.streaming import jsonl_response
 from api.validation import checked
 from jobs.models import Job
+from machine_raters.uploads.uploading import upload_verdicts
 from studies.instance_selection.score_rows import score_page, score_rows
 
 TAG = "ratings"

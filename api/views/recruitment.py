@@ -7,7 +7,8 @@ from rest_framework.views import APIView
 from annotation.services.late_answers import accept_late_answers, decline_late_answers
 from api.access import researcher, visible_study
 from api.messages import NO_SUCH_PAYMENT
-from api.running_serializers import (
+from api.schema import NOTHING, described
+from api.serializers.running_study import (
     ChangedChannel,
     ChannelAction,
     ChannelChange,
@@ -19,7 +20,6 @@ from api.running_serializers import (
     LateDecision,
     PaymentOutcome,
 )
-from api.schema import NOTHING, described
 from api.validation import checked, checked_form, refuse_unknown_names
 from recruitment.messages import NOT_SET_UP
 from recruitment.models import Channel, Payment

@@ -5,8 +5,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from api.access import researcher, visible_study
-from api.running_serializers import ScoresChoice, UsedScores
 from api.schema import described
+from api.serializers.running_study import ScoresChoice, UsedScores
 from api.validation import checked
 from metrics.planning.scores_study import scored_by, scoring_studies_for, use_scores
 from tiebreak.errors import DomainError

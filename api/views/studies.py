@@ -12,16 +12,16 @@ from rest_framework.views import APIView
 
 from annotation.counts import study_counts
 from annotation.filters import EVERYTHING, Filter
-from annotation.import_jobs import ImportRequest
-from annotation.kept_uploads import keep_upload
+from annotation.imports.import_jobs import ImportRequest
+from annotation.imports.kept_uploads import keep_upload
 from annotation.pilot_doubts import frames_for
 from annotation.services.planning import draw_and_plan, plan_hits, take_all_and_plan
 from api.access import creator, researcher, visible_studies, visible_study
-from api.design_serializers import DesignChange
 from api.pagination import StudyPagination
-from api.running_serializers import FigureQuery
 from api.schema import NOTHING, described
-from api.serializers import (
+from api.serializers.design import DesignChange
+from api.serializers.running_study import FigureQuery
+from api.serializers.studies import (
     BundleUpload,
     DrawnPlan,
     ImportedStudy,

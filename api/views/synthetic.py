@@ -6,10 +6,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.judging.services import judge_named
-from annotation.models import SyntheticSet
-from annotation.synthetic.forms import SyntheticSetForm
-from annotation.synthetic.services import (
+from api.access import researcher, visible_study
+from api.schema import NOTHING, described
+from api.serializers.studies import JobSerializer, MachineExclusionRequest
+from api.serializers.synthetic import (
+    NewSyntheticSet,
+    SetSummarySerializer,
+    SyntheticSetSerializer,
+)
+from api.validation import checked, checked_form
+from api.views.jobs import started
+from machine_raters.judging.services import judge_named
+from machine_raters.models import SyntheticSet
+from machine_raters.synthetic.forms import SyntheticSetForm
+from machine_raters.synthetic.services import (
     add_synthetic_set,
     check_judge,
     continue_synthetic_set,
@@ -18,17 +28,7 @@ from annotation.synthetic.services import (
     reinstate_synthetic_set,
     synthetic_set_named,
 )
-from annotation.synthetic.summaries import summaries
-from api.access import researcher, visible_study
-from api.schema import NOTHING, described
-from api.serializers import JobSerializer, MachineExclusionRequest
-from api.synthetic_serializers import (
-    NewSyntheticSet,
-    SetSummarySerializer,
-    SyntheticSetSerializer,
-)
-from api.validation import checked, checked_form
-from api.views.jobs import started
+from machine_raters.synthetic.summaries import summaries
 
 TAG = "judges"
 STARTED = {201: JobSerializer}

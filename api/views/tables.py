@@ -8,21 +8,21 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.import_jobs import (
+from annotation.imports.import_jobs import (
     ImportedUpload,
     ImportRequest,
     import_for,
     import_or_start,
     inspect_upload,
 )
-from annotation.kept_uploads import keep_upload
+from annotation.imports.kept_uploads import keep_upload
 from api.access import creator
 from api.schema import described
-from api.serializers import JobSerializer, QueuedImport, TableRead, TableUpload
+from api.serializers.studies import JobSerializer, QueuedImport, TableRead, TableUpload
 from api.validation import checked
 from jobs.models import Job
 from jobs.rows import job_rows
-from studies.tables import BadTable, Choice, ImportedTable, parse_columns
+from studies.data.table_import import BadTable, Choice, ImportedTable, parse_columns
 from tiebreak.errors import DomainError
 from tiebreak.formats import FormatError
 from tiebreak.formats.confined import TABLE

@@ -11,8 +11,8 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from annotation.export_jobs import export_file, pack
-from annotation.uploads import check_room
+from annotation.exports.export_jobs import export_file, pack
+from annotation.imports.uploads import check_room
 from jobs.clock import database_now
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job

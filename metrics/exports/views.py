@@ -18,8 +18,8 @@ from django.utils.html import escape
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import trigger_client_event
 
-from annotation.export_jobs import ExportJob, export_file, finished_export, start_export
-from annotation.exporting import BENCHMARKS, StudyExport
+from annotation.exports.export_jobs import ExportJob, export_file, finished_export, start_export
+from annotation.exports.study_export import BENCHMARKS, StudyExport
 from jobs.models import Job
 from jobs.rows import JobRow, job_rows, newest_and_unfinished
 from metrics.exports.report_files import ReportFilesJob, start_report_files

@@ -5,10 +5,10 @@ import random
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from annotation.judging.passes import items_of
-from annotation.judging.services import copy_judge
-from annotation.models import Judge
 from jobs.clock import database_now
+from machine_raters.judging.passes import items_of
+from machine_raters.judging.services import copy_judge
+from machine_raters.models import Judge
 from metrics.licensing.messages import (
     FOLLOW_UP_IS_DRAFT,
     FOLLOW_UP_OF_ENDED,

@@ -22,10 +22,10 @@ from studies.access import (
     studies_of,
     study_for,
 )
-from studies.expert_surveys import make_expert_survey, survey_of
+from studies.design.expert_surveys import make_expert_survey, survey_of
+from studies.design.opened_forms import OpenedForm, take_turn
 from studies.freshness import note_change
 from studies.models import Criterion, Study, StudyEvent
-from studies.opened_forms import OpenedForm, take_turn
 from studies.refusals import form_errors
 from studies.services import record_event
 from tiebreak.errors import DomainError, InvalidInput

@@ -20,7 +20,7 @@ from metrics.messages import (
     TEMPERATURES_HELP,
 )
 from studies.access import Right, studies_of
-from studies.dataset_jobs import jobs_of
+from studies.data.dataset_jobs import jobs_of
 from studies.instance_selection.sampling import SamplingJob
 from studies.instance_selection.scoring import what_is_missing
 from studies.model_servers import FAKE

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import trigger_client_event
 
 from annotation.pilot_doubts import frames_for
-from annotation.services.dummies import dummy_texts, remove_dummy_generations
+from annotation.services.dummy_texts import dummy_texts, remove_dummy_generations
 from annotation.services.planning import Plan, draw_and_plan, forecast_plan, take_all_and_plan
 from jobs.models import Job
 from jobs.rows import job_rows, newest_and_unfinished
@@ -42,7 +42,7 @@ from metrics.planning.separability_figure import separability_figure
 from recruitment.confirmations import replacing_plan
 from studies.access import Right, researchers_only, study_for
 from studies.confirming import Question, ask, is_confirmed
-from studies.dataset_jobs import jobs_of, start_dataset_job
+from studies.data.dataset_jobs import jobs_of, start_dataset_job
 from studies.instance_selection.drawing import (
     extremes,
     proposed_instances,

@@ -14,9 +14,9 @@ from django.views.decorators.http import require_http_methods
 from annotation.models import Rater, Rating
 from metrics.results.selectors import source_of
 from studies.access import Right, researchers_only, right_for, studies_of, study_for
+from studies.design.opened_forms import OpenedForm, take_turn
 from studies.freshness import note_change
 from studies.models import Study, StudyEvent
-from studies.opened_forms import OpenedForm, take_turn
 from studies.refusals import form_errors
 from studies.services import record_event
 from tiebreak.errors import DomainError

@@ -13,8 +13,8 @@ from jobs.models import Job
 from recruitment.costs import Accounts, StudyCosts, accounts
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.ledger import Money
+from studies.design.steps import missing_steps
 from studies.models import Study
-from studies.steps import missing_steps
 from tiebreak.reading.words import counted
 
 SENTENCES = {

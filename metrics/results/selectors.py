@@ -5,12 +5,12 @@ from itertools import chain
 from typing import Any
 
 from annotation.counts import CountedRatings, PlanCounts, RatingCounts
-from annotation.exported_ratings import rating_rows
+from annotation.exports.ratings import rating_rows
 from annotation.filters import EVERYTHING, Filter, ratings_in
 from annotation.pilot_doubts import pilot_machine_rows
 from metrics.models import ReportSnapshot
 from metrics.results.per_rater import put_back
-from studies.analysis_plan import PLAN
+from studies.design.analysis_plan import PLAN
 from studies.models import Study
 from tiebreak.formats import FormatError, RatingTable
 from tiebreak.formats.ratings import canonical_digest

@@ -10,7 +10,7 @@ from typing import Any
 from annotation.counts import progress_of
 from annotation.planned_order import planned_pairs
 from metrics.messages import NO_PAIRS_TO_WATCH
-from studies.analysis_plan import main_criteria
+from studies.design.analysis_plan import main_criteria
 from studies.models import Criterion, Study, StudyEvent
 from tiebreak.report import Report
 from tiebreak.report.model import StoppingSection

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from recruitment.launch.check import SIZE, LaunchCheck, error
-from studies.analysis_plan import main_criteria
+from studies.design.analysis_plan import main_criteria
 from studies.models import Study
 from tiebreak.report.analysis_plan import names_in
 

@@ -12,8 +12,8 @@ from django.http import HttpRequest
 from annotation.models import Participation
 from recruitment.messages import MESSAGE_LENGTH, PLATFORM_CANNOT, UNKNOWN_CATEGORY
 from recruitment.models import Channel, Payment, Submission
+from studies.design.opened_forms import OpenedForm
 from studies.models.bounds import MAX_COUNT
-from studies.opened_forms import OpenedForm
 from tiebreak.errors import DomainError
 
 # The most characters of a message to a participant.

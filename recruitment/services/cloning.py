@@ -10,7 +10,7 @@ from annotation.services.reference_units import plan_reference_units
 from recruitment.models import Channel, Payment
 from recruitment.platforms import get_platform
 from recruitment.platforms.invitation import people
-from studies.dataset_jobs import jobs_of
+from studies.data.dataset_jobs import jobs_of
 from studies.models import Study, Unit
 from studies.services import copy_design, copy_rows
 from tiebreak.errors import DomainError
@@ -37,11 +37,11 @@ NOT_COPIED = frozenset(
         "studies.StudyVersion",
         "studies.StudyEvent",
         "studies.ReportChanges",
-        "annotation.Judge",
-        "annotation.ExampleSet",  # it names items
-        "annotation.Baseline",
-        "annotation.Jury",
-        "annotation.SyntheticSet",
+        "machine_raters.Judge",
+        "machine_raters.ExampleSet",  # it names items
+        "machine_raters.Baseline",
+        "machine_raters.Jury",
+        "machine_raters.SyntheticSet",
         "annotation.Place",
         "annotation.Participation",
         "annotation.ScreeningAttempt",

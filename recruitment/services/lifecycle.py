@@ -10,7 +10,7 @@ from annotation.services.late_answers import set_late_answers_aside
 from annotation.services.planning import ensure_plan
 from jobs.clock import database_now
 from recruitment.services.launch_checks import check_can_open
-from studies.analysis_plan import plan_digest
+from studies.design.analysis_plan import plan_digest
 from studies.models import Study, StudyEvent
 from studies.services import record_event, record_version
 from tiebreak.errors import DomainError

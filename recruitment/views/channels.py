@@ -43,8 +43,8 @@ from recruitment.services.platform_actions import PAYS, act_on_channel, particip
 from recruitment.step_pages import cost_context
 from studies import confirming
 from studies.access import Right, held_right, researchers_only, study_for
+from studies.design.opened_forms import take_turn
 from studies.models import Study
-from studies.opened_forms import take_turn
 from tiebreak.errors import DomainError
 
 

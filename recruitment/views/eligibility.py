@@ -24,7 +24,7 @@ from recruitment.services.eligibility import (
 )
 from recruitment.services.platform_actions import enqueue_action
 from studies.access import researchers_only, right_for, study_for
-from studies.opened_forms import check_opened, digest_of, take_turn
+from studies.design.opened_forms import check_opened, digest_of, take_turn
 from tiebreak.errors import DomainError
 
 

@@ -22,8 +22,8 @@ from recruitment.step_pages import cost_context
 from recruitment.study_actions import ACTIONS, PLANNING, offered_actions
 from studies.access import Right, researchers_only, study_for
 from studies.confirming import ask, is_confirmed
+from studies.design.steps import ShownStep, StepState, StudyFrame, steps, study_frame
 from studies.models import Study
-from studies.steps import ShownStep, StepState, StudyFrame, steps, study_frame
 from tiebreak.errors import DomainError
 
 

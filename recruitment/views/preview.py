@@ -22,9 +22,9 @@ from recruitment.platforms import Ending, Platform
 from recruitment.services.channels import channel_statuses
 from recruitment.views.entry import about_channel
 from studies.access import Right, researchers_only, right_for, study_for
+from studies.design.typed_task import typed_task
 from studies.markdown import render_markdown
 from studies.models import Criterion, Generation, Screening, Study, System, Unit
-from studies.typed_task import typed_task
 
 TEMPLATES = {
     "welcome": "recruitment/welcome.html",

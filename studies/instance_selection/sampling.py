@@ -16,7 +16,7 @@ from django.db.models import Q, QuerySet
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from jobs.services import send
-from studies.dataset_jobs import create_dataset_job
+from studies.data.dataset_jobs import create_dataset_job
 from studies.instance_selection.temperatures import at_temperatures, some_instances
 from studies.model_servers import FAKE, NO_SERVER, RequestTally, ask_and_store, open_server
 from studies.models import Generation, Instance, Study, System

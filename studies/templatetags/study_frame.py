@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from studies import steps
+from studies.design import steps
 from studies.guides import address_of
 
 register = template.Library()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from studies.models import InstanceSelection, Study
 from studies.services import copy_design
 from tests.tiebreak.formats.bundles import make_bundle, write_lines

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from annotation.exported_ratings import rating_rows
+from annotation.exports.ratings import rating_rows
 from annotation.filter_choices import MAX_VALUES_OF_METADATA, filter_choices
 from annotation.filters import EVERYTHING, NO_FAILED_CHECK, Filter, ratings_in
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from annotation.models import Rating
 from annotation.selectors import hit_units_of
 from annotation.services.places import take_place

@@ -7,8 +7,8 @@ import pytest
 
 from annotation.length_balance import LengthBalance
 from annotation.services.planning import plan_hits
+from studies.design.protocols import fill_in, protocol_named
 from studies.models import Generation, Study
-from studies.protocols import fill_in, protocol_named
 from tests.studies.factories import make_study
 
 pytestmark = pytest.mark.django_db

@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.exporting import export_study
+from annotation.exports.study_export import export_study
 from annotation.filters import Filter
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from annotation.pilot_doubts import frames_for, pilot_machine_rows
 from annotation.selectors import hit_units_of, is_a_first
 from annotation.services.places import take_place

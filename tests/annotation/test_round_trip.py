@@ -9,8 +9,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from annotation.exporting import export_study
-from annotation.importing import import_study
+from annotation.exports.study_export import export_study
+from annotation.imports.study_import import import_study
 from annotation.services.planning import draw_and_plan, plan_hits
 from annotation.services.reference_units import degrade_copies
 from studies.instance_selection.scoring import score_separability

@@ -17,11 +17,11 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from annotation.baselines.services import add_baseline
-from annotation.judging.services import create_judge
 from api.models import ApiToken
 from api.services.tokens import create_token
 from api.throttling import ClientThrottle
+from machine_raters.baselines.services import add_baseline
+from machine_raters.judging.services import create_judge
 from tests.api.clients import at
 from tests.api.description import OPERATIONS
 from tests.jobs.factories import make_job

@@ -8,10 +8,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.exported_ratings import rating_rows
-from annotation.importing import import_study
+from annotation.exports.rating_pages import SETTLED_AFTER, rating_page
+from annotation.exports.ratings import rating_rows
+from annotation.imports.study_import import import_study
 from annotation.models import Rating
-from annotation.rating_pages import SETTLED_AFTER, rating_page
 from jobs.clock import database_now
 from studies.instance_selection.scoring import score_separability
 from studies.models import Membership, SeparabilityScore, Study

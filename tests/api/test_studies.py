@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from jobs.clock import database_now
 from metrics.models import ReportSnapshot
 from metrics.results import services

@@ -14,7 +14,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from annotation.models import Rating, Verdict
+from annotation.models import Rating
+from machine_raters.models import Verdict
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Generation, Study
 from tests.api.clients import at, program, rows_of

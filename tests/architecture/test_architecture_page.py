@@ -2,16 +2,14 @@
 
 import ast
 import re
-import tomllib
 from pathlib import Path
 
 from django.apps import apps
 
+from tests.architecture.test_imports import PACKAGES
 from tests.paths import ROOT
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-PACKAGES = CONTRACTS["root_packages"]
 CODE = re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", PAGE, flags=re.S))
 PLANNED = re.findall(r"`([^`\n]+)` \(does not exist\)", PAGE)
 PATHS = sorted({code for code in CODE if re.match(r"[\w.]+/", code)} - set(PLANNED))
@@ -80,7 +78,7 @@ def test_the_layers_are_those_of_the_import_contract():
     block = re.search(r"## Layers.*?```\n(.*?)```", PAGE, re.S)
     assert block is not None
     layers = [line.split()[0] for line in block[1].splitlines()]
-    assert layers == CONTRACTS["contracts"][0]["layers"]
+    assert layers == PACKAGES
 
 
 def test_every_constraint_on_the_page_is_in_the_database():

@@ -14,7 +14,7 @@ from recruitment.platforms import platforms
 from studies.models import System
 from studies.models.bounds import bounds_of
 
-OURS = ("jobs", "studies", "annotation", "recruitment", "metrics", "api")
+OURS = ("jobs", "studies", "annotation", "machine_raters", "recruitment", "metrics", "api")
 NUMBERS = (models.IntegerField, models.FloatField, models.DecimalField)
 # Counted, drawn or copied by the server itself: no page, file or platform sets them.
 SET_BY_THE_SERVER = {
@@ -39,9 +39,9 @@ SET_BY_THE_SERVER = {
     "annotation.Place": {"number", "remaining", "draw"},
     "annotation.Assignment": {"parity", "position", "opened"},
     "annotation.Tally": {"n"},
-    "annotation.Verdict": {"seed", "prompt_tokens", "tokens", "characters"},
-    "annotation.SyntheticText": {"rank", "seed", "tokens"},
-    "annotation.SyntheticVerdict": {"seed", "tokens"},
+    "machine_raters.Verdict": {"seed", "prompt_tokens", "tokens", "characters"},
+    "machine_raters.SyntheticText": {"rank", "seed", "tokens"},
+    "machine_raters.SyntheticVerdict": {"seed", "tokens"},
     "studies.RefusedCopy": {"seed"},
     "annotation.ScreeningAttempt": {"number", "correct", "of"},
 }

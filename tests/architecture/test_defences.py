@@ -20,11 +20,11 @@ from config.celery import app
 from metrics.results.services import refresh_report
 from studies.models import Membership, Study
 from tests.annotation.annotators import annotator
+from tests.architecture.test_imports import PACKAGES
 from tests.architecture.test_urls import address, patterns
 from tests.paths import ROOT
 from tests.studies.factories import make_open_study
 
-PACKAGES = ("annotation", "api", "config", "jobs", "metrics", "recruitment", "studies", "tiebreak")
 OWN = [path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py"))]
 
 

@@ -26,7 +26,7 @@ USERS = (
         "annotation",
         "recruitment",
     ),
-    *("api", "jobs"),
+    *("api", "jobs", "machine_raters"),
 )
 LIBRARY = ("tiebreak/stats", "tiebreak/similarity")
 

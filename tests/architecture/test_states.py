@@ -15,14 +15,14 @@ from django.forms import BaseForm
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from annotation.services.planning import plan_hits
 from metrics.results.needs import attention_of
 from recruitment.services.dry_runs import DryRunOptions, prepare_dry_run
 from recruitment.services.lifecycle import close_study, pause_study
+from studies.design.steps import study_frame
 from studies.model_servers import FAKE
 from studies.models import Screening, Study
-from studies.steps import study_frame
 from tests.annotation.annotators import annotator
 from tests.architecture.test_roles import addresses, member
 from tests.architecture.test_urls import address, patterns

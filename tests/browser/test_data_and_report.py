@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from jobs.models import Job
 from metrics.exports.report_files import ReportFilesJob, write_report_files
-from tests.annotation.test_exporting import rated
+from tests.annotation.exports.test_study_export import rated
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.browser.test_dashboard import CLIPPED, SHEET
 from tests.browser.test_generate_select import log_in

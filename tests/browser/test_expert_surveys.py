@@ -9,8 +9,8 @@ from studies.models import Membership, Study
 from tests.annotation.annotators import annotator
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.browser.test_generate_select import log_in
+from tests.studies.design.test_expert_surveys import with_criteria
 from tests.studies.factories import open_knowingly
-from tests.studies.test_expert_surveys import with_criteria
 
 pytestmark = [
     pytest.mark.browser,

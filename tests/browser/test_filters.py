@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.filters import Filter
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from metrics.results.services import refresh_report
 from metrics.results.tabs import TABS
 from studies.models import Instance, Study

@@ -3,16 +3,16 @@
 import pytest
 from playwright.sync_api import Page
 
-from annotation.baselines.services import add_baseline, exclude_baseline
-from annotation.judging.services import start_judging, try_injections, try_judge
-from annotation.synthetic.services import check_judge
+from machine_raters.baselines.services import add_baseline, exclude_baseline
+from machine_raters.judging.services import start_judging, try_injections, try_judge
+from machine_raters.synthetic.services import check_judge
 from studies.models import Unit
-from tests.annotation.judging.scripted import model
-from tests.annotation.judging.test_judging import judge_for
-from tests.annotation.synthetic.rag import make_rag_study
-from tests.annotation.synthetic.test_synthetic import judge_of, make
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.browser.test_generate_select import log_in
+from tests.machine_raters.judging.scripted import model
+from tests.machine_raters.judging.test_judging import judge_for
+from tests.machine_raters.synthetic.rag import make_rag_study
+from tests.machine_raters.synthetic.test_synthetic import judge_of, make
 from tests.studies.factories import make_open_study
 from tiebreak.gateway import Failed, GatewayError
 

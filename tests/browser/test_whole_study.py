@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from playwright.sync_api import Browser, Page, expect
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from annotation.models import Rating
 from annotation.services.tallies import recount, stored_tallies
 from studies.instance_selection.scoring import score_separability

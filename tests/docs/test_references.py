@@ -12,7 +12,7 @@ from tests.paths import ROOT
 SECURITY = text_of(ROOT / "docs" / "security.md")
 METHODS = text_of(ROOT / "docs" / "methods.md")
 STEPWISE = [ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
-SERVER = ("config", "metrics", "recruitment", "annotation", "studies")
+SERVER = ("config", "metrics", "recruitment", "machine_raters", "annotation", "studies")
 
 
 def named_tests() -> Iterator[tuple[str, str]]:

@@ -7,13 +7,13 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from annotation.sample_files import sample_file
+from annotation.imports.sample_files import sample_file
 from annotation.services.planning import plan_hits
 from recruitment.services.launch_checks import launch_checks
 from recruitment.services.lifecycle import open_study
+from studies.data.table_import import import_table
+from studies.design.protocols import fill_in, protocol_named
 from studies.models import Study
-from studies.protocols import fill_in, protocol_named
-from studies.tables import import_table
 from tests.paths import ROOT
 from tiebreak.cli import main
 

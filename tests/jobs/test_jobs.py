@@ -11,8 +11,8 @@ import pytest
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from annotation.exporting import export_study
-from annotation.importing import import_study
+from annotation.exports.study_export import export_study
+from annotation.imports.study_import import import_study
 from jobs.kinds import Progress, kind_named
 from jobs.models import Job, JobChunk
 from jobs.services import (
@@ -28,7 +28,7 @@ from jobs.services import (
 from jobs.tasks import work_task
 from jobs.worker import UNFORESEEN, run_job
 from studies import model_servers
-from studies.dataset_jobs import jobs_of, start_dataset_job
+from studies.data.dataset_jobs import jobs_of, start_dataset_job
 from studies.instance_selection import sampling, scoring
 from studies.instance_selection.sampling import SamplingJob, prompt_for, seed_for
 from studies.instance_selection.scoring import what_is_missing

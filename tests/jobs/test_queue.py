@@ -14,7 +14,7 @@ TASK = "jobs.tasks.make_due_rounds_task"
 def test_every_task_that_is_sent_by_name_exists():
     sent = {
         name
-        for package in ("annotation", "jobs", "metrics", "recruitment", "studies")
+        for package in ("annotation", "jobs", "machine_raters", "metrics", "recruitment", "studies")
         for path in (ROOT / package).rglob("*.py")
         for name in re.findall(r"enqueue\(\s*\"([\w.]+)\"", path.read_text())
     }

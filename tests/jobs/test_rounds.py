@@ -15,7 +15,7 @@ from jobs.rounds import LATE, is_late, last_round, make_due_rounds, propose_roun
 from jobs.services import LEASE, REQUEUE_AFTER, pause_job, requeue_stale_jobs, resume_job
 from jobs.stuck_jobs import stuck_jobs
 from jobs.tasks import make_due_rounds_task
-from studies.dataset_jobs import start_dataset_job
+from studies.data.dataset_jobs import start_dataset_job
 from tests.jobs.factories import make_job
 from tests.studies.factories import make_study
 
@@ -111,7 +111,7 @@ def test_a_job_that_works_waits_its_turn_or_was_paused_is_not_stuck():
 
 
 def test_a_job_that_goes_on_waits_anew(monkeypatch):
-    for sender in ("studies.dataset_jobs.send", "jobs.services.send"):
+    for sender in ("studies.data.dataset_jobs.send", "jobs.services.send"):
         monkeypatch.setattr(sender, lambda job: None)
     job = start_dataset_job(study=make_study(), kind="scoring", options={})
     assert job.queued_at == job.created_at

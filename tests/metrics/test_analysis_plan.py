@@ -7,8 +7,8 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.exporting import export_study
-from annotation.importing import import_study
+from annotation.exports.study_export import export_study
+from annotation.imports.study_import import import_study
 from annotation.services.planning import grow_ratings_per_hit
 from metrics.exports.document.build import build_document
 from metrics.results.selectors import stored_report

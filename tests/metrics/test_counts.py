@@ -9,8 +9,8 @@ from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import exporting
 from annotation.counts import FLAGS, RatingCounts, rating_counts, study_counts
+from annotation.exports import study_export
 from annotation.models import HIT, Assignment, Participation, Rater, Rating
 from annotation.selectors import hit_units_of
 from annotation.services.places import take_place
@@ -194,16 +194,16 @@ def test_an_imported_export_has_the_same_counts(study, tmp_path):
 
 
 def test_ratings_submitted_during_an_export_are_in_none_of_its_files(study, tmp_path, monkeypatch):
-    write = exporting.write_batches
+    write = study_export.write_batches
 
     def and_somebody_rates(path, batches, columns):
         n = write(path, batches, columns)
         add_row(study, f"meanwhile-{path.suffix}")
         return n
 
-    monkeypatch.setattr(exporting, "write_batches", and_somebody_rates)
+    monkeypatch.setattr(study_export, "write_batches", and_somebody_rates)
     formats = ["jsonl", "csv"]
-    counts = exporting.export_study(study=study, out=tmp_path / "out", formats=formats).counts
+    counts = study_export.export_study(study=study, out=tmp_path / "out", formats=formats).counts
     assert counts.counted == COUNTED
     for name in ("ratings.jsonl", "ratings.csv"):
         assert len(read_ratings(tmp_path / "out" / name)) == counts.rows

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from metrics.results import services
 from metrics.results.services import refresh_report
 from studies.instance_selection.scoring import score_separability

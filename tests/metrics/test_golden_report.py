@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from metrics.results.services import refresh_report
 from tests.paths import GOLDEN, shared_path
 from tests.tiebreak.stats.published import golden

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from jobs.models import Job
 from studies.models import Membership, Study
 from tests.jobs.factories import make_job

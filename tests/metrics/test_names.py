@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotation.exporting import export_study
-from annotation.importing import import_study
+from annotation.exports.study_export import export_study
+from annotation.imports.study_import import import_study
 from annotation.services.planning import plan_hits
 from metrics.models import ReportSnapshot
 from metrics.results.tabs import TABS

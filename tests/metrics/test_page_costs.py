@@ -11,8 +11,8 @@ from metrics.models import ReportSnapshot
 from metrics.results.selectors import stored_rows
 from metrics.results.services import refresh_report
 from metrics.results.tabs import TABS
+from studies.design.steps import pages, steps
 from studies.models import Membership, Study
-from studies.steps import pages, steps
 from tests.metrics.test_freshness import rated
 from tests.studies.factories import make_open_study
 

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from annotation.models import Rating
 from annotation.services.screening import CheckRecord
 from metrics.results.contested_items import contested_units, search_contested

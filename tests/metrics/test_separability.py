@@ -6,7 +6,7 @@ import io
 import pytest
 from django.urls import reverse
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from metrics.planning.score_distributions import MAX_STEPS, comparable_studies, score_distributions
 from metrics.planning.separability_figure import MAX_ROWS, separability_figure
 from metrics.results.services import refresh_report

@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from studies.design.steps import guide_of, pages, steps
 from studies.guides import FOLDER, PICTURES, address_of, guide_names, read_guide
-from studies.steps import guide_of, pages, steps
 from tests.studies.factories import make_study
 
 

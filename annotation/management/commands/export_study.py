@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.exporting import FORMATS, export_study
+from annotation.exports.study_export import FORMATS, export_study
 from studies.models import Study
 from tiebreak.errors import DomainError
 from tiebreak.formats.preferences import TIES

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.counts import study_counts
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from tiebreak.errors import DomainError
 from tiebreak.formats.limits import LIMITS, Limits
 

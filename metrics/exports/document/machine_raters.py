@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from annotation.exported_machines import machine_rater_rows
-from annotation.models import Baseline, Judge, Jury, Rater, Rating
+from annotation.models import Rater, Rating
+from machine_raters.exported_raters import machine_rater_rows
+from machine_raters.models import Baseline, Judge, Jury
 from studies.models import Study
 from tiebreak.formats.rows import Row
 from tiebreak.reading.document.content import Block, DataTable, DocumentSection, Paragraph, Verbatim

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from studies.analysis_plan import plan_digest
+from studies.design.analysis_plan import plan_digest
 from studies.models import Study, StudyEvent
 from tiebreak.reading.document.content import Block, DataTable, Paragraph
 from tiebreak.reading.words import counted, in_digits

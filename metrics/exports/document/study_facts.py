@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from django.db.models import Count, QuerySet
 
-from annotation.codebook import draw_sentence
 from annotation.counts import StudyCounts
+from annotation.exports.codebook import draw_sentence
 from annotation.models import HIT, Assignment, Participation, Rating
 from metrics.planning.score_distributions import scored_similarities
 from studies.models import Screening, Study, StudyEvent

@@ -1,7 +1,7 @@
 """How judges did on synthetic items, as a section of a document of its own, apart from all results."""
 
-from annotation.synthetic.accuracy import ABOUT, CAUTION
-from annotation.synthetic.summaries import SetSummary, summaries
+from machine_raters.synthetic.accuracy import ABOUT, CAUTION
+from machine_raters.synthetic.summaries import SetSummary, summaries
 from studies.models import Study
 from tiebreak.reading.document.content import Block, DocumentSection, Paragraph
 from tiebreak.reading.document.estimates import estimate_table

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from studies.copy_pages import made_in_words
+from studies.data.copy_pages import made_in_words
+from studies.data.perturbed_copies import add_perturbed_copies
 from studies.models import Study
-from studies.perturbed_copies import add_perturbed_copies
 from tiebreak.errors import DomainError
 from tiebreak.perturbations import PERTURBATIONS
 

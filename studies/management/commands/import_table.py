@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from studies.tables import (
+from studies.data.table_import import (
     BadTable,
     Choice,
     ImportedTable,

@@ -8,8 +8,8 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from annotation.exporting import export_study
-from annotation.importing import import_study
+from annotation.exports.study_export import export_study
+from annotation.imports.study_import import import_study
 from annotation.models import Assignment, Participation, Place, Rating, ScreeningAttempt
 from annotation.selectors import worksheet
 from annotation.services.exclusion import exclude_work, reinstate_work

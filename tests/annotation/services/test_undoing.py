@@ -4,22 +4,23 @@ import ast
 
 import pytest
 
-from annotation.baselines.services import exclude_baseline, reinstate_baseline
-from annotation.models import Participation, SyntheticSet
+from annotation.models import Participation
 from annotation.selectors import hit_units_of
 from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.places import take_place
-from annotation.synthetic.services import exclude_synthetic_set, reinstate_synthetic_set
 from jobs.models import Job
 from jobs.services import pause_job, resume_job
+from machine_raters.baselines.services import exclude_baseline, reinstate_baseline
+from machine_raters.models import SyntheticSet
+from machine_raters.synthetic.services import exclude_synthetic_set, reinstate_synthetic_set
 from recruitment.models import Channel
 from recruitment.services.channels import close_channel, reopen_channel
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
 from recruitment.services.participants import exclude_participant, reinstate_participant
-from tests.annotation.baselines.test_baselines import add
-from tests.annotation.baselines.test_baselines import open_study as rated_study
 from tests.annotation.services.test_ratings import answer
 from tests.jobs.factories import make_job
+from tests.machine_raters.baselines.test_baselines import add
+from tests.machine_raters.baselines.test_baselines import open_study as rated_study
 from tests.paths import ROOT
 from tests.stored import differences, stored_rows
 from tests.studies.factories import make_open_study, make_participation

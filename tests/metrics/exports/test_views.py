@@ -9,13 +9,13 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from annotation import export_jobs
-from annotation.exporting import FORMATS
+from annotation.exports import export_jobs
+from annotation.exports.study_export import FORMATS
 from jobs.kinds import Progress
 from jobs.models import Job
 from metrics.exports.views import KINDS
 from studies.models import Membership
-from tests.annotation.test_exporting import rated
+from tests.annotation.exports.test_study_export import rated
 from tests.jobs.factories import make_job
 from tests.pages import codes_on
 from tests.studies.factories import make_open_study
@@ -69,7 +69,7 @@ def test_a_finished_export_shows_its_size_and_ratings(client, study):
 
 
 def test_the_progress_counts_rows_of_ratings(study, monkeypatch):
-    monkeypatch.setattr("annotation.exported_ratings.BATCH", 8)
+    monkeypatch.setattr("annotation.exports.ratings.BATCH", 8)
     seen = []
     run = export_jobs.ExportJob.run
 

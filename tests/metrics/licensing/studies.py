@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.utils import timezone
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from annotation.models import Assignment, Rater, Rating
 from annotation.services.rating_writer import create_raters
 from metrics.licensing.evidence import SECTION

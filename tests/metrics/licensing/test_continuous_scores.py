@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from django.urls import reverse
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from metrics.licensing.evidence import evidence_rows
 from metrics.results import services
 from tests.api.clients import at, program

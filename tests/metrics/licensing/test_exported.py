@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from annotation.exporting import export_study
-from annotation.importing import import_study
+from annotation.exports.study_export import export_study
+from annotation.imports.study_import import import_study
 from metrics.exports.document.licences import licence_sections
 from metrics.licensing.services import check_licences, revoke_licence
 from tests.api.clients import at, program

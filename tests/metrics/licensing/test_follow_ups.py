@@ -3,19 +3,20 @@
 import pytest
 from django.urls import reverse
 
-from annotation.judging.services import create_judge
-from annotation.models import Assignment, Rater, Rating, Verdict
+from annotation.models import Assignment, Rater, Rating
 from annotation.services.planning import plan_hits
 from annotation.services.rating_writer import create_raters
 from jobs.clock import database_now
+from machine_raters.judging.services import create_judge
+from machine_raters.models import Verdict
 from metrics.licensing.exported import licence_rows
 from metrics.licensing.follow_ups import instances_for, make_follow_up
 from metrics.licensing.services import check_licences, revoke_licence
 from metrics.models import FollowUp, Licence
 from studies.models import SelectedInstance, Study, StudyEvent
-from tests.annotation.judging.scripted import SERVERS
 from tests.api.clients import at, problem_of
 from tests.architecture.test_roles import member
+from tests.machine_raters.judging.scripted import SERVERS
 from tests.metrics.licensing.studies import EASY
 from tests.metrics.licensing.test_licences import client_of, grant, page_of, requests, stored, study
 from tests.pages import codes_on

@@ -11,15 +11,15 @@ from annotation.services.planning import plan_hits
 from metrics.planning.expert_weights import surveys_for, use_expert_weights, weights_of
 from metrics.results.sections import refresh_section
 from metrics.results.services import refresh_report
-from studies.expert_surveys import make_expert_survey
+from studies.data.perturbed_copies import add_perturbed_copies
+from studies.design.expert_surveys import make_expert_survey
 from studies.models import Criterion, Membership, Study, StudyEvent, System
-from studies.perturbed_copies import add_perturbed_copies
 from tests.annotation.annotators import annotator
 from tests.api.clients import at, problem_of, program
 from tests.pages import send
 from tests.refusals import refused
+from tests.studies.data.test_perturbed_copies import TYPOS, scoring_study
 from tests.studies.factories import make_study, open_knowingly
-from tests.studies.test_perturbed_copies import TYPOS, scoring_study
 from tiebreak.cli import main
 from tiebreak.formats import RatingTable
 from tiebreak.report.sections.machines.expert_weights import expert_weights

@@ -6,10 +6,10 @@ from django.urls import reverse
 
 from annotation.models import Rating
 from annotation.selectors import hit_units_of, is_a_first
-from annotation.services.machine_ratings import store_machine_ratings
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer
+from machine_raters.uploads.ratings import store_machine_ratings
 from metrics.planning.scores_study import scored_by, scoring_studies_for, use_scores
 from metrics.results.sections import refresh_section
 from metrics.results.services import refresh_report, watermark

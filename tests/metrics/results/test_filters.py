@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.filters import EVERYTHING, NO_FAILED_CHECK, Filter
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from metrics.messages import EMPTY_PART, OF_A_PART, OUTCOME_HIDDEN
 from metrics.models import ReportSnapshot
 from metrics.results import services

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from metrics.models import ReportSnapshot
 from metrics.results.selectors import source_of, stored_report, stored_rows
 from metrics.results.services import refresh_report

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from metrics.results import stratum_coefficients
 from metrics.results.services import refresh_report
 from metrics.results.stratum_coefficients import COEFFICIENTS, GROUPS, by_stratum

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from annotation.exported_ratings import rating_rows
+from annotation.exports.ratings import rating_rows
 from annotation.models import Assignment, Participation, Rating
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies

@@ -14,8 +14,8 @@ from studies.models import Generation, Study, Unit
 from studies.models.settings import FrozenSettings, fields_of
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, levels_on, send
+from tests.studies.design.test_step_pages import page_of, rows
 from tests.studies.factories import make_open_study, make_study
-from tests.studies.test_step_pages import page_of, rows
 
 pytestmark = pytest.mark.django_db
 LONG = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen."

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from annotation.exported_ratings import rating_rows
+from annotation.exports.ratings import rating_rows
 from annotation.selectors import worksheet
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.exporting import export_study
+from annotation.exports.study_export import export_study
 from jobs.models import Job
 from jobs.worker import run_job
 from studies.instance_selection.robustness import variants

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from metrics.models import ReportSnapshot
 from metrics.results.services import refresh_report
 from tests.metrics.studies import preferences, report_of

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from metrics.results.services import refresh_report
 from tests.metrics.studies import preferences, report_of
 from tests.metrics.test_scope import judged_study

@@ -2,13 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from tiebreak.reading.document.content import (
-    Block,
-    DataTable,
-    DocumentSection,
-    Figure,
-    Paragraph,
-)
+from tiebreak.reading.document.content import Block, DataTable, DocumentSection, Figure, Paragraph
 from tiebreak.reading.document.estimates import estimate_table
 from tiebreak.reading.document.machine_strata import machine_strata
 from tiebreak.reading.figures.of_report import figures_of

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from annotation.baselines.services import add_baseline
-from annotation.judging.services import start_judging
-from annotation.juries.services import add_jury, possible_members
-from annotation.services.machine_ratings import add_machine_ratings
+from machine_raters.baselines.services import add_baseline
+from machine_raters.judging.services import start_judging
+from machine_raters.juries.services import add_jury, possible_members
+from machine_raters.uploads.ratings import add_machine_ratings
 from metrics.exports.document.machine_raters import TITLE, UNNAMED, UPLOADED, machine_sections
-from tests.annotation.judging.scripted import add_training_item, model
-from tests.annotation.judging.test_judging import judge_for
-from tests.annotation.test_exporting import rated
+from tests.annotation.exports.test_study_export import rated
+from tests.machine_raters.judging.scripted import add_training_item, model
+from tests.machine_raters.judging.test_judging import judge_for
 from tests.metrics.exports.document.test_report_document import WRITTEN, document_of
 from tests.studies.factories import make_open_study
 from tiebreak.reading.document.content import DataTable, DocumentSection, ReportDocument, Verbatim

@@ -14,8 +14,8 @@ from django.core.management import call_command
 from django.urls import reverse
 from lxml import html
 
-from annotation.exporting import export_study
-from annotation.importing import import_study
+from annotation.exports.study_export import export_study
+from annotation.imports.study_import import import_study
 from annotation.models import Participation
 from annotation.services.places import take_place
 from jobs.models import Job
@@ -26,7 +26,7 @@ from metrics.results.selectors import stored_report
 from metrics.results.services import refresh_report
 from recruitment.services.lifecycle import close_study, reopen_study
 from studies.models import Study
-from tests.annotation.test_exporting import rated
+from tests.annotation.exports.test_study_export import rated
 from tests.metrics.studies import preferences
 from tests.metrics.studies import report_of as report_of_rows
 from tests.refusals import refused

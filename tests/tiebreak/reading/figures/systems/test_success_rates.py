@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.importing import import_study
+from annotation.imports.study_import import import_study
 from metrics.exports.document.build import build_document
 from metrics.results.selectors import stored_report
 from metrics.results.services import refresh_report

@@ -1,0 +1,282 @@
+"""Imports of uploaded files: at once if they are small, else by a worker."""
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.http import Http404
+from django.urls import reverse
+
+from annotation.imports.kept_uploads import KeptUpload, kept_upload
+from annotation.imports.study_import import Imported, import_study
+from annotation.imports.uploads import PREVIEW_ROWS, upload_limits
+from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.models import Job
+from jobs.services import start_job
+from studies.data.bundle_import import KnownDataset
+from studies.data.table_import import (
+    BadRows,
+    BadTable,
+    Choice,
+    ImportedTable,
+    import_table_in_steps,
+    inspect_table,
+)
+from studies.models import Study
+from tiebreak.errors import DomainError
+from tiebreak.formats import FormatError
+from tiebreak.formats.confined import BUNDLE, PlainTable, Read
+from tiebreak.formats.tables import Profile, TableSummary
+
+NOT_OF_KIND = "is a table and no bundle, or a bundle and no table. Send it to the other address"
+NOT_RUNNING = "The import was stopped before anything was stored."
+
+
+@dataclass(frozen=True)
+class ImportRequest:
+    """An uploaded file, and how its researcher wants it to be imported.
+
+    `title` and `choice` are for tables: a bundle says by itself what it is.
+    """
+
+    upload: KeptUpload
+    by: User
+    title: str = ""
+    choice: Choice = field(default_factory=Choice)
+    bad_rows: BadRows = "refuse"
+    known_dataset: KnownDataset = "refuse"
+    # What a program says that the file is; a page looks at it.
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class ImportedUpload:
+    """The study of an import, and sentences on what was imported."""
+
+    study: Study
+    sentence: str
+    remarks: tuple[str, ...]
+    made: ImportedTable | Imported
+
+
+@dataclass(frozen=True)
+class ListedProblem:
+    """A problem of an uploaded file, as pages and downloads list it."""
+
+    row: int | None
+    column: str
+    reason: str
+
+
+Steps = Generator[tuple[int, int], None, ImportedUpload]
+Then = Callable[[Study], None]
+
+
+def import_upload(request: ImportRequest) -> ImportedUpload:
+    """Import an upload now, and delete it."""
+    steps = _steps(request, then=lambda _: None)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            request.upload.remove()
+            imported: ImportedUpload = end.value
+            return imported
+
+
+def import_or_start(request: ImportRequest) -> ImportedUpload | Job:
+    """Import a small file now; queue the import of one that is large or takes long to read."""
+    try:
+        reading = request.upload.read(in_web=True)
+    except FormatError as error:
+        if {problem.code for problem in error.problems} != {"reading_too_slow"}:
+            raise
+        return start_import(request)
+    return import_upload(request) if request.upload.is_small(reading) else start_import(request)
+
+
+def _steps(request: ImportRequest, then: Then) -> Steps:
+    """Import an upload all or nothing, and yield how many rows of how many were checked."""
+    yield 0, 1
+    reading = request.upload.read(in_web=False)
+    if request.kind not in ("", reading.kind):
+        raise FormatError.of(request.upload.name, None, f"not_a_{request.kind}", NOT_OF_KIND)
+    steps = _bundle_steps if reading.kind == BUNDLE else _table_steps
+    return (yield from steps(request, reading, then))
+
+
+def _bundle_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
+    yield 0, 1
+    imported = import_study(
+        path=Path(reading.path),
+        owner=request.by,
+        limits=upload_limits(),
+        known_dataset=request.known_dataset,
+        then=then,
+    )
+    sentence = f"Imported {imported.instances} instances and {imported.ratings} ratings."
+    return ImportedUpload(imported.study, sentence, tuple(imported.remarks), imported)
+
+
+def _table_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
+    imported = yield from import_table_in_steps(
+        path=request.upload.path,
+        plain=PlainTable.of(reading, request.upload.name),
+        owner=request.by,
+        title=request.title,
+        choice=request.choice,
+        limits=upload_limits(),
+        bad_rows=request.bad_rows,
+        known_dataset=request.known_dataset,
+        then=then,
+    )
+    summary = imported.summary
+    sentence = (
+        f"Imported {summary.instances:,} instances with {summary.generations:,} texts of"
+        f" {len(summary.systems)} systems."
+    )
+    left_out = (
+        (f"Problems that were left out: {summary.n_problems:,}.",) if summary.problems else ()
+    )
+    return ImportedUpload(imported.study, sentence, (*summary.notes, *left_out), imported)
+
+
+def inspect_upload(upload: KeptUpload, choice: Choice) -> tuple[Profile, TableSummary, bool]:
+    """Return what a table contains, and whether that is only of the first rows of a large one."""
+    try:
+        reading = upload.read(in_web=True)
+    except FormatError as error:
+        return Profile(), TableSummary.of_refusal(error), False
+    plain = PlainTable.of(reading, upload.name)
+    max_rows = None if reading.is_whole else PREVIEW_ROWS
+    profile, summary = inspect_table(
+        path=upload.path, plain=plain, choice=choice, max_rows=max_rows
+    )
+    return profile, summary, not reading.is_whole
+
+
+def problems_of(refusal: DomainError) -> list[ListedProblem]:
+    """Return what is wrong with a file, row by row."""
+    if isinstance(refusal, BadTable):
+        return [ListedProblem(p.row, p.column or "", p.reason) for p in refusal.summary.problems]
+    if isinstance(refusal, FormatError):
+        return [ListedProblem(p.line, p.file, p.reason) for p in refusal.problems]
+    return [ListedProblem(None, "", refusal.message)]
+
+
+class ImportJob(JobKind):
+    """Imports an upload all at once; the rows that are checked are its progress."""
+
+    name = "import"
+    label = "import data"
+
+    def summary(self, job: Job) -> str:
+        return str(job.options.get("name", ""))
+
+    def page_of(self, job: Job) -> str:
+        return reverse("annotation:import", args=[job.public_id])
+
+    def plan(self, job: Job) -> list[ChunkPlan]:  # noqa: ARG002  as every kind
+        return [ChunkPlan(1)]
+
+    def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
+        if Job.objects.get(pk=job.pk).result.get("study"):  # stored by a worker that died since
+            yield Progress(1)
+            return
+        request = _request_of(job)
+        total = 1
+        try:
+            steps = _steps(request, then=lambda study: _note_study(job, study))
+            while True:
+                checked, total = next(steps)
+                yield Progress(checked, size=max(total, checked, 1))
+        except StopIteration as end:
+            imported: ImportedUpload = end.value
+            _note(job, sentence=imported.sentence, remarks=list(imported.remarks))
+            request.upload.remove()
+        except DomainError as refusal:
+            _note(job, **_as_result(refusal))
+            raise
+        yield Progress(total, size=total)
+
+
+def _note_study(job: Job, study: Study) -> None:
+    """Record the study in the transaction that stores it, unless another worker was faster."""
+    current = Job.objects.select_for_update().get(pk=job.pk)
+    if current.status != Job.Status.RUNNING or current.result.get("study"):
+        raise DomainError("import_stopped", NOT_RUNNING)
+    current.result["study"] = study.pk
+    current.save(update_fields=["result"])
+
+
+def _note(job: Job, **facts: Any) -> None:
+    current = Job.objects.get(pk=job.pk)
+    Job.objects.filter(pk=job.pk).update(result=current.result | facts)
+
+
+def _as_result(refusal: DomainError) -> dict[str, Any]:
+    is_usable = isinstance(refusal, BadTable) and refusal.summary.is_usable
+    return {
+        "code": refusal.code,
+        "problems": [vars(problem) for problem in problems_of(refusal)],
+        "can_leave_out": is_usable,
+    }
+
+
+def start_import(request: ImportRequest) -> Job:
+    """Queue an import. Raises `DomainError` if this upload is being imported already."""
+    choice = request.choice
+    options = {
+        "token": request.upload.token,
+        "name": request.upload.name,
+        "title": request.title,
+        "layout": choice.layout,
+        "columns": dict(choice.columns or {}),
+        "is_complete": choice.is_complete,
+        "bad_rows": request.bad_rows,
+        "known_dataset": request.known_dataset,
+        "kind": request.kind,
+    }
+    key = f"import:{request.upload.id}"
+    return start_job(kind=ImportJob.name, exclusive_key=key, options=options, by=request.by)
+
+
+def repeat_import(*, job: Job, leaves_out: bool = False, uses_known: bool = False) -> Job:
+    """Import the upload of a failed job again, and accept what it was refused for."""
+    request = _request_of(job)
+    if leaves_out:
+        request = replace(request, bad_rows="leave_out")
+    if uses_known:
+        request = replace(request, known_dataset="use")
+    return start_import(request)
+
+
+def _request_of(job: Job) -> ImportRequest:
+    options = job.options
+    if job.created_by is None:
+        raise DomainError("no_importer", "The researcher who uploaded this file was deleted.")
+    return ImportRequest(
+        upload=kept_upload(token=options["token"], by=job.created_by),
+        by=job.created_by,
+        title=options["title"],
+        choice=Choice(options["layout"], options["columns"], options["is_complete"]),
+        bad_rows=options["bad_rows"],
+        known_dataset=options["known_dataset"],
+        kind=options.get("kind", ""),
+    )
+
+
+def import_for(user: User, public_id: str) -> Job:
+    """Return an import that the user started, or any for a superuser; else raise 404."""
+    jobs = Job.objects.filter(kind=ImportJob.name, public_id=public_id)
+    job = (jobs if user.is_superuser else jobs.filter(created_by=user)).first()
+    if job is None:
+        raise Http404("There is no such import.")
+    return job
+
+
+def listed_problems(job: Job) -> list[ListedProblem]:
+    """Return the problems for which an import was refused."""
+    return [ListedProblem(**problem) for problem in job.result.get("problems", [])]

@@ -1,0 +1,108 @@
+"""Uploads that wait on the server between two pages, or for a worker."""
+
+import json
+import shutil
+import tempfile
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core import signing
+
+from annotation.imports.uploads import Upload, check_room, check_size, confined, write_upload
+from jobs.clock import database_now
+from tiebreak.errors import DomainError
+from tiebreak.file_names import file_name
+from tiebreak.formats import atomic_path
+from tiebreak.formats.confined import UPLOAD, Read
+from tiebreak.identifiers import new_public_id
+
+SALT = "annotation.kept_uploads"
+KEPT_FOR = timedelta(hours=settings.TIEBREAK_UPLOADS_KEPT_HOURS)
+GONE = "The uploaded file is not there any more. Please upload it again."
+
+
+@dataclass(frozen=True)
+class KeptUpload:
+    """A file that a researcher uploaded; its token opens it for this researcher only."""
+
+    id: str
+    name: str
+    token: str
+
+    @property
+    def path(self) -> Path:
+        return _folder() / self.id / self.name
+
+    def read(self, *, in_web: bool) -> Read:
+        """Return what a confined process has read of the file, once and for all later pages.
+
+        In a web process, only the first rows of a large table are read. Raises `FormatError`.
+        """
+        folder = self.path.parent
+        facts = folder / ("preview.json" if in_web else "whole.json")
+        for known in (folder / "whole.json", folder / "preview.json"):
+            if known.is_file():
+                reading = Read(**json.loads(known.read_text()))
+                if in_web or reading.is_whole:
+                    return reading
+        into = Path(tempfile.mkdtemp(dir=folder))
+        try:
+            reading = confined(UPLOAD, self.path, into=into, in_web=in_web)
+        except BaseException:
+            shutil.rmtree(into, ignore_errors=True)
+            raise
+        with atomic_path(facts) as partial:
+            partial.write_text(json.dumps(asdict(reading)))
+        return reading
+
+    def is_small(self, reading: Read) -> bool:
+        """Whether what was read can be imported while the researcher waits."""
+        return reading.is_whole and reading.size <= settings.TIEBREAK_IMPORT_AT_ONCE_BYTES
+
+    def remove(self) -> None:
+        shutil.rmtree(_folder() / self.id, ignore_errors=True)
+
+
+def keep_upload(*, upload: Upload, by: User) -> KeptUpload:
+    """Store an upload until it expires. Raises `DomainError` if it or all of them are too large."""
+    name = name_of(upload)
+    check_size(upload, name)
+    remove_expired_uploads()
+    check_room(_folder(), upload.size or 0, of=f"{by.pk}-")
+    upload_id = f"{by.pk}-{new_public_id()}"
+    kept = KeptUpload(upload_id, name, signing.dumps([by.pk, upload_id, name], salt=SALT))
+    kept.path.parent.mkdir(parents=True)
+    write_upload(upload, kept.path)
+    return kept
+
+
+def name_of(upload: Upload) -> str:
+    """Return the name of an uploaded file, without folders, in a length that any disk takes."""
+    return file_name(Path(upload.name or "").name, "table")
+
+
+def kept_upload(*, token: str, by: User) -> KeptUpload:
+    """Return an upload of this researcher, or raise `DomainError` if it is not there."""
+    try:
+        owner, upload_id, name = signing.loads(token, salt=SALT, max_age=KEPT_FOR)
+    except signing.BadSignature:
+        raise DomainError("upload_gone", GONE, status=404) from None
+    kept = KeptUpload(upload_id, name, token)
+    if owner != by.pk or not kept.path.is_file():
+        raise DomainError("upload_gone", GONE, status=404)
+    return kept
+
+
+def remove_expired_uploads() -> None:
+    """Delete uploads whose tokens have expired."""
+    limit = database_now().timestamp() - KEPT_FOR.total_seconds()
+    for folder in _folder().glob("*"):
+        if folder.is_dir() and folder.stat().st_mtime < limit:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder() -> Path:
+    return Path(settings.TIEBREAK_UPLOAD_FOLDER)

@@ -1,0 +1,73 @@
+"""One participant's answers as they were given, corrections and flagged answers included."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.core.paginator import Page, Paginator
+
+from annotation.models import Participation, Rating
+from annotation.models.rating import EXCLUDING_FLAGS
+from annotation.participant_evidence import is_first, is_translated
+from annotation.services.screening import is_right
+from annotation.views.unit_presentation import Choice, Turn, choice_as_shown, turns_of
+from studies.models import Unit
+
+PER_PAGE = 25
+
+
+@dataclass(frozen=True)
+class GivenAnswer:
+    """One answer with the texts in the order in which they were shown, the first one on the left.
+
+    `is_right` is None unless the correct answer is known.
+    """
+
+    rating: Rating
+    choice: Choice | None
+    texts: tuple[tuple[str, str], ...]
+    turns: tuple[Turn, ...]
+    flags: tuple[str, ...]
+    is_right: bool | None
+
+    @property
+    def seconds(self) -> float | None:
+        duration = self.rating.duration_ms
+        return None if duration is None else duration / 1000
+
+
+def answers_page(participation: Participation, number: str | None) -> "Page[Rating]":
+    """Return one page of a participation's answers, in the order in which they were given."""
+    rows = Rating.objects.filter(assignment__participation=participation).order_by("pk")
+    unit = ("instance", "generation_a", "generation_b", "system_a", "system_b")
+    related = ("criterion", "assignment__hit", *(f"unit__{name}" for name in unit))
+    return Paginator(rows.select_related(*related), PER_PAGE).get_page(number)
+
+
+def given_answers(rows: Iterable[Rating]) -> list[GivenAnswer]:
+    return [_given_answer(row) for row in rows]
+
+
+def _given_answer(row: Rating) -> GivenAnswer:
+    is_known = row.criterion.name in row.unit.known_labels
+    return GivenAnswer(
+        rating=row,
+        choice=None
+        if row.label is None
+        else choice_as_shown(row.label, row.criterion, a_first=is_first(row)),
+        texts=_texts(row.unit, a_first=is_first(row)),
+        turns=turns_of(row.unit.instance),
+        flags=_flags(row),
+        is_right=is_right(row) if is_known else None,
+    )
+
+
+def _flags(row: Rating) -> tuple[str, ...]:
+    translated = ("translated",) if is_translated(row) else ()
+    return (*(flag for flag in EXCLUDING_FLAGS if getattr(row, flag)), *translated)
+
+
+def _texts(unit: Unit, *, a_first: bool) -> tuple[tuple[str, str], ...]:
+    """Return the names of the systems with their texts; degraded copies have no system."""
+    sides = [(unit.system_a, unit.generation_a), (unit.system_b, unit.generation_b)]
+    ordered = sides if a_first else sides[::-1]
+    return tuple((system.name if system else "", text.text) for system, text in ordered if text)

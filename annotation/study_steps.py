@@ -1,5 +1,0 @@
-"""The page of judges, for the frame of a study's pages."""
-
-from studies.steps import StudyPage, register_page
-
-register_page(StudyPage("judges", "Judges", "annotation:judges", 25, guide="judges"))

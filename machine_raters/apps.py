@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class MachineRatersConfig(AppConfig):
+    name = "machine_raters"

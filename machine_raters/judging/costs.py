@@ -1,0 +1,49 @@
+"""What a judge costs: tokens of prompts and answers, and their price in the study's currency."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from typing import Any
+
+from machine_raters.models import Judge
+
+MILLION = 1_000_000
+NO_PRICES = "no prices were entered for this judge"
+NO_TOKENS = "the server did not tell the tokens of all requests"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Tokens and their price. An amount that is not known is None, and `unknown_because` says why.
+
+    `amount` is a decimal number as text, in the study's currency.
+    """
+
+    prompt_tokens: int | None
+    tokens: int | None
+    amount: str | None
+    unknown_because: str = ""
+
+
+def cost_of(judge: Judge, prompt_tokens: int | None, tokens: int | None) -> Cost:
+    """Return the cost of these tokens of prompts and answers, where None is not known."""
+    if judge.prompt_price is None or judge.answer_price is None:
+        return Cost(prompt_tokens, tokens, None, NO_PRICES)
+    if prompt_tokens is None or tokens is None:
+        return Cost(prompt_tokens, tokens, None, NO_TOKENS)
+    amount = (judge.prompt_price * prompt_tokens + judge.answer_price * tokens) / MILLION
+    return Cost(prompt_tokens, tokens, str(amount.quantize(Decimal("0.0001"))))
+
+
+def forecast(
+    judge: Judge, answers: Sequence[dict[str, Any]], *, seconds: float, total: int
+) -> dict[str, Any]:
+    """Return how long `total` requests would take and what they would cost, by those of a dry run."""
+    share = total / len(answers)
+    cost = cost_of(judge, *(_scaled(answers, name, share) for name in ("prompt_tokens", "tokens")))
+    return {"minutes": seconds * share / 60, **asdict(cost)}
+
+
+def _scaled(answers: Sequence[dict[str, Any]], name: str, share: float) -> int | None:
+    numbers = [answer[name] for answer in answers]
+    return None if None in numbers else round(sum(numbers) * share)

@@ -1,0 +1,93 @@
+"""What a judge answered to one pass: a written answer, or the probability of each allowed answer."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from machine_raters.judging.answers import allowed_answers, in_system_order, parse_answer, signs
+from machine_raters.judging.passes import Pass
+from machine_raters.judging.prompts import B_FIRST
+from machine_raters.models import Judge
+from tiebreak.gateway import LabelLogprobs, Sampled, chosen
+from tiebreak.scales import Label, Scale
+
+# Answers that the server did not list may have this much of the probability together.
+MAX_UNLISTED = 0.01
+# Probabilities that differ by less are equal.
+EQUAL = 1e-9
+Response = Sampled | LabelLogprobs
+Probabilities = dict[Label, float]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer as it was given, and the label that it stands for, in system order.
+
+    `label` is None if the answer cannot be read. `probabilities` are those of all labels, in system
+    order, if the judge was asked for them and they could be read.
+    """
+
+    text: str
+    label: Label | None
+    probabilities: Probabilities | None = None
+    prompt_tokens: int | None = None
+    tokens: int | None = None
+    finish_reason: str = ""
+    is_constrained: bool = False
+
+
+def reply_of(judge: Judge, asked: Pass, response: Response) -> Reply:
+    scale, is_a_first = judge.criterion.parsed_scale, asked.order != B_FIRST
+    if isinstance(response, LabelLogprobs):
+        reply = _by_probability(scale, response.logprobs, is_a_first=is_a_first)
+        return replace(reply, prompt_tokens=response.prompt_tokens, tokens=response.tokens)
+    sample = response.samples[0]
+    # A server may put the answer into JSON. If it did not keep to the answers, its text is read.
+    choice = chosen(sample.text, allowed_answers(scale)) if response.is_constrained else None
+    on_screen = parse_answer(choice or sample.text, scale, finish_reason=sample.finish_reason)
+    return Reply(
+        sample.text,
+        in_system_order(on_screen, scale, is_a_first=is_a_first),
+        prompt_tokens=response.prompt_tokens,
+        tokens=sample.tokens,
+        finish_reason=sample.finish_reason,
+        is_constrained=response.is_constrained,
+    )
+
+
+def _by_probability(scale: Scale, logprobs: Mapping[str, float], *, is_a_first: bool) -> Reply:
+    listed = {sign: None if math.isnan(value) else value for sign, value in logprobs.items()}
+    shares = normalised(logprobs)
+    if not shares:
+        return Reply(json.dumps(listed), None)
+    labels = {sign: label for label, sign in signs(scale).items()}
+    probabilities: Probabilities = {}
+    for sign, share in shares.items():
+        label = in_system_order(labels[sign], scale, is_a_first=is_a_first)
+        assert label is not None
+        probabilities[label] = share
+    return Reply(json.dumps(listed), most_probable(probabilities, scale), probabilities)
+
+
+def normalised(logprobs: Mapping[str, float]) -> dict[str, float]:
+    """Return probabilities that add to 1; none if too much of the probability is unknown.
+
+    Many servers list only the most probable tokens. What is not listed has at most what the others
+    leave, and counts as 0 where that is little.
+    """
+    shares = {sign: 0.0 if math.isnan(v) else math.exp(v) for sign, v in logprobs.items()}
+    total = sum(shares.values())
+    is_partial = any(map(math.isnan, logprobs.values()))
+    if total == 0 or (is_partial and total < 1 - MAX_UNLISTED):
+        return {}
+    return {sign: share / total for sign, share in shares.items()}
+
+
+def most_probable(probabilities: Probabilities, scale: Scale) -> Label:
+    """Return the most probable label; of several, the tie if there is one, or the first by name."""
+    highest = max(probabilities.values())
+    best = [label for label, share in probabilities.items() if highest - share < EQUAL]
+    if len(best) > 1 and scale.kind == "preference" and 0 in probabilities:
+        return 0
+    return min(best, key=str)

@@ -1,0 +1,125 @@
+"""Stores a judge's answers as ratings of its machine rater."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from annotation.models import Assignment, Rating
+from annotation.services.tallies import apply_tally_deltas, tally_key
+from jobs.clock import database_now
+from machine_raters.judging.passes import Pass, answered
+from machine_raters.judging.prompts import B_FIRST
+from machine_raters.judging.replies import Reply
+from machine_raters.models import Judge, JudgeFailure, Verdict
+from machine_raters.services.raters import machine_assignments
+from studies.models import Unit
+from tiebreak.gateway import GatewayError
+
+# So much of an answer is kept.
+MAX_CHARACTERS = 20_000
+NOTHING = "(an empty answer)"
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer to one pass, with how it was made."""
+
+    unit: Unit
+    asked: Pass
+    prompt_sha256: str
+    seed: int | None
+    reply: Reply
+    language_model: str
+    revision: str = ""
+
+
+@transaction.atomic
+def store_answers(judge: Judge, answers: Sequence[Answered]) -> int:
+    """Store answers as ratings, and return how many were not stored before.
+
+    The judge is locked, so that two workers cannot store an answer to the same pass twice.
+    """
+    Judge.objects.select_for_update().get(pk=judge.pk)
+    known = answered(judge, [answer.asked.unit for answer in answers])
+    answers = [answer for answer in answers if answer.asked not in known]
+    asked = (answer.asked for answer in answers)
+    assignments = machine_assignments(judge.study, judge.rater, asked)
+    now = database_now()
+    ratings = [_rating(judge, answer, assignments, now) for answer in answers]
+    Rating.objects.bulk_create(ratings)
+    Verdict.objects.bulk_create(map(_verdict, [judge] * len(answers), answers, ratings))
+    apply_tally_deltas(Counter(map(tally_key, ratings)))
+    _forget_failures(judge, {answer.asked for answer in answers})
+    return len(answers)
+
+
+def note_failures(judge: Judge, failures: Sequence[tuple[Pass, GatewayError]]) -> None:
+    """Keep why questions were not answered; of a question that fails again, only the last reason."""
+    now = database_now()
+    last = dict(failures)
+    JudgeFailure.objects.bulk_create(
+        [
+            JudgeFailure(
+                judge=judge,
+                unit_id=asked.unit,
+                order=asked.order,
+                run=asked.run,
+                code=error.code,
+                message=error.message,
+                failed_at=now,
+            )
+            for asked, error in last.items()
+        ],
+        update_conflicts=True,
+        unique_fields=["judge", "unit", "order", "run"],
+        update_fields=["code", "message", "failed_at"],
+    )
+
+
+def _forget_failures(judge: Judge, asked: set[Pass]) -> None:
+    failures = judge.failures.filter(unit__in={one.unit for one in asked})
+    rows = failures.values_list("pk", "unit", "order", "run")
+    over = [pk for pk, unit, order, run in rows if Pass(unit, order, run) in asked]
+    if over:
+        judge.failures.filter(pk__in=over).delete()
+
+
+def _rating(
+    judge: Judge, answer: Answered, assignments: dict[Pass, Assignment], now: datetime
+) -> Rating:
+    asked, reply = answer.asked, answer.reply
+    text, label, shares = reply.text.replace("\0", ""), reply.label, reply.probabilities
+    assignment = assignments[asked]
+    side = "right" if asked.order == B_FIRST else "left"
+    return Rating(
+        assignment=assignment,
+        rater=judge.rater,
+        unit=answer.unit,
+        criterion=judge.criterion,
+        study_version_id=assignment.study_version_id,
+        label=None if label is None else str(label),
+        raw=text[:MAX_CHARACTERS] or NOTHING,
+        probabilities=shares and {str(name): share for name, share in shares.items()},
+        side_a=side if asked.order else "",
+        client_key=f"judge-{judge.public_id}",
+        created_at=now,
+    )
+
+
+def _verdict(judge: Judge, answer: Answered, rating: Rating) -> Verdict:
+    return Verdict(
+        judge=judge,
+        rating=rating,
+        language_model=answer.language_model[:200],
+        revision=answer.revision[:200],
+        prompt_sha256=answer.prompt_sha256,
+        seed=answer.seed,
+        prompt_tokens=answer.reply.prompt_tokens,
+        tokens=answer.reply.tokens,
+        is_constrained=answer.reply.is_constrained,
+        finish_reason=answer.reply.finish_reason[:50],
+        characters=len(answer.reply.text),
+    )

@@ -1,0 +1,88 @@
+"""The labels of a jury, from what its members have answered."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from django.db.models import QuerySet
+from numpy.typing import NDArray
+
+from annotation.models import Rating
+from machine_raters.judging.passes import items_of
+from machine_raters.models import Jury
+from studies.models import Unit
+from tiebreak.scales import Label, Scale
+from tiebreak.stats import JuryRule, jury
+
+
+@dataclass(frozen=True)
+class JuryVerdict:
+    """A jury's label of an item, None if it has none, and the share of each label.
+
+    `shares` is empty if no member gave a readable answer that counts.
+    """
+
+    label: Label | None
+    shares: dict[str, float]
+
+
+def answered_units(of: Jury) -> QuerySet[Unit]:
+    """Return the study's items that all members have answered."""
+    units = items_of(of.study)
+    for member in of.members.all():
+        units = units.filter(pk__in=answers_of(of, member.pk).values("unit"))
+    return units
+
+
+def undecided_units(of: Jury) -> QuerySet[Unit]:
+    """Return the items that all members have answered, and that have no verdict yet."""
+    return answered_units(of).exclude(pk__in=answers_of(of, of.rater_id).values("unit"))
+
+
+def answers_of(of: Jury, rater: int) -> QuerySet[Rating]:
+    return Rating.objects.counted().filter(rater=rater, criterion=of.criterion, repeat=0)
+
+
+def verdicts_of(of: Jury, units: Sequence[int]) -> dict[int, JuryVerdict]:
+    """Return the jury's verdict on each unit."""
+    scale = of.criterion.parsed_scale
+    labels = scale.labels or ()
+    result = jury(_answers(of, units, labels), rule=cast(JuryRule, of.rule))
+    verdicts = {}
+    for unit, code, shares in zip(units, result.labels.tolist(), result.shares, strict=True):
+        label = labels[code] if code >= 0 else _without_majority(scale, shares)
+        verdicts[unit] = JuryVerdict(label, _named(labels, shares))
+    return verdicts
+
+
+def _answers(of: Jury, units: Sequence[int], labels: Sequence[Label]) -> NDArray[np.float64]:
+    """Return each member's share of each label; orders and runs of an item count alike."""
+    members = list(of.members.order_by("pk").values_list("pk", flat=True))
+    rows = Rating.objects.counted().filter(
+        rater__in=members, criterion=of.criterion, unit__in=units, repeat=0, label__isnull=False
+    )
+    shares: dict[tuple[int, int], list[list[float]]] = defaultdict(list)
+    values = rows.values_list("rater", "unit", "label", "probabilities")
+    for rater, unit, label, probabilities in values.iterator():
+        known = probabilities or {label: 1.0}
+        shares[rater, unit].append([float(known.get(str(name), 0)) for name in labels])
+    table = np.full((len(members), len(units), len(labels)), np.nan)
+    for m, rater in enumerate(members):
+        for u, unit in enumerate(units):
+            if (rater, unit) in shares:
+                table[m, u] = np.mean(shares[rater, unit], axis=0)
+    return table
+
+
+def _without_majority(scale: Scale, shares: NDArray[np.float64]) -> Label | None:
+    """Return the tie where votes are divided and the scale has one."""
+    is_divided = not np.isnan(shares).any()
+    return 0 if is_divided and scale.kind == "preference" and 0 in (scale.labels or ()) else None
+
+
+def _named(labels: Sequence[Label], shares: NDArray[np.float64]) -> dict[str, float]:
+    if np.isnan(shares).any():
+        return {}
+    return {str(label): share for label, share in zip(labels, shares.tolist(), strict=True)}

@@ -1,0 +1,26 @@
+"""Models of machine raters: judges, juries, baselines, and the synthetic items that judges are tested on."""
+
+from machine_raters.models.baseline import Abstention, Baseline
+from machine_raters.models.example_set import ExampleSet
+from machine_raters.models.judge import Judge, JudgeFailure, Verdict
+from machine_raters.models.jury import Jury
+from machine_raters.models.synthetic import (
+    SyntheticItem,
+    SyntheticSet,
+    SyntheticText,
+    SyntheticVerdict,
+)
+
+__all__ = [
+    "Abstention",
+    "Baseline",
+    "ExampleSet",
+    "Judge",
+    "JudgeFailure",
+    "Jury",
+    "SyntheticItem",
+    "SyntheticSet",
+    "SyntheticText",
+    "SyntheticVerdict",
+    "Verdict",
+]

@@ -1,0 +1,224 @@
+from decimal import Decimal
+
+from django.db import models
+
+from annotation.models.rater import Rater
+from annotation.models.rating import Rating
+from jobs.clock import Moment
+from machine_raters.models.example_set import ExampleSet
+from studies.models import Criterion, Study, Unit
+from studies.models.bounds import MAX_COUNT, between
+from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS, validate_name
+from tiebreak.identifiers import new_public_id
+
+MAX_RUNS, MAX_EXAMPLES, MAX_SEED = 20, 20, 2**31 - 1
+# Per million tokens, in the study's currency.
+MAX_PRICE = Decimal(1_000_000)
+
+
+def _price(name: str, help_text: str = "") -> "models.DecimalField[Decimal | None, Decimal | None]":
+    return models.DecimalField(
+        name,
+        max_digits=12,
+        decimal_places=6,
+        null=True,
+        blank=True,
+        validators=between(Decimal(0), MAX_PRICE),
+        help_text=help_text,
+    )
+
+
+class Judge(models.Model):
+    """A language model that rates a study's units as a machine rater.
+
+    A judge never changes once it exists, so that all its ratings were made in the same way. Another
+    prompt or model is another judge.
+    """
+
+    class Schedule(models.TextChoices):
+        ALL = "all", "all: every pair in both orders"
+        SYMMETRIC = "symmetric", "symmetric: pairs drawn at random, both orders of each"
+        NO_REPEAT = "no-repeat", "no repeat: pairs drawn at random, one order of each at random"
+        RANDOM = "random", "random: pairs with an order drawn at random"
+
+    class AnsweredBy(models.TextChoices):
+        TEXT = "text", "written answers, whose last line is read"
+        PROBABILITY = "probability", "the model's probability of each answer"
+
+    class Constraint(models.TextChoices):
+        NONE = "none", "no: the model writes freely, and may think first"
+        WHERE_POSSIBLE = "where_possible", "where the server can; elsewhere the model writes freely"
+        ALWAYS = "always", "always: stop if the server cannot"
+
+    public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="judges")
+    # The machine rater whose ratings are this judge's.
+    rater = models.OneToOneField(
+        Rater, on_delete=models.PROTECT, related_name="judge", editable=False
+    )
+    name = models.CharField(
+        max_length=200,
+        validators=[validate_name],
+        help_text="Its name as a rater, in exports and results.",
+    )
+    criterion = models.ForeignKey(Criterion, on_delete=models.CASCADE, related_name="judges")
+    server = models.CharField("model server", max_length=50)
+    language_model = models.CharField(
+        max_length=200,
+        blank=True,
+        help_text="The model's name on the model server. Leave empty only if the model runs in a worker.",
+    )
+    instructions = models.TextField(
+        help_text="{guidelines}, {question} and {answers} are replaced by what people read: the"
+        " study's guidelines, the criterion's question and its answers."
+    )
+    answered_by = models.CharField(
+        "answers",
+        max_length=20,
+        choices=AnsweredBy.choices,
+        default=AnsweredBy.TEXT,
+        help_text="Probabilities need a server that tells them. Temperature and length do not matter"
+        " then, and each item and order is asked about once.",
+    )
+    constraint = models.CharField(
+        "constrain written answers",
+        max_length=20,
+        choices=Constraint.choices,
+        default=Constraint.NONE,
+        help_text="A constrained answer is one of the allowed answers and nothing else: the server"
+        " lets the model write no other. The model cannot think first then.",
+    )
+    writes_steps = models.BooleanField(
+        "let the model write evaluation steps first",
+        default=False,
+        help_text="Before its first question the model writes the steps that it will follow, from the"
+        " guidelines and the question. They are kept, and stand in every prompt.",
+    )
+    # What the model wrote, and what it was asked; empty until it was.
+    steps = models.TextField(blank=True, editable=False)
+    steps_prompt = models.TextField(blank=True, editable=False)
+    with_reference = models.BooleanField(
+        "show the reference",
+        default=False,
+        help_text="The model also reads the item's reference text, if it has one.",
+    )
+    examples = models.PositiveSmallIntegerField(
+        "training items as examples",
+        default=0,
+        validators=between(0, MAX_EXAMPLES),
+        help_text="So many of the study's training items are shown first, with their answers.",
+    )
+    example_set = models.ForeignKey(
+        ExampleSet,
+        on_delete=models.RESTRICT,
+        null=True,
+        blank=True,
+        related_name="judges",
+        verbose_name="set of examples",
+        help_text="A named set of training items, instead of a number of them.",
+    )
+    # SHA-256 of the examples as the judge reads them; empty if it reads none.
+    examples_sha256 = models.CharField(max_length=64, blank=True, editable=False)
+    comparisons = models.CharField(
+        "comparisons",
+        max_length=10,
+        choices=Schedule.choices,
+        default=Schedule.ALL,
+        help_text="A comparison is a pair of texts with one of them shown first. Both orders measure"
+        " a preference for the first text, which then cancels out.",
+    )
+    budget = models.PositiveIntegerField(
+        "budget in comparisons",
+        null=True,
+        blank=True,
+        validators=between(1, MAX_COUNT),
+        help_text="So many are drawn, by the seed. Leave empty for as many as there are.",
+    )
+    runs = models.PositiveSmallIntegerField(
+        "answers to each comparison",
+        default=1,
+        validators=between(1, MAX_RUNS),
+    )
+    temperature = models.FloatField(default=0, validators=between(0, MAX_TEMPERATURE))
+    max_tokens = models.PositiveIntegerField(
+        "maximum length of an answer in tokens",
+        default=512,
+        validators=between(1, MAX_TOKENS),
+    )
+    seed = models.PositiveIntegerField(default=0, validators=between(0, MAX_SEED))
+    prompt_price = _price(
+        "price of a million tokens of prompts",
+        "In the study's currency; 0 if the model costs nothing. Without prices the cost is unknown.",
+    )
+    answer_price = _price("price of a million tokens of answers")
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "name"], name="judge_name_once_per_study")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_by_probability(self) -> bool:
+        return self.answered_by == self.AnsweredBy.PROBABILITY
+
+    @property
+    def is_constrained(self) -> bool:
+        return self.constraint != self.Constraint.NONE
+
+
+class Verdict(models.Model):
+    """How a judge's rating was made. The answer itself is the rating's `raw`."""
+
+    judge = models.ForeignKey(Judge, on_delete=models.CASCADE, related_name="verdicts")
+    rating = models.OneToOneField(Rating, on_delete=models.PROTECT, related_name="verdict")
+    # The model's name as the server gave it with the answer.
+    language_model = models.CharField(max_length=200)
+    # What the server told of the model besides its name; empty if it told nothing.
+    revision = models.CharField(max_length=200, blank=True)
+    # SHA-256 of the prompt as it was sent.
+    prompt_sha256 = models.CharField(max_length=64)
+    # Probabilities need none.
+    seed = models.BigIntegerField(null=True)
+    # None where the server did not tell.
+    prompt_tokens = models.PositiveIntegerField(null=True)
+    tokens = models.PositiveIntegerField(null=True)
+    # Whether the server constrained the answer to the allowed ones.
+    is_constrained = models.BooleanField(default=False)
+    finish_reason = models.CharField(max_length=50, blank=True)
+    # The length of the whole answer, of which the rating has at most the beginning.
+    characters = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.judge_id}: {self.rating_id}"
+
+
+class JudgeFailure(models.Model):
+    """A question that a judge has not answered, and why. It is deleted once it is answered."""
+
+    judge = models.ForeignKey(Judge, on_delete=models.CASCADE, related_name="failures")
+    unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="+")
+    order = models.CharField(max_length=10, blank=True)
+    run = models.CharField(max_length=20)
+    # The code and the sentence of the gateway's error.
+    code = models.CharField(max_length=30)
+    message = models.TextField()
+    failed_at = models.DateTimeField(db_default=Moment(), editable=False)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["judge", "unit", "order", "run"], name="judge_failure_once_per_question"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.judge_id}: {self.code}"

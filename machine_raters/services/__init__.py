@@ -1,0 +1,1 @@
+"""Operations that all kinds of machine raters share."""

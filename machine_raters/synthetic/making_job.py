@@ -1,0 +1,188 @@
+"""The kind of job in which a language model makes a synthetic set: questions, then their answers."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import transaction
+from django.urls import reverse
+
+from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.models import Job
+from machine_raters.messages import SYNTHETIC_NO_MODEL
+from machine_raters.models import SyntheticSet, SyntheticText
+from machine_raters.synthetic.items import put_together
+from machine_raters.synthetic.passages import Passage, chosen_passages, examples_for, passages_of
+from machine_raters.synthetic.prompts import prompt_of
+from machine_raters.synthetic.round_trip import drop_not_retrieved
+from machine_raters.synthetic.sets import lock_set, set_of
+from studies.model_servers import (
+    COMPLETE,
+    RequestTally,
+    ask_and_store,
+    open_server,
+    prompt_sha256,
+)
+from tiebreak.gateway import GatewayError, Models, Sampled, SampleRequest
+
+# The texts that are made for each question that came back from its round trip.
+REPLIES = (SyntheticText.Kind.ANSWER, SyntheticText.Kind.CONTRADICTION, SyntheticText.Kind.EVASION)
+# So much of a text is kept; a longer one counts as cut off.
+MAX_CHARACTERS = 20_000
+
+
+class SyntheticJob(JobKind):
+    """Asks a model for the texts of a synthetic set that are missing, and puts the items together.
+
+    Seeds and prompts depend on the set and the passage only, and what is stored is never asked again,
+    so that a job may run twice.
+    """
+
+    name = "synthetic"
+    label = "make synthetic items"
+    queue = "gpu"
+
+    def summary(self, job: Job) -> str:
+        return str(job.options.get("name", ""))
+
+    def page_of(self, job: Job) -> str:
+        return reverse("machine_raters:synthetic", args=[job.owner])
+
+    def plan(self, job: Job) -> Iterator[ChunkPlan]:
+        made = set_of(job)
+        passages = chosen_passages(made, passages_of(made.study))
+        yield ChunkPlan(len(passages) * (1 + len(REPLIES)))
+
+    def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
+        made = set_of(job)
+        among = passages_of(made.study)
+        passages = chosen_passages(made, among)
+        work = _Work(made, RequestTally(done=made.texts.count()), passages, among)
+        with open_server(made.server, made.language_model, advice=SYNTHETIC_NO_MODEL) as models:
+            yield from work.ask(models, SyntheticText.Kind.QUESTION)
+            drop_not_retrieved(made, passages)
+            for kind in REPLIES:
+                yield from work.ask(models, kind)
+        put_together(made)
+        yield work.progress()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A request on its way, with what it is for."""
+
+    kind: SyntheticText.Kind
+    passage: Passage
+    question: SyntheticText | None
+    request: SampleRequest
+
+    def made(self, work: "_Work", response: Sampled) -> SyntheticText:
+        sample, prompt = response.samples[0], self.request.prompt
+        assert not isinstance(prompt, str)
+        assert self.request.seed is not None
+        text = sample.text.replace("\0", "").strip()
+        return SyntheticText(
+            synthetic_set=work.made,
+            kind=self.kind,
+            instance_id=self.passage.instance,
+            question=self.question,
+            text=text[:MAX_CHARACTERS],
+            dropped=work.reason_against(self, text, sample.finish_reason),
+            language_model=response.model[:200],
+            prompt_sha256=prompt_sha256(prompt),
+            seed=self.request.seed,
+            tokens=sample.tokens,
+            finish_reason=sample.finish_reason[:50],
+        )
+
+
+@dataclass(frozen=True)
+class _Work:
+    """The texts of a set that are made and missing. `among` has all passages of the study."""
+
+    made: SyntheticSet
+    tally: RequestTally
+    passages: list[Passage]
+    among: list[Passage]
+
+    def ask(self, models: Models, kind: SyntheticText.Kind) -> Iterator[Progress]:
+        """Ask for all missing texts of a kind, unless the server has failed for good."""
+        if self.tally.must_stop:
+            return
+        pending: dict[str, _Asked] = {}
+        responses = models.sample(self._requests(kind, pending))
+        for _ in ask_and_store(responses, pending, self._store, self.tally):
+            yield self.progress()
+
+    def progress(self) -> Progress:
+        """Return the progress, with the number of texts that is known once questions were dropped."""
+        questions = self.made.texts.filter(kind=SyntheticText.Kind.QUESTION)
+        dropped = questions.exclude(dropped="").count()
+        size = len(self.passages) * (1 + len(REPLIES)) - dropped * len(REPLIES)
+        return replace(self.tally.progress(), size=size)
+
+    def reason_against(self, asked: _Asked, text: str, finish_reason: str) -> str:
+        """Return why a text is of no use, or "" if it may be used."""
+        if not text:
+            return SyntheticText.Dropped.EMPTY
+        if finish_reason not in COMPLETE or len(text) > MAX_CHARACTERS:
+            return SyntheticText.Dropped.CUT_OFF
+        if asked.kind == SyntheticText.Kind.QUESTION:
+            questions = {passage.question.casefold() for passage in self.among}
+            return SyntheticText.Dropped.COPIED if text.casefold() in questions else ""
+        assert asked.question is not None
+        answers = asked.question.replies.filter(kind=SyntheticText.Kind.ANSWER).exclude(
+            kind=asked.kind
+        )
+        return SyntheticText.Dropped.SAME if any(text == answer.text for answer in answers) else ""
+
+    def _requests(
+        self, kind: SyntheticText.Kind, pending: dict[str, _Asked]
+    ) -> Iterator[SampleRequest]:
+        """Yield requests lazily. A passage that cannot be sent is counted as failed."""
+        stored = set(self.made.texts.filter(kind=kind).values_list("instance", flat=True))
+        kept = self.made.texts.filter(kind=SyntheticText.Kind.QUESTION, dropped="", rank=1)
+        questions = {question.instance_id: question for question in kept}
+        for passage in self.passages:
+            question = (
+                None if kind == SyntheticText.Kind.QUESTION else questions.get(passage.instance)
+            )
+            if passage.instance in stored or (
+                kind != SyntheticText.Kind.QUESTION and question is None
+            ):
+                continue
+            try:
+                request = self._request(kind, passage, question)
+            except GatewayError as error:
+                self.tally.note(error)
+                continue
+            pending[request.id] = _Asked(kind, passage, question, request)
+            yield request
+
+    def _request(
+        self, kind: SyntheticText.Kind, passage: Passage, of: SyntheticText | None
+    ) -> SampleRequest:
+        examples = examples_for(self.made, passage, self.among) if of is None else []
+        return SampleRequest(
+            id=f"{kind}:{passage.instance}",
+            prompt=prompt_of(
+                self.made, kind, passage, question=of.text if of else "", examples=examples
+            ),
+            n=1,
+            seed=_seed(self.made, kind, passage),
+            temperature=self.made.temperature,
+            max_tokens=self.made.max_tokens,
+        )
+
+    def _store(self, answers: list[tuple[_Asked, Sampled]]) -> int:
+        texts = [asked.made(self, response) for asked, response in answers]
+        with transaction.atomic():
+            lock_set(self.made)
+            SyntheticText.objects.bulk_create(texts, ignore_conflicts=True)
+        return len(texts)
+
+
+def _seed(made: SyntheticSet, kind: SyntheticText.Kind, passage: Passage) -> int:
+    digest = hashlib.sha256(f"{made.seed}:{kind}:{passage.instance}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1

@@ -1,0 +1,1 @@
+"""Ratings and verdicts that machines gave elsewhere, from uploaded files."""

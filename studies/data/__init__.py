@@ -1,0 +1,1 @@
+"""Datasets: where their texts come from, and copies that are made of them."""

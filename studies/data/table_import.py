@@ -1,0 +1,254 @@
+"""Imports a plain table: its dataset, and a draft study on it."""
+
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Literal, NotRequired, TypedDict, Unpack
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import DataError, IntegrityError, transaction
+
+from studies.data.bundle_import import (
+    BATCH,
+    ContentDigest,
+    KnownDataset,
+    generation_of,
+    instance_of,
+    known_dataset_of,
+    store_study,
+)
+from studies.models import Dataset, Generation, Instance, Study, System
+from tiebreak.errors import DomainError
+from tiebreak.formats import CriterionSpec, FormatError, StudySpec
+from tiebreak.formats.limits import LIMITS, Limits
+from tiebreak.formats.tables import (
+    ROLES,
+    TEXT_OF,
+    Extracted,
+    Profile,
+    Table,
+    TableReading,
+    TableSummary,
+    extracted_rows,
+    open_table,
+)
+
+# A comma that is followed by a role ends a column's name, which may itself contain commas.
+_NEXT_ROLE = re.compile(rf",(?=(?:{'|'.join(ROLES)}|{TEXT_OF}[^=,]+)=)")
+BadRows = Literal["refuse", "leave_out"]
+MAX_TOLD = 20
+MAX_COMPARISONS = 5
+PREFERENCE = CriterionSpec("preference", "preference:tie", "Which text is better?")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How a researcher wants a table to be read. What is missing is guessed.
+
+    `is_complete` says that `columns` has all roles, so that nothing is guessed.
+    """
+
+    layout: str | None = None
+    columns: Mapping[str, str] | None = None
+    is_complete: bool = False
+
+
+def parse_columns(text: str) -> dict[str, str]:
+    """Return the columns by role of a text such as `source=article,text:bart=bart_summary`."""
+    columns = {}
+    for part in _NEXT_ROLE.split(text) if text else ():
+        role, equals, column = part.partition("=")
+        if not equals or not column:
+            sentence = f"Columns must have the form ROLE=COLUMN, not {part[:100]!r}."
+            raise DomainError("bad_columns", sentence, status=400)
+        columns[role.strip()] = column
+    return columns
+
+
+@dataclass(frozen=True)
+class ImportedTable:
+    """A draft study on a table, and what the table contains."""
+
+    study: Study
+    summary: TableSummary
+    dataset_was_known: bool
+
+
+class ImportOptions(TypedDict):
+    """What `import_table` needs to know.
+
+    ``plain`` has the rows of an upload, which a confined process has read. ``then`` is called in the transaction in which the study is stored.
+    """
+
+    path: Path
+    plain: NotRequired[Table]
+    owner: User
+    title: str
+    choice: NotRequired[Choice]
+    limits: NotRequired[Limits]
+    bad_rows: NotRequired[BadRows]
+    known_dataset: NotRequired[KnownDataset]
+    then: NotRequired[Callable[[Study], None]]
+
+
+class BadTable(DomainError):
+    """A table was refused; ``summary`` lists the problems."""
+
+    def __init__(self, summary: TableSummary) -> None:
+        lines = [str(problem) for problem in summary.problems[:MAX_TOLD]]
+        more = summary.n_problems - len(lines)
+        lines += [f"… and {more:,} more."] if more > 0 else []
+        super().__init__("bad_table", "\n".join(lines), status=400)
+        self.summary = summary
+
+
+def inspect_table(
+    *,
+    path: Path,
+    plain: Table | None = None,
+    choice: Choice | None = None,
+    limits: Limits = LIMITS,
+    max_rows: int | None = None,
+) -> tuple[Profile, TableSummary]:
+    """Return what the columns look like and what the table contains, and store nothing."""
+    try:
+        with _opened(path, plain, limits) as table:
+            reading = _reading(table, choice, max_rows)
+            for _ in reading.rows():
+                pass
+            return reading.profile, reading.summary()
+    except FormatError as error:
+        return Profile(), TableSummary.of_refusal(error)
+
+
+def _opened(path: Path, plain: Table | None, limits: Limits) -> AbstractContextManager[Table]:
+    return open_table(path, limits=limits) if plain is None else nullcontext(plain)
+
+
+def import_table(**options: Unpack[ImportOptions]) -> ImportedTable:
+    """Store all of a table and a draft study on it, or nothing; see `import_table_in_steps`."""
+    steps = import_table_in_steps(**options)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            imported: ImportedTable = end.value
+            return imported
+
+
+def import_table_in_steps(
+    **options: Unpack[ImportOptions],
+) -> Generator[tuple[int, int], None, ImportedTable]:
+    """Store all of a table and a draft study on it, or nothing.
+
+    Yields the number of rows checked so far, and of all rows; then everything is stored at once.
+    Raises `BadTable` if rows have problems, unless ``bad_rows`` is "leave_out"; or `DomainError` if
+    the owner already has this dataset and ``known_dataset`` is "refuse".
+    """
+    _check_title(options["title"])
+    try:
+        limits = options.get("limits", LIMITS)
+        with _opened(options["path"], options.get("plain"), limits) as table:
+            reading = _reading(table, options.get("choice"))
+            digest = ContentDigest()
+            yield from _checked(reading, digest)
+            summary = reading.summary()
+            del reading  # with the ids of all rows, which are gathered again
+            refuses = options.get("bad_rows", "refuse") == "refuse"
+            if not summary.is_usable or (summary.problems and refuses):
+                raise BadTable(summary)
+            return _stored(table, summary, digest.hexdigest(summary.systems), options)
+    except FormatError as error:
+        raise BadTable(TableSummary.of_refusal(error)) from error
+    except (DataError, IntegrityError) as error:
+        reason = str(error).splitlines()[0]
+        sentence = f"Nothing was imported, because the database refused the table: {reason}."
+        raise DomainError("refused_by_database", sentence, status=400) from error
+
+
+def _reading(table: Table, choice: Choice | None, max_rows: int | None = None) -> TableReading:
+    choice = choice or Choice()
+    return TableReading(
+        table,
+        layout=choice.layout,
+        columns=choice.columns,
+        is_complete=choice.is_complete,
+        max_rows=max_rows,
+    )
+
+
+def _checked(reading: TableReading, digest: ContentDigest) -> Iterator[tuple[int, int]]:
+    """Add each row to the digest, and yield now and then how many there are."""
+    total = reading.profile.rows
+    for count, extracted in enumerate(reading.rows(), start=1):
+        if extracted.instance is not None:
+            digest.add(extracted.instance)
+        for generation in extracted.generations:
+            digest.add(generation)
+        if count % BATCH == 0:
+            yield count, total
+    yield total, total
+
+
+def _check_title(title: str) -> None:
+    try:
+        Study._meta.get_field("title").clean(title, None)
+    except ValidationError as error:
+        sentence = f"The title cannot be used: {' '.join(error.messages)}"
+        raise DomainError("bad_title", sentence, status=400) from error
+
+
+@transaction.atomic
+def _stored(
+    table: Table, summary: TableSummary, sha256: str, options: ImportOptions
+) -> ImportedTable:
+    title, owner = options["title"], options["owner"]
+    known = known_dataset_of(sha256, owner, options.get("known_dataset", "use"))
+    dataset = known or _store_dataset(table, summary, title, sha256, owner)
+    spec = StudySpec(title, (PREFERENCE,), summary.systems, settings=_settings(summary))
+    imported = ImportedTable(store_study(spec, dataset, owner), summary, known is not None)
+    if "then" in options:
+        options["then"](imported.study)
+    return imported
+
+
+def _settings(summary: TableSummary) -> dict[str, int]:
+    """Return the settings that depend on the data: a HIT cannot compare more than the samples."""
+    samples = round(summary.generations / (summary.instances * len(summary.systems)))
+    return {"comparisons_per_hit": max(1, min(samples, MAX_COMPARISONS))}
+
+
+def _store_dataset(
+    table: Table, summary: TableSummary, title: str, sha256: str, owner: User
+) -> Dataset:
+    dataset = Dataset.objects.create(name=title, sha256=sha256, created_by=owner)
+    systems = System.objects.bulk_create(
+        System(dataset=dataset, name=name) for name in summary.systems
+    )
+    by_name = {system.name: system for system in systems}
+    by_key: dict[str, int] = {}
+    assert summary.plan is not None
+    rows = extracted_rows(table, summary.plan)
+    while batch := list(islice(rows, BATCH)):
+        _store_batch(batch, dataset, by_name, by_key)
+    return dataset
+
+
+def _store_batch(
+    batch: Iterable[Extracted],
+    dataset: Dataset,
+    systems: Mapping[str, System],
+    by_key: dict[str, int],
+) -> None:
+    """Store the new instances of some rows, and then their texts."""
+    batch = list(batch)
+    new = [instance_of(dataset, row.instance) for row in batch if row.instance is not None]
+    by_key |= {instance.key: instance.pk for instance in Instance.objects.bulk_create(new)}
+    Generation.objects.bulk_create(
+        (generation_of(g, systems, by_key) for row in batch for g in row.generations),
+        batch_size=BATCH,
+    )

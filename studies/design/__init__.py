@@ -1,0 +1,1 @@
+"""A study's design: its steps and forms, and what fills them in."""

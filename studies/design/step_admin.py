@@ -1,0 +1,108 @@
+"""Steps of a study as forms of the admin: parts of the study's form, each on a page of its own.
+
+Permissions, validation and history are those of the admin. A step shows fewer fields and rows.
+"""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin, messages
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from studies.access import Right, View, researchers_only, right_for, study_for
+from studies.admin import StudyAdmin
+from studies.design.steps import study_frame, url_after
+from studies.models import Study
+from studies.services import is_frozen
+
+
+class PlainFields:
+    """A mixin for forms without the admin's links beside a field, which open further windows."""
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)  # type: ignore[misc]
+        if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
+            field.widget = field.widget.widget
+        return field
+
+
+class StepAdmin(PlainFields, StudyAdmin):
+    """A part of the study's form. A subclass names its fields, its rows and its template."""
+
+    # A step is made for one request, and its study is looked up once.
+    study: Study
+    slug: ClassVar[str]
+    url_name: ClassVar[str]
+    change_form_template = "studies/step.html"
+    fieldsets: ClassVar[Any] = ()
+    inlines: ClassVar[tuple[Any, ...]] = ()
+    to_change: ClassVar[Right] = Right.CHANGE
+
+    def get_fieldsets(self, *_: Any) -> Any:
+        return self.fieldsets
+
+    def get_object(self, request: HttpRequest, *_: Any, **__: Any) -> Study:
+        if request.method == "POST":  # it was read before its row was locked
+            self.study.refresh_from_db()
+        return self.study
+
+    def right_for(self, request: HttpRequest) -> Right:
+        return self.to_change if right_for(request) == Right.CHANGE else Right.READ
+
+    def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:  # noqa: ARG002
+        """Return what the template needs beside the form."""
+        return {}
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        study = self.study = study_for(request.user, object_id, self.right_for(request))
+        context = {
+            "study": study,
+            "here": self.slug,
+            "is_frozen": is_frozen(study),
+            "can_save": self.has_change_permission(request, study),
+            **self.context_of(request, study),
+        }
+        # Django would look for the template of the study's complete form.
+        return admin.ModelAdmin.change_view(
+            self, request, object_id, form_url, context | (extra_context or {})
+        )
+
+    def response_change(self, request: HttpRequest, obj: Study) -> HttpResponseRedirect:
+        """Go to the next step that is needed, to a new row, or back to the step, with everything saved."""
+        self.message_user(request, "Saved.", messages.SUCCESS)
+        if "_next" in request.POST:
+            return redirect(url_after(study_frame(obj, request.user), self.slug))
+        here = reverse(self.url_name, args=[obj.pk])
+        if prefix := request.POST.get("_add", ""):
+            known = {inline.model._meta.model_name for inline in self.inlines}
+            return redirect(f"{here}?add={prefix}") if prefix in known else redirect(here)
+        return redirect(here)
+
+
+class AddableRows(PlainFields):
+    """A mixin for rows of a step: without JavaScript, an empty row comes with the next page."""
+
+    model: Any
+
+    def get_extra(self, request: HttpRequest, obj: Study | None = None, **_: Any) -> int:  # noqa: ARG002
+        return int(request.GET.get("add") == self.model._meta.model_name)
+
+
+def step_page(admin_class: type[StepAdmin]) -> View:
+    """Return the view of a step."""
+
+    @require_http_methods(["GET", "HEAD", "POST"])
+    @researchers_only
+    def page(request: HttpRequest, study_id: str) -> HttpResponse:
+        return admin_class(Study, admin.site).change_view(request, study_id)
+
+    return page

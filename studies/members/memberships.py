@@ -1,0 +1,114 @@
+"""The members of a study, who are added by their exact user name or e-mail address.
+
+No list of users is offered, because researchers should not learn the names of others with whom
+they share no study. All failures give the same message, whether there is no such account, the
+account is inactive or not a researcher's, or two accounts have this e-mail address. A successful
+entry does reveal that the account exists, because otherwise typing errors would go unnoticed.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.forms.models import BaseInlineFormSet
+
+from studies.design.opened_forms import OpenedModelForm
+from studies.models import Membership, Study
+from tiebreak.errors import DomainError
+
+if TYPE_CHECKING:
+    MembershipFormSet = BaseInlineFormSet[Membership, Study, forms.ModelForm[Membership]]
+else:
+    MembershipFormSet = BaseInlineFormSet
+
+
+NOBODY = (
+    "No researcher has this user name or e-mail address. Check the spelling, or ask the server's"
+    " administrator to create an account."
+)
+NO_OWNER = "A study needs at least one owner. Make somebody an owner first."
+NO_SUCH_MEMBER = "This study has no such member. Check the user name in the list of members."
+
+
+@transaction.atomic
+def set_member(*, study: Study, person: str, role: Membership.Role) -> Membership:
+    """Give a researcher a role in a study, whether or not they are a member. Locks the study."""
+    Study.objects.select_for_update().get(pk=study.pk)
+    user = _person(person)
+    if user is None:
+        raise DomainError("nobody", NOBODY, status=404)
+    membership, _ = Membership.objects.update_or_create(
+        study=study, user=user, defaults={"role": role}
+    )
+    _check_owner_remains(study)
+    return membership
+
+
+@transaction.atomic
+def remove_member(*, study: Study, username: str) -> None:
+    """Take a member's access to a study away. Locks the study."""
+    Study.objects.select_for_update().get(pk=study.pk)
+    removed, _ = study.memberships.filter(user__username=username).delete()
+    if not removed:
+        raise DomainError("no_such_member", NO_SUCH_MEMBER, status=404)
+    _check_owner_remains(study)
+
+
+def _check_owner_remains(study: Study) -> None:
+    if not has_owner(study.memberships.values_list("role", flat=True)):
+        raise DomainError("no_owner", NO_OWNER)
+
+
+def has_owner(roles: Iterable[str]) -> bool:
+    """Whether one of these members' roles is that of an owner, who alone can add one again."""
+    return Membership.Role.OWNER in roles
+
+
+class PersonField(forms.CharField):
+    """A field for a researcher's exact user name or e-mail address, whose value is the user."""
+
+    default_error_messages = {"nobody": NOBODY}
+
+    def clean(self, value: Any) -> Any:
+        entered = super().clean(value)
+        person = _person(entered) if entered else None
+        if entered and person is None:
+            raise forms.ValidationError(self.error_messages["nobody"], code="nobody")
+        return person
+
+
+def _person(entered: str) -> User | None:
+    researchers = User.objects.filter(is_active=True, is_staff=True)
+    by_name = researchers.filter(username=entered).first()
+    if by_name is not None:
+        return by_name
+    by_address = list(researchers.filter(email__iexact=entered)[:2])
+    return by_address[0] if len(by_address) == 1 else None
+
+
+class MembershipForm(OpenedModelForm):
+    user = PersonField(label="user name or e-mail address", max_length=254)
+
+    class Meta:
+        model = Membership
+        fields = ("user", "role")
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if self.instance.user_id:
+            self.initial["user"] = self.instance.user.username
+
+
+class Members(MembershipFormSet):
+    """Refuses to leave a study without an owner."""
+
+    def clean(self) -> None:
+        super().clean()
+        if any(self.errors) or not self.has_changed():
+            return
+        remaining = [form for form in self.forms if form not in self.deleted_forms]
+        roles = {form.cleaned_data.get("role", "") for form in remaining if form.cleaned_data}
+        if not has_owner(roles):
+            raise forms.ValidationError(NO_OWNER, code="no_owner")

@@ -1,0 +1,372 @@
+"""A new study from an uploaded file: the two pages, imports by a worker, and who may see them."""
+
+import csv
+import io
+import os
+import time
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from annotation.imports import import_jobs
+from annotation.imports.import_jobs import ImportRequest, start_import
+from annotation.imports.kept_uploads import keep_upload, kept_upload
+from annotation.imports.sample_files import SAMPLE_FILES
+from jobs.models import Job
+from jobs.worker import run_job
+from studies.data.table_import import Choice
+from studies.models import Dataset, Generation, Instance, Study
+from tests.pages import codes_on, levels_on, page_of
+from tests.refusals import refused
+from tests.tiebreak.formats.tables.cases import CASES
+
+pytestmark = pytest.mark.django_db
+UPLOAD = "annotation:new-study"
+TABLE = CASES["mockup.csv"].content
+FLAWED = TABLE + b"cnn-99,A source,,A text of vicuna,news,3\r\n"
+
+
+@pytest.fixture
+def ada(client):
+    user = User.objects.create_user("ada", is_staff=True)
+    client.force_login(user)
+    return user
+
+
+@pytest.fixture(autouse=True)
+def folder(settings, tmp_path):
+    settings.TIEBREAK_UPLOAD_FOLDER = str(tmp_path / "uploads")
+    return tmp_path / "uploads"
+
+
+def upload(client, content=TABLE, name="pilot_outputs.csv"):
+    """Upload a file, and return the address of the page of its columns."""
+    answer = client.post(reverse(UPLOAD), {"file": SimpleUploadedFile(name, content)})
+    assert answer.status_code == 302, codes_on(answer)
+    return answer["Location"]
+
+
+def form_of(page, **changes):
+    """What a browser sends of the page of the columns."""
+    rows = page.context["rows"]
+    data = {
+        "layout": page.context["layout"],
+        "shown_layout": page.context["layout"],
+        "title": page.context["title"],
+        "column": [row.name for row in rows],
+    }
+    for number, row in enumerate(rows):
+        data |= {f"role-{number}": row.role, f"system-{number}": row.system}
+    return data | changes
+
+
+def create(client, address, **changes):
+    page = client.get(address)
+    return client.post(address, form_of(page, do="create", **changes))
+
+
+# The first page.
+
+
+def test_it_works(client, ada):
+    address = upload(client)
+    page = client.get(address)
+    assert page_of(page) == "columns"
+    assert page.context["summary"].instances == 12
+    answer = create(client, address, title="Two summarisers")
+    study = Study.objects.get()
+    assert answer["Location"] == reverse("studies:data", args=[study.pk])
+    assert (study.title, study.memberships.get().user) == ("Two summarisers", ada)
+    assert Generation.objects.count() == 24
+    assert levels_on(client.get(answer["Location"])) == ["success", "warning"]  # columns left out
+
+
+def test_the_upload_is_deleted_with_the_import(client, ada, folder):
+    address = upload(client)
+    assert len(list(folder.iterdir())) == 1
+    create(client, address)
+    assert list(folder.iterdir()) == []
+
+
+def test_no_file_is_told(client, ada):
+    page = client.post(reverse(UPLOAD), {})
+    assert page.context["form"].has_error("__all__", code="no_file")
+
+
+def test_an_upload_past_the_limit_is_refused(client, ada, settings):
+    settings.TIEBREAK_MAX_UPLOAD_BYTES = 100
+    page = client.post(reverse(UPLOAD), {"file": SimpleUploadedFile("t.csv", TABLE)})
+    assert page.context["form"].has_error("file", code="upload_too_large")
+
+
+@pytest.mark.parametrize(
+    "name", ["../../evil.csv", "/etc/evil.csv", "..", ".hidden.csv", "a" * 300, "\U0001f600" * 300]
+)
+def test_a_file_name_cannot_leave_its_folder(name, client, ada, folder):
+    keep_upload(
+        upload=SimpleUploadedFile("t", TABLE, None) if name == ".." else _named(name), by=ada
+    )
+    for path in folder.rglob("*"):
+        assert path.resolve().is_relative_to(folder.resolve())
+    assert not (folder.parent / "evil.csv").exists()
+
+
+def _named(name):
+    file = SimpleUploadedFile("t.csv", TABLE)
+    file._name = name  # a browser that sends a path, past Django's own check
+    return file
+
+
+@pytest.mark.parametrize("sample", SAMPLE_FILES, ids=lambda sample: sample.name)
+def test_every_sample_file_is_imported_without_a_correction(sample, client, ada):
+    content = client.get(reverse("annotation:sample-file", args=[sample.name])).content
+    address = upload(client, content, sample.name)
+    if sample.name != "bundle.zip":
+        page = client.get(address)
+        assert not page.context["problems"]
+        roles = {row.role for row in page.context["rows"]}
+        assert "instance" in roles
+        assert "source" in roles
+        address = create(client, address)["Location"]
+    assert page_of(client.get(address)) == "data"
+    study = Study.objects.get()
+    assert study.study_systems.count() == 2
+    assert study.dataset.instances.count() in {6, 24}
+
+
+def test_there_are_no_other_samples(client, ada):
+    assert client.get(reverse("annotation:sample-file", args=["evil.csv"])).status_code == 404
+
+
+# The second page.
+
+
+def test_roles_and_names_are_corrected_by_hand(client, ada):
+    address = upload(client)
+    page = client.get(address)
+    names = [row.name for row in page.context["rows"]]
+    bart, topic = names.index("bart_summary"), names.index("topic")
+    changes = {f"system-{bart}": "BART", f"role-{topic}": ""}
+    again = client.post(address, form_of(page, do="check", **changes))
+    assert again.context["summary"].systems == ("BART", "vicuna_summary")
+    create_again = client.post(address, form_of(page, do="create", **changes))
+    assert create_again.status_code == 302
+    assert Study.objects.get().ordered_systems()[0].name == "BART"
+    assert not Instance.objects.exclude(category="").exists()
+
+
+def test_checking_stores_nothing(client, ada):
+    address = upload(client)
+    client.post(address, form_of(client.get(address), do="check"))
+    assert not Dataset.objects.exists()
+
+
+def test_another_layout_is_guessed_anew(client, ada):
+    address = upload(client, CASES["long.csv"].content)
+    page = client.post(address, form_of(client.get(address), layout="wide"))
+    assert page.context["layout"] == "wide"
+    assert page.context["summary"].systems == ("output",)
+
+
+def test_a_role_that_two_columns_have_is_refused_and_nothing_typed_is_lost(client, ada):
+    address = upload(client)
+    page = client.get(address)
+    changes = {"role-2": "source", "title": "My own title", "do": "create"}
+    again = client.post(address, form_of(page, **changes))
+    assert "repeated_role" in codes_on(again)
+    assert again.context["rows"][2].role == "source"
+    assert again.context["title"] == "My own title"
+    assert not Study.objects.exists()
+
+
+def test_bad_rows_are_listed_downloaded_and_left_out(client, ada):
+    address = upload(client, FLAWED)
+    page = client.get(address)
+    assert "empty_text" in codes_on(page)
+    refusal = client.post(address, form_of(page, do="create"))
+    assert refusal.status_code == 400
+    assert {"bad_table", "empty_text"} <= codes_on(refusal)
+    assert not Study.objects.exists()
+    download = client.post(f"{address}problems.csv", form_of(page))
+    rows = list(csv.reader(io.StringIO(download.content.decode())))
+    assert rows[1][:2] == ["14", "bart_summary"]
+    assert client.post(address, form_of(page, do="create", leave_out="on")).status_code == 302
+    assert Instance.objects.count() == 12
+
+
+def test_a_problem_that_begins_like_a_formula_is_downloaded_as_text(client, ada):
+    address = upload(client, b"id,=gpt,llama\n1,,Some text here.\n2,Some text.,Other text.\n")
+    page = client.get(address)
+    download = client.post(f"{address}problems.csv", form_of(page))
+    assert all(
+        not cell.startswith("=")
+        for row in csv.reader(io.StringIO(download.content.decode()))
+        for cell in row
+    )
+
+
+def test_a_file_that_is_no_table_is_told_on_the_page(client, ada):
+    page = client.post(reverse(UPLOAD), {"file": SimpleUploadedFile("t.pdf", b"%PDF-1.7")})
+    assert page.context["form"].has_error("file", code="unknown_format")
+
+
+def test_the_same_table_twice_asks(client, ada):
+    create(client, upload(client))
+    address = upload(client)
+    page = client.get(address)
+    question = client.post(address, form_of(page, do="create", title="Second"))
+    assert "known_dataset" in codes_on(question)
+    assert Study.objects.count() == 1
+    assert client.post(address, form_of(page, do="create", use_known="on")).status_code == 302
+    assert (Study.objects.count(), Dataset.objects.count()) == (2, 1)
+
+
+def test_an_upload_is_for_its_researcher_only(client, ada):
+    address = upload(client)
+    for user in (
+        User.objects.create_user("bob", is_staff=True),
+        User.objects.create_superuser("x"),
+    ):
+        client.force_login(user)
+        assert client.get(address)["Location"] == reverse(UPLOAD)
+        assert client.post(f"{address}problems.csv", {}).status_code == 404
+
+
+def test_a_token_that_was_changed_opens_nothing(client, ada):
+    address = upload(client)
+    assert client.get(f"{address[:-4]}x/")["Location"] == reverse(UPLOAD)
+
+
+def test_uploads_expire(client, ada, folder, monkeypatch):
+    kept = keep_upload(upload=SimpleUploadedFile("t.csv", TABLE), by=ada)
+    long_ago = time.time() - 25 * 3600
+    os.utime(folder / kept.id, (long_ago, long_ago))
+    keep_upload(upload=SimpleUploadedFile("t.csv", TABLE), by=ada)
+    assert not kept.path.exists()
+    with refused("upload_gone"):
+        kept_upload(token=kept.token, by=ada)
+    fresh = keep_upload(upload=SimpleUploadedFile("t.csv", TABLE), by=ada)
+    monkeypatch.setattr("django.core.signing.time.time", lambda: time.monotonic() + 1e10)
+    with refused("upload_gone"):
+        kept_upload(token=fresh.token, by=ada)
+
+
+# Imports by a worker.
+
+
+@pytest.fixture
+def large(settings):
+    settings.TIEBREAK_IMPORT_AT_ONCE_BYTES = 100
+
+
+def test_a_large_table_is_imported_by_a_worker(client, ada, large, folder):
+    answer = create(client, upload(client), title="Large")
+    job = Job.objects.get()
+    assert answer["Location"] == reverse("annotation:import", args=[job.public_id])
+    page = client.get(answer["Location"])
+    assert (job.status, page.context["study"]) == ("done", Study.objects.get())
+    assert job.done == job.total == 12
+    assert list(folder.iterdir()) == []
+
+
+def test_a_large_bundle_is_imported_by_a_worker(client, ada, large):
+    content = client.get(reverse("annotation:sample-file", args=["bundle.zip"])).content
+    page = client.get(upload(client, content, "bundle.zip"))
+    assert page.context["study"] == Study.objects.get()
+
+
+def test_a_refused_import_lists_its_problems_and_can_leave_them_out(client, ada, large):
+    page = client.get(create(client, upload(client, FLAWED))["Location"])
+    job = page.context["job"]
+    assert (job.status, page.context["n_problems"]) == ("failed", 1)
+    assert not Study.objects.exists()
+    problems = client.get(reverse("annotation:import-problems", args=[job.public_id]))
+    assert b"14,bart_summary" in problems.content
+    back = f"{reverse('annotation:import-columns', args=[page.context['token']])}?import={job.public_id}"
+    assert page_of(client.get(back)) == "columns"
+    again = client.post(
+        reverse("annotation:repeat-import", args=[job.public_id]), {"leave_out": "1"}
+    )
+    assert client.get(again["Location"]).context["study"] == Study.objects.get()
+    assert Instance.objects.count() == 12
+
+
+def test_an_import_of_a_known_dataset_asks(client, ada, large):
+    create(client, upload(client))
+    page = client.get(create(client, upload(client))["Location"])
+    assert "known_dataset" in codes_on(page)
+    job = page.context["job"]
+    client.post(reverse("annotation:repeat-import", args=[job.public_id]), {"use_known": "1"})
+    assert (Study.objects.count(), Dataset.objects.count()) == (2, 1)
+
+
+def test_an_import_is_seen_by_its_researcher_and_superusers_only(client, ada, large):
+    create(client, upload(client, FLAWED))
+    job = Job.objects.get()
+    names = ("import", "import-state", "import-problems")
+    addresses = [reverse(f"annotation:{name}", args=[job.public_id]) for name in names]
+    client.force_login(User.objects.create_user("bob", is_staff=True))
+    assert {client.get(address).status_code for address in addresses} == {404}
+    for name in ("repeat-import", "stop-import"):
+        assert client.post(reverse(f"annotation:{name}", args=[job.public_id])).status_code == 404
+    client.force_login(User.objects.create_superuser("root"))
+    assert {client.get(address).status_code for address in addresses} == {200}
+
+
+def request_of(ada):
+    upload = keep_upload(upload=SimpleUploadedFile("t.csv", TABLE), by=ada)
+    return ImportRequest(upload, ada, title="T", choice=Choice())
+
+
+def queued(ada, monkeypatch):
+    monkeypatch.setattr("jobs.services.enqueue", lambda *_, **__: None)
+    return start_import(request_of(ada))
+
+
+def test_an_import_that_was_stored_is_not_stored_again(ada, monkeypatch):
+    """As after a worker that died between storing the study and saying that it is done."""
+    job = queued(ada, monkeypatch)
+    monkeypatch.setattr(import_jobs, "_note", lambda *_, **__: exit_now())
+    with pytest.raises(SystemExit):
+        run_job(job_id=job.pk)
+    monkeypatch.undo()
+    assert Study.objects.count() == 1
+    Job.objects.filter(pk=job.pk).update(status="running")
+    job.chunks.update(status="waiting", claim="", lease_until=None)
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert (Study.objects.count(), job.status) == (1, "done")
+
+
+def exit_now():
+    raise SystemExit
+
+
+def test_an_import_that_is_stopped_while_it_is_stored_stores_nothing(ada, monkeypatch):
+    job = queued(ada, monkeypatch)
+    note_study = import_jobs._note_study
+
+    def stopped(job, study):
+        Job.objects.filter(pk=job.pk).update(status="stopped")
+        note_study(job, study)
+
+    monkeypatch.setattr(import_jobs, "_note_study", stopped)
+    run_job(job_id=job.pk)
+    assert (Study.objects.count(), Dataset.objects.count()) == (0, 0)
+
+
+def test_one_upload_is_imported_once_at_a_time(ada, monkeypatch):
+    monkeypatch.setattr("jobs.services.enqueue", lambda *_, **__: None)
+    wanted = request_of(ada)
+    start_import(wanted)
+    with refused("job_unfinished"):
+        start_import(wanted)
+
+
+def test_the_upload_stays_until_the_import_succeeds(ada, large, client):
+    create(client, upload(client, FLAWED))
+    token = Job.objects.get().options["token"]
+    assert Path(kept_upload(token=token, by=ada).path).is_file()

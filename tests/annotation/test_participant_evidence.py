@@ -1,0 +1,152 @@
+"""Evidence about annotators: computed by hand, undefined where nothing is known, and no outcome."""
+
+import random
+from dataclasses import dataclass
+
+import pytest
+from django.db import connection
+
+from annotation.models import Assignment, Rating
+from annotation.participant_evidence import (
+    evidence_of,
+    is_unlikely_run,
+    longest_run,
+    median_seconds,
+    pair_agreement,
+)
+from annotation.selectors import worksheet
+from annotation.services.places import take_place
+from annotation.services.ratings import Answer
+from tests.annotation.answers import submit_rating
+from tests.studies.factories import make_open_study, make_participation
+
+
+@dataclass
+class Row:
+    rater_id: int
+    unit_id: int
+    label: str
+    criterion_id: int = 1
+    duration_ms: int | None = None
+
+
+def test_agreement_is_the_share_of_equal_pairs_with_others():
+    mine = [Row(1, 1, "a"), Row(1, 2, "b"), Row(1, 3, "a")]
+    others = [Row(2, 1, "a"), Row(3, 1, "b"), Row(2, 2, "b"), Row(1, 3, "a")]
+    agreement = pair_agreement(mine, others)
+    assert (agreement.share, agreement.pairs) == (pytest.approx(2 / 3), 3)
+    assert pair_agreement(mine, []).share is None
+
+
+def test_times_are_medians_and_unknown_without_durations():
+    assert median_seconds([Row(1, 1, "a", duration_ms=ms) for ms in (1000, 2000, 90_000)]) == 2
+    assert median_seconds([Row(1, 1, "a")]) is None
+
+
+def test_runs():
+    assert longest_run("aabbbc") == 3
+    assert longest_run("") == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ("ab" * 20, False),
+        ("a" * 20 + "b" * 20, True),
+        ("a" * 40, False),  # whoever gives one answer only cannot be told by the order
+        ("a" * 9 + "b" * 9, False),  # too few
+    ],
+)
+def test_a_run_is_unlikely_only_for_the_order_of_the_same_answers(values, expected):
+    assert is_unlikely_run(longest_run(values), values) == expected
+
+
+def test_the_bound_on_runs_covers_shuffled_answers():
+    """With shuffled answers, unlikely runs occur no more often than the bound says."""
+    rng = random.Random(1)
+    values = list("a" * 20 + "b" * 20)
+    hits = 0
+    for _ in range(2000):
+        rng.shuffle(values)
+        hits += is_unlikely_run(longest_run(values), values)
+    assert hits <= 2000 * 0.001 + 4
+
+
+def study_of(**design):
+    return make_open_study(instances=24, comparisons_per_hit=1, ratings_per_hit=2, **design)
+
+
+def rated(study, name: str, labels: str, *, ms: int | None):
+    """An annotator who completes one HIT per label with it."""
+    participation = make_participation(study, name)
+    for label in labels:
+        assignment = take_place(participation=participation)
+        sheet = worksheet(assignment)
+        (hit_unit,) = sheet.hit_units.values()
+        submit_rating(
+            assignment=assignment,
+            hit_unit=hit_unit,
+            criterion=sheet.criteria[0],
+            answer=Answer(label, client_key=f"k{hit_unit.pk}", duration_ms=ms),
+        )
+    return participation
+
+
+@pytest.mark.django_db
+class TestOfAParticipation:
+    @pytest.fixture
+    def study(self):
+        return study_of(scale="ordinal:1..5")
+
+    def test_it_works(self, study):
+        quick = rated(study, "quick", "1" * 24, ms=100)
+        rated(study, "slow", "1" * 24, ms=20_000)
+        evidence = evidence_of(quick)
+        signs = {sign.name: sign for sign in evidence.signs}
+        assert (signs["seconds"].value, signs["seconds"].others) == (0.1, 20)
+        assert signs["seconds"].is_unusual
+        assert signs["agreement"].value == 1
+        assert {sign.name for sign in evidence.unusual} <= {"seconds", "fast"}
+
+    def test_fast_means_faster_than_the_texts_can_be_read(self, study):
+        """Two texts of 4 words take 0.8 seconds at 600 words a minute."""
+        fast = evidence_of(rated(study, "fast", "3" * 24, ms=700)).sign("fast")
+        slow = evidence_of(rated(study, "slow", "3" * 24, ms=900)).sign("fast")
+        assert (fast.value, fast.is_unusual) == (1, True)
+        assert (slow.value, slow.is_unusual) == (0, False)
+
+    def test_nothing_is_known_about_who_gave_no_answer(self, study):
+        evidence = evidence_of(make_participation(study, "ann"))
+        assert evidence.answers == 0
+        assert {sign.value for sign in evidence.signs} == {None}
+        assert not evidence.unusual
+
+    def test_it_does_not_depend_on_which_system_was_preferred(self):
+        """Swapping the systems of every answer changes no sign."""
+        study = study_of()
+        ann = rated(study, "ann", "01" * 12, ms=900)
+        rated(study, "bob", "11" * 12, ms=900)
+        before = evidence_of(ann)
+        flip = {"-1": "1", "1": "-1", "0": "0"}
+        swap = {"left": "right", "right": "left"}
+        rows = list(Rating.objects.all())
+        for row in rows:
+            row.label, row.side_a = flip[row.label], swap[row.side_a]
+        _write(rows)
+        assert evidence_of(ann) == before
+
+    def test_excluded_work_is_still_looked_at(self, study):
+        ann = rated(study, "ann", "1" * 24, ms=100)
+        Rating.objects.update(excluded=True)
+        Assignment.objects.update(status="excluded")
+        assert evidence_of(ann).answers == 24
+
+
+def _write(rows: list[Rating]) -> None:
+    """Change what is append-only, which only a test does."""
+    with connection.cursor() as cursor:
+        for row in rows:
+            cursor.execute(
+                "UPDATE annotation_rating SET label = %s, side_a = %s WHERE id = %s",
+                [row.label, row.side_a, row.pk],
+            )

@@ -1,0 +1,255 @@
+"""Perturbed copies that a language model writes: its answers, those that are no copies, and the page."""
+
+import json
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from annotation.services.planning import plan_hits
+from jobs.models import Job
+from studies.data.model_copies import FROZEN, last_job_of, refusals_of, start_model_copies
+from studies.data.perturbed_copies import add_perturbed_copies
+from studies.models import Generation, RefusedCopy, StudyEvent, System
+from tests.api.clients import at, program
+from tests.machine_raters.judging.scripted import model
+from tests.pages import page_of
+from tests.refusals import refused
+from tests.studies.data.test_perturbed_copies import TYPOS, scoring_study
+from tests.studies.factories import make_study, open_knowingly
+from tiebreak.gateway import Failed, GatewayError, Sample, Sampled
+from tiebreak.perturbations import Edit, edited
+
+pytestmark = pytest.mark.django_db
+__all__ = ["model"]
+GRAMMAR, OPPOSITE = "words/model-grammar/minor", "sentences/model-contradiction/minor"
+OPTIONS = {
+    **{"server": "here", "language_model": "writer", "temperature": 0.5},
+    **{"max_tokens": 100, "seed": 0},
+}
+
+
+def text_in(request) -> str:
+    """Return the text that the model is shown, without the marks around it."""
+    return request.prompt[-1].content.split("\n", 1)[1].rsplit("\n", 1)[0]
+
+
+def errs(request) -> str:
+    return text_in(request).replace("is kept", "are kept")
+
+
+def start(study, names=(GRAMMAR,), **more):
+    return start_model_copies(study=study, **OPTIONS | {"names": list(names)} | more)
+
+
+def copies() -> list[Generation]:
+    with_system = Generation.objects.select_related("system__perturbed_from")
+    return list(with_system.exclude(system__perturbed_from=None).order_by("pk"))
+
+
+def test_each_copy_says_of_what_by_whom_and_what_was_changed(model):
+    study = scoring_study()
+    models = model(errs)
+    start(study)
+    assert len(models.asked) == len(copies()) == 6
+    system = System.objects.get(perturbation=GRAMMAR)
+    assert system.name == f"system-0 [perturbed by writer: {GRAMMAR}]"
+    assert (system.language_model, system in study.systems.all()) == ("writer", True)
+    for copy in copies():
+        about = copy.params["perturbation"]
+        original = Generation.objects.get(
+            instance=copy.instance_id, system__name="system-0", sample_index=copy.sample_index
+        )
+        assert edited(original.text, [Edit(*edit) for edit in about["edits"]]) == copy.text
+        assert (about["name"], about["language_model"]) == (GRAMMAR, "tiny-1")
+        assert (len(about["prompt_sha256"]), about["tokens"]) == (64, 3)
+    assert {request.seed for request in models.asked} == {
+        copy.params["perturbation"]["seed"] for copy in copies()
+    }
+    event = StudyEvent.objects.get(verb="perturb-by-model")
+    assert event.details == {"perturbations": [GRAMMAR], "model": "writer"}
+
+
+def test_the_model_is_told_what_to_change_and_that_the_text_is_material(model):
+    models = model(errs)
+    start(scoring_study(), [OPPOSITE])
+    system, shown = models.asked[0].prompt
+    assert "states the opposite" in system.content
+    assert "do not follow it" in system.content
+    assert shown.content.startswith("[text ")
+
+
+BAD = {
+    "empty_answer": lambda text: " ",
+    "unchanged": lambda text: text.replace(" ", "  "),
+    "remark": lambda text: f"Here is the text:\n{text}",
+    "too_long": lambda text: f"{text} {text}",
+    "another_text": lambda text: "I cannot help with that, because it is not right.",
+}
+
+
+@pytest.mark.parametrize(("code", "answer"), BAD.items())
+def test_an_answer_that_is_no_copy_is_kept_apart_with_its_reason(code, answer, model):
+    study = scoring_study(samples=1)
+    model(lambda request: answer(text_in(request)))
+    job = start(study)
+    job.refresh_from_db()
+    assert copies() == []
+    assert {(row.code, row.language_model) for row in RefusedCopy.objects.all()} == {
+        (code, "tiny-1")
+    }
+    (row,) = refusals_of(study)
+    assert (row["perturbation"], row["code"], row["number"]) == (GRAMMAR, code, 3)
+    assert (job.status, job.done, job.failed) == ("done", 3, 0)
+    # A system without copies is not compared.
+    assert [system.name for system in study.ordered_systems()] == ["system-0"]
+
+
+def test_the_page_says_in_words_what_was_refused(admin_client, model):
+    study = scoring_study(samples=1)
+    model(lambda request: " ")
+    start(study)
+    page = admin_client.get(reverse("studies:perturbed-copies", args=[study.pk]))
+    assert [row["number"] for row in page.context["refusals"]] == [3]
+    shown = re.search(r"<details><summary>.*?</details>", page.content.decode(), re.S)[0]
+    assert GRAMMAR not in shown
+    assert "empty_answer" not in shown
+
+
+def test_a_text_that_was_cut_off_is_no_copy(model):
+    study = scoring_study(samples=1)
+    model(lambda r: Sampled(r.id, (Sample(errs(r), "length", r.seed, 1),), "tiny-1"))
+    start(study)
+    assert [row["code"] for row in refusals_of(study)] == ["cut_off"]
+
+
+def test_marks_that_the_model_repeats_are_no_part_of_the_copy(model):
+    model(lambda r: r.prompt[-1].content.replace("is kept", "are kept"))
+    start(scoring_study())
+    assert len(copies()) == 6
+    assert not any("[" in copy.text for copy in copies())
+
+
+def test_texts_that_are_too_short_are_never_sent(model):
+    study = scoring_study(samples=1)
+    Generation.objects.filter(instance=study.dataset.instances.first()).update(text="Too short.")
+    models = model(errs)
+    job = start(study)
+    job.refresh_from_db()
+    assert (len(models.asked), len(copies()), job.done) == (2, 2, 3)
+    assert [row["code"] for row in refusals_of(study)] == ["text_too_short"]
+
+
+def test_what_is_stored_or_refused_is_not_asked_again_and_what_failed_is(model):
+    study = scoring_study()
+    error = GatewayError("too_slow", "The server was too slow.")
+    fails = iter(range(6))
+
+    def some(request):
+        number = next(fails)
+        if number == 0:
+            return Failed(request.id, error)
+        return " " if number == 1 else errs(request)
+
+    model(some)
+    job = start(study)
+    job.refresh_from_db()
+    assert (len(copies()), RefusedCopy.objects.count(), job.failed) == (4, 1, 1)
+    models = model(errs)
+    start(study)
+    assert (len(models.asked), len(copies())) == (1, 5)
+    models.asked.clear()
+    start(study)
+    assert models.asked == []
+    start(study, seed=1)
+    assert (len(models.asked), len(copies())) == (1, 6)
+
+
+def test_copies_of_rules_and_of_models_stand_side_by_side(model):
+    study = scoring_study()
+    model(lambda request: " ")
+    start(study)
+    add_perturbed_copies(study=study, names=[TYPOS])
+    assert RefusedCopy.objects.count() == 6
+    model(errs)
+    start(study, seed=1)
+    assert {system.perturbation for system in study.ordered_systems()} == {"", TYPOS, GRAMMAR}
+
+
+def test_refusals(model):
+    model(errs)
+    study = scoring_study()
+    for names, code in (([], "no_perturbation"), ([TYPOS], "unknown_perturbation")):
+        with refused(code):
+            start(study, names)
+    with refused("not_a_scoring_study"):
+        start(make_study())
+    with refused("no_such_server"):
+        start(study, server="there")
+    with refused("no_model"):
+        start(study, language_model="")
+    start(study)
+    with refused("other_model"):
+        start(study, language_model="another")
+    plan_hits(study=study)
+    open_knowingly(study)
+    with refused("not_a_draft"):
+        start(study)
+
+
+def test_copies_that_come_after_the_opening_are_not_added(model):
+    study = scoring_study()
+
+    def opens(request):
+        type(study).objects.filter(pk=study.pk).update(status="open")
+        return errs(request)
+
+    model(opens)
+    job = start(study)
+    job.refresh_from_db()
+    assert (job.status, copies()) == ("failed", [])
+    assert job.problem == FROZEN
+
+
+@pytest.fixture
+def draft(client):
+    user = User.objects.create_user("ada", is_staff=True)
+    client.force_login(user)
+    study = scoring_study()
+    study.members.add(user)
+    return study
+
+
+def test_the_page_asks_and_shows_copies_and_refusals(
+    client, draft, model, django_assert_max_num_queries
+):
+    model(lambda r: " " if r.id == str(Generation.objects.order_by("pk")[0].pk) else errs(r))
+    address = reverse("studies:model-copies", args=[draft.pk])
+    entered = OPTIONS | {"names": [GRAMMAR]}
+    page = client.post(address, entered, follow=True)
+    assert page_of(page) == "perturbed_copies"
+    with django_assert_max_num_queries(12):
+        page = client.get(reverse("studies:perturbed-copies", args=[draft.pk]))
+    (row,) = page.context["copies"]
+    assert (row.texts, "by a language model" in row.change) == (5, True)
+    assert [one["code"] for one in page.context["refusals"]] == ["empty_answer"]
+    assert page.context["job"] == last_job_of(draft)
+    page = client.post(address, entered | {"language_model": "another"})
+    (problem,) = page.context["by_model"].errors.as_data()["__all__"]
+    assert (page.status_code, problem.code) == (400, "other_model")
+
+
+def test_the_same_by_the_interface(draft, model):
+    study = draft
+    model(lambda request: " ")
+    client = program(User.objects.get(username="ada"))
+    made = client.post(
+        at("model-copies", study.pk),
+        json.dumps({"names": [GRAMMAR], "server": "here", "language_model": "writer"}),
+        content_type="application/json",
+    )
+    assert (made.status_code, made.json()["kind"]) == (201, "model-copies")
+    (row,) = client.get(at("model-copies", study.pk)).json()
+    assert (row["perturbation"], row["code"], row["number"]) == (GRAMMAR, "empty_answer", 6)
+    assert Job.objects.filter(owner=study.pk).count() == 1

@@ -1,0 +1,126 @@
+"""The frame of a study's pages: steps with what is missing, the next one, and pages by role."""
+
+import pytest
+from django.contrib.auth.models import User
+
+from recruitment.models import Channel
+from studies.design.steps import StudyFrame, frame_of, steps, study_frame, with_facts
+from studies.models import ComprehensionQuestion, Membership, Screening, Study, Unit
+from tests.studies.factories import make_open_study, make_study
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+
+
+@pytest.fixture
+def ruth() -> User:
+    return User.objects.create_superuser("ruth")
+
+
+def states(study: Study, user: User) -> dict[str, str]:
+    return {s.step.slug: s.status.state.value for s in study_frame(study, user).steps}
+
+
+def test_the_steps_are_in_the_order_of_the_path():
+    assert [step.slug for step in steps()] == [
+        "data",
+        "task",
+        "generate-select",
+        "quality",
+        "size",
+        "recruit",
+        "launch",
+    ]
+
+
+def test_an_empty_study_begins_with_its_data(ruth):
+    study = Study.objects.create(title="New")
+    frame = study_frame(study, ruth)
+    assert frame.next_step is not None
+    assert frame.next_step.step.slug == "data"
+    assert states(study, ruth) == {
+        "data": "open",
+        "task": "open",
+        "generate-select": "not needed",
+        "quality": "not needed",
+        "size": "open",
+        "recruit": "open",
+        "launch": "open",
+    }
+
+
+def test_each_step_is_done_by_what_it_asks_for(ruth):
+    study = make_study(instances=2)
+    assert states(study, ruth)["data"] == states(study, ruth)["task"] == "done"
+    Study.objects.update(minutes_per_hit=4, reward="1.00")
+    assert states(study, ruth)["size"] == "open"  # nobody knows for how many tasks the reward is
+    Study.objects.update(hits_per_annotator=2)
+    assert states(study, ruth)["size"] == "done"
+    channel = Channel.objects.create(study=study, provider="panel")
+    assert states(study, ruth)["recruit"] == "done"
+    Channel.objects.filter(pk=channel.pk).update(closed_at="2026-01-01T00:00Z")
+    assert states(study, ruth)["recruit"] == "open"
+    study.systems.first().generations.all().delete()
+    study.systems.last().generations.all().delete()
+    assert states(study, ruth)["generate-select"] == "open"
+    study.study_systems.first().delete()
+    assert states(study, ruth)["data"] == "open"
+    study.criteria.all().delete()
+    assert states(study, ruth)["task"] == "open"
+
+
+def test_quality_counts_the_reference_units_that_screening_needs(ruth):
+    study = make_study(instances=2)
+    ComprehensionQuestion.objects.create(study=study, text="Which?", choices="a\nb")
+    assert states(study, ruth)["quality"] == "done"
+    Screening.objects.create(study=study, training_units=2)
+    shown = {s.step.slug: s.status for s in study_frame(study, ruth).steps}["quality"]
+    assert (shown.state, "2" in shown.sentence) == ("open", True)
+    for n in range(2):
+        Unit.objects.create(study=study, key=f"training-{n}", role=Unit.Role.TRAINING)
+    assert states(study, ruth)["quality"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("here", "following"),
+    [("generate-select", "quality"), ("quality", "size"), ("size", "size"), ("", "size")],
+)
+def test_on_a_step_that_is_not_open_the_following_one_is_next(ruth, here, following):
+    next_step = study_frame(make_study(instances=2), ruth, here).next_step
+    assert next_step is not None
+    assert next_step.step.slug == following
+
+
+def test_an_opened_study_has_no_next_step(ruth):
+    study = make_open_study(instances=1)
+    assert study_frame(study, ruth).next_step is None
+    assert states(study, ruth)["launch"] == "done"
+
+
+def slugs(frame: StudyFrame) -> set[str]:
+    return {page.slug for page in frame.pages}
+
+
+def test_each_role_is_shown_the_pages_that_it_may_see():
+    study = make_study(instances=1)
+    frames = {}
+    for role in Membership.Role.values:
+        user = User.objects.create_user(role, is_staff=True)
+        Membership.objects.create(study=study, user=user, role=role)
+        frames[role] = study_frame(study, user)
+    assert slugs(frames["viewer"]) == {"overview", "results"}
+    assert not frames["viewer"].steps
+    assert "ledger" in slugs(frames["analyst"])
+    assert "webhooks" not in slugs(frames["analyst"])
+    assert [frames[role].can_change for role in ("analyst", "editor", "owner")] == [
+        False,
+        True,
+        True,
+    ]
+
+
+def test_the_frames_of_many_studies_take_one_statement(ruth, django_assert_num_queries):
+    for _ in range(3):
+        make_study(instances=1)
+    with django_assert_num_queries(1):
+        frames = [frame_of(study, ruth) for study in with_facts(Study.objects.all(), ruth)]
+    assert [len(frame.steps) for frame in frames] == [7] * 3
