@@ -19,6 +19,7 @@ from jobs.models import Job
 from jobs.services import start_job
 from metrics.exports.document.build import build_document
 from metrics.models import ReportSnapshot
+from metrics.results.sections import with_opened_sections
 from metrics.results.selectors import stored_report
 from metrics.results.services import refresh_report, watermark
 from studies.models import Study
@@ -73,7 +74,7 @@ def _current_report(study: Study) -> tuple[Report, datetime]:
         report = stored_report(snapshot)
     assert report is not None
     assert snapshot.made_at is not None
-    return report, snapshot.made_at
+    return with_opened_sections(report, snapshot), snapshot.made_at
 
 
 class ReportFilesJob(JobKind):

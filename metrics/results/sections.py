@@ -1,6 +1,6 @@
 """Sections of a report that are computed when somebody opens them, and kept beside the report."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, get_type_hints
 
@@ -12,8 +12,10 @@ from metrics.planning.scores_study import scores_of
 from metrics.results.selectors import source_of
 from metrics.results.services import REPORT_FORM, request_once, watermark
 from studies.models import Study
+from tiebreak.report import Report
 from tiebreak.report.build import RequestedSection, build_section
 from tiebreak.report.model import CriterionSection
+from tiebreak.report.registry import SECTIONS
 from tiebreak.report.serialization import from_json, to_json
 
 NOT_COMPUTED = "This criterion has no such section yet."
@@ -81,3 +83,18 @@ def stored_section(snapshot: SectionSnapshot, criterion: str) -> StoredSection |
     if "part" not in content:
         return StoredSection(reason=content["reason"])
     return StoredSection(from_json(CLASSES[snapshot.name], content["part"]))
+
+
+def with_opened_sections(report: Report, snapshot: ReportSnapshot) -> Report:
+    """Return a report with the sections that somebody opened, if they are of the same ratings.
+
+    Those of single annotators are left out, because not everybody who reads a report may see them.
+    """
+    criteria = dict(report.criteria)
+    stored = SectionSnapshot.objects.filter(report=snapshot, watermark=snapshot.watermark)
+    for section in stored.exclude(name__in=[s.name for s in SECTIONS.values() if s.names_raters]):
+        for name, about in criteria.items():
+            found = stored_section(section, name)
+            if found is not None and found.part is not None:
+                criteria[name] = replace(about, **{section.name: found.part})
+    return replace(report, criteria=criteria)

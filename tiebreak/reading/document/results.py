@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from tiebreak.reading.document.content import Block, DataTable, DocumentSection, Figure, Paragraph
 from tiebreak.reading.document.estimates import estimate_table
 from tiebreak.reading.document.machine_strata import machine_strata
-from tiebreak.reading.figures.of_report import figures_of
+from tiebreak.reading.document.section_tables import in_order, tables, tables_of, what_is_left_out
+from tiebreak.reading.figures.of_report import drawn_sections, figures_of
 from tiebreak.reading.figures.systems.success_rates import taus_of
 from tiebreak.reading.findings import consistency_sets, stratum_name
 from tiebreak.reading.shown import (
@@ -49,10 +50,14 @@ def _blocks(name: str, about: CriterionSection) -> Iterator[Block]:
     for finding in findings:
         if finding is not None:
             yield Paragraph(". ".join(part.rstrip(".") for part in finding if part) + ".")
-    yield from _tables(about)
+    by_section = {name: list(tables_of(name, about)) for name in in_order()}
+    for blocks in by_section.values():
+        yield from blocks
     yield from _figures(about)
     for part, why in shown.problems:
         yield Paragraph(f"{part}: not computed. {why}")
+    seen = {name for name, blocks in by_section.items() if blocks} | drawn_sections(about)
+    yield from map(Paragraph, what_is_left_out(about, seen))
 
 
 def _size(about: CriterionSection) -> str:
@@ -66,12 +71,21 @@ def _size(about: CriterionSection) -> str:
     return f"{text}. Scale: {scale_in_words(about.scale)}{inferred}; treated as {about.level}."
 
 
-def _tables(about: CriterionSection) -> Iterator[Block]:
+@tables("systems")
+def _systems(about: CriterionSection) -> Iterator[Block]:
     if about.systems is not None and about.systems.win_rate:
         yield from _counts_table(about)
         yield from _system_tables(about.systems)
+
+
+@tables("success_rates")
+def _success_rates(about: CriterionSection) -> Iterator[Block]:
     if about.success_rates is not None:
         yield from _success_tables(about.success_rates)
+
+
+@tables("selection")
+def _selection(about: CriterionSection) -> Iterator[Block]:
     for pair in (about.selection or {}).values():
         caption = f"{pair.systems[0]} against {pair.systems[1]}, on drawn instances"
         estimates = {
@@ -81,6 +95,10 @@ def _tables(about: CriterionSection) -> Iterator[Block]:
             "Ratings saved by drawing": pair.ratings_saved,
         }
         yield estimate_table(caption, estimates)
+
+
+@tables("strata")
+def _agreement(about: CriterionSection) -> Iterator[Block]:
     yield estimate_table(
         "Agreement among annotators", _named(about.all_units.human_human.estimates())
     )
@@ -89,12 +107,20 @@ def _tables(about: CriterionSection) -> Iterator[Block]:
         yield estimate_table(f"{machine} and the annotators' majority label", compared)
     yield from _strata(about)
     yield from machine_strata(about)
+
+
+@tables("rating_sets")
+def _rating_sets(about: CriterionSection) -> Iterator[Block]:
     # As on the pages: sets of one rating cannot be mixed, so they are left out.
     of_people = consistency_sets(about)
     if of_people is not None and of_people.n:
         yield _sets_table("Rating sets of annotators", of_people)
         for machine, sets in sorted(of_people.machines.items()):
             yield _sets_table(f"Rating sets of {machine}", sets)
+
+
+@tables("bias")
+def _bias(about: CriterionSection) -> Iterator[Block]:
     if about.bias is not None:
         yield estimate_table(part_title("bias"), bias_estimates(about.bias))
 

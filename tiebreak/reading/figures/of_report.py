@@ -1,6 +1,6 @@
 """All figures of one criterion that a report alone suffices for."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.machines.crossed_strata import share_figures
@@ -34,28 +34,54 @@ from tiebreak.report.registry import on_request
 
 def figures_of(section: CriterionSection) -> Iterator[Figure]:
     """Yield the figures that have something to draw."""
-    rates = section.success_rates
-    figures = [
-        *([success_rates_figure(rates)] if rates else []),
-        win_rates_figure(section),
-        strengths_figure(section),
-        elo_figure(section),
-        win_or_tie_figure(section),
-        win_matrix_figure(section),
-        machine_win_rates_figure(section),
-        order_figure(section),
-        agreement_figure(section),
-        *([machines_figure(section)] if section.all_units.machines else []),
-        *machine_figures(section),
-        *share_figures(section),
-        consistency_figure(section),
-        set_shares_figure(section),
-        strength_figure(section),
-        *perception_figures(section),
-        bias_figure(section),
-        fatigue_slopes_figure(section),
-    ]
+    figures = (figure for _, figure in _drawn(section))
+    return (while_unreached(figure, section) for figure in figures)
+
+
+def drawn_sections(section: CriterionSection) -> set[str]:
+    """Return the names of the sections of which there is a figure."""
+    return {name for name, _ in _drawn(section)}
+
+
+def _drawn(section: CriterionSection) -> Iterator[tuple[str, Figure]]:
+    for name, draw in FIGURES:
+        yield from ((name, figure) for figure in draw(section) if figure.chart)
     for name in on_request():
         if (part := getattr(section, name)) is not None:
-            figures += figures_of_section(name, part)
-    return (while_unreached(figure, section) for figure in figures if figure.chart)
+            yield from ((name, figure) for figure in figures_of_section(name, part) if figure.chart)
+
+
+def _machines(section: CriterionSection) -> list[Figure]:
+    return [machines_figure(section)] if section.all_units.machines else []
+
+
+def _success_rates(section: CriterionSection) -> list[Figure]:
+    rates = section.success_rates
+    return [success_rates_figure(rates)] if rates else []
+
+
+def _one(draw: Callable[[CriterionSection], Figure]) -> Callable[[CriterionSection], list[Figure]]:
+    return lambda section: [draw(section)]
+
+
+# What is drawn of every report, by section, in the order of documents.
+FIGURES: tuple[tuple[str, Callable[[CriterionSection], Iterable[Figure]]], ...] = (
+    ("success_rates", _success_rates),
+    ("systems", _one(win_rates_figure)),
+    ("systems", _one(strengths_figure)),
+    ("systems", _one(elo_figure)),
+    ("systems", _one(win_or_tie_figure)),
+    ("systems", _one(win_matrix_figure)),
+    ("systems", _one(machine_win_rates_figure)),
+    ("transitivity", _one(order_figure)),
+    ("strata", _one(agreement_figure)),
+    ("strata", _machines),
+    ("strata", machine_figures),
+    ("strata", share_figures),
+    ("rating_sets", _one(consistency_figure)),
+    ("rating_sets", _one(set_shares_figure)),
+    ("rating_sets", _one(strength_figure)),
+    ("perception", perception_figures),
+    ("bias", _one(bias_figure)),
+    ("fatigue", _one(fatigue_slopes_figure)),
+)

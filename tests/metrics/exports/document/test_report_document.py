@@ -22,6 +22,8 @@ from jobs.models import Job
 from metrics.exports.document.build import build_document
 from metrics.exports.document.study_facts import deviation_table, exclusion_table, flow_table
 from metrics.exports.report_files import write_report_files
+from metrics.models import SectionSnapshot
+from metrics.results.sections import refresh_section
 from metrics.results.selectors import stored_report
 from metrics.results.services import refresh_report
 from recruitment.services.lifecycle import close_study, reopen_study
@@ -49,6 +51,7 @@ from tiebreak.reading.document.pdf import _source, as_pdf, typst_string
 from tiebreak.reading.document.results import result_sections
 from tiebreak.reading.messages import OTHERS_OPEN
 from tiebreak.report import Report, build_report, read_source
+from tiebreak.report.registry import SECTIONS
 from tiebreak.stats import Estimate, undefined
 
 pytestmark = pytest.mark.django_db
@@ -110,6 +113,28 @@ def test_the_numbers_can_be_computed_again_from_the_export(study, tmp_path):
         source.table, scales=source.scales, source=source.origin, order=source.order
     )
     assert result_sections(again) == result_sections(report_of(study))
+
+
+def test_sections_that_somebody_opened_are_written_but_those_of_single_annotators(study, tmp_path):
+    refresh_report(study=study)
+    for name in ("robustness", "drop_one_influence"):
+        refresh_section(study=study, name=name)
+    write_report_files(study=study, out=tmp_path / "out")
+    written = (tmp_path / "out" / "report.html").read_text()
+    assert f"<caption>{SECTIONS['robustness'].title}" in written
+    assert f"<caption>{SECTIONS['drop_one_influence'].title}" not in written
+    assert (
+        "robustness"
+        in json.loads((tmp_path / "out" / "report.json").read_text())["criteria"]["preference"]
+    )
+
+
+def test_sections_of_earlier_ratings_are_not_written(study, tmp_path):
+    refresh_report(study=study)
+    refresh_section(study=study, name="robustness")
+    SectionSnapshot.objects.update(watermark="earlier")
+    write_report_files(study=study, out=tmp_path / "out")
+    assert "<caption>How few ratings" not in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_the_html_loads_nothing_and_escapes_everything(study):
