@@ -7,8 +7,6 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from annotation.importing import import_study
-from annotation.selectors import hit_units_of
-from annotation.services.places import take_place
 from annotation.services.ratings import Answer
 from metrics.messages import RANK_SET
 from metrics.sections import refresh_section
@@ -16,6 +14,7 @@ from metrics.services import refresh_report
 from metrics.tabs import TABS
 from studies.models import Study
 from tests.annotation.answers import submit_unit
+from tests.annotation.places import hit_units_of, take_place
 from tests.browser.accessibility import (
     check_accessible,
     check_contrast,

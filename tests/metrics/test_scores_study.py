@@ -5,9 +5,8 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotation.models import Rating
-from annotation.selectors import hit_units_of, is_a_first
+from annotation.selectors import is_a_first
 from annotation.services.machine_ratings import store_machine_ratings
-from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer
 from metrics.scores_study import scored_by, scoring_studies_for, use_scores
@@ -15,6 +14,7 @@ from metrics.sections import refresh_section
 from metrics.services import refresh_report, watermark
 from studies.models import Criterion, Membership, Study, StudyEvent, StudySystem, Unit
 from tests.annotation.answers import submit_unit
+from tests.annotation.places import hit_units_of, take_place
 from tests.api.clients import at, problem_of, program
 from tests.metrics.test_filters import text_of
 from tests.pages import send

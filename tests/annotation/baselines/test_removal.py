@@ -21,13 +21,13 @@ from annotation.importing import import_study
 from annotation.juries.services import add_jury, possible_members, start_jury
 from annotation.models import Abstention, Baseline, Rater, Rating
 from annotation.models.exclusion import MAX_REASON
-from annotation.services.tallies import recount, stored_tallies
 from jobs.models import Job
 from metrics.report_document.study_facts import deviation_table, exclusion_table
 from metrics.selectors import source_of
 from metrics.services import watermark
 from studies.models import Membership, StudyEvent
 from tests.annotation.baselines.test_baselines import add, open_study
+from tests.annotation.tallies import recount, stored_tallies
 from tests.api.clients import at, problem_of, program
 from tests.pages import codes_on, page_of
 from tests.refusals import refused

@@ -21,13 +21,13 @@ from annotation.judging.services import (
 )
 from annotation.judging.storing import Answered, store_answers
 from annotation.models import Judge, Place, Rater, Rating, Verdict
-from annotation.services.tallies import recount, stored_tallies
 from jobs.models import Job
 from jobs.services import resume_job
 from metrics.services import watermark
 from studies.models import Generation
 from studies.services import delete_draft
 from tests.annotation.judging.scripted import add_training_item, material, model
+from tests.annotation.tallies import recount, stored_tallies
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_study
 from tiebreak.gateway import Failed, GatewayError, Sample, Sampled

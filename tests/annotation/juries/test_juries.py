@@ -11,9 +11,9 @@ from annotation.judging.services import start_judging
 from annotation.juries.services import add_jury, possible_members, start_jury
 from annotation.models import Jury, Rater, Rating
 from annotation.services.machine_ratings import add_machine_ratings
-from annotation.services.tallies import recount, stored_tallies
 from tests.annotation.judging.scripted import model
 from tests.annotation.judging.test_judging import judge_for
+from tests.annotation.tallies import recount, stored_tallies
 from tests.api.clients import at, problem_of, program
 from tests.pages import codes_on, page_of
 from tests.refusals import refused

@@ -13,10 +13,10 @@ from annotation.exporting import export_study
 from annotation.importing import import_study
 from annotation.models import Assignment, Place, Rater, Rating, Tally
 from annotation.services.machine_ratings import AddedRatings, add_machine_ratings
-from annotation.services.tallies import recount, stored_tallies
 from metrics.services import watermark
 from studies.models import Study, Unit
 from tests.annotation.annotators import annotator
+from tests.annotation.tallies import recount, stored_tallies
 from tests.refusals import refused, refused_file
 from tests.studies.factories import make_open_study, make_participation, make_study
 from tests.tiebreak.formats.built import columns_built

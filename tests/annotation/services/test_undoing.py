@@ -6,9 +6,7 @@ import pytest
 
 from annotation.baselines.services import exclude_baseline, reinstate_baseline
 from annotation.models import Participation, SyntheticSet
-from annotation.selectors import hit_units_of
 from annotation.services.exclusion import exclude_work, reinstate_work
-from annotation.services.places import take_place
 from annotation.synthetic.services import exclude_synthetic_set, reinstate_synthetic_set
 from jobs.models import Job
 from jobs.services import pause_job, resume_job
@@ -18,6 +16,7 @@ from recruitment.services.lifecycle import close_study, open_study, pause_study,
 from recruitment.services.participants import exclude_participant, reinstate_participant
 from tests.annotation.baselines.test_baselines import add
 from tests.annotation.baselines.test_baselines import open_study as rated_study
+from tests.annotation.places import hit_units_of, take_place
 from tests.annotation.services.test_ratings import answer
 from tests.jobs.factories import make_job
 from tests.paths import ROOT

@@ -17,7 +17,6 @@ from lxml import html
 from annotation.exporting import export_study
 from annotation.importing import import_study
 from annotation.models import Participation
-from annotation.services.places import take_place
 from jobs.models import Job
 from metrics.messages import OTHERS_OPEN
 from metrics.report_document import references
@@ -42,6 +41,7 @@ from metrics.selectors import stored_report
 from metrics.services import refresh_report
 from recruitment.services.lifecycle import close_study, reopen_study
 from studies.models import Study
+from tests.annotation.places import take_place
 from tests.annotation.test_exporting import rated
 from tests.metrics.studies import preferences
 from tests.metrics.studies import report_of as report_of_rows
