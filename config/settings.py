@@ -431,7 +431,7 @@ SPECTACULAR_SETTINGS = {
         "MemberRole": "studies.models.Membership.Role",
         "ReferenceUnitRole": "api.design_serializers.ROLE_CHOICES",
         "Perturbation": "api.design_serializers.PERTURBATION_CHOICES",
-        "TextFormat": "studies.models.Study.TextFormat",
+        "TextFormat": "studies.rendering.renderers.text_formats",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
