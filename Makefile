@@ -10,10 +10,10 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all coverage test-encoders test-vllm test-wheel test-interface check bench-stats bench-report bench-replays bench-separability bench-sampling bench-judges bench-serving bench-jobs bench-export bench-import bench-pages docs pictures schema lock clean
+.PHONY: help demo test test-all test-postgresql test-browser test-slow coverage test-encoders test-vllm test-wheel test-interface check bench-stats bench-report bench-replays bench-separability bench-sampling bench-judges bench-serving bench-jobs bench-export bench-import bench-pages docs pictures schema lock clean
 
 help:  ## What can be done here
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
+	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
 
 demo: $(VENV)/runtime.installed  ## Try it: the demo study, a web server and a worker
 	@$(BIN)/python -m config.demo
@@ -24,6 +24,9 @@ test: $(VENV)/dev.installed  ## Unit, database and architecture tests, on SQLite
 test-all: $(VENV)/dev.installed  ## Every test: browser, Redis, PostgreSQL, simulations, encoders, wheel
 	@$(BIN)/python -m tests.run --all
 	@$(MAKE) --no-print-directory test-interface test-encoders test-vllm test-wheel
+
+test-postgresql test-browser test-slow: $(VENV)/dev.installed  ## One pass of test-all
+	@$(BIN)/python -m tests.run --only $(@:test-%=%)
 
 coverage: $(VENV)/dev.installed  ## How much of each package the quick tests run
 	@$(BIN)/python -m tests.run --coverage

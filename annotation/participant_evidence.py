@@ -55,10 +55,6 @@ class Evidence:
     checks: CheckRecord
     signs: tuple[Sign, ...]
 
-    @property
-    def unusual(self) -> list[Sign]:
-        return [sign for sign in self.signs if sign.is_unusual]
-
     def sign(self, name: str) -> Sign:
         return next(sign for sign in self.signs if sign.name == name)
 

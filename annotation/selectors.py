@@ -37,17 +37,10 @@ def is_a_first(assignment: Assignment, hit_unit: HITUnit) -> bool:
     return int(hit_unit.side_bit) ^ assignment.parity == 0
 
 
-def hit_units_of(assignment: Assignment) -> list[HITUnit]:
-    """Return the units that this assignment has to answer, in the annotator's random order.
+def units_by_position(assignment: Assignment) -> dict[int, HITUnit]:
+    """Return the units that this assignment has to answer, by position in the annotator's order.
 
     If abandoned work is offered by units, the units that earlier holders answered are left out.
-    """
-    return list(units_by_position(assignment).values())
-
-
-def units_by_position(assignment: Assignment) -> dict[int, HITUnit]:
-    """Return the units of `hit_units_of` by position.
-
     Positions stay fixed while others answer some of the units, because the order of the whole HIT
     is drawn first and then filtered. Therefore an answer that arrives after its place was lost
     still refers to the right unit.

@@ -1,6 +1,7 @@
 """The benchmark of alignment matrices against published packages: `make bench-separability`."""
 
 import os
+import re
 import resource
 import sys
 import time
@@ -18,8 +19,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 
 from benchmarks.harness import Row, publish
-from studies.demo.prose import words
-from studies.demo.sources import load_sources
+from tiebreak.formats import read_bundle
 from tiebreak.gateway.encoders import bundled_encoder
 from tiebreak.similarity import Alignments, Similarity, align_many, length_penalty, similarity
 from tiebreak.similarity.words import stem_of, words_13a
@@ -27,6 +27,7 @@ from tiebreak.similarity.words import stem_of, words_13a
 Instance = tuple[list[str], list[str]]
 Pair = tuple[str, str]
 Scorer = Callable[[Pair], float]
+DEMO = Path(__file__).resolve().parent.parent / "studies" / "demo"
 GENERATIONS = 5
 INSTANCES = 200
 MANY = 30_000
@@ -42,7 +43,8 @@ LEXICAL_SAMPLE = 40
 def instances(number: int) -> list[Instance]:
     """Return five texts of about 50 words per system; an instance's texts share their words."""
     rng = np.random.default_rng(0)
-    known = sorted({word for source in load_sources() for word in words(source.text)})
+    sources = " ".join(item.source.lower() for item in read_bundle(DEMO).instances)
+    known = sorted(set(re.findall(r"[^\W_]+(?:['’-][^\W_]+)*", sources)))
     rng.shuffle(known)
     vocabulary = np.array(known + ["".join(rng.choice(SYLLABLES, 3)) for _ in range(RARE_WORDS)])
     likely = 1 / np.arange(1, len(vocabulary) + 1)

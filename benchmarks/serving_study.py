@@ -16,9 +16,8 @@ from django.db import connection  # noqa: E402
 
 from annotation.models import HIT, Place, Rating  # noqa: E402
 from annotation.services.participations import mark_guidelines_read  # noqa: E402
-from annotation.services.places import take_place  # noqa: E402
+from annotation.services.places import find_work  # noqa: E402
 from annotation.services.planning import plan_hits  # noqa: E402
-from annotation.services.tallies import recount, stored_tallies  # noqa: E402
 from recruitment.services.entry import Entrant, give_consent  # noqa: E402
 from recruitment.services.lifecycle import open_study  # noqa: E402
 from studies.models import (  # noqa: E402
@@ -30,6 +29,7 @@ from studies.models import (  # noqa: E402
     StudySystem,
     System,
 )
+from tests.annotation.tallies import recount, stored_tallies  # noqa: E402
 
 TEXT = "A plain sentence of some length, as a summary might have it. " * 8
 CLAIMS = 300
@@ -131,7 +131,7 @@ def claims(hits: int) -> str:
         )
         mark_guidelines_read(participation=person)
         start = time.perf_counter()
-        take_place(participation=person)
+        find_work(participation=person)
         times.append(time.perf_counter() - start)
     return str(statistics.median(times))
 

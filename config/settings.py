@@ -432,7 +432,7 @@ SPECTACULAR_SETTINGS = {
         "MemberRole": "studies.models.Membership.Role",
         "ReferenceUnitRole": "api.serializers.design.ROLE_CHOICES",
         "Perturbation": "api.serializers.design.PERTURBATION_CHOICES",
-        "TextFormat": "studies.models.Study.TextFormat",
+        "TextFormat": "studies.rendering.renderers.text_formats",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

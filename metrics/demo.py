@@ -1,12 +1,11 @@
 """The demo study, which is loaded once and rated by bots through the annotators' pages."""
 
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
 
+from annotation.imports.sample_files import DEMO_BUNDLE
 from annotation.imports.study_import import import_study
 from annotation.services.planning import plan_hits
 from jobs.kinds import ChunkPlan, JobKind, Progress
@@ -15,8 +14,6 @@ from jobs.services import start_job
 from metrics.results.services import refresh_report
 from recruitment.services.lifecycle import open_study
 from recruitment.simulation.raters import Bot, simulate_raters
-from studies.demo.bundle import write_demo_bundle
-from studies.demo.sources import load_sources
 from studies.instance_selection.scoring import score_separability
 from studies.models import Study
 
@@ -34,17 +31,15 @@ def load_demo_study(*, owner: User, say: Callable[[str], None]) -> Study:
     if existing is not None:
         return existing
     say("Loading the demo study…")
-    with tempfile.TemporaryDirectory() as folder:
-        bundle = Path(folder) / "demo"
-        write_demo_bundle(bundle)
-        study = import_study(path=bundle, owner=owner).study
+    study = import_study(path=DEMO_BUNDLE, owner=owner).study
     score_separability(study=study)
     plan_hits(study=study)
     study = open_study(study=study)
-    say(f"Bots are rating {len(load_sources())} instances through the annotators' pages…")
+    assert study.dataset is not None
+    n = study.dataset.instances.count()
+    say(f"Bots are rating {n} instances through the annotators' pages…")
     simulate_raters(study=study, bots=BOTS, seed=0)
     refresh_report(study=study)
-    assert study.dataset is not None
     study.dataset.notes = _NOTE
     study.dataset.save(update_fields=["notes"])
     return study

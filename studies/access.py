@@ -170,11 +170,3 @@ def refuse_below(right: Right, may: Right) -> None:
         _check(right, may)
     except DomainError as refusal:
         raise PermissionDenied(refusal.message) from refusal
-
-
-def dataset_for(user: User | AnonymousUser, public_id: str, may: Right = Right.READ) -> Dataset:
-    """Return a dataset in which the user has a right, or raise 404."""
-    dataset = datasets_of(user, may).filter(public_id=public_id).first()
-    if dataset is None:
-        raise Http404("No such dataset.")
-    return dataset

@@ -2,8 +2,8 @@
 
 `--all` runs each test once, on PostgreSQL, then on SQLite those in a browser and again those that are
 marked as `both_databases`, then the slow simulations. It finds the services that this
-machine has, and says which ones it lacks. `--coverage` measures what the first of these runs, which
-costs half as much time again.
+machine has, and says which ones it lacks. `--only` chooses one of these passes. `--coverage` measures
+what the first of them runs, which costs half as much time again.
 """
 
 import argparse
@@ -30,6 +30,7 @@ class Missing:
     """A service that is not here, what did not run for it, and how to get it."""
 
     service: str
+    needed_by: str
     tests: str
     remedy: str
 
@@ -52,17 +53,22 @@ class Services:
     def missing(self) -> Iterator[Missing]:
         if self.postgresql is None:
             remedy = "Install it, or name one: TIEBREAK_TEST_POSTGRESQL_URL=postgres://…"
-            yield Missing("PostgreSQL", "the races and the restarts", remedy)
+            yield Missing("PostgreSQL", "postgresql", "the races and the restarts", remedy)
         if self.redis is None:
-            yield Missing("Redis", "the Celery test", "On Debian: apt install redis-server")
+            yield Missing(
+                "Redis", "postgresql", "the Celery test", "On Debian: apt install redis-server"
+            )
         if self.chromium is None:
-            yield Missing("Chromium", "the browser tests", "On Debian: apt install chromium")
+            yield Missing(
+                "Chromium", "browser", "the browser tests", "On Debian: apt install chromium"
+            )
 
 
 @dataclass(frozen=True)
 class Pass:
     """One run of pytest: the tests that fit an expression of marks, in an environment."""
 
+    name: str
     title: str
     marks: str
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -82,6 +88,7 @@ class Pass:
 
 # The models say what the tables are: running the migrations would cost each worker as long as many tests.
 QUICK = Pass(
+    "sqlite",
     "On SQLite",
     "not (postgresql or redis or browser or slow or thorough)",
     options=("--nomigrations",),
@@ -96,15 +103,15 @@ def all_passes(services: Services) -> Iterator[Pass]:
         "browser": services.chromium,
     }
     absent = " or ".join([mark for mark, url in found.items() if not url] + ["slow"])
+    here = f"(not browser or both_databases) and not ({absent})"
     if services.postgresql:
         database = {"TIEBREAK_DATABASE_URL": services.postgresql}
-        here = f"(not browser or both_databases) and not ({absent})"
-        yield Pass("On PostgreSQL", here, environment | database)
-        again = f"(browser or both_databases) and not (postgresql or {absent})"
-        yield Pass("In a browser and what is marked again, on SQLite", again, environment)
+        yield Pass("postgresql", "On PostgreSQL", here, environment | database)
     else:
-        yield Pass("On SQLite", f"not ({absent})", environment)
-    yield Pass("The slow simulations", "slow", environment)
+        yield Pass("postgresql", "On SQLite", here, environment)
+    again = f"(browser or both_databases) and not (postgresql or {absent})"
+    yield Pass("browser", "In a browser and what is marked again, on SQLite", again, environment)
+    yield Pass("slow", "The slow simulations", "slow", environment)
 
 
 @contextmanager
@@ -165,20 +172,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="every test, with every service")
     parser.add_argument("--coverage", action="store_true", help="measure what runs on SQLite")
+    parser.add_argument(
+        "--only", choices=["postgresql", "browser", "slow"], help="one of all passes"
+    )
     options, rest = parser.parse_known_args()
-    if options.all:
-        return run_all(rest, measures_coverage=options.coverage)
+    if options.all or options.only:
+        return run_all(rest, only=options.only, measures_coverage=options.coverage)
     return replace(QUICK, measures_coverage=options.coverage).run(rest)
 
 
-def run_all(options: list[str], *, measures_coverage: bool) -> int:
+def run_all(options: list[str], *, only: str | None, measures_coverage: bool) -> int:
     with ExitStack() as stack:
         urls = stack.enter_context(postgresql()), stack.enter_context(redis())
         services = Services(*urls, chromium())
-        first, *others = all_passes(services)
+        first, *others = (one for one in all_passes(services) if only in (None, one.name))
         passes = [replace(first, measures_coverage=measures_coverage), *others]
         codes = [one.run(options) for one in passes]
-    missing = list(services.missing())
+    missing = [one for one in services.missing() if only in (None, one.needed_by)]
     for service in missing:
         print(service)
     return 1 if missing and os.environ.get("CI") == "true" else max(codes)

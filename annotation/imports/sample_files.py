@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from studies.demo.bundle import generation_rows, write_demo_bundle
-from studies.demo.sources import load_sources
-from tiebreak import optional
+from django.conf import settings
 
+from tiebreak import optional
+from tiebreak.formats import read_bundle
+
+DEMO_BUNDLE: Path = settings.BASE_DIR / "studies" / "demo"
 INSTANCES, SAMPLES = 6, 2
 Row = dict[str, Any]
 
@@ -28,20 +30,20 @@ class SampleFile:
 
 
 def _long_rows() -> list[Row]:
-    sources = load_sources()
-    sources = sources[:: len(sources) // INSTANCES][:INSTANCES]
-    by_id = {source.id: source for source in sources}
+    bundle = read_bundle(DEMO_BUNDLE)
+    every = len(bundle.instances) // INSTANCES
+    chosen = {item.id: item for item in bundle.instances[::every][:INSTANCES]}
     return [
         {
-            "item": row["instance"],
-            "kind": by_id[str(row["instance"])].category,
-            "article": by_id[str(row["instance"])].text,
-            "model": row["system"],
-            "sample": row["sample_index"],
-            "summary": row["text"],
+            "item": text.instance,
+            "kind": chosen[text.instance].category,
+            "article": chosen[text.instance].source,
+            "model": text.system,
+            "sample": text.sample_index,
+            "summary": text.text,
         }
-        for row in generation_rows(sources)
-        if int(str(row["sample_index"])) < SAMPLES
+        for text in bundle.generations
+        if text.instance in chosen and text.sample_index < SAMPLES
     ]
 
 
@@ -112,7 +114,7 @@ def _parquet() -> bytes:
 
 def _bundle() -> bytes:
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
-        write_demo_bundle(Path(folder) / "sample-bundle")
+        shutil.copytree(DEMO_BUNDLE, Path(folder) / "sample-bundle")
         archive = shutil.make_archive(f"{folder}/bundle", "zip", folder, "sample-bundle")
         return Path(archive).read_bytes()
 

@@ -68,15 +68,6 @@ class HITUnit(models.Model):
 
 
 class PlaceQuerySet(models.QuerySet["Place"]):
-    def free(self, now: datetime) -> "PlaceQuerySet":
-        """Return the places that are neither completed nor leased at the time ``now``.
-
-        Leases expire without a clean-up task, because every query compares their end with ``now``.
-        """
-        return self.filter(Q(lease_until__isnull=True) | Q(lease_until__lte=now)).filter(
-            completed_at__isnull=True
-        )
-
     def recount_remaining(self) -> int:
         """Recompute `remaining` of these places by counting the incomplete places of their HITs."""
         siblings = Place.objects.filter(hit=OuterRef("hit"), completed_at__isnull=True)

@@ -68,11 +68,6 @@ class Work:
     previous: str = ""
 
 
-def take_place(*, participation: Participation, now: datetime | None = None) -> Assignment:
-    """Return the assignment that `find_work` finds."""
-    return find_work(participation=participation, now=now).assignment
-
-
 def find_work(*, participation: Participation, now: datetime | None = None) -> Work:
     """Return the annotator's current assignment, or a new one on the most urgent free place.
 
@@ -126,12 +121,6 @@ def _find_work(participation: Participation, now: datetime | None, *, wait: bool
         has_unfinished=person.hits_started > person.hits_completed,
         previous=previous,
     )
-
-
-@transaction.atomic
-def has_work(participation: Participation, now: datetime | None = None) -> bool:
-    """Whether the annotator holds a place or could take one right now. Takes no place."""
-    return _why_no_place(lock_person(participation.public_id, now)) is None
 
 
 @transaction.atomic

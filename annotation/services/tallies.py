@@ -3,12 +3,11 @@
 from collections import Counter
 
 from django.db import connection, transaction
-from django.db.models import Count, F, Q
+from django.db.models import F, Q
 
 from annotation.models import Rater, Rating, Tally
 from annotation.models.rating import RatingQuerySet
 from studies.freshness import note_change
-from studies.models import Study
 
 # The ids of the unit, the criterion and the machine rater (None for humans), and the label.
 TallyKey = tuple[int, int, int | None, str]
@@ -81,25 +80,3 @@ def set_flags(*, ratings: RatingQuerySet, **flags: bool | str) -> int:
     for study_id in changed:
         note_change(study_id)
     return len(current)
-
-
-def recount(*, study: Study) -> Counter[TallyKey]:
-    """Return the tallies computed from the ratings, which the stored tallies must always equal."""
-    rows = (
-        Rating.objects.counted()
-        .filter(unit__study=study, repeat=0)
-        .values_list("unit_id", "criterion_id", "rater__kind", "rater_id", "label")
-        .annotate(n=Count("id"))
-        .order_by()
-    )
-    counts: Counter[TallyKey] = Counter()
-    for unit, criterion, kind, rater, label, n in rows:
-        machine = rater if kind == Rater.Kind.MACHINE else None
-        counts[(unit, criterion, machine, label or "")] += n
-    return counts
-
-
-def stored_tallies(*, study: Study) -> Counter[TallyKey]:
-    """Return the stored tallies without zeros."""
-    rows = Tally.objects.filter(unit__study=study, n__gt=0)
-    return Counter({(t.unit_id, t.criterion_id, t.rater_id, t.label): t.n for t in rows})

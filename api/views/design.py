@@ -43,7 +43,6 @@ from studies.services import (
 from tiebreak.errors import DomainError
 
 TAG = "design"
-FROZEN = {409: ["frozen_design"]}
 
 
 def change_design(study: Study, values: dict[str, Any], request: Request) -> int | None:

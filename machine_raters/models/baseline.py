@@ -6,6 +6,7 @@ from machine_raters.models.exclusion import Excludable
 from machine_raters.models.judge import MAX_SEED
 from studies.models import Criterion, Study, Unit
 from studies.models.bounds import between
+from studies.models.choices import OpenChoiceField
 from studies.models.dataset import validate_name
 from tiebreak.identifiers import new_public_id
 
@@ -48,7 +49,7 @@ class Baseline(Excludable):
         help_text="Its name as a rater, in exports and results.",
     )
     criterion = models.ForeignKey(Criterion, on_delete=models.CASCADE, related_name="baselines")
-    method = models.CharField("prefers", max_length=20, choices=Method.choices)
+    method = OpenChoiceField("prefers", choices=Method.choices)
     server = models.CharField(
         "model server",
         max_length=50,

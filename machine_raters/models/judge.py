@@ -8,6 +8,7 @@ from jobs.clock import Moment
 from machine_raters.models.example_set import ExampleSet
 from studies.models import Criterion, Study, Unit
 from studies.models.bounds import MAX_COUNT, between
+from studies.models.choices import OpenChoiceField
 from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS, validate_name
 from tiebreak.identifiers import new_public_id
 
@@ -119,9 +120,8 @@ class Judge(models.Model):
     )
     # SHA-256 of the examples as the judge reads them; empty if it reads none.
     examples_sha256 = models.CharField(max_length=64, blank=True, editable=False)
-    comparisons = models.CharField(
+    comparisons = OpenChoiceField(
         "comparisons",
-        max_length=10,
         choices=Schedule.choices,
         default=Schedule.ALL,
         help_text="A comparison is a pair of texts with one of them shown first. Both orders measure"

@@ -3,6 +3,7 @@ from django.db import models
 from annotation.models.rater import Rater
 from jobs.clock import Moment
 from studies.models import Criterion, Study
+from studies.models.choices import OpenChoiceField
 from studies.models.dataset import validate_name
 from tiebreak.identifiers import new_public_id
 
@@ -32,8 +33,7 @@ class Jury(models.Model):
     )
     criterion = models.ForeignKey(Criterion, on_delete=models.CASCADE, related_name="juries")
     members = models.ManyToManyField(Rater, related_name="+")
-    rule = models.CharField(
-        max_length=20,
+    rule = OpenChoiceField(
         choices=Rule.choices,
         default=Rule.VOTE,
         help_text="A member whose preference turns with the order of the texts has no vote. In the mean"

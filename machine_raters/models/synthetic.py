@@ -5,6 +5,7 @@ from machine_raters.models.exclusion import Excludable
 from machine_raters.models.judge import MAX_EXAMPLES, MAX_SEED, Judge
 from studies.models import Instance, Study
 from studies.models.bounds import between
+from studies.models.choices import OpenChoiceField
 from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS, validate_name
 from tiebreak.identifiers import new_public_id
 
@@ -45,9 +46,8 @@ class SyntheticSet(Excludable):
         validators=between(0, MAX_EXAMPLES),
         help_text="So many of the study's questions are shown to the model with their passages.",
     )
-    retriever = models.CharField(
+    retriever = OpenChoiceField(
         "retrieval of the round trip",
-        max_length=20,
         choices=Retriever.choices,
         default=Retriever.ROUGE_1,
         help_text="A question stays only if its own passage is more similar to it than all others.",

@@ -15,44 +15,6 @@ from studies.models import Study, Unit
 from studies.services import copy_design, copy_rows
 from tiebreak.errors import DomainError
 
-# Every model that belongs to a study is in one of these sets. Of its units and HITs, only reference
-# units and their HITs are copied; of a channel, only settings that do not connect it to an account.
-COPIED = frozenset(
-    {
-        "studies.Criterion",
-        "studies.StudySystem",
-        "studies.Membership",
-        "studies.InstanceSelection",
-        "studies.SelectedInstance",
-        "studies.Unit",
-        "annotation.HIT",
-        "studies.Screening",
-        "studies.ComprehensionQuestion",
-        "recruitment.Channel",
-    }
-)
-NOT_COPIED = frozenset(
-    {
-        "studies.Study",  # its dry runs
-        "studies.StudyVersion",
-        "studies.StudyEvent",
-        "studies.ReportChanges",
-        "machine_raters.Judge",
-        "machine_raters.ExampleSet",  # it names items
-        "machine_raters.Baseline",
-        "machine_raters.Jury",
-        "machine_raters.SyntheticSet",
-        "annotation.Place",
-        "annotation.Participation",
-        "annotation.ScreeningAttempt",
-        "metrics.ReportSnapshot",
-        "metrics.Licence",
-        "metrics.FollowUp",
-        "api.ApiToken_studies",
-        "api.Webhook",
-    }
-)
-
 
 @dataclass(frozen=True)
 class Clone:

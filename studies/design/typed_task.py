@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from studies.design.scale_cards import ScaleCards
 from studies.models import Criterion, Study
+from studies.rendering import RENDERERS
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import Scale
 
@@ -16,7 +17,7 @@ def typed_task(study: Study, data: Mapping[str, str]) -> list[Criterion]:
         if name in data:
             setattr(study, name, data[name])
     for name in ("source_format", "generation_format"):
-        if data.get(name) in Study.TextFormat.values:
+        if data.get(name) in RENDERERS:
             setattr(study, name, data[name])
     total = data.get("criteria-TOTAL_FORMS", "")
     if not total.isdecimal() or "criteria-0-name" not in data:

@@ -143,12 +143,6 @@ class SelectionPreview:
     warning: str | None
     note: str = ""
 
-    @property
-    def gain(self) -> float:
-        if self.delta is None or self.uniform_delta is None:
-            return float("nan")
-        return self.delta - self.uniform_delta
-
 
 def selection_previews(
     study: Study, design: InstanceSelection, frames: Frames | None = None

@@ -23,11 +23,6 @@ class ResidentModel:
                 self._model, self._key = load(), key
             yield self._model
 
-    def unload(self) -> None:
-        """Free the memory."""
-        with self._lock:
-            self._unload()
-
     def _unload(self) -> None:
         model, self._model, self._key = self._model, None, None
         if hasattr(model, "close"):

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.validators import BaseValidator, MaxValueValidator, MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 
 # The ranges of PostgreSQL's integer and bigint columns, which limit the values of seeds.
 MAX_SEED = 2**31 - 1
@@ -35,11 +35,3 @@ def validate_finite(value: Any) -> None:
 def between(low: Any, high: Any) -> list[Any]:
     """Return validators for a number from ``low`` to ``high``, inclusive."""
     return [validate_finite, MinValueValidator(low), MaxValueValidator(high)]
-
-
-def bounds_of(validators: list[Any]) -> tuple[Any, Any]:
-    """Return the lower and the upper bound that validators set, or None for a missing bound."""
-    limits = [validator for validator in validators if isinstance(validator, BaseValidator)]
-    low = [limit.limit_value for limit in limits if isinstance(limit, MinValueValidator)]
-    high = [limit.limit_value for limit in limits if isinstance(limit, MaxValueValidator)]
-    return max(low, default=None), min(high, default=None)

@@ -3,6 +3,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 
+from studies.models.choices import OpenChoiceField
 from studies.models.study import Study
 
 
@@ -60,7 +61,7 @@ class StudyEvent(models.Model):
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    verb = models.CharField(max_length=20, choices=Verb.choices)
+    verb = OpenChoiceField(choices=Verb.choices)
     details = models.JSONField(default=dict)
 
     class Meta:

@@ -2,6 +2,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from studies.models.bounds import MAX_COUNT, MAX_SEED, between, validate_finite
+from studies.models.choices import OpenChoiceField
 from studies.models.dataset import Instance, System
 from studies.models.study import Study
 
@@ -30,7 +31,7 @@ class InstanceSelection(models.Model):
         FLOORED = "floored", "separability (δ) itself, with a floor"
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="selection")
-    design = models.CharField(max_length=12, choices=Design.choices, default=Design.PROPORTIONAL)
+    design = OpenChoiceField(choices=Design.choices, default=Design.PROPORTIONAL)
     instances = models.PositiveIntegerField(
         "instances per pair of systems", validators=between(1, MAX_COUNT)
     )
@@ -40,7 +41,7 @@ class InstanceSelection(models.Model):
         help_text="The share of instances that are drawn uniformly at random first, to measure the"
         " gain from the selection.",
     )
-    weights = models.CharField(max_length=8, choices=Weights.choices, default=Weights.LOGISTIC)
+    weights = OpenChoiceField(choices=Weights.choices, default=Weights.LOGISTIC)
     floor = models.FloatField(
         default=0.1,
         validators=[

@@ -20,6 +20,8 @@ from studies.models.bounds import (
     MAX_REWARD,
     between,
 )
+from studies.models.choices import OpenChoiceField
+from studies.rendering.renderers import PLAIN, text_formats
 
 MAX_PLAN = 10_000
 
@@ -111,12 +113,6 @@ class VersionedSettings(models.Model):
 class FrozenSettings(models.Model):
     """Settings that determine what a rating means, and the currency. They stay as they were when the study opened."""
 
-    class TextFormat(models.TextChoices):
-        PLAIN = "plain", "plain text"
-        MARKDOWN = "markdown", "Markdown"
-        PLAIN_LATEX = "plain_latex", "plain text with LaTeX formulas"
-        MARKDOWN_LATEX = "markdown_latex", "Markdown with LaTeX formulas"
-
     class Translation(models.TextChoices):
         REFUSED = "refused", "are shown as they were written"
         ALLOWED = "allowed", "may be translated by the browser"
@@ -182,9 +178,8 @@ class FrozenSettings(models.Model):
         "abandoned tasks", max_length=10, choices=Abandoned.choices, default=Abandoned.WHOLE_HIT
     )
     similarity = models.CharField(max_length=200, default="rouge1")
-    pairing = models.CharField(
+    pairing = OpenChoiceField(
         "pairs of systems to compare",
-        max_length=10,
         choices=Pairing.choices,
         default=Pairing.ALL,
         help_text="With more than two systems, an instance need not be compared in every pair. In"
@@ -205,9 +200,8 @@ class FrozenSettings(models.Model):
         help_text="The budget of a design with drawn pairs. Leave empty for half as many pairs as"
         " there are systems.",
     )
-    sample_choice = models.CharField(
+    sample_choice = OpenChoiceField(
         "which samples are compared",
-        max_length=10,
         choices=SampleChoice.choices,
         default=SampleChoice.RANDOM,
         help_text="If each system has several texts for an instance. Balanced lengths keep annotators"
@@ -234,9 +228,8 @@ class FrozenSettings(models.Model):
         blank=True,
         help_text="The rule by which people or ratings will be left out, decided before any answer.",
     )
-    stopping_rule = models.CharField(
+    stopping_rule = OpenChoiceField(
         "when collecting ends",
-        max_length=15,
         choices=StoppingRule.choices,
         default=StoppingRule.COMPLETE,
         help_text="Any other rule than the planned number uses confidence sequences, which stay valid"
@@ -257,17 +250,15 @@ class FrozenSettings(models.Model):
         help_text="Names of systems, best first, separated by semicolons, if their order is known from"
         " elsewhere, as where they were made to differ. Results say how far win rates or success rates agree with it.",
     )
-    source_format = models.CharField(
+    source_format = OpenChoiceField(
         "source texts are shown as",
-        max_length=20,
-        choices=TextFormat.choices,
-        default=TextFormat.PLAIN,
+        choices=text_formats,
+        default=PLAIN,
     )
-    generation_format = models.CharField(
+    generation_format = OpenChoiceField(
         "generations are shown as",
-        max_length=20,
-        choices=TextFormat.choices,
-        default=TextFormat.PLAIN,
+        choices=text_formats,
+        default=PLAIN,
         help_text="Images and links are replaced by text, and nothing is loaded from other servers."
         " Exports and statistics use the original text.",
     )
@@ -280,11 +271,10 @@ class FrozenSettings(models.Model):
         " translated page are marked in any case.",
     )
     currency = models.CharField(max_length=3, default="GBP", validators=[validate_currency])
-    reference_format = models.CharField(
+    reference_format = OpenChoiceField(
         "reference texts are shown as",
-        max_length=20,
-        choices=TextFormat.choices,
-        default=TextFormat.PLAIN,
+        choices=text_formats,
+        default=PLAIN,
         help_text="Annotators do not see reference texts.",
     )
 

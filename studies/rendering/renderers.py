@@ -1,4 +1,4 @@
-"""The registry of renderers. Each choice of `FrozenSettings.TextFormat` has one."""
+"""The registry of renderers, by the formats in which a study shows its texts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ from django.core.cache import caches
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from studies.models.settings import FrozenSettings
 from studies.rendering.formulas import plain_with_formulas
 from studies.rendering.markdown import markdown_parser
 from studies.rendering.sanitizing import sanitized
@@ -18,27 +17,34 @@ VERSION = 2
 # Longer texts are shown as they are: nobody reads so much markup, and it would take seconds.
 MAX_CHARACTERS = 100_000
 CACHE = "texts"
-
-Format = FrozenSettings.TextFormat
+PLAIN = "plain"
 
 
 @dataclass(frozen=True)
 class Renderer:
-    """Turns a text into HTML, which is sanitised afterwards.
+    """Turns a text into HTML, which is sanitised afterwards. Forms show its title.
 
     The whitespace of a text is kept unless it `is_markup`. A renderer without `to_html` escapes.
     """
 
+    title: str
     to_html: Callable[[str], str] | None = None
     is_markup: bool = False
 
 
 RENDERERS: dict[str, Renderer] = {
-    Format.PLAIN: Renderer(),
-    Format.MARKDOWN: Renderer(markdown_parser(formulas=False).render, is_markup=True),
-    Format.PLAIN_LATEX: Renderer(plain_with_formulas),
-    Format.MARKDOWN_LATEX: Renderer(markdown_parser(formulas=True).render, is_markup=True),
+    PLAIN: Renderer("plain text"),
+    "markdown": Renderer("Markdown", markdown_parser(formulas=False).render, is_markup=True),
+    "plain_latex": Renderer("plain text with LaTeX formulas", plain_with_formulas),
+    "markdown_latex": Renderer(
+        "Markdown with LaTeX formulas", markdown_parser(formulas=True).render, is_markup=True
+    ),
 }
+
+
+def text_formats() -> list[tuple[str, str]]:
+    """Return the names and titles of the renderers, from which a study chooses."""
+    return [(name, renderer.title) for name, renderer in RENDERERS.items()]
 
 
 def is_markup(text: str, text_format: str) -> bool:

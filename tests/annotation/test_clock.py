@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation.counts import study_counts
 from annotation.models import Assignment, HITUnit, Participation, Place, Rating, ScreeningAttempt
 from annotation.services.exclusion import exclude_work, reinstate_work
-from annotation.services.places import NoWorkLeft, has_work, take_place
+from annotation.services.places import NoWorkLeft, why_no_work
 from annotation.services.ratings import Answer
 from annotation.services.screening import begin_stage
 from jobs.clock import database_now
@@ -20,6 +20,7 @@ from jobs.services import LEASE, requeue_stale_jobs
 from jobs.worker import run_job
 from studies.models import Study
 from tests.annotation.answers import submit_rating
+from tests.annotation.places import take_place
 from tests.annotation.services.test_screening import study_with
 from tests.jobs.factories import make_job
 from tests.studies.factories import make_open_study, make_participation, make_study
@@ -71,7 +72,7 @@ def test_a_host_an_hour_ahead_takes_no_live_place(abandoned):
     held = take_place(participation=make_participation(study, "ann"))
     bob = make_participation(study, "bob")
     with host_clock_off_by(HOUR):
-        assert not has_work(bob)
+        assert isinstance(why_no_work(bob), NoWorkLeft)
         with pytest.raises(NoWorkLeft):
             take_place(participation=bob)
     assert Place.objects.get().assignment == held

@@ -12,9 +12,9 @@ from annotation.services.planning import plan_hits
 from metrics.results.services import refresh_report
 from recruitment.services.lifecycle import open_study
 from studies.models import Screening, Study
-from studies.models.bounds import bounds_of
 from tests.annotation.annotators import annotator
 from tests.annotation.services.test_screening import study_with
+from tests.architecture.test_bounds import bounds_of
 from tests.studies.factories import make_study
 from tests.studies.test_admin import change, form_of
 

@@ -11,12 +11,11 @@ from annotation.filter_choices import MAX_VALUES_OF_METADATA, filter_choices
 from annotation.filters import EVERYTHING, NO_FAILED_CHECK, Filter, ratings_in
 from annotation.imports.study_import import import_study
 from annotation.models import Rating
-from annotation.selectors import hit_units_of
-from annotation.services.places import take_place
 from annotation.services.ratings import Answer
 from metrics.results.selectors import source_of
 from studies.models import Criterion, Instance, Study, StudyVersion
 from tests.annotation.answers import submit_unit
+from tests.annotation.places import hit_units_of, take_place
 from tests.studies.factories import make_open_study, make_participation
 from tests.tiebreak.formats.bundles import make_bundle, write_lines
 from tiebreak.formats.rows import Row

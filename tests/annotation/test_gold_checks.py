@@ -10,7 +10,6 @@ from lxml.html import fromstring
 
 from annotation.models import HIT, Assignment, HITUnit, Participation, Rating
 from annotation.selectors import is_a_first, worksheet
-from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer
 from annotation.services.reference_units import (
@@ -24,6 +23,7 @@ from recruitment.services.launch_checks import launch_checks
 from studies.models import Generation, Screening, Study, Unit
 from tests.annotation.annotators import Annotator, Page, annotator, form_of, unit_of
 from tests.annotation.answers import submit_unit
+from tests.annotation.places import take_place
 from tests.studies.factories import make_participation, make_study, open_knowingly
 
 pytestmark = pytest.mark.django_db

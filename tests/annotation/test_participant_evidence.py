@@ -15,9 +15,9 @@ from annotation.participant_evidence import (
     pair_agreement,
 )
 from annotation.selectors import worksheet
-from annotation.services.places import take_place
 from annotation.services.ratings import Answer
 from tests.annotation.answers import submit_rating
+from tests.annotation.places import take_place
 from tests.studies.factories import make_open_study, make_participation
 
 
@@ -106,7 +106,7 @@ class TestOfAParticipation:
         assert (signs["seconds"].value, signs["seconds"].others) == (0.1, 20)
         assert signs["seconds"].is_unusual
         assert signs["agreement"].value == 1
-        assert {sign.name for sign in evidence.unusual} <= {"seconds", "fast"}
+        assert {sign.name for sign in evidence.signs if sign.is_unusual} <= {"seconds", "fast"}
 
     def test_fast_means_faster_than_the_texts_can_be_read(self, study):
         """Two texts of 4 words take 0.8 seconds at 600 words a minute."""
@@ -119,7 +119,7 @@ class TestOfAParticipation:
         evidence = evidence_of(make_participation(study, "ann"))
         assert evidence.answers == 0
         assert {sign.value for sign in evidence.signs} == {None}
-        assert not evidence.unusual
+        assert not any(sign.is_unusual for sign in evidence.signs)
 
     def test_it_does_not_depend_on_which_system_was_preferred(self):
         """Swapping the systems of every answer changes no sign."""

@@ -12,14 +12,14 @@ from annotation.exports.study_export import export_study
 from annotation.filters import Filter
 from annotation.imports.study_import import import_study
 from annotation.pilot_doubts import frames_for, pilot_machine_rows
-from annotation.selectors import hit_units_of, is_a_first
-from annotation.services.places import take_place
+from annotation.selectors import is_a_first
 from annotation.services.planning import draw_and_plan
 from annotation.services.ratings import Answer
 from metrics.results.selectors import rating_table, source_of
 from studies.models import Criterion, Generation, InstanceSelection
 from tests.annotation.answers import submit_unit
 from tests.annotation.pilots import N, by_doubt, draft_of, import_pilot, pilot_rows
+from tests.annotation.places import hit_units_of, take_place
 from tests.refusals import refused, refused_file
 from tests.studies.factories import make_participation, make_study, open_knowingly
 from tiebreak.report import build_report

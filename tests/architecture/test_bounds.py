@@ -1,18 +1,19 @@
 """Every number that somebody can enter has two ends, on every model and every form."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django import forms
 from django.apps import apps
 from django.contrib import admin
 from django.core.exceptions import ValidationError
+from django.core.validators import BaseValidator, MaxValueValidator, MinValueValidator
 from django.db import models
 
 from metrics.planning.forms import SamplingForm
 from recruitment.platforms import platforms
 from studies.models import System
-from studies.models.bounds import bounds_of
 
 OURS = ("jobs", "studies", "annotation", "machine_raters", "recruitment", "metrics", "api")
 NUMBERS = (models.IntegerField, models.FloatField, models.DecimalField)
@@ -45,6 +46,14 @@ SET_BY_THE_SERVER = {
     "studies.RefusedCopy": {"seed"},
     "annotation.ScreeningAttempt": {"number", "correct", "of"},
 }
+
+
+def bounds_of(validators: list[Any]) -> tuple[Any, Any]:
+    """Return the lower and the upper bound that validators set, or None for a missing bound."""
+    limits = [validator for validator in validators if isinstance(validator, BaseValidator)]
+    low = [limit.limit_value for limit in limits if isinstance(limit, MinValueValidator)]
+    high = [limit.limit_value for limit in limits if isinstance(limit, MaxValueValidator)]
+    return max(low, default=None), min(high, default=None)
 
 
 def numbers() -> Iterator[tuple[str, models.Field]]:

@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from annotation.models import Participation, Rating
-from annotation.services.tallies import recount, stored_tallies
 from studies.models import Generation, Instance, Study
+from tests.annotation.tallies import recount, stored_tallies
 from tests.browser.accessibility import check_accessible
 from tests.browser.pages import expect_status, expect_unit
 from tests.studies.factories import make_open_study

@@ -7,14 +7,13 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from annotation.imports.study_import import import_study
-from annotation.selectors import hit_units_of
-from annotation.services.places import take_place
 from annotation.services.ratings import Answer
 from metrics.results.sections import refresh_section
 from metrics.results.services import refresh_report
 from metrics.results.tabs import TABS
 from studies.models import Study
 from tests.annotation.answers import submit_unit
+from tests.annotation.places import hit_units_of, take_place
 from tests.browser.accessibility import (
     check_accessible,
     check_contrast,

@@ -10,12 +10,11 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from annotation.models import Rating
-from annotation.selectors import hit_units_of
-from annotation.services.places import take_place
 from annotation.services.ratings import Answer
-from annotation.services.tallies import recount, stored_tallies
 from studies.models import Generation, Membership, Study
 from tests.annotation.answers import submit_rating
+from tests.annotation.places import hit_units_of, take_place
+from tests.annotation.tallies import recount, stored_tallies
 from tests.browser.accessibility import check_accessible, check_fits, check_ids
 from tests.browser.pages import numbers, shown, success
 from tests.studies.factories import make_participation, make_study

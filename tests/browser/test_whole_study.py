@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from annotation.imports.study_import import import_study
 from annotation.models import Rating
-from annotation.services.tallies import recount, stored_tallies
 from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, Study
+from tests.annotation.tallies import recount, stored_tallies
 from tests.browser.pages import expect_status, expect_unit, numbers, success
 from tests.tiebreak.formats.bundles import make_bundle
 

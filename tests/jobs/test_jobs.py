@@ -38,8 +38,8 @@ from studies.models.study import StudySystem
 from tests.pages import numbers_in
 from tests.refusals import refused
 from tests.studies.factories import make_study
+from tests.tiebreak.similarity.encoders import FakeEncoder
 from tiebreak.gateway import Failed, GatewayError, Sample, Sampled
-from tiebreak.gateway.encoders import FakeEncoder
 from tiebreak.optional import MissingPackageError
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]

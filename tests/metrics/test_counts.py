@@ -12,8 +12,6 @@ from django.utils import timezone
 from annotation.counts import FLAGS, RatingCounts, rating_counts, study_counts
 from annotation.exports import study_export
 from annotation.models import HIT, Assignment, Participation, Rater, Rating
-from annotation.selectors import hit_units_of
-from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer
 from annotation.services.reference_units import ReferencePair, add_reference_units
@@ -23,6 +21,7 @@ from recruitment.ledger import ledger
 from recruitment.services.lifecycle import open_study
 from studies.models import Criterion, Generation, Study, Unit
 from tests.annotation.answers import submit_unit
+from tests.annotation.places import hit_units_of, take_place
 from tests.pages import numbers_in
 from tests.studies.factories import make_participation, make_study
 from tiebreak.formats import read_ratings

@@ -9,9 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Rating
-from annotation.selectors import hit_units_of
 from annotation.services.exclusion import exclude_work, reinstate_work, stop_work
-from annotation.services.places import find_work, take_place
+from annotation.services.places import find_work
 from annotation.services.ratings import Answer
 from annotation.services.tallies import set_flags
 from metrics.models import ReportSnapshot
@@ -21,6 +20,7 @@ from studies.freshness import changes_noted, note_change
 from studies.instance_selection.scoring import freeze_separability, score_separability
 from studies.models import Criterion, ReportChanges, Study, System
 from tests.annotation.answers import submit_unit
+from tests.annotation.places import hit_units_of, take_place
 from tests.studies.factories import make_open_study, make_participation
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]

@@ -27,7 +27,6 @@ from hypothesis.stateful import (
 from annotation.models import Assignment, Participation
 from annotation.services.exclusion import exclude_work
 from annotation.services.participations import finish_participation, mark_guidelines_read
-from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies
 from annotation.services.screening import begin_stage
@@ -45,6 +44,7 @@ from recruitment.services.platform_actions import ACTIONS, write_payees
 from recruitment.services.settings import save_settings
 from recruitment.terms import CLOSED_BY_PLATFORM, owed, paid_tasks
 from studies.models import Generation, Screening, Study, Unit
+from tests.annotation.places import take_place
 from tests.annotation.services.test_screening import PROSE, answer_all
 from tests.architecture.test_defences import OWN
 from tests.studies.factories import make_study, open_knowingly

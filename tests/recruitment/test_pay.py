@@ -12,7 +12,6 @@ from annotation.counts import NO_PLACES
 from annotation.models import Assignment, Participation
 from annotation.services.exclusion import exclude_work
 from annotation.services.participations import finish_participation
-from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.screening import begin_stage
 from metrics.results.collection_figure import pace, progress_figure
@@ -31,6 +30,7 @@ from recruitment.services.payments import note_payment, store_payment
 from recruitment.services.platform_sync import apply_reports
 from recruitment.terms import owed
 from studies.models import Screening, Study
+from tests.annotation.places import take_place
 from tests.annotation.services.test_screening import answer_all
 from tests.pages import codes_on, numbers_in
 from tests.recruitment.test_money import a_study, change, enter, opened

@@ -7,10 +7,10 @@ from django.urls import reverse
 from django.utils.html import strip_tags
 
 from annotation.models import HIT, Place
-from annotation.services.places import take_place
 from jobs.models import Job
 from studies.admin import StudyAdmin
 from studies.models import Dataset, Membership, Screening, Study
+from tests.annotation.places import take_place
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, levels_on, numbers_in, send
 from tests.studies.factories import make_dataset, make_open_study, make_participation, make_study

@@ -10,13 +10,13 @@ from django.urls import reverse
 from lxml import html as lxml_html
 
 from annotation.models import HIT
-from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from recruitment.models import Channel, Payment, encrypted
 from recruitment.services.lifecycle import close_study, reopen_study
 from recruitment.study_actions import ACTIONS
 from studies.instance_selection.scoring import score_separability
 from studies.models import Generation, Study, Unit
+from tests.annotation.places import take_place
 from tests.annotation.services.test_late_answers import closed_midway
 from tests.annotation.services.test_ratings import START, answer_all
 from tests.confirming import post_confirmed

@@ -5,9 +5,9 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation.models import HIT, Assignment, HITUnit, Participation, Rater, Rating
-from annotation.services.tallies import recount, stored_tallies
 from studies.models import Unit
 from studies.services import record_version
+from tests.annotation.tallies import recount, stored_tallies
 from tests.studies.factories import make_open_study, make_study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]

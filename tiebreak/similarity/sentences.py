@@ -28,12 +28,6 @@ class SentenceCosine(Similarity):
     ----------
     encoder : TextEncoder
         Encoder of the texts. A text that consists only of white space counts as empty.
-
-    Examples
-    --------
-    >>> from tiebreak.gateway.encoders import FakeEncoder
-    >>> round(SentenceCosine(FakeEncoder())("a cat", "cat a"), 4)
-    1.0
     """
 
     name = "sentence_cosine"

@@ -11,10 +11,6 @@ from dataclasses import dataclass
 from recruitment.identities import LETTERS_AND_DIGITS, id_in
 from tiebreak.errors import DomainError
 
-PRODUCTION_ORIGIN = "https://www.mturk.com"
-SANDBOX_ORIGIN = "https://workersandbox.mturk.com"
-PUBLIC_ORIGINS = (PRODUCTION_ORIGIN, SANDBOX_ORIGIN)
-
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 SUBMIT_PATH = "/mturk/externalSubmit"
 

@@ -258,12 +258,6 @@ class ProlificClient:
             submission_id, {"action": "REJECT", "message": message, "rejection_category": category}
         )
 
-    def complete(self, submission_id: str, completion_code: str) -> ProlificSubmission:
-        """Complete a submission for the participant, with a code whose actor is the researcher."""
-        return self._transition(
-            submission_id, {"action": "COMPLETE", "completion_code": completion_code}
-        )
-
     def screen_out(self, submission_id: str, completion_code: str) -> ProlificSubmission:
         """Screen the participant out, with the study's code for this."""
         return self._transition(

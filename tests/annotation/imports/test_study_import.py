@@ -14,16 +14,16 @@ from annotation.exports.study_export import FORMATS, export_study
 from annotation.imports.study_import import import_study
 from annotation.models import Assignment, Place, Rating
 from annotation.services.participations import mark_guidelines_read
-from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer
-from annotation.services.tallies import recount, stored_tallies
 from metrics.results.selectors import source_of
 from recruitment.services.entry import Entrant, give_consent
 from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, SeparabilityScore, Study
 from studies.models.settings import SETTINGS
 from tests.annotation.answers import submit_rating
+from tests.annotation.places import take_place
+from tests.annotation.tallies import recount, stored_tallies
 from tests.paths import GOLDEN
 from tests.refusals import places_of, refused
 from tests.studies.factories import make_open_study, make_study

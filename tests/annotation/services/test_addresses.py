@@ -8,13 +8,14 @@ from django.utils import timezone
 
 from annotation.models import Assignment, Participation, Place, Rating
 from annotation.services.addresses import has_room
-from annotation.services.places import NoWorkLeft, take_place
+from annotation.services.places import NoWorkLeft
 from annotation.services.screening import begin_stage
 from recruitment.models import Channel
 from recruitment.services.entry import Entrant, give_consent
 from recruitment.simulation.raters import HEADER, _signer
 from studies.models import Study
 from tests.annotation.annotators import Annotator, annotator
+from tests.annotation.places import take_place
 from tests.studies.factories import make_open_study, make_participation
 from tiebreak.errors import DomainError
 

@@ -5,16 +5,16 @@ from django.utils import timezone
 
 from annotation.hot_path_sql import find_work_of
 from annotation.models import Assignment, Participation, Place, Rater, Rating
-from annotation.selectors import hit_units_of, missing_units
+from annotation.selectors import missing_units
 from annotation.services.exclusion import exclude_work, reinstate_work
-from annotation.services.places import take_place
-from annotation.services.tallies import recount, stored_tallies
 from recruitment.models import Channel, Submission
 from recruitment.platforms import PlatformReport, SubmissionStatus
 from recruitment.services.platform_sync import apply_reports
 from studies.models import Study
 from tests.annotation.annotators import annotator, form_of
+from tests.annotation.places import hit_units_of, take_place
 from tests.annotation.services.test_ratings import LATER, START, answer, answer_all
+from tests.annotation.tallies import recount, stored_tallies
 from tests.pages import codes_on
 from tests.studies.factories import make_open_study, make_participation
 

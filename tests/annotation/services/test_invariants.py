@@ -28,13 +28,13 @@ from annotation.models import Assignment, Participation, Place, Rating
 from annotation.selectors import worksheet
 from annotation.services.exclusion import OUT, exclude_work, reinstate_work, stop_work
 from annotation.services.late_answers import accept_late_answers, decline_late_answers
-from annotation.services.places import take_place
 from annotation.services.planning import grow_ratings_per_hit
 from annotation.services.ratings import Answer
-from annotation.services.tallies import recount, stored_tallies
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
 from studies.models import Study
 from tests.annotation.answers import submit_rating
+from tests.annotation.places import take_place
+from tests.annotation.tallies import recount, stored_tallies
 from tests.studies.factories import make_open_study, make_participation
 from tiebreak.errors import DomainError
 

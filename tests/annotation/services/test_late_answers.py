@@ -2,7 +2,6 @@ import pytest
 from django.contrib.auth.models import User
 
 from annotation.models import Assignment, Place, Rating
-from annotation.selectors import hit_units_of
 from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.late_answers import (
     DECLINED,
@@ -11,13 +10,13 @@ from annotation.services.late_answers import (
     late_answers,
     pending,
 )
-from annotation.services.places import take_place
 from metrics.results.services import watermark
 from recruitment.confirmations import quality
 from recruitment.ledger import ledger
 from recruitment.services.lifecycle import close_study, reopen_study
 from studies.models import Study, StudyEvent
 from studies.models.event import AppendOnly
+from tests.annotation.places import hit_units_of, take_place
 from tests.annotation.services.test_ratings import LATER, START, answer, answer_all, check_counts
 from tests.studies.factories import make_open_study, make_participation
 from tiebreak.errors import DomainError

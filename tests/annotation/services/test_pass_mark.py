@@ -9,7 +9,6 @@ from django.test import Client
 
 from annotation.models import HIT, Assignment, HITUnit, Participation, Rater, ScreeningAttempt
 from annotation.selectors import worksheet
-from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer
 from annotation.services.reference_units import degrade_copies
@@ -17,6 +16,7 @@ from annotation.services.screening import begin_stage, check_record
 from studies.models import Criterion, Generation, Screening, Study, Unit
 from tests.annotation.annotators import annotator, form_of
 from tests.annotation.answers import submit_unit
+from tests.annotation.places import take_place
 from tests.pages import numbers_in, page_of, prose_of
 from tests.refusals import refused
 from tests.studies.factories import make_participation, make_study, open_knowingly

@@ -5,13 +5,14 @@ import pytest
 
 from annotation.models import HITUnit, Participation, Place
 from annotation.selectors import is_a_first, worksheet
-from annotation.services.places import NoWorkLeft, take_place
+from annotation.services.places import NoWorkLeft
 from annotation.services.planning import grow_ratings_per_hit, plan_hits
 from annotation.services.ratings import Answer
-from annotation.services.tallies import recount, stored_tallies
 from recruitment.services.lifecycle import open_study
 from studies.models import Generation, Instance, Study, StudySystem, Unit
 from tests.annotation.answers import submit_rating
+from tests.annotation.places import take_place
+from tests.annotation.tallies import recount, stored_tallies
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_participation, make_study
 from tiebreak.formats.cells import check_id

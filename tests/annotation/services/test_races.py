@@ -11,15 +11,15 @@ from django.utils import timezone
 
 from annotation.hot_path_sql import find_work_of
 from annotation.models import Assignment, Participation, Place, Rating
-from annotation.selectors import hit_units_of
 from annotation.services import ratings
 from annotation.services.exclusion import exclude_work
-from annotation.services.places import NoWorkLeft, take_place
+from annotation.services.places import NoWorkLeft
 from annotation.services.ratings import Answer
-from annotation.services.tallies import recount, stored_tallies
 from recruitment.services.entry import Entrant, give_consent
 from studies.models import Study
 from tests.annotation.answers import submit_rating
+from tests.annotation.places import hit_units_of, take_place
+from tests.annotation.tallies import recount, stored_tallies
 from tests.conftest import is_postgresql
 from tests.studies.factories import make_open_study, make_participation
 

@@ -7,14 +7,16 @@ from django.utils import timezone
 
 from annotation.messages import LATE, SURPLUS
 from annotation.models import Assignment, HITUnit, Place, Rating
-from annotation.selectors import hit_units_of, is_a_first
-from annotation.services.places import NoWorkLeft, take_place
+from annotation.selectors import is_a_first
+from annotation.services.places import NoWorkLeft
 from annotation.services.ratings import Answer, RatingResult
-from annotation.services.tallies import recount, set_flags, stored_tallies
+from annotation.services.tallies import set_flags
 from recruitment.services.lifecycle import close_study, pause_study, reopen_study
 from studies.models import Study
 from studies.models.event import AppendOnly
 from tests.annotation.answers import submit_rating, submit_unit
+from tests.annotation.places import hit_units_of, take_place
+from tests.annotation.tallies import recount, stored_tallies
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_participation
 

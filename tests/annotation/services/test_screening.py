@@ -13,7 +13,7 @@ from annotation.imports.study_import import import_study
 from annotation.models import Assignment, Participation, Place, Rating, ScreeningAttempt
 from annotation.selectors import worksheet
 from annotation.services.exclusion import exclude_work, reinstate_work
-from annotation.services.places import NotCleared, take_place
+from annotation.services.places import NotCleared
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer
 from annotation.services.reference_units import degrade_copies, import_reference_units
@@ -24,10 +24,11 @@ from annotation.services.screening import (
     clear_participation,
     next_step,
 )
-from annotation.services.tallies import recount, stored_tallies
 from studies.models import ComprehensionQuestion, Generation, Screening, Study, Unit
 from tests.annotation.annotators import annotator, form_of, task_of
 from tests.annotation.answers import submit_rating
+from tests.annotation.places import take_place
+from tests.annotation.tallies import recount, stored_tallies
 from tests.pages import codes_on, page_of
 from tests.refusals import refused, refused_file
 from tests.studies.factories import make_participation, make_study, open_knowingly

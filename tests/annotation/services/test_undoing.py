@@ -5,9 +5,7 @@ import ast
 import pytest
 
 from annotation.models import Participation
-from annotation.selectors import hit_units_of
 from annotation.services.exclusion import exclude_work, reinstate_work
-from annotation.services.places import take_place
 from jobs.models import Job
 from jobs.services import pause_job, resume_job
 from machine_raters.baselines.services import exclude_baseline, reinstate_baseline
@@ -17,6 +15,7 @@ from recruitment.models import Channel
 from recruitment.services.channels import close_channel, reopen_channel
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
 from recruitment.services.participants import exclude_participant, reinstate_participant
+from tests.annotation.places import hit_units_of, take_place
 from tests.annotation.services.test_ratings import answer
 from tests.jobs.factories import make_job
 from tests.machine_raters.baselines.test_baselines import add

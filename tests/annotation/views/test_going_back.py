@@ -7,12 +7,12 @@ import pytest
 from annotation.models import Assignment, Place, Rating
 from annotation.selectors import hits_of_visit
 from annotation.services.exclusion import exclude_work
-from annotation.services.tallies import recount, stored_tallies
 from api.models import Webhook, WebhookDelivery
 from api.services.webhook_events import record_events
 from recruitment.services.lifecycle import close_study, pause_study
 from studies.models import Study
 from tests.annotation.annotators import Annotator, Page, annotator, form_of, task_of, texts_of
+from tests.annotation.tallies import recount, stored_tallies
 from tests.annotation.test_gold_checks import study_with_checks
 from tests.pages import codes_on
 from tests.studies.factories import make_open_study

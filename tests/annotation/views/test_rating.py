@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from annotation.models import Assignment, HITUnit, Place, Rating
 from annotation.selectors import is_a_first
-from annotation.services.tallies import recount, stored_tallies
 from recruitment.services.lifecycle import close_study, pause_study
 from tests.annotation.annotators import (
     Annotator,
@@ -21,6 +20,7 @@ from tests.annotation.annotators import (
     texts_of,
     unit_of,
 )
+from tests.annotation.tallies import recount, stored_tallies
 from tests.pages import codes_on, page_of
 from tests.studies.factories import make_open_study
 

@@ -9,7 +9,6 @@ from django.contrib.auth.models import User
 from annotation.exports.ratings import rating_rows
 from annotation.models import Place, Rating
 from annotation.services.planning import plan_hits
-from annotation.services.tallies import recount, stored_tallies
 from jobs.models import Job
 from machine_raters.baselines import job as baseline_job
 from machine_raters.baselines.job import BaselineJob
@@ -24,9 +23,10 @@ from metrics.results.services import watermark
 from studies.instance_selection import scoring
 from studies.instance_selection.resident import RESIDENT
 from studies.models import Instance, Study
+from tests.annotation.tallies import recount, stored_tallies
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_study, open_knowingly
-from tiebreak.gateway.encoders import FakeEncoder
+from tests.tiebreak.similarity.encoders import FakeEncoder
 from tiebreak.report import build_report
 from tiebreak.similarity import SIMILARITIES
 
@@ -102,13 +102,13 @@ def test_the_text_closer_to_the_reference_is_preferred(method):
 
 @pytest.mark.parametrize("method", ["bertscore", "sentence_cosine"])
 def test_an_encoder_of_the_installation_compares_with_the_reference(method, monkeypatch):
-    RESIDENT.unload()
+    RESIDENT._unload()
     monkeypatch.setattr(scoring, "_encoder", FakeEncoder)
     monkeypatch.setattr("machine_raters.baselines.services.what_is_missing", lambda name: "")
     study = open_study(("the cat sat", "rain fell"), ("rain", "a cat sat"), reference="the cat sat")
     assert labels(add(study, method)) == ["-1", "1"]
     assert Job.objects.get().queue == "gpu"
-    RESIDENT.unload()
+    RESIDENT._unload()
 
 
 def test_the_bundled_encoder_compares_meanings():

@@ -10,7 +10,6 @@ from annotation.exports.ratings import rating_rows
 from annotation.exports.study_export import export_study
 from annotation.imports.study_import import import_study
 from annotation.models import Rater, Rating
-from annotation.services.tallies import recount, stored_tallies
 from jobs.models import Job
 from machine_raters.baselines.job import BaselineJob
 from machine_raters.baselines.scored import Scored
@@ -28,6 +27,7 @@ from metrics.exports.document.study_facts import deviation_table, exclusion_tabl
 from metrics.results.selectors import source_of
 from metrics.results.services import watermark
 from studies.models import Membership, StudyEvent
+from tests.annotation.tallies import recount, stored_tallies
 from tests.api.clients import at, problem_of, program
 from tests.machine_raters.baselines.test_baselines import add, open_study
 from tests.pages import codes_on, page_of

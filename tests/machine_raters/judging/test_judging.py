@@ -9,7 +9,6 @@ from django.urls import reverse
 
 from annotation.exports.ratings import rating_rows
 from annotation.models import Place, Rater, Rating
-from annotation.services.tallies import recount, stored_tallies
 from jobs.models import Job
 from jobs.services import resume_job
 from machine_raters.judging.passes import Items, Pass, comparisons_of
@@ -28,6 +27,7 @@ from machine_raters.models import Judge, Verdict
 from metrics.results.services import watermark
 from studies.models import Generation
 from studies.services import delete_draft
+from tests.annotation.tallies import recount, stored_tallies
 from tests.machine_raters.judging.scripted import add_training_item, material, model
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_study

@@ -8,11 +8,11 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.models import Rater, Rating
-from annotation.services.tallies import recount, stored_tallies
 from machine_raters.judging.services import start_judging
 from machine_raters.juries.services import add_jury, possible_members, start_jury
 from machine_raters.models import Jury
 from machine_raters.uploads.ratings import add_machine_ratings
+from tests.annotation.tallies import recount, stored_tallies
 from tests.api.clients import at, problem_of, program
 from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.judging.test_judging import judge_for

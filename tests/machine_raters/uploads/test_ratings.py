@@ -12,11 +12,11 @@ from annotation.exports.ratings import rating_rows
 from annotation.exports.study_export import export_study
 from annotation.imports.study_import import import_study
 from annotation.models import Assignment, Place, Rater, Rating, Tally
-from annotation.services.tallies import recount, stored_tallies
 from machine_raters.uploads.ratings import AddedRatings, add_machine_ratings
 from metrics.results.services import watermark
 from studies.models import Study, Unit
 from tests.annotation.annotators import annotator
+from tests.annotation.tallies import recount, stored_tallies
 from tests.refusals import refused, refused_file
 from tests.studies.factories import make_open_study, make_participation, make_study
 from tests.tiebreak.formats.built import columns_built

@@ -5,8 +5,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotation.models import Rating
-from annotation.selectors import hit_units_of, is_a_first
-from annotation.services.places import take_place
+from annotation.selectors import is_a_first
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer
 from machine_raters.uploads.ratings import store_machine_ratings
@@ -15,6 +14,7 @@ from metrics.results.sections import refresh_section
 from metrics.results.services import refresh_report, watermark
 from studies.models import Criterion, Membership, Study, StudyEvent, StudySystem, Unit
 from tests.annotation.answers import submit_unit
+from tests.annotation.places import hit_units_of, take_place
 from tests.api.clients import at, problem_of, program
 from tests.metrics.results.test_filters import text_of
 from tests.pages import send

@@ -7,8 +7,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.filters import NO_FAILED_CHECK, Filter
-from annotation.selectors import hit_units_of, is_a_first
-from annotation.services.places import take_place
+from annotation.selectors import is_a_first
 from annotation.services.ratings import Answer
 from metrics.messages import OUTCOME_HIDDEN
 from metrics.models import SectionSnapshot
@@ -19,6 +18,7 @@ from metrics.results.services import refresh_report, watermark
 from metrics.results.tabs import TABS
 from studies.models import Membership, Study
 from tests.annotation.answers import submit_unit
+from tests.annotation.places import hit_units_of, take_place
 from tests.architecture.test_roles import member
 from tests.metrics.results.test_filters import text_of
 from tests.metrics.studies import preferences, report_of

@@ -504,13 +504,6 @@ def _reject(fake: FakeProlific, state: Data, body: Data) -> str:
     return "REJECTED"
 
 
-def _complete(fake: FakeProlific, state: Data, body: Data) -> str:
-    known = _researchers_code(fake, state, body)
-    state["entered_code"] = known["code"]
-    state["completed_at"] = state["completed_at"] or _stamp(datetime.now(UTC))
-    return _after(known)
-
-
 def _screen_out(fake: FakeProlific, state: Data, body: Data) -> str:
     state["entered_code"] = _researchers_code(fake, state, body)["code"]
     return "SCREENED OUT"
@@ -621,7 +614,6 @@ def _test_study(fake: FakeProlific, request: Request, study: str) -> Answer:
 SUBMISSION_ACTIONS: dict[Any, Callable[[FakeProlific, Data, Data], str]] = {
     "APPROVE": _approve,
     "REJECT": _reject,
-    "COMPLETE": _complete,
     "SCREEN_OUT": _screen_out,
 }
 ROUTES: list[tuple[str, str, Callable[..., Answer]]] = [

@@ -30,7 +30,6 @@ from recruitment.platforms.mturk.client import (
 )
 from recruitment.platforms.mturk.protocol import (
     PREVIEW,
-    PUBLIC_ORIGINS,
     FrameParameters,
     read_frame_parameters,
 )
@@ -38,6 +37,7 @@ from tests.recruitment.platforms.fake_mturk import MTurkSimulator
 from tiebreak.errors import DomainError
 
 ENDPOINT = "https://mturk.example"
+PUBLIC_ORIGINS = ("https://www.mturk.com", "https://workersandbox.mturk.com")
 ACCESS, SECRET = "ACCESSKEY0123456789X", "secret/of+the/requester"
 ENTRY = "https://study.example/crowd/mturk?study=7&lang=en"
 HIT: dict[str, Any] = {

@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from annotation.models import Participation, Place, Rating
 from annotation.services.planning import plan_hits
-from annotation.services.tallies import recount, stored_tallies
 from jobs.clock import database_now
 from recruitment.ledger import ledger
 from recruitment.messages import NO_RESULT
@@ -33,6 +32,7 @@ from recruitment.services.platform_sync import (
 from recruitment.tasks import platform_action_task, sync_channels_task
 from studies.models import Study
 from tests.annotation.annotators import Annotator, form_of
+from tests.annotation.tallies import recount, stored_tallies
 from tests.pages import codes_on, page_of
 from tests.recruitment.platforms.fake_prolific import FakeProlific
 from tests.recruitment.platforms.openapi import check_request

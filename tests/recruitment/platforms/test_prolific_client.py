@@ -185,14 +185,6 @@ class TestSettling:
         assert fake.messages == [(own_submission, REASON)]
         check_all(fake)
 
-    def test_complete_for_the_participant(self, fake: FakeProlific, client: ProlificClient) -> None:
-        own_submission = fake.reserve(active_study(client), "ann")
-        assert client.complete(own_submission, "OURS1").status == "AWAITING REVIEW"
-        assert client.complete(own_submission, "OURS1").entered_code == "OURS1"
-        with refused("platform_refused"):
-            client.complete(own_submission, "DONE1")
-        check_all(fake)
-
     def test_screen_out(self, fake: FakeProlific, client: ProlificClient) -> None:
         own_submission = fake.reserve(active_study(client), "ann")
         assert client.screen_out(own_submission, "OUT1").status == "SCREENED OUT"

@@ -2,21 +2,58 @@ import pytest
 from django.contrib.auth.models import User
 
 from annotation.models import HIT, HITUnit
-from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies
 from jobs.models import Job
 from metrics.models import ReportSnapshot
 from recruitment.models import Channel, encrypted
 from recruitment.platforms import get_platform
-from recruitment.services.cloning import COPIED, NOT_COPIED, clone_study
+from recruitment.services.cloning import clone_study
 from studies.models import InstanceSelection, Screening, Study, Unit
 from studies.services import copy_rows, record_version
+from tests.annotation.places import take_place
 from tests.annotation.services.test_ratings import answer_all
 from tests.pages import numbers_in
 from tests.studies.factories import make_participation, make_study
 
 pytestmark = pytest.mark.django_db
+# Every model that belongs to a study is in one of these sets. Of its units and HITs, only reference
+# units and their HITs are copied; of a channel, only settings that do not connect it to an account.
+COPIED = frozenset(
+    {
+        "studies.Criterion",
+        "studies.StudySystem",
+        "studies.Membership",
+        "studies.InstanceSelection",
+        "studies.SelectedInstance",
+        "studies.Unit",
+        "annotation.HIT",
+        "studies.Screening",
+        "studies.ComprehensionQuestion",
+        "recruitment.Channel",
+    }
+)
+NOT_COPIED = frozenset(
+    {
+        "studies.Study",  # its dry runs
+        "studies.StudyVersion",
+        "studies.StudyEvent",
+        "studies.ReportChanges",
+        "machine_raters.Judge",
+        "machine_raters.ExampleSet",  # it names items
+        "machine_raters.Baseline",
+        "machine_raters.Jury",
+        "machine_raters.SyntheticSet",
+        "annotation.Place",
+        "annotation.Participation",
+        "annotation.ScreeningAttempt",
+        "metrics.ReportSnapshot",
+        "metrics.Licence",
+        "metrics.FollowUp",
+        "api.ApiToken_studies",
+        "api.Webhook",
+    }
+)
 
 
 def models_of_a_study() -> set[str]:

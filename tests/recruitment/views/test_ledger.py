@@ -14,7 +14,6 @@ from annotation.models import Participation, Place, Rating
 from annotation.selectors import worksheet
 from annotation.services.exclusion import exclude_work
 from annotation.services.participations import finish_participation
-from annotation.services.places import take_place
 from annotation.services.ratings import Answer
 from annotation.services.screening import begin_stage
 from recruitment.ledger import ledger
@@ -25,6 +24,7 @@ from recruitment.services.payments import approve, note_payment, settle
 from studies.models import Study
 from tests.annotation.annotators import annotator, form_of
 from tests.annotation.answers import submit_rating
+from tests.annotation.places import take_place
 from tests.annotation.services.test_screening import answer_all, study_with
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, levels_on

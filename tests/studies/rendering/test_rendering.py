@@ -5,8 +5,7 @@ from html import escape
 import pytest
 from django.core.cache import caches
 
-from studies.models import Study
-from studies.rendering import RENDERERS, is_markup, render_text, renderers
+from studies.rendering import is_markup, render_text, renderers
 from studies.rendering.renderers import MAX_CHARACTERS
 
 CODE = "def f(x):\n    return x + 1"
@@ -24,24 +23,20 @@ def test_it_works():
     assert hasattr(html, "__html__")
 
 
-def test_each_choice_of_the_setting_has_a_renderer():
-    assert set(RENDERERS) == set(Study.TextFormat.values)
-
-
 def test_plain_text_is_escaped_and_nothing_else():
     assert render_text("<b> *a* $x$\n  b", "plain") == "&lt;b&gt; *a* $x$\n  b"
     assert not is_markup("*a*", "plain")
 
 
 def test_the_renderers_output_is_sanitised_whatever_it_is(monkeypatch):
-    hostile = renderers.Renderer(lambda _: '<p onclick="x" style="y">a<script>b</script></p>')
+    hostile = renderers.Renderer("", lambda _: '<p onclick="x" style="y">a<script>b</script></p>')
     monkeypatch.setitem(renderers.RENDERERS, "markdown", hostile)
     assert render_text("a", "markdown") == "<p>a</p>"
 
 
 def test_a_text_is_rendered_once(monkeypatch):
     first = render_text("*a*", "markdown")
-    failing = renderers.Renderer(lambda _: pytest.fail("rendered again"), is_markup=True)
+    failing = renderers.Renderer("", lambda _: pytest.fail("rendered again"), is_markup=True)
     monkeypatch.setitem(renderers.RENDERERS, "markdown", failing)
     assert render_text("*a*", "markdown") == first
     with pytest.raises(pytest.fail.Exception):

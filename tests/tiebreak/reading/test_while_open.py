@@ -7,8 +7,7 @@ import pytest
 
 from annotation.models import Place
 from annotation.planned_order import planned_pairs
-from annotation.selectors import hit_units_of, is_a_first
-from annotation.services.places import take_place
+from annotation.selectors import is_a_first
 from annotation.services.planning import grow_ratings_per_hit
 from annotation.services.ratings import Answer
 from metrics.results.selectors import stored_report
@@ -16,6 +15,7 @@ from metrics.results.services import refresh_report, watermark
 from recruitment.services.lifecycle import close_study, reopen_study
 from studies.models import Study
 from tests.annotation.answers import submit_unit
+from tests.annotation.places import hit_units_of, take_place
 from tests.metrics.studies import validator
 from tests.studies.factories import make_open_study, make_participation
 from tiebreak.reading.figures.of_report import figures_of

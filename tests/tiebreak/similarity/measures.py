@@ -2,7 +2,7 @@
 
 import random
 
-from tiebreak.gateway.encoders import FakeEncoder
+from tests.tiebreak.similarity.encoders import FakeEncoder
 from tiebreak.similarity import SIMILARITIES, EntityJaccard, Similarity, similarity
 
 WORDS = [

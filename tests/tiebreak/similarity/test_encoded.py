@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from tests.refusals import refused
+from tests.tiebreak.similarity.encoders import FakeEncoder, word_vector
 from tests.tiebreak.similarity.measures import measure, texts
-from tiebreak.gateway.encoders import FakeEncoder, TokenEmbeddings, batches_by_length, word_vector
+from tiebreak.gateway.encoders import TokenEmbeddings, batches_by_length
 from tiebreak.similarity import EntityJaccard, SpacyEntities, length_penalty, similarity
-from tiebreak.similarity.matching import _batches, greedy_f1
+from tiebreak.similarity.matching import _batches, greedy_f1_each
 from tiebreak.similarity.words import words_13a
 
 
@@ -23,22 +24,22 @@ def test_greedy_matching_by_hand():
     first, second = tokens([[1, 0], [0, 1]]), tokens([[1, 0], [3, 4], [1, 0]])
     precision, recall = (1 + 0.8) / 2, (1 + 0.8 + 1) / 3
     expected = 2 * precision * recall / (precision + recall)
-    assert greedy_f1([first, second])[0, 1] == pytest.approx(expected, abs=1e-6)
+    assert greedy_f1_each([[first, second]])[0][0, 1] == pytest.approx(expected, abs=1e-6)
 
 
 def test_tokens_that_open_and_close_are_matched_and_weigh_nothing():
     first = tokens([[0, 1], [1, 0]], [False, True])
     second = tokens([[1, 0], [0, 1]], [False, True])
-    assert greedy_f1([first, second])[0, 1] == pytest.approx(1)
+    assert greedy_f1_each([[first, second]])[0][0, 1] == pytest.approx(1)
 
 
 def test_opposite_directions_score_0_and_not_less():
-    assert greedy_f1([tokens([[1, 0]]), tokens([[-1, 0]])])[0, 1] == 0
+    assert greedy_f1_each([[tokens([[1, 0]]), tokens([[-1, 0]])]])[0][0, 1] == 0
 
 
 def test_f1_equals_a_loop_over_tokens():
     some = FakeEncoder().encode_tokens(texts(6))
-    f1 = greedy_f1(some)
+    f1 = greedy_f1_each([some])[0]
     for i, first in enumerate(some):
         for j, second in enumerate(some):
             cosines = first.vectors.astype(float) @ second.vectors.T.astype(float)
@@ -50,9 +51,9 @@ def test_f1_equals_a_loop_over_tokens():
 
 def test_products_in_parts_are_the_same(monkeypatch):
     some = FakeEncoder().encode_tokens(texts(6))
-    whole = greedy_f1(some)
+    whole = greedy_f1_each([some])[0]
     monkeypatch.setattr("tiebreak.similarity.matching.CPU_CELLS", 500)
-    assert greedy_f1(some) == pytest.approx(whole, abs=1e-6)
+    assert greedy_f1_each([some])[0] == pytest.approx(whole, abs=1e-6)
 
 
 def test_the_length_penalty_is_of_13a_words_and_never_exceeds_1():

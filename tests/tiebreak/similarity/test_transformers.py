@@ -10,7 +10,7 @@ from tests.refusals import refused
 from tests.tiebreak.similarity.measures import MIXED, texts
 from tiebreak.gateway.encoders import TransformersEncoder, bundled_encoder
 from tiebreak.similarity import align, align_many, similarity
-from tiebreak.similarity.matching import greedy_f1
+from tiebreak.similarity.matching import greedy_f1_each
 
 REASON = "Weights need: pip install 'tiebreak[embeddings]'"
 torch = pytest.importorskip("torch", reason=REASON)
@@ -107,9 +107,9 @@ def test_vectors_stay_on_a_device_and_give_the_same(encoder):
 
 def test_rows_of_a_device_come_in_parts_too(encoder, monkeypatch):
     device = TransformersEncoder(minilm.get_model_path(), device="cpu:0")
-    expected = greedy_f1(encoder.encode_tokens(SOME))
+    expected = greedy_f1_each([encoder.encode_tokens(SOME)])[0]
     monkeypatch.setattr("tiebreak.similarity.matching.DEVICE_CELLS", 1)
-    assert greedy_f1(device.encode_tokens(SOME)) == pytest.approx(expected, abs=1e-5)
+    assert greedy_f1_each([device.encode_tokens(SOME)])[0] == pytest.approx(expected, abs=1e-5)
 
 
 def test_threads_may_share_an_encoder(encoder):

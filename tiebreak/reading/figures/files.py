@@ -16,7 +16,6 @@ CONTENT_TYPES = {
     "png": "image/png",
     "csv": "text/csv; charset=utf-8",
 }
-POINTS_PER_PIXEL = 0.75
 PIXELS_PER_INCH = 300
 # A white ground, because the chart's colours in files are those for light paper.
 PAGE = '#set page(width: auto, height: auto, margin: 8pt)\n#image("figure.svg", format: "svg")\n'

@@ -17,7 +17,6 @@ from lxml import html
 from annotation.exports.study_export import export_study
 from annotation.imports.study_import import import_study
 from annotation.models import Participation
-from annotation.services.places import take_place
 from jobs.models import Job
 from metrics.exports.document.build import build_document
 from metrics.exports.document.study_facts import deviation_table, exclusion_table, flow_table
@@ -29,6 +28,7 @@ from metrics.results.services import refresh_report
 from recruitment.services.lifecycle import close_study, reopen_study
 from studies.models import Study
 from tests.annotation.exports.test_study_export import rated
+from tests.annotation.places import take_place
 from tests.metrics.studies import preferences
 from tests.metrics.studies import report_of as report_of_rows
 from tests.refusals import refused
