@@ -34,8 +34,8 @@ def opening(study: Study) -> Question:
     warnings = [check for check in checks if not check.is_error]
     sentences = (
         f"Planned: {counted(now.hits, 'task')} with {counted(now.units, 'item')} of"
-        f" {counted(now.instances, 'instance')}. Each task is done by {study.ratings_per_hit} (R)"
-        f" different annotators, so {counted(now.remaining, 'response')} are to be collected.",
+        f" {counted(now.instances, 'instance')}. Different annotators for each task (R):"
+        f" {study.planned_ratings}, so {counted(now.remaining, 'response')} are to be collected.",
         *_cost(study, now.hits),
         *early_stop_rules(study, now.hits),
         who_can_enter(study),

@@ -11,7 +11,7 @@ from django.db.models import OuterRef, Q, Sum, prefetch_related_objects
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Now
 
-from annotation.models import Place
+from annotation.models import HIT, Place
 from recruitment.admission import OPEN_LINK, PAID, Maximum, collection_of, maximum, newcomers_pay
 from recruitment.ledger import Due, Ledger, due, ledger
 from recruitment.messages import BEYOND_BUDGET
@@ -231,6 +231,7 @@ def plan_counts() -> dict[str, Any]:
     places = Place.objects.filter(study=OuterRef("pk"))
     return {
         "places_total": count_of(places),
+        "hits_total": count_of(HIT.objects.main().filter(study=OuterRef("pk"))),
         # Few places are open while a study is large, and an index finds them.
         "places_open": count_of(places.filter(completed_at__isnull=True)),
     }
@@ -254,7 +255,7 @@ def spending_of(studies: Many[Any]) -> dict[str, Spending]:
 
 
 def _collection(study: Any) -> Collection:
-    return collection_of(study, study.places_total // study.ratings_per_hit)
+    return collection_of(study, study.hits_total, study.places_total)
 
 
 def _spending(

@@ -26,6 +26,13 @@ def validate_scale(spec: str) -> None:
         raise ValidationError(error.message, code=error.code) from error
 
 
+def ratings_in_words(ratings: int, further_share: float, further_ratings: int = 1) -> str:
+    """Return R in words, such as "1 (2 for 15% of the tasks)"."""
+    if not further_share:
+        return str(ratings)
+    return f"{ratings} ({ratings + further_ratings} for {100 * further_share:g}% of the tasks)"
+
+
 class Study(VersionedSettings, FrozenSettings, FreeSettings):
     """A study: its design, its settings and its status (draft, open, paused or closed)."""
 
@@ -95,11 +102,8 @@ class Study(VersionedSettings, FrozenSettings, FreeSettings):
 
     @property
     def planned_ratings(self) -> str:
-        """R in words, such as "1 (2 for 15% of the tasks)"."""
-        if not self.further_share:
-            return str(self.ratings_per_hit)
-        share = f"{100 * self.further_share:g}%"
-        return f"{self.ratings_per_hit} ({self.most_ratings} for {share} of the tasks)"
+        """R in words."""
+        return ratings_in_words(self.ratings_per_hit, self.further_share, self.further_ratings)
 
     @property
     def shows_orders_alike(self) -> bool:

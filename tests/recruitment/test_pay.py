@@ -286,7 +286,7 @@ def test_every_share_is_a_whole_number_of_cents_and_never_less_than_its_part():
         *(Decimal("0.34"), Decimal("0.67"), Decimal("1.00"), Decimal("1.00"))
     ]
     assert (pay.is_rounded, pay.with_fees(Decimal("0.34"))) == (True, Decimal("0.46"))
-    assert pay.expected(Collection(hits=9, ratings_per_hit=1)) == Decimal("3.00")
+    assert pay.expected(Collection(hits=9, places=9)) == Decimal("3.00")
     assert Cost.of(Decimal("0.335"), Decimal("50")).total == Decimal("0.51")
 
 

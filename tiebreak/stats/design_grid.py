@@ -279,9 +279,7 @@ class _Designs:
             by_cell = (between / r + single + pilot.rater * (1 - 1 / raters) / r) / n
             by_rater = by_rater * _chi_square(raters - 1, of_raters)
             true = whole / n + pilot.rater / raters
-            variance, freedom = pooled_variance(
-                (variance, by_rater, by_cell), (instances, raters)
-            )
+            variance, freedom = pooled_variance((variance, by_rater, by_cell), (instances, raters))
         value = np.clip(pilot.mean + np.sqrt(true) * of_mean, NEAR_A_BOUND, 1 - NEAR_A_BOUND)
         half_width = stdtrit(freedom, level) * np.sqrt(variance) / (value * (1 - value))
         return expit(logit(value) - half_width), expit(logit(value) + half_width)

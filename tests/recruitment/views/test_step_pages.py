@@ -147,7 +147,7 @@ def test_without_a_dataset_the_number_of_tasks_is_unknown(client, ruth, study):
 
 
 def test_a_person_does_no_task_twice():
-    assert Collection(hits=1, ratings_per_hit=5, tasks=10).people == 5
+    assert Collection(hits=1, places=5, tasks=10).people == 5
 
 
 def test_size_is_saved_with_the_growth_of_r(client, ruth):

@@ -33,14 +33,15 @@ def mixed(rated: Study, ratings: int, further: float) -> Study:
 @pytest.mark.slow
 @pytest.mark.parametrize("differ", [0, 0.1])
 @pytest.mark.parametrize(
-    ("raters", "ratings", "width", "further"),
+    "planned",
     [
         *[(8, 1, 0.35, 0), (12, 3, 0.25, 0), (20, 2, 0.2, 0), (40, 2, 0.15, 0)],
         *[(20, 1, 0.2, 0.15), (40, 1, 0.15, 0.5)],
     ],
 )
 @pytest.mark.parametrize("goal", ["target_width", "power"])
-def test_what_is_promised_comes_true(raters, ratings, width, further, differ, goal):
+def test_what_is_promised_comes_true(planned, differ, goal):
+    raters, ratings, width, further = planned
     parts = SPREAD**2, SPREAD**2 / 4, differ**2
     rate = true_rate(Design(raters, differ, 100, share=0.65))
     pilot = VarianceComponents(rate, *parts, rate * (1 - rate) - sum(parts))
