@@ -95,9 +95,9 @@ class Place(models.Model):
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="places")
     hit = models.ForeignKey(HIT, on_delete=models.CASCADE, related_name="places")
     number = models.PositiveSmallIntegerField()
-    # How many completed places the HIT lacks of the most that a HIT of its study has, so that a HIT
-    # with fewer places waits as long. HITs that lack the fewest come first, and ties are broken at
-    # random, so that the next free place is at the head of an index.
+    # The most places that a HIT of the study has, minus the HIT's completed ones. HITs with the most
+    # completed places come first, and ties are broken at random, so that the next free place is at the
+    # head of an index.
     remaining = models.PositiveSmallIntegerField(default=0)
     draw = models.BigIntegerField()
     assignment = models.OneToOneField(
