@@ -83,14 +83,15 @@ def _by_code(checks: Iterable[LaunchCheck]) -> dict[str, str]:
 
 def _cost(study: Study, hits: int) -> Iterator[str]:
     """Yield what the study is expected to cost, and what it can cost at most."""
+    if study.reward is None:
+        return
     cost = forecast(study, hits=hits)
     if cost.total is not None:
         yield f"All responses will cost about {cost.total} {study.currency}, with platform fees."
-    if study.reward is not None:
-        yield (
-            f"The study can cost {cost.maximum.total} {study.currency} at most, with fees:"
-            f" {'; '.join(_at_most(one) for one in cost.maximum.channels if one.amount)}."
-        )
+    yield (
+        f"The study can cost {cost.maximum.total} {study.currency} at most, with fees:"
+        f" {'; '.join(_at_most(one) for one in cost.maximum.channels if one.amount)}."
+    )
 
 
 def _at_most(limit: ChannelLimit) -> str:

@@ -68,6 +68,7 @@ CHANGES = [
 DESIGNS = st.fixed_dictionaries(
     {
         "ratings_per_hit": st.integers(1, 2),
+        "further_share": st.sampled_from([0.0, 0.5]),
         "instances": st.integers(2, 5),
         "hits_per_annotator": st.sampled_from([None, 1, 2, 20]),
         "reward": st.sampled_from([Decimal("3.00"), Decimal("0.05")]),
