@@ -312,6 +312,16 @@ class StudyThatPays(RuleBasedStateMachine):
                 assert (owed(one) or 0) >= pay.for_tasks(paid_tasks(one).count())
 
     @invariant()
+    def what_is_expected_stays_within_the_maximum(self):
+        if not hasattr(self, "study"):
+            return
+        study = Study.objects.get(pk=self.study.pk)
+        cost = forecast(study, hits=collection_of(study).hits)
+        stated = study.channels.filter(settings__most_people__isnull=False)
+        if cost.total is not None and not stated.exists():
+            assert cost.total <= cost.maximum.total + Decimal("0.01") * (cost.people or 0)
+
+    @invariant()
     def the_ledger_stays_within_the_announced_maximum(self):
         if not hasattr(self, "announced"):
             return
