@@ -130,7 +130,7 @@ def _position(column: str, value: Any) -> int | None:
 def _zero_or_one(column: str, value: Any) -> int:
     number = _whole(column, value) or 0
     if number > 1:
-        raise InvalidInput("too_many_repeats", f"{column} must be 0 or 1, not {number}")
+        raise InvalidInput("not_zero_or_one", f"{column} must be 0 or 1, not {number}")
     return number
 
 

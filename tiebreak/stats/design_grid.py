@@ -242,27 +242,18 @@ class _Designs:
     explained: float
     further: tuple[float, int]
 
-    @property
-    def mean_ratings(self) -> FloatArray:
-        share, more = self.further
-        return self.ratings + share * more
-
-    @property
-    def most_ratings(self) -> FloatArray:
-        share, more = self.further
-        return self.ratings + (more if share else 0)
-
     def load(self, n: FloatArray) -> FloatArray:
         """Return how many raters the limit of units per rater asks for."""
-        if self.raters is not None:
-            return np.maximum(self.raters, self.most_ratings)
-        by_load = np.ceil(n * self.units * self.mean_ratings / self.units_per_rater)
-        return np.maximum(by_load, self.most_ratings)
+        share, more = self.further
+        mean, most = self.ratings + share * more, self.ratings + (more if share else 0)
+        by_load = np.ceil(n * self.units * mean / self.units_per_rater)
+        return np.maximum(by_load if self.raters is None else self.raters, most)
 
     def intervals(self, n: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the interval in each study with n instances."""
-        pilot, r, share = self.pilot, self.mean_ratings, self.further[0]
-        unequal = 1 + share * (1 - share) * (self.further[1] / r) ** 2  # E r²/(E r)²
+        pilot, (share, more) = self.pilot, self.further
+        r = self.ratings + share * more
+        unequal = 1 + share * (1 - share) * (more / r) ** 2  # E r²/(E r)²
         raters = np.maximum(self.load(n), MIN_RATERS if self.new_raters else 1)
         raters /= 1 + (raters - r * unequal) / (n * r)  # the effective number, for random loads
         of_instances, of_raters, of_mean = _scores()

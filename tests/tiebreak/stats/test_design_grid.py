@@ -125,13 +125,21 @@ def test_undefined_components_are_refused():
         design_grid(VarianceComponents(0.6, math.nan, 0, 0, 0.1), power=0.8)
 
 
-def test_an_explained_share_by_hand():
+@pytest.mark.parametrize(
+    ("design", "between", "ratings"),
+    [
+        ({"ratings": [3], "explained": 0.5}, 0.5, 3),
+        # E r²/(E r)² with one rating of half of the instances, and three of the others.
+        ({"ratings": [1], "further_share": 0.5, "further_ratings": 2}, 5 / 4, 2),
+    ],
+)
+def test_explained_shares_and_mixed_designs_by_hand(design, between, ratings):
     parts = VarianceComponents(0.5, instance=0.04, unit=0.02, rater=0, rating=0.12)
-    options = {"units": [2], "ratings": [3], "explained": 0.5, "assurance": 0.5}
-    option = only(parts, target_width=0.1, new_raters=False, **options)
-    per_instance = (0.04 + 0.02 / 2) / 2 + 0.12 / 6
+    design |= {"units": [2], "assurance": 0.5, "new_raters": False}
+    option = only(parts, target_width=0.1, **design)
+    per_instance = (0.04 + 0.02 / 2) * between + 0.12 / (2 * ratings)
     assert option.instances == pytest.approx(per_instance / (0.1 / (2 * 1.96)) ** 2, rel=0.05)
-    assert option.total == 6 * option.instances
+    assert option.total == pytest.approx(2 * ratings * option.instances, abs=2)
 
 
 @pytest.mark.parametrize("name", ["assurance", "explained"])
