@@ -65,6 +65,16 @@ def _follow(
     return vertex
 
 
+def evenly_drawn(items: Sequence[Item], n: int, rng: random.Random) -> list[Item]:
+    """Draw n items at equal distances from a random start; each has the same probability.
+
+    Of any items that follow one another, also from the last to the first, a share of n in all is drawn
+    (±1).
+    """
+    start = rng.randrange(len(items))
+    return [item for k, item in enumerate(items) if (k * n + start) % len(items) < n]
+
+
 def dealt(
     items: Sequence[Item],
     *,

@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from django.db.models import Count, Min
+from django.db.models import Count, Min, Q
 
-from annotation.models import HITUnit, Place, Rating
+from annotation.models import HIT, HITUnit, Place, Rating
 from studies.models import Criterion, Study
 from tiebreak.report.sections.planning.stopping import PlannedPair
 from tiebreak.scales import BAD, Scale
@@ -47,8 +47,7 @@ _Scores = dict[int, tuple[float, int]]
 def planned_pairs(study: Study, criterion: Criterion, *, ratings_per_hit: int) -> list[PlannedPair]:
     """Return what a criterion's ratings say about each pair of systems, by their names.
 
-    Only the first ``ratings_per_hit`` places of each task count, those planned when the study
-    opened. Of instances that were drawn with probabilities, only the control sample is uniform, so
+    Only places that were planned when the study opened, with this R, count. Of instances that were drawn with probabilities, only the control sample is uniform, so
     only it enters. An instance all of whose ratings call both texts bad is left out.
     """
     scores = _scores(study, criterion, ratings_per_hit)
@@ -59,8 +58,20 @@ def planned_pairs(study: Study, criterion: Criterion, *, ratings_per_hit: int) -
     ]
 
 
+def _planned_places(study: Study, ratings_per_hit: int, place: str = "") -> Q:
+    """Return the condition of places planned with this R; raising it gave all tasks as many more."""
+    planned = Q(**{f"{place}number__lt": ratings_per_hit})
+    if study.further_share:
+        most, drawn = (
+            ratings_per_hit + study.further_ratings,
+            HIT.objects.with_further_ratings(study),
+        )
+        planned |= Q(**{f"{place}number__lt": most, f"{place}hit__in": drawn})
+    return planned
+
+
 def _turns(study: Study, ratings_per_hit: int) -> dict[int, _Turn]:
-    planned = Place.objects.filter(study=study, number__lt=ratings_per_hit).order_by()
+    planned = Place.objects.filter(_planned_places(study, ratings_per_hit), study=study).order_by()
     rows = planned.values_list("hit").annotate(
         draw=Min("draw"), n=Count("pk"), completed=Count("completed_at")
     )
@@ -96,10 +107,10 @@ def _scores(study: Study, criterion: Criterion, ratings_per_hit: int) -> _Scores
     rows = (
         Rating.objects.in_statistics()
         .filter(
+            _planned_places(study, ratings_per_hit, "place__"),
             criterion=criterion,
             unit__study=study,
             rater__kind="human",
-            place__number__lt=ratings_per_hit,
             place__completed_at__isnull=False,
         )
         .order_by()

@@ -63,8 +63,8 @@ JOBS_ENDED = "No job is running any more. The results are shown below."
 
 # Planning the size.
 SINGLE_RATINGS = (
-    "A plan keeps at least 15% of instances with two ratings or more, or agreement and consistency"
-    " cannot be told. Here all instances of a study get the same number, so R is at least 2."
+    "A plan keeps at least 15% of tasks with two ratings or more, or agreement and consistency cannot"
+    " be told. With R = 1, one further rating of 15% of the tasks, drawn at random, is enough."
 )
 ONLY_DRAFTS = "N and R can be planned only for a draft. Clone the study to plan another one."
 NO_SUCH_PLAN = "These numbers cannot be N and R. Choose a design of the table."

@@ -49,14 +49,17 @@ def is_open_to_all(study: Study, channels: Iterable[Channel] | None = None) -> b
     return all(get_platform(one.provider).missing(one) for one in channels)
 
 
-def collection_of(study: Study, hits: int | None = None) -> Collection:
-    """Return what the study collects with its settings; a draft that cannot be planned has no HITs."""
+def collection_of(study: Study, hits: int | None = None, places: int | None = None) -> Collection:
+    """Return what the study collects with its settings; a draft that cannot be planned has no HITs.
+
+    ``places`` is the number of its places, if it is known.
+    """
     if hits is None:
         with suppress(DomainError, InvalidInput):
             hits = hits_to_collect(study)
     return Collection(
         hits=hits or 0,
-        ratings_per_hit=study.ratings_per_hit,
+        places=study.places_of(hits or 0) if places is None else places,
         tasks=study.hits_per_annotator,
         most_answers=study.most_answers,
     )

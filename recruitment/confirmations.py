@@ -35,8 +35,8 @@ def opening(study: Study) -> Question:
     warnings = [check for check in checks if not check.is_error]
     sentences = (
         f"Planned: {counted(now.hits, 'task')} with {counted(now.units, 'item')} of"
-        f" {counted(now.instances, 'instance')}. Each task is done by {study.ratings_per_hit} (R)"
-        f" different annotators, so {counted(now.remaining, 'response')} are to be collected.",
+        f" {counted(now.instances, 'instance')}. Different annotators for each task (R):"
+        f" {study.planned_ratings}, so {counted(now.remaining, 'response')} are to be collected.",
         *_cost(study, now.hits),
         *early_stop_rules(study, now.hits),
         who_can_enter(study),
@@ -84,14 +84,15 @@ def _by_code(checks: Iterable[LaunchCheck]) -> dict[str, str]:
 
 def _cost(study: Study, hits: int) -> Iterator[str]:
     """Yield what the study is expected to cost, and what it can cost at most."""
+    if study.reward is None:
+        return
     cost = forecast(study, hits=hits)
     if cost.total is not None:
         yield f"All responses will cost about {cost.total} {study.currency}, with platform fees."
-    if study.reward is not None:
-        yield (
-            f"The study can cost {cost.maximum.total} {study.currency} at most, with fees:"
-            f" {'; '.join(_at_most(one) for one in cost.maximum.channels if one.amount)}."
-        )
+    yield (
+        f"The study can cost {cost.maximum.total} {study.currency} at most, with fees:"
+        f" {'; '.join(_at_most(one) for one in cost.maximum.channels if one.amount)}."
+    )
 
 
 def _at_most(limit: ChannelLimit) -> str:

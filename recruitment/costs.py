@@ -11,7 +11,7 @@ from django.db.models import OuterRef, Q, Sum, prefetch_related_objects
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Now
 
-from annotation.models import Place
+from annotation.models import HIT, Place
 from recruitment.admission import OPEN_LINK, PAID, Maximum, collection_of, maximum, newcomers_pay
 from recruitment.ledger import Due, Ledger, due, ledger
 from recruitment.messages import BEYOND_BUDGET
@@ -97,11 +97,38 @@ def _pays(study: Study, hits: int) -> list[Pay]:
     return [newcomers_pay(channel, hits) for channel in channels or [implied]]
 
 
-def _to_collect(study: Study, left: Collection) -> Cost | None:
-    """Return what responses that nobody has given cost now, on the channel where that is most."""
+def _to_collect(study: Study, left: Collection, people: Due | None = None) -> Cost | None:
+    """Return what responses that nobody has given cost: those of ``people`` what they agreed to.
+
+    What they leave is paid as newcomers are now, on the channel where that is most.
+    """
+    tasks, agreed = _at_older_terms(study, left, people or Due())
+    left = replace(left, most_answers=left.responses - tasks)
+    if study.reward is None:
+        return agreed
     amounts = [(pay.expected(left), pay.fee_percent) for pay in _pays(study, left.hits)]
     costs = [Cost.of(amount, fee) for amount, fee in amounts if amount is not None]
-    return None if study.reward is None else max(costs, key=lambda cost: cost.total, default=None)
+    return agreed + max(costs, key=lambda cost: cost.total) if costs else None
+
+
+def _at_older_terms(study: Study, left: Collection, people: Due) -> tuple[int, Cost]:
+    """Return how many responses people who agreed to other terms than today's give, and their cost.
+
+    If they may give more than are left, those that cost most count.
+    """
+    today, rests = (study.reward, study.hits_per_annotator), []
+    for n, pay, done in people.working:
+        if not pay.tasks or (pay.reward, pay.tasks) == today:
+            continue
+        rest = min(filter(None, (pay.tasks, study.hits_per_annotator, left.hits))) - done
+        if rest > 0:
+            each = (pay.for_tasks(done + rest) - pay.for_tasks(done)) / rest
+            rests.append((each, n * rest, pay.fee_percent))
+    open_, cost = left.responses, NOTHING
+    for each, tasks, fee_percent in sorted(rests, reverse=True):
+        cost += Cost.of(each * min(tasks, open_), fee_percent)
+        open_ -= min(tasks, open_)
+    return left.responses - open_, cost
 
 
 def _hourly_rate(pays: Sequence[Pay], asked: Asked | None) -> Decimal | None:
@@ -231,6 +258,7 @@ def plan_counts() -> dict[str, Any]:
     places = Place.objects.filter(study=OuterRef("pk"))
     return {
         "places_total": count_of(places),
+        "hits_total": count_of(HIT.objects.main().filter(study=OuterRef("pk"))),
         # Few places are open while a study is large, and an index finds them.
         "places_open": count_of(places.filter(completed_at__isnull=True)),
     }
@@ -254,7 +282,7 @@ def spending_of(studies: Many[Any]) -> dict[str, Spending]:
 
 
 def _collection(study: Any) -> Collection:
-    return collection_of(study, study.places_total // study.ratings_per_hit)
+    return collection_of(study, study.hits_total, study.places_total)
 
 
 def _spending(
@@ -264,7 +292,7 @@ def _spending(
     if study.status == Study.Status.DRAFT or study.dry_run_of_id is not None:
         return Spending(spent)
     left = 0 if study.status == Study.Status.CLOSED else collection.responses - completed
-    to_collect = _to_collect(study, replace(collection, most_answers=max(0, left)))
+    to_collect = _to_collect(study, replace(collection, most_answers=max(0, left)), people)
     if to_collect is None:
         return Spending(spent, committed=None)
     # Who is paid once for all tasks may do some of the rest.

@@ -33,7 +33,7 @@ from annotation.models.rating import MAIN_FIRST
 from jobs.clock import database_now
 from recruitment.admission import PAID, sum_of
 from recruitment.models import Channel, Payment
-from recruitment.pay import CENT, Cost
+from recruitment.pay import CENT, Cost, Pay
 from recruitment.platforms import get_platform
 from recruitment.terms import (
     AGREED,
@@ -122,12 +122,14 @@ class Due(NamedTuple):
     """What is due to people by what each agreed to: once they stop, and for what they did so far.
 
     The two differ for people who still work for one payment that covers all tasks. `owed` is the part
-    of those who await payment.
+    of those who await payment. `working` has those who may do more tasks: how many people, what they
+    agreed to for each task, and how many tasks they did.
     """
 
     once_they_stop: Cost = Cost()
     so_far: Cost = Cost()
     owed: Cost = Cost()
+    working: tuple[tuple[int, Pay, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -285,6 +287,7 @@ _SUBMITTED = Q(submission__platform_status__iexact=SUBMITTED[0]) | Q(
 )
 _REJECTED = Q(status=Status.REJECTED) | Q(submission__platform_status__iexact="rejected")
 _UNPAID_WORK = Q(is_rewarded=False, has_work=True) & ~_REJECTED
+_HAS_BEGUN = Q(status=Status.ACTIVE, consented_at__isnull=False, is_rewarded=False, has_work=False)
 _UNPAID_TEST = Q(is_rewarded=False, status=Status.SCREENED_OUT) & PAYS_SCREEN_OUT
 # Bots are owed nothing, and nobody has to decide about their work.
 _OPEN_TO_DECIDE = Q(submission__settled_at=None, simulated=False)
@@ -334,7 +337,8 @@ def _due_to(
 ) -> dict[str, Due]:
     """Sum up what `owed` returns for each person."""
     settings = "submission__channel__settings"
-    grouped = people.filter(_UNPAID_WORK | _UNPAID_TEST, _OPEN_TO_DECIDE).order_by()
+    concerned = _UNPAID_WORK | _UNPAID_TEST | _HAS_BEGUN
+    grouped = people.filter(concerned, _OPEN_TO_DECIDE).order_by()
     grouped = grouped.annotate(
         screen_out=KeyTextTransform("screen_out_reward", settings),
         fee_percent=KeyTextTransform("fee_percent", settings),
@@ -347,12 +351,17 @@ def _due_to(
         key, awaits, status, for_test, fee_percent, done, per, *promised = row
         stated = {"screen_out_reward": for_test, "fee_percent": fee_percent}
         pay = pay_of(by_key[key], stated, Agreed(paid_per(status, per), *promised))
-        amount = pay.screen_out if status == Status.SCREENED_OUT else pay.for_tasks(done)
-        by_task = replace(pay, is_one_payment=False).for_tasks(done)
-        amounts = (amount, by_task if status == Status.ACTIVE else amount, amount * awaits)
+        amount = pay.for_tasks(done) if done else Decimal(0)
+        amount = pay.screen_out if status == Status.SCREENED_OUT else amount
+        by_task, is_working = replace(pay, is_one_payment=False), status == Status.ACTIVE
+        amounts = (amount, by_task.for_tasks(done) if is_working else amount, amount * awaits)
         added = [Cost.of(n * one, pay.fee_percent) for one in amounts]
+        earlier, works_on = totals[key], ((n, by_task, done),) * is_working
         totals[key] = Due(
-            *(earlier + more for earlier, more in zip(totals[key], added, strict=True))
+            earlier.once_they_stop + added[0],
+            earlier.so_far + added[1],
+            earlier.owed + added[2],
+            earlier.working + works_on,
         )
     return totals
 

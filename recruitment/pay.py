@@ -91,17 +91,16 @@ class Pay:
 
 @dataclass(frozen=True)
 class Collection:
-    """How much a study collects: responses to `hits` tasks, each by `ratings_per_hit` people."""
+    """How much a study collects: responses for all `places` of its `hits` tasks."""
 
     hits: int
-    ratings_per_hit: int
+    places: int
     tasks: int | None = None
     most_answers: int | None = None
 
     @property
     def responses(self) -> int:
-        planned = self.hits * self.ratings_per_hit
-        return planned if self.most_answers is None else min(planned, self.most_answers)
+        return self.places if self.most_answers is None else min(self.places, self.most_answers)
 
     @property
     def people(self) -> int:

@@ -99,7 +99,12 @@ class SizeStep(StepAdmin, CollectingStudyAdmin):
     fieldsets: ClassVar[Any] = (
         (
             "How much is collected",
-            {"fields": ("ratings_per_hit", "comparisons_per_hit", "hits_per_annotator")},
+            {
+                "fields": (
+                    *("ratings_per_hit", "further_share", "further_ratings"),
+                    *("comparisons_per_hit", "hits_per_annotator"),
+                )
+            },
         ),
         (
             "Time and pay",

@@ -44,14 +44,14 @@ def quality_status(_: Study, facts: Facts) -> StepStatus:
 
 def size_status(study: Study, _: Facts) -> StepStatus:
     if study.opened_at is not None and study.reward is None:
-        return done(f"R = {study.ratings_per_hit}, unpaid")
+        return done(f"R = {study.planned_ratings}, unpaid")
     if study.minutes_per_hit is None:
         return missing("Estimate the minutes per task.")
     if study.reward is None:
-        return done(f"R = {study.ratings_per_hit}, unpaid")
+        return done(f"R = {study.planned_ratings}, unpaid")
     if not study.hits_per_annotator:
         return missing("Say how many tasks an annotator may do.")
-    return done(f"R = {study.ratings_per_hit}, {study.reward} {study.currency}")
+    return done(f"R = {study.planned_ratings}, {study.reward} {study.currency}")
 
 
 def recruit_status(study: Study, facts: Facts) -> StepStatus:

@@ -1,6 +1,7 @@
 """Admin pages of datasets and studies. `recruitment.admin` extends the study page."""
 
 from collections.abc import Iterable
+from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django import forms
@@ -178,6 +179,10 @@ class MembershipInline(_ForResearchers, MemberStacked):
         return super().get_queryset(request).select_related("user")
 
 
+# The settings that decide whether both orders of two texts are shown equally often.
+ORDERS = ("ratings_per_hit", "further_ratings", "further_share", "pairing")
+
+
 class StudyDesignForm(OpenedModelForm):
     class Meta:
         model = Study
@@ -219,14 +224,13 @@ class StudyDesignForm(OpenedModelForm):
 
     def clean(self) -> None:
         super().clean()
-        values = self.cleaned_data
-        pairing = values.get("pairing", self.instance.pairing)
-        ratings = values.get("ratings_per_hit", self.instance.ratings_per_hit)
-        entered = [name for name in ("ratings_per_hit", "pairing") if name in self.fields]
-        if entered and pairing == Study.Pairing.SYMMETRIC and ratings % 2:
+        typed, entered = copy(self.instance), [name for name in ORDERS if name in self.fields]
+        for name in self.cleaned_data.keys() & set(ORDERS):
+            setattr(typed, name, self.cleaned_data[name])
+        if entered and not typed.shows_orders_alike:
             sentence = (
-                "In a symmetric design, the number of ratings per task (R) must be even, because"
-                " each order of two texts is shown to half of the annotators."
+                "In a symmetric design, the number of ratings per task (R) must be even, and that of"
+                " further ratings as well, because each order of two texts is shown to half of the annotators."
             )
             self.add_error(
                 entered[0], forms.ValidationError(sentence, code="symmetric_needs_even_ratings")
@@ -254,6 +258,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
             {
                 "fields": (
                     ("ratings_per_hit", "comparisons_per_hit"),
+                    ("further_share", "further_ratings"),
                     "bundling",
                     ("repeats_per_hit", "repeat_distance"),
                 )

@@ -146,7 +146,7 @@ def _protocol(study: Study) -> str:
     parts = [f"Criteria: {criteria}."]
     if study.participations.exists():
         parts += [
-            f"Each task was to be given to {study.ratings_per_hit} annotators. The side of each system and"
+            f"Annotators to whom each task was to be given: {study.planned_ratings}. The side of each system and"
             " the order of items were balanced and random.",
             _screening(study),
         ]

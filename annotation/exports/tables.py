@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Count, Max, Min, Q, QuerySet
 
-from annotation.models import Rating
+from annotation.models import HIT, Rating
 from annotation.models.rating import RatingQuerySet
 from studies.data.bundle_import import generation_rows, instance_rows
 from studies.instance_selection.scoring import normalised_deltas
@@ -30,7 +30,9 @@ _UNIT = {
     "system_b": "system_b__name",
     **{name: name for name in ("sample_a", "sample_b")},
 }
-_DESIGN = {name: _UNIT.get(name, name) for name in DESIGN if name not in ("hit", "repeats")}
+_DESIGN = {
+    name: _UNIT.get(name, name) for name in DESIGN if name not in ("hit", "repeats", "further")
+}
 _PAIR = {
     "instance": "instance__key",
     "category": "instance__category",
@@ -148,11 +150,14 @@ def reference_rows(study: Study) -> Iterator[Row]:
 def design_rows(study: Study) -> Iterator[Row]:
     """Yield every unit with its HIT, and how its instance was drawn."""
     keys = array("q", study.units.order_by("pk").values_list("pk", flat=True).iterator(BATCH))
+    drawn = HIT.objects.main().with_further_ratings(study).values_list("number", flat=True)
+    further = {("main", number) for number in drawn}
     for first in range(0, len(keys), BATCH):
         units = Unit.objects.filter(pk__in=keys[first : first + BATCH]).order_by("pk")
         hits = units.annotate(hit=Min("hit_units__hit__number"), most=Max("hit_units__repeat"))
         for row in _rows(hits, {**_DESIGN, "hit": "hit", "repeats": "most"}):
-            yield {**row, "repeats": row["repeats"] or 0}
+            has_further = (row["role"], row["hit"]) in further
+            yield {**row, "repeats": row["repeats"] or 0, "further": int(has_further)}
 
 
 def comparisons(study: Study, ratings: RatingQuerySet) -> Iterator[Comparison]:

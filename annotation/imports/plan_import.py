@@ -112,6 +112,7 @@ class PlanImport:
         self.study, self.rows, self.stored = study, tables.design.rows, stored
         self.answers: dict[str, dict[str, str]] = defaultdict(dict)
         self.explanations: dict[str, str] = {}
+        self.further: set[int] = set()
         scales = {c.name: c.parsed_scale for c in study.criteria.all()}
         for row in tables.reference_answers.rows:
             label = scales[row["criterion"]].parse_label(row["expected"])
@@ -126,7 +127,7 @@ class PlanImport:
         return units, hits
 
     def add_places(self) -> None:
-        """Create the places that no imported work fills, so that every HIT has R."""
+        """Create the places that no imported work fills, so that every HIT has those planned."""
         rng = random.Random(f"{self.study.seed}:plan")
         filled: dict[int, int] = defaultdict(int)
         for hit in Place.objects.filter(study=self.study).values_list("hit", flat=True):
@@ -135,11 +136,14 @@ class PlanImport:
             place
             for hit in self.study.hits.main().order_by("number")
             for place in free_places(
-                self.study, hit, range(filled[hit.pk], self.study.ratings_per_hit), rng
+                self.study, hit, range(filled[hit.pk], self._places_of(hit.pk in self.further)), rng
             )
         ]
         Place.objects.bulk_create(places, batch_size=BATCH)
-        self.study.places.recount_remaining()
+        self.study.places.recount_remaining(most=self.study.most_ratings)
+
+    def _places_of(self, has_further: int) -> int:
+        return self.study.most_ratings if has_further else self.study.ratings_per_hit
 
     def _unit(self, row: Row) -> Unit:
         instance = self.stored.instances.get(row["instance"] or "")
@@ -172,6 +176,7 @@ class PlanImport:
         hits = {key: self._hit(*key, instances) for key, instances in of_hit.items()}
         HIT.objects.bulk_create(hits.values(), batch_size=BATCH)
         by_unit = {row["unit"]: hits[row["role"], row["hit"]] for row in rows}
+        self.further = {by_unit[row["unit"]].pk for row in rows if row["further"]}
         for _ in store(HITUnit, self._hit_units(rows, units, by_unit)):
             pass
         return by_unit
@@ -186,8 +191,8 @@ class PlanImport:
     ) -> Iterator[HITUnit]:
         edges = []
         for row in rows:
-            unit = units[row["unit"]]
-            edges.append((hits[unit.key].pk, (unit.system_a_id, unit.system_b_id)))
+            unit, parity = units[row["unit"]], self._places_of(row["further"]) % 2
+            edges.append((hits[unit.key].pk, (unit.system_a_id, unit.system_b_id, parity)))
         bits = balanced_bits(edges, random.Random(f"{self.study.seed}:plan"))
         for row, bit in zip(rows, bits, strict=True):
             unit = units[row["unit"]]

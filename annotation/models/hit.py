@@ -2,7 +2,7 @@ from datetime import datetime
 
 from django.db import models
 from django.db.models import Count, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Greatest
 
 from studies.models import Instance, Study, Unit
 
@@ -11,6 +11,11 @@ class HITQuerySet(models.QuerySet["HIT"]):
     def main(self) -> "HITQuerySet":
         """Return the main HITs, which exclude those of training and qualification."""
         return self.filter(kind=HIT.Kind.MAIN)
+
+    def with_further_ratings(self, study: Study) -> "HITQuerySet":
+        """Return a study's HITs that were drawn for further ratings, which have the most places."""
+        drawn = self.filter(study=study, places__number=study.most_ratings - 1)
+        return drawn if study.further_share else self.none()
 
 
 class HIT(models.Model):
@@ -68,11 +73,11 @@ class HITUnit(models.Model):
 
 
 class PlaceQuerySet(models.QuerySet["Place"]):
-    def recount_remaining(self) -> int:
-        """Recompute `remaining` of these places by counting the incomplete places of their HITs."""
-        siblings = Place.objects.filter(hit=OuterRef("hit"), completed_at__isnull=True)
+    def recount_remaining(self, *, most: int) -> int:
+        """Recompute `remaining` of these places by counting the completed places of their HITs."""
+        siblings = Place.objects.filter(hit=OuterRef("hit"), completed_at__isnull=False)
         count = siblings.order_by().values("hit").annotate(n=Count("pk")).values("n")
-        return self.update(remaining=Coalesce(Subquery(count), 0))
+        return self.update(remaining=Greatest(0, most - Coalesce(Subquery(count), 0)))
 
 
 class Place(models.Model):
@@ -81,8 +86,9 @@ class Place(models.Model):
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="places")
     hit = models.ForeignKey(HIT, on_delete=models.CASCADE, related_name="places")
     number = models.PositiveSmallIntegerField()
-    # The number of the HIT's places that are not completed. HITs with the fewest such places come
-    # first, and ties are broken at random, so that the next free place is at the head of an index.
+    # The most places that a HIT of the study has, minus the HIT's completed ones. HITs with the most
+    # completed places come first, and ties are broken at random, so that the next free place is at the
+    # head of an index.
     remaining = models.PositiveSmallIntegerField(default=0)
     draw = models.BigIntegerField()
     assignment = models.OneToOneField(

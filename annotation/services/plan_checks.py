@@ -81,7 +81,7 @@ def _check_pairing(study: Study) -> None:
             f"The baseline “{study.baseline_system}” is not a system of this study. Enter one of"
             f" {', '.join(sorted(names))}, or leave it empty for the first system.",
         )
-    check_both_orders(study, study.ratings_per_hit)
+    check_both_orders(study)
     if budget_of(study, len(names)) is not None and study.selected.exists():
         raise DomainError(
             "draw_and_budget",
@@ -90,13 +90,13 @@ def _check_pairing(study: Study) -> None:
         )
 
 
-def check_both_orders(study: Study, ratings_per_hit: int) -> None:
+def check_both_orders(study: Study) -> None:
     """Raise `DomainError` if a symmetric design would show one order more often than the other."""
-    if study.pairing == Study.Pairing.SYMMETRIC and ratings_per_hit % 2:
+    if not study.shows_orders_alike:
         raise DomainError(
             "symmetric_needs_even_ratings",
             "In a symmetric design, each order of two texts is shown to half of the annotators, so"
-            f" the number of ratings per task (R) must be even; it is {ratings_per_hit}.",
+            f" the number of ratings per task (R) must be even; it is {study.planned_ratings}.",
         )
 
 

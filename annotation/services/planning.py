@@ -3,7 +3,7 @@
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from django.contrib.auth.models import User
@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Length
 
-from annotation.balancing import balanced_bits, dealt
+from annotation.balancing import balanced_bits, dealt, evenly_drawn
 from annotation.length_balance import LengthBalance
 from annotation.models import HIT, HITUnit, Place
 from annotation.pairing import PairSchedule
@@ -85,15 +85,16 @@ def _number_of(n: int, noun: str) -> str:
 
 @dataclass(frozen=True)
 class _Bundle:
-    """The unsaved units of one HIT, and their instance if all of them share one."""
+    """The unsaved units of one HIT, their instance if all share one, and the number of its places."""
 
     instance: Instance | None
     units: tuple[Unit, ...]
+    places: int = 0
 
 
 @transaction.atomic
 def plan_hits(*, study: Study) -> Plan:
-    """Replace the plan of a draft study with a new one that has R places per HIT.
+    """Replace the plan of a draft study with a new one that has R places per HIT, or more.
 
     The study must be a draft with a dataset, systems and a criterion, and without ratings.
     Afterwards the earlier plan is deleted and the new one is complete. The same seed gives the same
@@ -167,22 +168,25 @@ def hits_to_collect(study: Study) -> int:
 
 
 def _counted(study: Study, bundles: list[_Bundle]) -> Plan:
-    r, criteria = study.ratings_per_hit, study.criteria.count()
+    criteria = study.criteria.count()
     units = [unit for bundle in bundles for unit in bundle.units]
-    repeats = sum(_repeats_in(study, len(bundle.units)) for bundle in bundles)
+    repeats = [_repeats_in(study, len(bundle.units)) for bundle in bundles]
     by_pair: dict[tuple[int, int | None], list[Unit]] = defaultdict(list)
-    for unit in units:
-        by_pair[cast(int, unit.system_a_id), unit.system_b_id].append(unit)
+    ratings: Counter[tuple[int, int | None]] = Counter()
+    for bundle in bundles:
+        for unit in bundle.units:
+            by_pair[cast(int, unit.system_a_id), unit.system_b_id].append(unit)
+            ratings[cast(int, unit.system_a_id), unit.system_b_id] += bundle.places * criteria
     return Plan(
         instances=_instances_of(units),
         hits=len(bundles),
         units=len(units),
-        repeats=repeats,
-        places=len(bundles) * r,
-        ratings=len(units) * r * criteria,
-        repeat_ratings=repeats * r * criteria,
+        repeats=sum(repeats),
+        places=sum(bundle.places for bundle in bundles),
+        ratings=ratings.total(),
+        repeat_ratings=criteria * sum(n * b.places for n, b in zip(repeats, bundles, strict=True)),
         pairs=tuple(
-            PairPlan(*pair, _instances_of(of_pair), len(of_pair), len(of_pair) * r * criteria)
+            PairPlan(*pair, _instances_of(of_pair), len(of_pair), ratings[pair])
             for pair, of_pair in sorted(by_pair.items(), key=_by_system)
         ),
     )
@@ -208,21 +212,25 @@ def is_plan_current(study: Study) -> bool:
     hit_units = HITUnit.objects.filter(hit__in=study.hits.main(), repeat=0)
     for hit, a, b in hit_units.values_list("hit", "unit__generation_a", "unit__generation_b"):
         stored[hit].add((a, b))
+    bundles = _all_bundles(study, study.selected.all())
     planned = [
         frozenset((unit.generation_a_id, unit.generation_b_id) for unit in bundle.units)
-        for bundle in _all_bundles(study, study.selected.all())
+        for bundle in bundles
     ]
+    places = Counter(study.places.values_list("hit", flat=True))
     repeats = sum(_repeats_in(study, len(texts)) for texts in planned)
     return (
         Counter(map(frozenset, stored.values())) == Counter(planned)
         and HITUnit.objects.filter(hit__in=study.hits.main(), repeat=1).count() == repeats
-        and study.places.count() == len(planned) * study.ratings_per_hit
+        and Counter(places.values()) == Counter(bundle.places for bundle in bundles)
     )
 
 
 @transaction.atomic
 def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
-    """Add places to every HIT. R can only increase, because offered places are never withdrawn.
+    """Add places to every HIT, as many to those with further ratings as to the others.
+
+    R can only increase, because offered places are never withdrawn.
 
     Returns the number of places added.
     """
@@ -233,14 +241,17 @@ def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
             f"The number of ratings per task (R) is {study.ratings_per_hit} and can only be"
             " increased. To collect fewer ratings, close the study or clone it.",
         )
-    check_both_orders(study, ratings_per_hit)
+    added, study.ratings_per_hit = ratings_per_hit - study.ratings_per_hit, ratings_per_hit
+    check_both_orders(study)
     rng = random.Random(f"{study.seed}:places:{ratings_per_hit}")
-    numbers = range(study.ratings_per_hit, ratings_per_hit)
-    hits = study.hits.main().order_by("number")
-    places = [place for hit in hits for place in free_places(study, hit, numbers, rng)]
+    has = Counter(study.places.values_list("hit", flat=True))
+    places = [
+        place
+        for hit in study.hits.main().order_by("number")
+        for place in free_places(study, hit, range(has[hit.pk], has[hit.pk] + added), rng)
+    ]
     Place.objects.bulk_create(places, batch_size=BATCH)
-    study.places.recount_remaining()
-    study.ratings_per_hit = ratings_per_hit
+    study.places.recount_remaining(most=study.most_ratings)
     study.save(update_fields=["ratings_per_hit"])
     note_change(study.pk)  # findings wait for the number of responses that was planned
     return len(places)
@@ -262,7 +273,19 @@ def _all_bundles(study: Study, selected: Iterable[SelectedInstance]) -> list[_Bu
         bundles = _mixed(study, [unit for bundle in bundles for unit in bundle.units])
     if not bundles:
         raise DomainError("nothing_to_plan", NOTHING_TO_PLAN)
-    return bundles
+    return _with_places(study, bundles)
+
+
+def _with_places(study: Study, bundles: list[_Bundle]) -> list[_Bundle]:
+    """Give every HIT R places, and further ones to the same share of each pair's HITs (±1)."""
+    rng, order = random.Random(f"{study.seed}:further"), list(range(len(bundles)))
+    if study.bundling == Study.Bundling.INSTANCE:
+        rng.shuffle(order)
+        order.sort(key=lambda i: [(u.system_a_id, u.system_b_id or 0) for u in bundles[i].units])
+    # Mixed HITs stay in the order in which each pair's units were dealt to neighbours.
+    drawn = set(evenly_drawn(order, study.further_hits(len(order)), rng))
+    r, further = study.ratings_per_hit, study.further_ratings
+    return [replace(b, places=r + (i in drawn) * further) for i, b in enumerate(bundles)]
 
 
 def _bundles(study: Study, selected: Iterable[SelectedInstance]) -> Iterator[_Bundle]:
@@ -443,17 +466,28 @@ def _write_plan(study: Study, bundles: list[_Bundle], rng: random.Random) -> Non
     units = [unit for bundle in bundles for unit in bundle.units]
     Unit.objects.bulk_create(units, batch_size=BATCH)
     HITUnit.objects.bulk_create(_hit_units(study, hits, bundles, rng), batch_size=BATCH)
-    numbers = range(study.ratings_per_hit)
-    places = [place for hit in hits for place in free_places(study, hit, numbers, rng)]
+    places = [
+        place
+        for hit, bundle in zip(hits, bundles, strict=True)
+        for place in free_places(study, hit, range(bundle.places), rng)
+    ]
     Place.objects.bulk_create(places, batch_size=BATCH)
 
 
 def _hit_units(
     study: Study, hits: list[HIT], bundles: list[_Bundle], rng: random.Random
 ) -> list[HITUnit]:
-    """Return the units of all HITs, with sides balanced per HIT and pair and swapped in repeats."""
-    assigned = [(hit, u) for hit, b in zip(hits, bundles, strict=True) for u in b.units]
-    edges = [(hit.pk, (unit.system_a_id, unit.system_b_id)) for hit, unit in assigned]
+    """Return the units of all HITs, with sides balanced per HIT and pair and swapped in repeats.
+
+    An even number of places balances itself, so HITs with an odd one are balanced on their own.
+    """
+    of_hits = list(zip(hits, bundles, strict=True))
+    assigned = [(hit, unit) for hit, b in of_hits for unit in b.units]
+    edges = [
+        (hit.pk, (unit.system_a_id, unit.system_b_id, b.places % 2))
+        for hit, b in of_hits
+        for unit in b.units
+    ]
     bits = balanced_bits(edges, rng)
     by_hit: dict[int, list[HITUnit]] = {hit.pk: [] for hit in hits}
     for (hit, unit), bit in zip(assigned, bits, strict=True):
@@ -467,7 +501,11 @@ def _hit_units(
 
 
 def free_places(study: Study, hit: HIT, numbers: range, rng: random.Random) -> Iterator[Place]:
-    """Yield a HIT's places with these numbers, unsaved and in random order for HITs alike."""
+    """Yield a HIT's places with these numbers, unsaved and in random order for HITs alike.
+
+    Further places of a mixed design come after all others, so that they change no HIT's turn.
+    """
     for number in numbers:
-        draw = rng.randrange(DRAW_LIMIT)
-        yield Place(study=study, hit=hit, number=number, remaining=len(numbers), draw=draw)
+        is_further = study.further_share > 0 and number >= study.ratings_per_hit
+        draw = rng.randrange(DRAW_LIMIT) + is_further * DRAW_LIMIT
+        yield Place(study=study, hit=hit, number=number, remaining=study.most_ratings, draw=draw)

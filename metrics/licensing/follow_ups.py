@@ -80,7 +80,8 @@ def _small_clone(study: Study, number: int) -> Study:
     clone.title = f"{study.title[: LONGEST_TITLE - len(end)].rstrip()}{end}"
     clone.seed = study.seed
     clone.ratings_per_hit = 2 if study.pairing == Study.Pairing.SYMMETRIC else 1
-    clone.save(update_fields=["title", "seed", "ratings_per_hit"])
+    clone.further_share = 0.0
+    clone.save(update_fields=["title", "seed", "ratings_per_hit", "further_share"])
     return clone
 
 

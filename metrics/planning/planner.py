@@ -1,5 +1,6 @@
 """Planning the size of a study: a curve of instances by ratings per item, and its cost."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -24,11 +25,13 @@ from recruitment.costs import highest_fee, per_response
 from recruitment.services.settings import save_settings
 from studies.access import Right, researchers_only, studies_of, study_for
 from studies.models import Study
+from studies.models.study import ratings_in_words
 from studies.services import check_is_draft
 from tiebreak.errors import DomainError
 from tiebreak.reading.charts.lines import Line, line_chart
 from tiebreak.reading.charts.svg import Svg
 from tiebreak.reading.words import in_digits
+from tiebreak.report.sections.planning.planning import REPEATED_SHARE
 from tiebreak.stats import DesignOption, VarianceComponents, design_grid
 
 RATINGS = (1, 2, 3, 4, 5, 6, 8, 10)
@@ -105,7 +108,16 @@ class Option:
 
     @property
     def can_apply(self) -> bool:
-        return self.design.instances is not None and self.design.ratings >= MIN_RATINGS
+        return self.design.instances is not None and _tells_agreement(self.design)
+
+    @property
+    def ratings(self) -> str:
+        """R in words."""
+        return ratings_in_words(self.design.ratings, self.design.further_share)
+
+
+def _tells_agreement(design: DesignOption) -> bool:
+    return design.ratings >= MIN_RATINGS or design.further_share >= REPEATED_SHARE
 
 
 @require_safe
@@ -125,10 +137,13 @@ def apply_plan(request: HttpRequest, public_id: str) -> HttpResponse:
     study = study_for(request.user, public_id, Right.CHANGE)
     try:
         apply_design(
-            study=study, units=_number(request, "units"), ratings=_number(request, "ratings")
+            study=study,
+            units=_number(request, "units"),
+            ratings=_number(request, "ratings"),
+            is_mixed="mixed" in request.POST,
         )
         messages.success(
-            request, APPLIED.format(n=study.comparisons_per_hit, r=study.ratings_per_hit)
+            request, APPLIED.format(n=study.comparisons_per_hit, r=study.planned_ratings)
         )
     except DomainError as refusal:
         messages.error(request, refusal.message, extra_tags=refusal.code)
@@ -140,12 +155,16 @@ def _number(request: HttpRequest, name: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
 
 
-def apply_design(*, study: Study, units: int, ratings: int) -> None:
-    """Set N and R of a draft. Raises `DomainError` if it is no draft, or R leaves no agreement."""
+def apply_design(*, study: Study, units: int, ratings: int, is_mixed: bool = False) -> None:
+    """Set N and R of a draft, and in a mixed design one further rating for a share of its tasks.
+
+    Raises `DomainError` if the study is no draft, or R leaves no agreement.
+    """
     check_is_draft(study, ONLY_DRAFTS)
-    if ratings < MIN_RATINGS:
+    if ratings < MIN_RATINGS and not (ratings and is_mixed):
         raise DomainError("single_ratings", SINGLE_RATINGS)
     study.comparisons_per_hit, study.ratings_per_hit = units, ratings
+    study.further_share, study.further_ratings = (REPEATED_SHARE if is_mixed else 0.0), 1
     try:
         study.full_clean()
     except ValidationError as error:
@@ -168,9 +187,10 @@ def _planned(study: Study, request: HttpRequest) -> dict[str, Any]:
     target |= {"power": values["power"]} if values["goal"] == POWER else {}
     target |= {"new_raters": values["speaks_of"] != THESE}
     units = _units(study)
-    designs = design_grid(
-        components, units=units, ratings=RATINGS, units_per_rater=_units_per_rater(study), **target
-    )
+    target |= {"units": units, "units_per_rater": _units_per_rater(study)}
+    equal = design_grid(components, ratings=RATINGS, **target)
+    mixed = design_grid(components, ratings=[1], further_share=REPEATED_SHARE, **target)
+    designs = sorted(equal + mixed, key=lambda d: (d.units, d.ratings, d.further_share))
     options = _options(study, designs)
     return {
         "form": form,
@@ -241,9 +261,7 @@ def _savings(study: Study, pilot: str, target: dict[str, Any]) -> list[Option]:
     for title, sentence, explained, gain in saving_designs(pair):
         designs = design_grid(
             _components_of(pair, gain),
-            units=_units(study),
             ratings=[MIN_RATINGS],
-            units_per_rater=_units_per_rater(study),
             explained=explained,
             **target,
         )
@@ -256,8 +274,7 @@ def _savings(study: Study, pilot: str, target: dict[str, Any]) -> list[Option]:
 def saving_designs(pair: dict[str, Any]) -> list[tuple[str, str, float, float]]:
     """Return title, sentence, explained share and gain of designs that pay.
 
-    A design is left out unless the lower bound of its gain in the pilot exceeds 1. As a study has one R
-    for all its items, so has every design.
+    A design is left out unless the lower bound of its gain in the pilot exceeds 1.
     """
     explained, designs = float(pair.get("explained") or 0), []
     if explained and _exceeds_1(pair.get("stack")):
@@ -285,9 +302,9 @@ def _units_per_rater(study: Study) -> int:
     return (study.hits_per_annotator or TASKS_IF_UNLIMITED) * study.comparisons_per_hit
 
 
-def _options(study: Study, designs: tuple[DesignOption, ...]) -> list[Option]:
+def _options(study: Study, designs: Sequence[DesignOption]) -> list[Option]:
     price = _price_of_rating(study)
-    usable = [d for d in designs if d.total is not None and d.ratings >= MIN_RATINGS]
+    usable = [d for d in designs if d.total is not None and _tells_agreement(d)]
     cheapest = min(usable, key=lambda d: (d.total or 0, d.ratings), default=None)
     return [
         Option(
@@ -315,7 +332,7 @@ def _charts(options: list[Option], units: list[int]) -> list[tuple[str, Svg]]:
                 "human" if n == units[-1] else "human-open",
                 f"N = {n}",
                 tuple(
-                    (o.design.ratings, getattr(o.design, name))
+                    (o.design.ratings + o.design.further_share, getattr(o.design, name))
                     for o in options
                     if o.design.units == n and o.design.instances is not None
                 ),

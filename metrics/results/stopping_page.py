@@ -83,7 +83,7 @@ def _more(
     more = max(0, target.instances - pair.win_rate.n)
     if not more:
         return "reached", "0", "0"
-    ratings = more * study.ratings_per_hit * _units(study)
+    ratings = round(more * study.mean_ratings * _units(study))
     money = "unknown" if cost is None else f"about {more * cost:,.2f} {study.currency}"
     return f"about {more:,}", f"about {ratings:,}", money
 
@@ -101,7 +101,7 @@ def _cost_of_instance(study: Study) -> Decimal | None:
     if study.bundling == Study.Bundling.MIXED:
         share = Decimal(1) / study.comparisons_per_hit
     fee = 1 + highest_fee(study.channels.all()) / 100
-    return reward * study.ratings_per_hit * share * fee
+    return reward * Decimal(str(study.mean_ratings)) * share * fee
 
 
 def _at_one_look(study: Study, width: float | None, components: PairComponents | None) -> str:
@@ -118,6 +118,8 @@ def _at_one_look(study: Study, width: float | None, components: PairComponents |
         target_width=width,
         units=[_units(study)],
         ratings=[study.ratings_per_hit],
+        further_share=study.further_share,
+        further_ratings=study.further_ratings,
         new_raters=False,
     )
     return NOT_IN_SIGHT if design.instances is None else counted(design.instances, "instance")

@@ -18,7 +18,7 @@ from tiebreak.reading.words import counted
 
 
 def enough_answers(study: Study) -> Iterator[LaunchCheck]:
-    wanted = study.hits.main().count() * study.ratings_per_hit
+    wanted = study.places_of(study.hits.main().count())
     if study.most_answers is not None and study.most_answers < wanted:
         yield warning(
             "budget_too_small",
@@ -36,12 +36,12 @@ def enough_people(study: Study) -> Iterator[LaunchCheck]:
     if invited is None or not hits:
         return
     hits_each = min(study.hits_per_annotator or hits, hits)
-    needed = max(study.ratings_per_hit, ceil(hits * study.ratings_per_hit / hits_each))
+    needed = max(study.most_ratings, ceil(study.places_of(hits) / hits_each))
     if invited < needed:
         yield warning(
             "too_few_people",
             f"{counted(invited, 'annotator is', 'annotators are')} invited, but {counted(hits, 'task')}"
-            f" with R = {study.ratings_per_hit} need at least {needed}, because one annotator"
+            f" with R = {study.planned_ratings} need at least {needed}, because one annotator"
             f" may do {hits_each}. Invite more, or lower R.",
             RECRUITMENT,
         )

@@ -114,7 +114,7 @@ def suggested_raters(study: Study) -> int:
     """Return twice the number that fills every place of a planned study: some may fail a test."""
     hits = study.hits.main().count()
     hits_each = min(study.hits_per_annotator or hits, hits)
-    needed = ceil(study.ratings_per_hit * hits / hits_each) if hits_each else 0
+    needed = ceil(study.places_of(hits) / hits_each) if hits_each else 0
     return min(MAX_RATERS, max(DryRunOptions.raters, 2 * needed))
 
 

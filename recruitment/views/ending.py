@@ -18,7 +18,7 @@ from recruitment.services.leaving import (
     leave_early,
     return_instructions,
 )
-from recruitment.terms import owed, screen_out_reward
+from recruitment.terms import agreed_pay, owed, screen_out_reward
 from studies.models import Study
 from tiebreak.errors import DomainError
 
@@ -126,13 +126,13 @@ def leave(request: HttpRequest, study_id: str) -> HttpResponse:
         leave_early(participation=participation)
         return SeeOther(reverse("annotation:rate", args=[study_id]))
     check_may_leave_early(participation)
-    is_limited = participation.agreed.hits_per_annotator is not None
+    is_paid_by_task = agreed_pay(participation).per_task is not None
     context = {
         "study": participation.study,
-        # Elsewhere a number of tasks would tell which items share one.
-        "counts_tasks": is_limited or not mixes_in_checks(participation.study),
+        # Elsewhere a number of tasks would tell which items share one, and nobody is paid by it.
+        "counts_tasks": is_paid_by_task or not mixes_in_checks(participation.study),
         "done": hits_of_visit(participation),
         "owed": owed(participation),
-        "is_limited": is_limited,
+        "is_paid_by_task": is_paid_by_task,
     }
     return render(request, "recruitment/leave.html", context)

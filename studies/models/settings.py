@@ -154,6 +154,19 @@ class FrozenSettings(models.Model):
         validators=between(1, 100),
         help_text="How many comparisons an annotator rates in one task.",
     )
+    further_share = models.FloatField(
+        "share of tasks with further ratings",
+        default=0.0,
+        validators=between(0.0, 1.0),
+        help_text="So many tasks are drawn at random, the same share of each pair of systems, and get"
+        " ratings beyond R. With R = 1 and a share of 0.15, agreement is known at little cost.",
+    )
+    further_ratings = models.PositiveSmallIntegerField(
+        "further ratings of these tasks",
+        default=1,
+        validators=between(1, 1000),
+        help_text="How many ratings each of these tasks gets beyond R. Raising R raises all tasks alike.",
+    )
     bundling = models.CharField(
         "bundling",
         max_length=10,
@@ -289,8 +302,9 @@ class FreeSettings(models.Model):
         "ratings per task (R)",
         default=3,
         validators=between(1, 1000),
-        help_text="Each task is completed by exactly this many annotators. To get more answers"
-        " later, raise R, which also works while the study runs; it cannot be lowered then.",
+        help_text="Each task is completed by exactly this many annotators, apart from further ratings"
+        " that are planned for a share. To get more answers later, raise R, which also works while the"
+        " study runs; it cannot be lowered then.",
     )
     annotators_per_address = models.PositiveIntegerField(
         "maximum annotators per internet address",

@@ -13,6 +13,7 @@ from studies.models.settings import FreeSettings, FrozenSettings, VersionedSetti
 from tiebreak.errors import InvalidInput
 from tiebreak.identifiers import new_public_id, new_seed
 from tiebreak.scales import Scale
+from tiebreak.stats.design.design_grid import further_tasks
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -23,6 +24,13 @@ def validate_scale(spec: str) -> None:
         Scale.parse(spec)
     except InvalidInput as error:
         raise ValidationError(error.message, code=error.code) from error
+
+
+def ratings_in_words(ratings: int, further_share: float, further_ratings: int = 1) -> str:
+    """Return R in words, such as "1 (2 for 15% of the tasks)"."""
+    if not further_share:
+        return str(ratings)
+    return f"{ratings} ({ratings + further_ratings} for {100 * further_share:g}% of the tasks)"
 
 
 class Study(VersionedSettings, FrozenSettings, FreeSettings):
@@ -82,6 +90,35 @@ class Study(VersionedSettings, FrozenSettings, FreeSettings):
     def is_imported(self) -> bool:
         """Whether the ratings came from a file, so that annotators were never served here."""
         return self.opened_at is not None and self.opened_at == self.closed_at
+
+    @property
+    def most_ratings(self) -> int:
+        """The number of ratings of the HITs that get the most of them."""
+        return self.ratings_per_hit + (self.further_ratings if self.further_share else 0)
+
+    @property
+    def mean_ratings(self) -> float:
+        return self.ratings_per_hit + self.further_share * self.further_ratings
+
+    @property
+    def planned_ratings(self) -> str:
+        """R in words."""
+        return ratings_in_words(self.ratings_per_hit, self.further_share, self.further_ratings)
+
+    @property
+    def shows_orders_alike(self) -> bool:
+        """Whether each HIT is shown in both orders equally often, if the design asks for that."""
+        further = self.further_ratings if self.further_share else 0
+        is_even = self.ratings_per_hit % 2 == further % 2 == 0
+        return is_even or self.pairing != self.Pairing.SYMMETRIC
+
+    def further_hits(self, hits: int) -> int:
+        """Return how many of so many HITs get further ratings: at least the share of them."""
+        return further_tasks(self.further_share, hits)
+
+    def places_of(self, hits: int) -> int:
+        """Return the number of places that so many HITs have in all."""
+        return hits * self.ratings_per_hit + self.further_hits(hits) * self.further_ratings
 
     def ordered_systems(self) -> list[System]:
         """Return the systems in canonical order; the first is system A."""

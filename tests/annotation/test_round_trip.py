@@ -54,8 +54,8 @@ def make_draft(**design) -> Study:
     return study
 
 
-def make_rated() -> Study:
-    study = make_draft()
+def make_rated(**design) -> Study:
+    study = make_draft(**design)
     Screening.objects.create(study=study, training_units=1, check_rate=1)
     open_knowingly(study)
     for _ in range(2):
@@ -73,10 +73,18 @@ def exported(study: Study, out: Path, formats: tuple[str, ...] = ("jsonl",)) -> 
     return {name: re.sub(new, b"", text) for name, text in files.items()}
 
 
-@pytest.mark.parametrize("make", [make_draft, make_rated])
+def make_mixed() -> Study:
+    return make_rated(further_share=0.3, further_ratings=3)
+
+
+@pytest.mark.parametrize("make", [make_draft, make_rated, make_mixed])
 def test_an_export_of_an_import_is_the_same(make, tmp_path):
-    first = exported(make(), tmp_path / "first")
+    study = make()
+    first = exported(study, tmp_path / "first")
     again = import_study(path=tmp_path / "first").study
+    assert (
+        again.places.count() == study.places.count() == study.places_of(study.hits.main().count())
+    )
     assert exported(again, tmp_path / "second") == first
     assert again.status == ("draft" if make is make_draft else "closed")
 
@@ -158,7 +166,8 @@ def change(path: Path, number: int, **values: object) -> None:
         ("design", {"system_a": "nobody"}, "unknown_system"),
         ("design", {"role": "boss"}, "unknown_role"),
         ("design", {"hit": 0}, "not_a_position"),
-        ("design", {"repeats": 2}, "too_many_repeats"),
+        ("design", {"repeats": 2}, "not_zero_or_one"),
+        ("design", {"further": 2}, "not_zero_or_one"),
         ("design", {"inclusion_probability": 1.5}, "not_a_probability"),
         ("design", {"inclusion_probability": 0}, "not_a_probability"),
         ("design", {"sample_a": 0.5}, "not_a_whole_number"),

@@ -68,6 +68,7 @@ CHANGES = [
 DESIGNS = st.fixed_dictionaries(
     {
         "ratings_per_hit": st.integers(1, 2),
+        "further_share": st.sampled_from([0.0, 0.5]),
         "instances": st.integers(2, 5),
         "hits_per_annotator": st.sampled_from([None, 1, 2, 20]),
         "reward": st.sampled_from([Decimal("3.00"), Decimal("0.05")]),
@@ -309,6 +310,16 @@ class StudyThatPays(RuleBasedStateMachine):
                 assert (owed(one) or 0) >= pay.screen_out
             elif one.status not in CLOSED_BY_PLATFORM:
                 assert (owed(one) or 0) >= pay.for_tasks(paid_tasks(one).count())
+
+    @invariant()
+    def what_is_expected_stays_within_the_maximum(self):
+        if not hasattr(self, "study"):
+            return
+        study = Study.objects.get(pk=self.study.pk)
+        cost = forecast(study, hits=collection_of(study).hits)
+        stated = study.channels.filter(settings__most_people__isnull=False)
+        if cost.total is not None and not stated.exists():
+            assert cost.total <= cost.maximum.total + Decimal("0.01") * (cost.people or 0)
 
     @invariant()
     def the_ledger_stays_within_the_announced_maximum(self):

@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from decimal import Decimal
+from math import prod
 
 import pytest
 from django.urls import reverse
@@ -53,6 +54,13 @@ def test_tasks_that_run_out_are_owed_and_not_the_whole_reward():
     assert [owed(participation) for participation in awaiting] == [Decimal("0.15")] * 6
     assert ledger(study).owed.amount == forecast(study, hits=6).total == Decimal("0.90")
     assert maximum(study).total == Decimal("5.40")
+
+
+def test_a_study_that_became_unpaid_costs_what_was_agreed():
+    study = opened(**PAYING | {"hits_per_annotator": 3})
+    enter(study, "open-link", "a")
+    cost = forecast(change(study, reward=None), hits=6)
+    assert cost.total == cost.maximum.total == Decimal("3.00")
 
 
 def test_a_place_is_reserved_at_entry_and_given_back_by_who_does_nothing(client):
@@ -243,18 +251,28 @@ def test_a_report_beyond_the_budget_is_recorded_said_and_counted(admin_client):
     note_payment(participation=person, amount=Decimal("3.00"))  # as owed as before
 
 
-@pytest.mark.parametrize("status", ["active", "finished"])
-def test_a_forecast_has_what_each_person_agreed_to(status):
+@pytest.mark.parametrize(
+    ("status", "reward", "total"),
+    [
+        ("finished", "3.00", "0.50 + 5 × 1.50"),
+        ("active", "3.00", "2 × 0.50 + 4 × 1.50"),
+        ("active", "0.20", "2 × 0.50 + 4 × 0.10"),
+    ],
+)
+def test_a_forecast_has_what_each_person_agreed_to(status, reward, total):
     study = opened(**PAYING | {"hits_per_annotator": 2, "reward": Decimal(1)})
     answer_all(take_place(participation=enter(study, "open-link", "a")))
-    change(study, reward=Decimal(3))
+    change(study, reward=Decimal(reward))
     answer_all(take_place(participation=enter(study, "open-link", "b")))
     Participation.objects.update(status=status)
     study = Study.objects.annotate(**plan_counts()).get()
-    total = Decimal("0.50") + 5 * Decimal("1.50")
-    assert forecast(study, hits=6).total == accounts(study).costs.total == total
+    parts = (part.split(" × ") for part in total.split(" + "))
+    total = sum(prod(map(Decimal, part)) for part in parts)
+    cost = forecast(study, hits=6)
+    assert cost.total == accounts(study).costs.total == total <= cost.maximum.total
     assert spending_of([study])[study.pk].committed.total == total
-    note_payment(participation=study.participations.first(), amount=Decimal("0.50"))
+    newcomer = study.participations.order_by("pk").last()
+    note_payment(participation=newcomer, amount=Decimal(reward) / 2)
     assert forecast(study, hits=6).total == accounts(study).costs.total == total
 
 
@@ -286,7 +304,7 @@ def test_every_share_is_a_whole_number_of_cents_and_never_less_than_its_part():
         *(Decimal("0.34"), Decimal("0.67"), Decimal("1.00"), Decimal("1.00"))
     ]
     assert (pay.is_rounded, pay.with_fees(Decimal("0.34"))) == (True, Decimal("0.46"))
-    assert pay.expected(Collection(hits=9, ratings_per_hit=1)) == Decimal("3.00")
+    assert pay.expected(Collection(hits=9, places=9)) == Decimal("3.00")
     assert Cost.of(Decimal("0.335"), Decimal("50")).total == Decimal("0.51")
 
 

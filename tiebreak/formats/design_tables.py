@@ -127,10 +127,10 @@ def _position(column: str, value: Any) -> int | None:
     return number
 
 
-def _repeats(column: str, value: Any) -> int:
+def _zero_or_one(column: str, value: Any) -> int:
     number = _whole(column, value) or 0
     if number > 1:
-        raise InvalidInput("too_many_repeats", f"{column} must be 0 or 1, not {number}")
+        raise InvalidInput("not_zero_or_one", f"{column} must be 0 or 1, not {number}")
     return number
 
 
@@ -178,7 +178,7 @@ PARSERS: Mapping[str, Mapping[str, Parser]] = {
         "unit": check_id,
         "role": _role,
         "hit": _position,
-        "repeats": _repeats,
+        **dict.fromkeys(("repeats", "further"), _zero_or_one),
         **dict.fromkeys(("instance", "system_a", "system_b"), _optional_id),
         **dict.fromkeys(("sample_a", "sample_b"), _whole),
         **dict.fromkeys(("phase", "similarity"), _text),

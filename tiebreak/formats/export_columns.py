@@ -99,6 +99,7 @@ DESIGN: Columns = {
     "role": "main, gold, training or qualification",
     "hit": "number of the item's task; empty for gold checks, which are mixed into other tasks",
     "repeats": "how often the task shows the item again, as a planned repeat",
+    "further": "1 if the task was drawn for further ratings beyond R, otherwise 0",
     "instance": "id of the instance in instances.jsonl",
     "category": "the instance's category",
     "system_a": "the first system in canonical order",
@@ -145,7 +146,7 @@ GENERATIONS: Columns = {
     "is_dummy": "whether the text was invented to try the study out",
 }
 
-_WHOLE = ("samples_a", "samples_b", "scope_instances", "truncated", "hit", "repeats")
+_WHOLE = ("samples_a", "samples_b", "scope_instances", "truncated", "hit", "repeats", "further")
 _VOTES = ("votes_chosen", "votes_rejected", "votes_tie")
 _REAL = (
     "self_alignment_a",

@@ -64,7 +64,7 @@ def design_table(study: Study, counts: StudyCounts) -> DataTable:
         ("Items", str(counts.units)),
         ("Tasks", str(counts.hits)),
         ("Items per task (N)", str(study.comparisons_per_hit)),
-        ("Responses per task (R)", str(study.ratings_per_hit)),
+        ("Responses per task (R)", str(study.planned_ratings)),
         ("Planned repeats", str(counts.repeats)),
         ("Instances drawn", draw_sentence(study)),
         ("Before the first task", _screening(study)),

@@ -1,6 +1,6 @@
 """The invariants of a study hold for any interleaving of annotators, clocks and platforms.
 
-Completed and live places never exceed R, no answer counts twice, no acknowledged answer is lost,
+Each HIT has exactly the places that were planned, mixed designs included, no answer counts twice, no acknowledged answer is lost,
 and the stored tallies equal a recount.
 """
 
@@ -41,21 +41,22 @@ from tiebreak.errors import DomainError
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases, pytest.mark.thorough]
 
 PEOPLE = st.integers(0, 3)
-SHAPES = list(product([1, 2], [1, 2]))
-Opened = dict[tuple[int, int], tuple[Study, list[Participation]]]
+SHAPES = list(product([1, 2], [1, 2], [0.0, 0.5]))
+Opened = dict[tuple[int, int, float], tuple[Study, list[Participation]]]
 
 
 def opened_studies(abandoned: str) -> Opened:
     """Return a study and four annotators for each number of ratings and comparisons per HIT."""
     opened = {}
-    for ratings, units in SHAPES:
+    for ratings, units, share in SHAPES:
         study = make_open_study(
             instances=2,
             ratings_per_hit=ratings,
             comparisons_per_hit=units,
+            further_share=share,
             abandoned=abandoned,
         )
-        opened[ratings, units] = study, [make_participation(study, name) for name in "abcd"]
+        opened[ratings, units, share] = study, [make_participation(study, name) for name in "abcd"]
     return opened
 
 
@@ -78,6 +79,9 @@ class Collecting(RuleBasedStateMachine):
     def begin(self, shape):
         study, self.people = self.opened[shape]
         self.study = Study.objects.get(pk=study.pk)
+        self.planned = Counter(study.places.values_list("hit", flat=True))
+        with_further = self.study.further_share > 0
+        assert sorted(self.planned.values()) == [shape[0], shape[0] + with_further]
 
     def person(self, index: int) -> Participation:
         return Participation.objects.get(pk=self.people[index].pk)
@@ -149,6 +153,7 @@ class Collecting(RuleBasedStateMachine):
     def grow(self):
         grow_ratings_per_hit(study=self.study, ratings_per_hit=self.study.ratings_per_hit + 1)
         self.study.refresh_from_db()
+        self.planned = Counter({hit: n + 1 for hit, n in self.planned.items()})
 
     @precondition(lambda self: len(self.acknowledged) > 6)
     @rule()
@@ -170,22 +175,23 @@ class Collecting(RuleBasedStateMachine):
                 decline_late_answers(study=self.study)
 
     @invariant()
-    def no_unit_counts_more_than_r_times(self):
+    def no_unit_counts_more_often_than_planned(self):
         counted = Rating.objects.counted().values_list("place", "unit", "criterion")
-        per_unit = Counter((unit, criterion) for _, unit, criterion in counted)
-        assert all(n <= self.study.ratings_per_hit for n in per_unit.values())
+        per_unit = Counter(Rating.objects.counted().values_list("place__hit", "unit", "criterion"))
+        assert all(n <= self.planned[hit] for (hit, *_), n in per_unit.items())
         assert all(n == 1 for n in Counter(counted).values())
         assert None not in {place for place, *_ in counted}
 
     @invariant()
-    def places_are_r_and_know_how_many_lack(self):
+    def places_are_those_planned_and_know_how_many_lack(self):
         places = defaultdict(list)
         for place in Place.objects.filter(hit__study=self.study):
             places[place.hit_id].append(place)
         assert set(places) == set(self.study.hits.values_list("pk", flat=True))
         for of_hit in places.values():
-            assert len(of_hit) == self.study.ratings_per_hit
-            lacking = sum(place.completed_at is None for place in of_hit)
+            assert len(of_hit) == self.planned[of_hit[0].hit_id]
+            completed = sum(place.completed_at is not None for place in of_hit)
+            lacking = self.study.most_ratings - completed
             assert {place.remaining for place in of_hit} == {lacking}
             holders = [place.assignment_id for place in of_hit if place.assignment_id]
             assert len(holders) == len(set(holders))

@@ -21,6 +21,8 @@ DESIGNS = st.fixed_dictionaries(
         "samples": st.integers(2, 4),
         "comparisons_per_hit": st.integers(1, 6),
         "ratings_per_hit": st.integers(1, 4),
+        "further_share": st.sampled_from([0.0, 0.15, 0.5, 1.0]),
+        "further_ratings": st.integers(1, 3),
         "bundling": st.sampled_from(["instance", "mixed"]),
         "unit_kind": st.sampled_from(["comparison", "comparison", "generation"]),
         "repeats_per_hit": st.integers(0, 3),

@@ -56,6 +56,7 @@ def rate(study: Study, *, human: str, machine: str = "1") -> None:
 
 
 def test_a_follow_up_is_a_draft_of_few_items_that_are_rated_once(study):
+    Study.objects.filter(pk=study.pk).update(further_share=0.5)
     licence = grant(study)
     made = make_follow_up(licence=licence, instances=10).study
     plan = plan_hits(study=made)

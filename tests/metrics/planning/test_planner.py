@@ -68,17 +68,18 @@ def test_assumptions_give_the_curve_of_the_library(planned):
         ratings=(1, 2, 3, 4, 5, 6, 8, 10),
         units_per_rater=10,
     )
-    assert tuple(option.design for option in options) == expected
+    equal = [o.design for o in options if not o.design.further_share]
+    assert equal == list(expected)
     # Three pounds for five tasks of two comparisons each.
     assert options[0].cost == expected[0].total * Decimal("0.3")
 
 
-def test_the_cheapest_design_has_two_ratings_or_more(planned):
+def test_the_cheapest_design_has_two_ratings_of_a_share_at_least(planned):
     context = planned(**ASSUMED, **COMPONENTS)
-    assert context["cheapest"].design.ratings == 2
-    assert not any(o.can_apply for o in context["options"] if o.design.ratings == 1)
-    totals = [o.design.total for o in context["options"] if o.design.ratings > 1]
-    assert context["cheapest"].design.total == min(totals)
+    design, options = context["cheapest"].design, context["options"]
+    assert (design.ratings, design.further_share) == (1, 0.15)
+    assert [o.can_apply for o in options if o.design.ratings == 1] == [False, True] * 2
+    assert design.total == min(o.design.total for o in options if o.can_apply)
 
 
 def test_too_few_annotators_are_refused_for_others_and_planned_for_these(planned, study):
@@ -131,6 +132,12 @@ def test_a_button_writes_n_and_r_into_the_draft(client, study, planned):
     client.post(address, {"units": "1", "ratings": "4"})
     study.refresh_from_db()
     assert (study.comparisons_per_hit, study.ratings_per_hit) == (1, 4)
+    client.post(address, {"units": "2", "ratings": "1", "mixed": "1"})
+    study.refresh_from_db()
+    assert (study.ratings_per_hit, study.further_share, study.further_ratings) == (1, 0.15, 1)
+    client.post(address, {"units": "2", "ratings": "3"})
+    study.refresh_from_db()
+    assert (study.ratings_per_hit, study.further_share) == (3, 0)
 
 
 @pytest.mark.parametrize(

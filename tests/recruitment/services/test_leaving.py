@@ -18,6 +18,7 @@ from recruitment.services.lifecycle import close_study
 from recruitment.terms import owed
 from studies.models import Study
 from tests.annotation.annotators import Annotator, annotator, form_of
+from tests.annotation.test_gold_checks import study_with_checks
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, numbers_in, page_of, prose_of
 from tests.refusals import refused
@@ -232,6 +233,17 @@ def test_of_a_reward_for_any_number_of_hits_nothing_is_taken_off():
     asked = ann.client.get(ann.at("stop"))
     assert asked.context["owed"] == Decimal("2.00")
     assert numbers_in(prose_of(asked)) == {"1", "2.00"}
+
+
+@pytest.mark.parametrize(("reward", "counts"), [(None, False), (Decimal(2), True)])
+def test_where_checks_are_mixed_in_only_pay_by_task_tells_tasks(reward, counts):
+    study = study_with_checks(gold=4, n=1, instances=4, hits_per_annotator=4, reward=reward)
+    ann = annotator(study)
+    while ann.participation.assignments.filter(status="completed").count() < 2:
+        ann.choose()
+    asked = ann.client.get(ann.at("stop"))
+    assert asked.context["counts_tasks"] == counts
+    assert ({"2"} <= numbers_in(prose_of(asked))) == counts
 
 
 def test_strangers_and_forged_requests_stop_nobody():

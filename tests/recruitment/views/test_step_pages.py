@@ -137,8 +137,10 @@ def test_costs_follow_what_is_typed_and_nothing_is_stored(client, study):
 
 def test_what_is_missing_for_the_cost_is_named(client, study):
     cost = costs(client, study)["cost"]
-    assert (cost.total, cost.hourly_rate, cost.people, len(cost.missing)) == (None, None, None, 3)
-    assert costs(client, study, reward="a lot")["cost"].total is None
+    assert (cost.total, cost.hourly_rate, cost.people, len(cost.missing)) == (0, None, None, 3)
+    assert cost.total == cost.maximum.total
+    assert costs(client, study, reward="a lot")["cost"].total == 0
+    assert costs(client, study, reward="2")["cost"].total is None
 
 
 def test_without_a_dataset_the_number_of_tasks_is_unknown(client, ruth, study):
@@ -147,7 +149,7 @@ def test_without_a_dataset_the_number_of_tasks_is_unknown(client, ruth, study):
 
 
 def test_a_person_does_no_task_twice():
-    assert Collection(hits=1, ratings_per_hit=5, tasks=10).people == 5
+    assert Collection(hits=1, places=5, tasks=10).people == 5
 
 
 def test_size_is_saved_with_the_growth_of_r(client, ruth):

@@ -133,6 +133,38 @@ def test_more_ratings_decided_after_a_look_are_watched():
     assert about.stopping.pairs["system-0 vs system-1"].win_rate.value == 1
 
 
+def test_a_mixed_design_is_watched_in_the_order_drawn_at_planning():
+    study = small_study(instances=8, further_share=0.25)
+    first = Place.objects.filter(study=study, number=0).order_by("draw")
+    order, drawn = list(first.values_list("hit", flat=True)), further_hits_of(study)
+    assert answer(study, "ann", A_WINS, hits=8) == order
+
+    def known():
+        (pair,) = planned_pairs(study, study.criteria.get(), ratings_per_hit=1)
+        return {
+            hit: n
+            for hit, mean, n in zip(order, pair.means, pair.ratings, strict=True)
+            if not isnan(mean)
+        }
+
+    assert known() == {hit: 1 for hit in order if hit not in drawn}
+    assert set(answer(study, "bob", B_WINS, hits=2)) == drawn
+    complete = {hit: 1 + (hit in drawn) for hit in order}
+    assert known() == complete
+    about = section(study)
+    assert not unreached(about)
+    agreement = about.all_units.human_human
+    assert agreement.percentage_agreement.n == agreement.krippendorff_alpha.n == len(drawn) == 2
+    grow_ratings_per_hit(study=study, ratings_per_hit=2)
+    study.refresh_from_db()
+    answer(study, "cid", B_WINS, hits=8)
+    assert known() == complete
+
+
+def further_hits_of(study: Study) -> set[int]:
+    return set(Place.objects.filter(study=study, number=1).values_list("hit", flat=True))
+
+
 def test_a_raised_maximum_of_responses_is_watched():
     study = small_study(most_answers=10)
     answer(study, "ann", A_WINS, hits=10)

@@ -1,9 +1,9 @@
 """How many instances a study needs, by the number of units per instance and ratings per unit."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
-from math import isfinite
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from math import ceil, isfinite
 
 import numpy as np
 from scipy.special import expit, logit, ndtri, stdtrit
@@ -52,6 +52,8 @@ class DesignOption:
         Number of raters with which it reaches the target.
     reason, code : str or None
         Why there is no number of instances; "no_difference", "out_of_reach" or "too_few_raters".
+    further_share : float
+        Share of instances whose units get further ratings.
     """
 
     units: int
@@ -61,6 +63,16 @@ class DesignOption:
     raters: int | None = None
     reason: str | None = None
     code: str | None = None
+    further_share: float = 0.0
+
+
+def further_tasks(share: float, tasks: int) -> int:
+    """Return how many of so many tasks get further ratings: at least the share of them.
+
+    >>> further_tasks(0.15, 19), further_tasks(0.15, 20)
+    (3, 3)
+    """
+    return ceil(round(share * tasks, 6))
 
 
 def design_grid(
@@ -70,6 +82,8 @@ def design_grid(
     power: float | None = None,
     units: Sequence[int] = (1,),
     ratings: Sequence[int] = (1, 2, 3, 4, 5, 6, 7, 8),
+    further_share: float = 0.0,
+    further_ratings: int = 1,
     units_per_rater: int = 50,
     raters: int | None = None,
     new_raters: bool = True,
@@ -93,6 +107,11 @@ def design_grid(
         Numbers of units per instance.
     ratings : sequence of int, default 1 to 8
         Numbers of ratings per unit.
+    further_share : float, default 0
+        Share of instances, from 0 to 1, whose units get further ratings in a mixed design. They are
+        drawn at random, at least so many.
+    further_ratings : int, default 1
+        Number of further ratings of each of their units.
     units_per_rater : int, default 50
         Greatest number of units that a rater rates, which gives the number of raters.
     raters : int, optional
@@ -133,7 +152,9 @@ def design_grid(
     all of whose units they rate (Searle, Casella and McCulloch 1992, section 4.3); the one of cells as
     its expected value. Variance, degrees of freedom and logit scale are then the report's, around a
     normal mean. Instances are found by bisection. With an explained share e, instance + unit/N is
-    multiplied by 1 − e.
+    multiplied by 1 − e. The report's win rate is a mean over ratings, so in a mixed design an instance
+    weighs as much as it has ratings: r is their mean, and instance + unit/N counts E r²/(E r)² times,
+    by which the effective number of instances is smaller (Kish 1965).
 
     Examples
     --------
@@ -148,6 +169,8 @@ def design_grid(
             check_at_least(number, 1, name=name)
     check_at_least(max_instances, MIN_INSTANCES, name="max_instances")
     check_share(explained, name="explained")
+    check_share(further_share, name="further_share")
+    check_at_least(further_ratings, 1, name="further_ratings")
     check_share(assurance, name="assurance")
     _check_components(pilot)
     check_at_least(units_per_rater, 1, name="units_per_rater")
@@ -155,9 +178,13 @@ def design_grid(
         raise InvalidInput("too_few_raters", TOO_FEW_RATERS.format(load=""))
     pairs = [(n, r) for n in units for r in ratings]
     if power is not None and pilot.mean == EVEN:
-        return tuple(DesignOption(*p, code="no_difference", reason=NO_DIFFERENCE) for p in pairs)
+        none = DesignOption(0, 0, None, None, None, NO_DIFFERENCE, "no_difference", further_share)
+        return tuple(replace(none, units=n, ratings=r) for n, r in pairs)
     of_units, of_ratings = np.array(pairs, dtype=np.float64).reshape(-1, 2).T[:, :, None]
-    designs = _Designs(pilot, of_units, of_ratings, units_per_rater, raters, new_raters, explained)
+    further = further_share, further_ratings
+    designs = _Designs(
+        pilot, of_units, of_ratings, units_per_rater, raters, new_raters, explained, further
+    )
 
     def is_enough(n: FloatArray) -> FloatArray:
         low, high = designs.intervals(n, (1 + confidence_level) / 2)
@@ -213,42 +240,48 @@ class _Designs:
     raters: int | None
     new_raters: bool
     explained: float
+    further: tuple[float, int]
 
     def load(self, n: FloatArray) -> FloatArray:
         """Return how many raters the limit of units per rater asks for."""
-        if self.raters is not None:
-            return np.maximum(self.raters, self.ratings)
-        by_load = np.ceil(n * self.units * self.ratings / self.units_per_rater)
-        return np.maximum(by_load, self.ratings)
+        share, more = self.further
+        mean, most = self.ratings + share * more, self.ratings + (more if share else 0)
+        by_load = np.ceil(n * self.units * mean / self.units_per_rater)
+        return np.maximum(by_load if self.raters is None else self.raters, most)
 
     def intervals(self, n: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the interval in each study with n instances."""
-        pilot, r = self.pilot, self.ratings
+        pilot, (share, more) = self.pilot, self.further
+        r = self.ratings + share * more
+        unequal = 1 + share * (1 - share) * (more / r) ** 2  # E r²/(E r)²
         raters = np.maximum(self.load(n), MIN_RATERS if self.new_raters else 1)
-        raters /= 1 + (raters - r) / (n * r)  # the effective number, for random loads
+        raters /= 1 + (raters - r * unequal) / (n * r)  # the effective number, for random loads
         of_instances, of_raters, of_mean = _scores()
         between = (pilot.instance + pilot.unit / self.units) * (1 - self.explained)
         single = pilot.rating / (self.units * r)
         shared = 1 / r - 1 / raters  # of the raters of an instance, what differs between instances
-        expected = np.maximum((between + single + pilot.rater * shared) / n, NO_VARIATION)
-        variance, freedom, true = expected * _chi_square(n - 1, of_instances), n - 1, expected
+        whole = between * unequal + single
+        expected = np.maximum((whole + pilot.rater * shared) / n, NO_VARIATION)
+        instances = n / unequal
+        variance = expected * _chi_square(instances - 1, of_instances)
+        freedom, true = instances - 1, expected
         if self.new_raters:
             by_rater = pilot.rater / raters + (between * shared + single) / n
             by_cell = (between / r + single + pilot.rater * (1 - 1 / raters) / r) / n
             by_rater = by_rater * _chi_square(raters - 1, of_raters)
-            true = (between + single) / n + pilot.rater / raters
-            variance, freedom = pooled_variance((variance, by_rater, by_cell), (n, raters))
+            true = whole / n + pilot.rater / raters
+            variance, freedom = pooled_variance((variance, by_rater, by_cell), (instances, raters))
         value = np.clip(pilot.mean + np.sqrt(true) * of_mean, NEAR_A_BOUND, 1 - NEAR_A_BOUND)
         half_width = stdtrit(freedom, level) * np.sqrt(variance) / (value * (1 - value))
         return expit(logit(value) - half_width), expit(logit(value) + half_width)
 
     def option(self, pair: tuple[int, int], n: int, raters: int, maximum: int) -> DesignOption:
-        total = n * pair[0] * pair[1]
+        share, more = self.further
+        design = partial(DesignOption, *pair, further_share=share)
+        total = pair[0] * (n * pair[1] + further_tasks(share, n) * more)
         if n > maximum:
-            return DesignOption(*pair, reason=TOO_MANY.format(number=maximum), code="out_of_reach")
+            return design(reason=TOO_MANY.format(number=maximum), code="out_of_reach")
         if self.new_raters and raters < MIN_RATERS:
             most = LOAD.format(most=max(1, total // MIN_RATERS), limit=self.units_per_rater)
-            return DesignOption(
-                *pair, reason=TOO_FEW_RATERS.format(load=most), code="too_few_raters"
-            )
-        return DesignOption(*pair, n, total, raters)
+            return design(reason=TOO_FEW_RATERS.format(load=most), code="too_few_raters")
+        return design(instances=n, total=total, raters=raters)

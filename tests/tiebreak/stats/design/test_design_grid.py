@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tests.refusals import refused
-from tests.stats.coverage import SPREAD, Design, rate_interval, study, true_rate
+from tests.stats.coverage import SPREAD, Design, Study, rate_interval, study, true_rate
 from tiebreak.stats import VarianceComponents, design_grid, generator_for, variance_components
-from tiebreak.stats.design.design_grid import MIN_INSTANCES, NO_DIFFERENCE, TOO_MANY
+from tiebreak.stats.design.design_grid import MIN_INSTANCES, NO_DIFFERENCE, TOO_MANY, further_tasks
 
 PILOT = VarianceComponents(0.6, instance=0.05, unit=0.03, rater=0.01, rating=0.12)
 SAME_RATERS = VarianceComponents(0.6, instance=0.05, unit=0.03, rater=0, rating=0.12)
@@ -21,20 +21,37 @@ def only(pilot: VarianceComponents, **options):
     return option
 
 
+def mixed(rated: Study, ratings: int, further: float) -> Study:
+    """Leave out the last rating of all units but the share that gets a further one."""
+    n_further = further_tasks(further, rated.unit.max() + 1)
+    place = np.arange(len(rated.unit)) - np.searchsorted(rated.unit, rated.unit)
+    kept = (place < ratings) | (rated.unit < n_further)
+    columns = ("is_win", "unit", "instance", "rater")
+    return rated._replace(**{name: getattr(rated, name)[kept] for name in columns})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("differ", [0, 0.1])
 @pytest.mark.parametrize(
-    ("raters", "ratings", "width"), [(8, 1, 0.35), (12, 3, 0.25), (20, 2, 0.2), (40, 2, 0.15)]
+    "planned",
+    [
+        *[(8, 1, 0.35, 0), (12, 3, 0.25, 0), (20, 2, 0.2, 0), (40, 2, 0.15, 0)],
+        *[(20, 1, 0.2, 0.15), (40, 1, 0.15, 0.5)],
+    ],
 )
 @pytest.mark.parametrize("goal", ["target_width", "power"])
-def test_what_is_promised_comes_true(raters, ratings, width, differ, goal):
+def test_what_is_promised_comes_true(planned, differ, goal):
+    raters, ratings, width, further = planned
     parts = SPREAD**2, SPREAD**2 / 4, differ**2
     rate = true_rate(Design(raters, differ, 100, share=0.65))
     pilot = VarianceComponents(rate, *parts, rate * (1 - rate) - sum(parts))
     target = {goal: width if goal == "target_width" else 0.8}
-    option = only(pilot, ratings=[ratings], raters=raters, **target)
-    design, rng = Design(raters, differ, option.instances, 1, ratings, 0.65), generator_for(0)
-    intervals = [rate_interval(study(design, rng), rng) for _ in range(STUDIES)]
+    option = only(pilot, ratings=[ratings], raters=raters, further_share=further, **target)
+    per_unit = ratings + (further > 0)
+    design, rng = Design(raters, differ, option.instances, 1, per_unit, 0.65), generator_for(0)
+    drawn = [mixed(study(design, rng), ratings, further) for _ in range(STUDIES)]
+    assert len(drawn[0].is_win) == option.total
+    intervals = [rate_interval(rated, rng) for rated in drawn]
     is_width = goal == "target_width"
     reached = [i.high - i.low <= width if is_width else i.low > 0.5 for i in intervals]
     assert np.mean(reached) >= 0.75
@@ -108,13 +125,21 @@ def test_undefined_components_are_refused():
         design_grid(VarianceComponents(0.6, math.nan, 0, 0, 0.1), power=0.8)
 
 
-def test_an_explained_share_by_hand():
+@pytest.mark.parametrize(
+    ("design", "between", "ratings"),
+    [
+        ({"ratings": [3], "explained": 0.5}, 0.5, 3),
+        # E r²/(E r)² with one rating of half of the instances, and three of the others.
+        ({"ratings": [1], "further_share": 0.5, "further_ratings": 2}, 5 / 4, 2),
+    ],
+)
+def test_explained_shares_and_mixed_designs_by_hand(design, between, ratings):
     parts = VarianceComponents(0.5, instance=0.04, unit=0.02, rater=0, rating=0.12)
-    options = {"units": [2], "ratings": [3], "explained": 0.5, "assurance": 0.5}
-    option = only(parts, target_width=0.1, new_raters=False, **options)
-    per_instance = (0.04 + 0.02 / 2) / 2 + 0.12 / 6
+    design |= {"units": [2], "assurance": 0.5, "new_raters": False}
+    option = only(parts, target_width=0.1, **design)
+    per_instance = (0.04 + 0.02 / 2) * between + 0.12 / (2 * ratings)
     assert option.instances == pytest.approx(per_instance / (0.1 / (2 * 1.96)) ** 2, rel=0.05)
-    assert option.total == 6 * option.instances
+    assert option.total == pytest.approx(2 * ratings * option.instances, abs=2)
 
 
 @pytest.mark.parametrize("name", ["assurance", "explained"])
