@@ -477,7 +477,7 @@ def central_name(section: CriterionSection) -> str:
 def perception_finding(section: CriterionSection, machine: str | None = None) -> tuple[str, str]:
     """Return how often annotators and a machine, or any machine, give a tie, if the scale has ties."""
     bins, central = section.perception, central_name(section)
-    machines = [machine] if machine else machines_main_first(section)
+    machines = [machine] if machine else section.machines_main_first
     raters = f"Labels of annotators and {machine or 'machines'}" if machines else "Labels"
     heading, shown = f"{raters} by {central} label", LABELS_SHOWN.format(central=central)
     if not bins:
@@ -495,21 +495,6 @@ def perception_finding(section: CriterionSection, machine: str | None = None) ->
                 f" {human_ties:.0%} of theirs.",
             )
     return heading, f"{shown} Annotators give a tie in {human_ties:.0%} of their ratings."
-
-
-def machines_main_first(section: CriterionSection) -> list[str]:
-    """Return the machine raters, of which the first leads findings and leading numbers.
-
-    No study names one. It is that which answered most of the items that annotators rated, and of
-    equally many the one that agrees most with one annotator, which has to be said where it leads.
-    """
-    machines = section.all_units.machines
-
-    def key(name: str) -> tuple[int, float, str]:
-        alpha = machines[name].single_human_machine.krippendorff_alpha
-        return -alpha.n, -alpha.value if alpha.is_defined else math.inf, name
-
-    return sorted(machines, key=key)
 
 
 def _tie_share(shares: list[tuple[float, float]]) -> float | None:

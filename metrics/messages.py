@@ -179,6 +179,16 @@ OUTCOME_HIDDEN = (
     " what that does to the outcome, because that would be a selection on the outcome."
 )
 
+# Ratings that were set aside, once the study is closed.
+ABOUT_SET_ASIDE = (
+    "A win rate is what the report would say if the ratings of a row counted, too. Nothing is concluded"
+    " from ratings that were left out, so none of these numbers has an interval."
+)
+UNDECIDED_LATE = (
+    " What late answers say is not shown before they are accepted or declined, so that the decision does"
+    " not depend on it."
+)
+
 # Sections that are computed on request.
 MORE_SECTIONS = (
     "These take longer. Each is computed when you open it, and kept until there are new ratings."
@@ -210,10 +220,12 @@ MIXED = (
 # The leading numbers.
 NO_SYSTEMS = "The ratings of this criterion do not compare systems."
 NO_MACHINES = "No machine rater has rated these items yet."
-MAIN_MACHINE = (
-    ", chosen of {n} machine raters by most answers to annotators' items and then by agreement, which"
-    " flatters the best of several"
+CHOSEN_AS_MAIN = ", chosen as the main one of {n} machine raters"
+MOST_ANSWERS = (
+    ", of {n} machine raters the one with most answers to annotators' items and then most agreement,"
+    " which flatters the best of several"
 )
+NOT_RATED_BY_MAIN = "; {chosen}, which was chosen as the main one, has no ratings here"
 SINGLE_SETS = (
     "Each rating set has one rating (N = 1), so it cannot be mixed. Consistency needs several"
     " comparisons of an instance by the same annotator."

@@ -34,6 +34,7 @@ from metrics.selectors import (
     stored_report,
     stored_rows,
 )
+from metrics.set_aside import set_aside_table
 from metrics.tabs import TABS, Shown, Tab, figure_named, tab_named
 from metrics.watching import while_unreached
 from recruitment.public_address import public_url
@@ -224,6 +225,8 @@ def _context(
         return context | _overview(shown, context["progress"], asked.whole)
     context |= {"more": more_on(tab.slug, about), "about_more": MORE_SECTIONS}
     parts = _parts_with_raters if tab.shows_raters else _parts
+    if tab.shows_raters:  # which are kept, while this ends when the study is opened again
+        context["set_aside"] = set_aside_table(about)
     return context | {"section": section_of(criterion, about), **parts(shown, tab, freshness)}
 
 

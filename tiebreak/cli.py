@@ -28,7 +28,7 @@ from tiebreak.report.discernment import Weights
 from tiebreak.report.expert_weights import expert_weights
 from tiebreak.report.left_out import PREFIX as LEFT_OUT
 from tiebreak.report.model import OPTIONAL_SECTIONS, part_title
-from tiebreak.report.on_request import ON_REQUEST
+from tiebreak.report.on_request import ON_REQUEST, SET_ASIDE
 from tiebreak.report.plan import names_in
 from tiebreak.report.reading import Source
 from tiebreak.report.simulated_sizes import SIMULATED, in_words, simulated_sizes
@@ -36,6 +36,10 @@ from tiebreak.stats.alternative_annotators import EPSILON
 
 MAX_LISTED = 100
 ALL_SECTIONS = "all"
+NOT_CLOSED = (
+    "What ratings say that were set aside is shown once the study is closed, because who is left out must"
+    " not depend on it. Close the study first, or ask for other sections."
+)
 
 
 @dataclass(frozen=True)
@@ -212,12 +216,13 @@ def _report(
         source=source.origin,
         order=source.order,
         plan=source.plan,
-        sections=_sections(options.section),
+        sections=_sections(options.section, source),
         epsilon=options.epsilon,
         known_order=names_in(options.known_order),
         weights=weights,
         scores=scores,
         core=options.core,
+        main_machine=source.main_machine,
     )
 
 
@@ -398,9 +403,12 @@ def _scales(declared: Sequence[str]) -> dict[str, str]:
     return scales
 
 
-def _sections(names: Sequence[str]) -> set[str]:
+def _sections(names: Sequence[str], source: Source) -> set[str]:
     """Return which sections must be asked for; a report has the others anyway."""
-    return {*ON_REQUEST} if ALL_SECTIONS in names else {*ON_REQUEST} & {*names}
+    if SET_ASIDE in names and not source.is_closed:
+        raise DomainError("not_closed", NOT_CLOSED)
+    asked = {*ON_REQUEST} if ALL_SECTIONS in names else {*ON_REQUEST} & {*names}
+    return asked if source.is_closed else asked - {SET_ASIDE}
 
 
 def _check_declared(scales: dict[str, str], report: Report) -> None:

@@ -22,6 +22,7 @@ from metrics.report_document.content import (
 )
 from metrics.report_document.estimates import estimate_table
 from metrics.report_document.machine_strata import machine_strata
+from metrics.set_aside import set_aside_table
 from metrics.words import counts_of
 from recruitment.launch.check import counted
 from studies.scale_cards import scale_in_words
@@ -58,6 +59,8 @@ def _blocks(name: str, about: CriterionSection) -> Iterator[Block]:
         if finding is not None:
             yield Paragraph(". ".join(part.rstrip(".") for part in finding if part) + ".")
     yield from _tables(about)
+    if (aside := set_aside_table(about)) is not None:
+        yield aside
     yield from _figures(about)
     for part, why in shown.problems:
         yield Paragraph(f"{part}: not computed. {why}")

@@ -39,7 +39,7 @@ GROUPS = {
     "surplus": "Left out: the task already had all its responses",
 }
 
-# Events that change which answers and tests count, or how many there are.
+# Events that change which answers and tests count, how many there are, or which number leads.
 DEVIATIONS = (
     StudyEvent.Verb.PAUSE,
     StudyEvent.Verb.CLOSE,
@@ -53,6 +53,7 @@ DEVIATIONS = (
     StudyEvent.Verb.REJECT,
     StudyEvent.Verb.ACCEPT_LATE,
     StudyEvent.Verb.DECLINE_LATE,
+    StudyEvent.Verb.MAIN_MACHINE,
 )
 
 

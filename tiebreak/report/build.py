@@ -72,6 +72,7 @@ def build_report(
     core: bool = False,
     weights: Weights | None = None,
     scores: Source | None = None,
+    main_machine: str = "",
 ) -> Report:
     """Build the report of a table of ratings.
 
@@ -100,7 +101,7 @@ def build_report(
         ``drop_one_influence``, ``leaderboard``, ``machine_differences``, ``machine_probabilities``,
         ``machine_replacement``, ``mean_correlations``, ``paired_tests``,
         ``pairs_by_agreement``, ``pairwise_agreement``, ``rank_stability``, ``robustness``,
-        ``scoring_against_pairwise`` and ``win_rates_by_stratum``.
+        ``scoring_against_pairwise``, ``set_aside`` and ``win_rates_by_stratum``.
     epsilon : float, default 0.1
         How much less often than an annotator a machine may be the better one in the alternative
         annotator test, from 0 to 1.
@@ -116,6 +117,8 @@ def build_report(
     scores : Source, optional
         Ratings of single texts of the same instances, whose scores by machines the section
         ``scoring_against_pairwise`` uses; by default those of the table.
+    main_machine : str, optional
+        The machine rater that was chosen to lead; by default the one with most answers leads.
 
     Returns
     -------
@@ -152,7 +155,9 @@ def build_report(
     preferences = sum(criterion.scale.kind == "preference" for criterion in criteria)
     known = tuple(known_order) or (plan.known_order if plan else ())
     scored = criteria if scores is None else _scored(scores)
-    options = _Options(seed, replicates, sections, epsilon, preferences, core, known, scored)
+    options = _Options(
+        seed, replicates, sections, epsilon, preferences, core, known, scored, main_machine
+    )
     origin = source or Origin("file", digest)
     sections_of = _with_discernment({c.name: _section(c, options) for c in criteria}, weights)
     lost = dict(left_out(table, criteria, is_file=origin.kind != "study"))
@@ -237,6 +242,7 @@ class _Options:
     core: bool
     known_order: tuple[str, ...]
     scored: Sequence[Criterion]
+    main_machine: str
 
 
 def _section(criterion: Criterion, options: _Options) -> CriterionSection:
@@ -259,6 +265,7 @@ def _section(criterion: Criterion, options: _Options) -> CriterionSection:
         n_unparsed=int((~is_parsed).sum()),
         resampling=criterion.resampling,
         votes=criterion.votes,
+        main_machine=options.main_machine or None,
         **parts,
         problems=problems,
     )

@@ -22,9 +22,12 @@ from tiebreak.report.rank_stability import rank_stability_section
 from tiebreak.report.rater_pairs import drop_one_section, pairwise_agreement_section
 from tiebreak.report.robustness import robustness_section
 from tiebreak.report.scoring import scoring_section
+from tiebreak.report.set_aside import set_aside_section
 from tiebreak.report.win_rate_strata import win_rate_strata_section
 
 SCORING = "scoring_against_pairwise"
+# Of a study of a server, only after it is closed: before, the votes would tell whom to leave out.
+SET_ASIDE = "set_aside"
 ON_REQUEST: dict[str, Callable[[Criterion, Seeds, int], Any]] = {
     "comparison_budget": comparison_budget_section,
     "composite": composite_section,
@@ -43,6 +46,7 @@ ON_REQUEST: dict[str, Callable[[Criterion, Seeds, int], Any]] = {
     "rank_stability": rank_stability_section,
     "robustness": robustness_section,
     SCORING: scoring_section,
+    SET_ASIDE: set_aside_section,
     "win_rates_by_stratum": win_rate_strata_section,
 }
 

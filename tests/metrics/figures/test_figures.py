@@ -15,7 +15,6 @@ from metrics.figures.bias import bias_figure
 from metrics.figures.figure import ESTIMATE_COLUMNS, Figure
 from metrics.figures.of_report import figures_of
 from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figure
-from metrics.findings import machines_main_first
 from metrics.leading import leading_numbers
 from metrics.messages import OTHERS_OPEN, THICK, TOO_FEW
 from metrics.words import in_digits
@@ -120,7 +119,7 @@ def test_all_machines_stand_beside_each_other_those_that_agree_most_first():
     assert {one.machine for one in machine_figures(about)} == {"a-worse", "z-better"}
     assert "z-better" in leading_numbers(about)[2].sentence
     of_few = of([*people, *judge("a-more", contrary.get), *judge("z-better", int)[5:]])
-    assert machines_main_first(of_few) == ["a-more", "z-better"]
+    assert of_few.machines_main_first == ["a-more", "z-better"]
     assert not figure.machine
 
 
