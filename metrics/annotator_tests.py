@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from metrics.messages import READING_IF_DRAWN
-from metrics.words import in_digits
 from recruitment.launch.check import counted
+from tiebreak.digits import in_digits
 from tiebreak.report.model import AnnotatorTestSection, CriterionSection
 
 DECISION = (

@@ -33,7 +33,7 @@ from metrics.messages import (
     STRATA_BY_AGREEMENT,
 )
 from metrics.watching import without_finding
-from metrics.words import in_digits
+from tiebreak.digits import in_digits
 from tiebreak.report.model import (
     Bias,
     BiasSection,

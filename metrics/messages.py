@@ -214,7 +214,7 @@ RATING_SET = (
 )
 MIXED = (
     "A set that prefers each system is mixed, which is no contradiction, because its comparisons show"
-    " different texts: a coin without ties would give {coin:.0%} mixed sets in these tasks."
+    " different texts: a coin without ties would give {coin} mixed sets in these tasks."
 )
 
 # The leading numbers.

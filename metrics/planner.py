@@ -22,12 +22,12 @@ from metrics.messages import (
     SINGLE_RATINGS,
 )
 from metrics.models import ReportSnapshot
-from metrics.words import in_digits
 from recruitment.costs import highest_fee, per_response
 from recruitment.services.settings import save_settings
 from studies.access import Right, researchers_only, studies_of, study_for
 from studies.models import Study
 from studies.services import check_is_draft
+from tiebreak.digits import in_digits
 from tiebreak.errors import DomainError
 from tiebreak.stats import DesignOption, VarianceComponents, design_grid
 

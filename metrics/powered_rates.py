@@ -5,8 +5,8 @@ from math import isnan
 
 from metrics.dashboard import Number, number
 from metrics.findings import best_first, scope_sentence
-from metrics.words import in_digits
 from recruitment.launch.check import counted
+from tiebreak.digits import in_digits
 from tiebreak.report.model import CriterionSection, PoweredSystem
 
 ABOUT = (

@@ -9,7 +9,7 @@ from metrics.leading import leader
 from metrics.messages import ABOUT_SET_ASIDE, UNDECIDED_LATE
 from metrics.report_document.content import DataTable
 from metrics.report_document.study_facts import GROUPS
-from metrics.words import in_digits
+from tiebreak.digits import in_digits, percent
 from tiebreak.report.model import CriterionSection, VoteCounts, part_title
 
 MAX_LABELS = 7
@@ -49,4 +49,4 @@ def _columns(about: CriterionSection) -> Iterator[tuple[str, Cell]]:
 
 def _share(label: str | None, one: VoteCounts) -> str:
     n = one.ties if label is None else one.votes.get(label, 0)
-    return f"{n} ({n / one.ratings:.0%})"
+    return f"{n} ({percent(n / one.ratings)})"

@@ -13,11 +13,11 @@ from metrics.messages import (
     REACHED,
 )
 from metrics.watching import sequence_finding
-from metrics.words import in_digits
 from recruitment.costs import highest_fee, per_response
 from recruitment.launch.check import counted
 from recruitment.messages import CLOSING_EARLY
 from studies.models import Study
+from tiebreak.digits import in_digits, money
 from tiebreak.report.model import (
     CriterionSection,
     NeededInstances,
@@ -85,8 +85,8 @@ def _more(
     if not more:
         return "reached", "0", "0"
     ratings = more * study.ratings_per_hit * _units(study)
-    money = "unknown" if cost is None else f"about {more * cost:,.2f} {study.currency}"
-    return f"about {more:,}", f"about {ratings:,}", money
+    costs = "unknown" if cost is None else f"about {money(more * cost)} {study.currency}"
+    return f"about {more:,}", f"about {ratings:,}", costs
 
 
 def _units(study: Study) -> int:

@@ -10,7 +10,7 @@ from itertools import chain
 from math import isnan
 
 from metrics.findings import scope_sentence, stratum_name
-from metrics.words import in_digits
+from tiebreak.digits import in_digits
 from tiebreak.report.model import BY_KEY, CriterionSection, StratumSection
 from tiebreak.stats import Estimate
 

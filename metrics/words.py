@@ -4,21 +4,6 @@ from recruitment.launch.check import counted
 from tiebreak.report.model import CriterionSection, PairCounts
 
 
-def in_digits(number: float, decimals: int | None = None) -> str:
-    """Return a number with a real minus sign, and without one if it rounds to 0.
-
-    By default it has two decimals, and from 10 on, where Elo ratings are, one.
-    """
-    decimals = (2 if abs(number) < 10 else 1) if decimals is None else decimals
-    text = f"{number:.{decimals}f}"
-    return text.replace("-", "−" if float(text) else "")
-
-
-def p_in_digits(p: float, *, equals: str = "") -> str:
-    """Return a p-value with three decimals, and never as 0."""
-    return f"{equals}{in_digits(p, 3)}" if p >= 0.001 else "< 0.001"
-
-
 def counts_of(section: CriterionSection) -> tuple[PairCounts, ...]:
     """Return how often each system of each pair was preferred."""
     systems = section.systems

@@ -19,7 +19,7 @@ from metrics.charts.svg import (
     x_grid,
     y_grid,
 )
-from metrics.words import in_digits
+from tiebreak.digits import in_digits
 
 Point = tuple[float, float]
 

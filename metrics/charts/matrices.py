@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from django.utils.safestring import SafeString
 
 from metrics.charts.svg import COLOURS, NOTHING, Kind, name_text, svg, tag, text, width_of
+from tiebreak.digits import percent
 
 CELL_WIDTH, CELL_HEIGHT, TOP, MARGIN = 72, 40, 72, 20
 # Text on the darkest cell is still easy to read.
@@ -61,13 +62,13 @@ def _cell(left: float, top: float, width: float, share: float | None, kind: Kind
         fill=COLOURS[name],
         fill_opacity=0.04 + (DARKEST - 0.04) * (share or 0.0),
     )
-    words = "–" if share is None else f"{share:.0%}"
+    words = "–" if share is None else percent(share)
     return rect + text(left + width / 2, top + CELL_HEIGHT / 2 + 4, words, css_class="name")
 
 
 def _row_in_words(columns: Sequence[str], name: str, row: Sequence[float | None]) -> str:
     cells = [
-        f"{other} {share:.0%}"
+        f"{other} {percent(share)}"
         for other, share in zip(columns, row, strict=True)
         if share is not None
     ]

@@ -21,7 +21,7 @@ from metrics.findings import (
     why_no_consistency,
 )
 from metrics.messages import RATING_SET
-from metrics.words import in_digits
+from tiebreak.digits import in_digits
 from tiebreak.report.model import CriterionSection, RaterSets
 from tiebreak.stats import Estimate
 from tiebreak.stats.rating_sets import SeparabilityRange

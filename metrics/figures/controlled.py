@@ -2,6 +2,7 @@
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.figure import Figure, about_thick_lines, empty_figure, legend_of, table_of
+from tiebreak.digits import percent
 from tiebreak.report.model import ControlledWinRateSection, DavidsonSection
 from tiebreak.stats import Estimate
 
@@ -92,8 +93,8 @@ def _about_ties(tie: Estimate | None) -> str:
         return ""
     if not tie.is_defined:
         return tie.reason or ""
-    ends = f" (95% interval {tie.low:.0%} to {tie.high:.0%})" if tie.has_interval else ""
-    return f"Two equally strong systems would tie in {tie.value:.0%} of comparisons{ends}."
+    ends = f" (95% interval {percent(tie.low)} to {percent(tie.high)})" if tie.has_interval else ""
+    return f"Two equally strong systems would tie in {percent(tie.value)} of comparisons{ends}."
 
 
 def _best_first(estimates: dict[str, Estimate]) -> list[str]:

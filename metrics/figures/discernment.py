@@ -7,6 +7,7 @@ from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.charts.svg import Kind
 from metrics.figures.figure import ESTIMATE_COLUMNS, Cell, Figure, estimate_rows, legend_of
 from recruitment.launch.check import counted
+from tiebreak.digits import in_digits
 from tiebreak.report.discernment import ANNOTATORS
 from tiebreak.report.model import (
     DiscernmentOverCriteria,
@@ -160,7 +161,9 @@ def _combined(
     test = raters[rater].tests.get(name) if rater in raters else None
     if test is None:
         return None, None, ""
-    weights = ", ".join(f"{criterion} {share:.2f}" for criterion, share in test.weights.items())
+    weights = ", ".join(
+        f"{criterion} {in_digits(share)}" for criterion, share in test.weights.items()
+    )
     return _value(test.score), _value(test.p), weights
 
 

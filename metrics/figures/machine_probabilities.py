@@ -12,8 +12,8 @@ from metrics.figures.figure import (
     empty_figure,
     estimate_cells,
 )
-from metrics.words import in_digits
 from recruitment.launch.check import counted
+from tiebreak.digits import in_digits, percent
 from tiebreak.report.model import DebiasingSection, MachineProbabilities
 from tiebreak.stats import Estimate
 
@@ -161,7 +161,7 @@ def _facts(debiasing: DebiasingSection) -> tuple[Cell, ...]:
 
 def _preference(name: str, debiasing: DebiasingSection) -> str:
     return (
-        f"{name} gives the text shown first the larger probability in {debiasing.prefers_first:.0%} of"
+        f"{name} gives the text shown first the larger probability in {percent(debiasing.prefers_first)} of"
         f" {counted(debiasing.n, 'answer')} (ties aside), and in half of them one above the threshold"
         f" {in_digits(debiasing.threshold)}."
     )

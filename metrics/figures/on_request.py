@@ -13,6 +13,7 @@ from metrics.figures.figure import (
     table_of,
 )
 from recruitment.launch.check import counted
+from tiebreak.digits import p_in_digits, percent
 from tiebreak.report.model import (
     MeanCorrelations,
     PairedTests,
@@ -158,8 +159,8 @@ def paired_tests_figures(section: dict[str, PairedTests]) -> list[Figure]:
         IntervalRow(
             name,
             (
-                Mark("human", pair.t_test, "paired t-test"),
-                Mark("human-open", pair.permutation_test, "permutation test"),
+                Mark("human", pair.t_test, "paired t-test", p_in_digits),
+                Mark("human-open", pair.permutation_test, "permutation test", p_in_digits),
             ),
         )
         for name, pair in section.items()
@@ -192,7 +193,7 @@ def _curve(slug: str, name: str, pair: PairedTests) -> Figure:
         for point in pair.curve
     )
     chart = range_chart(
-        [Series("human", "p-value", points)],
+        [Series("human", "p-value", points, words=p_in_digits)],
         [0, pair.instances * 1.02],
         finding=title,
         x_label="instances",
@@ -223,7 +224,7 @@ def pairwise_figures(section: PairwiseAgreementSection) -> list[Figure]:
     chart = interval_chart(rows[:MAX_DRAWN], finding=PAIRS_TITLE, label="agreement", reference=0)
     sentence = (
         f"{counted(section.pairs, 'pair')} of annotators with at least 10 items in common; the median"
-        f" share of equal answers is {section.median:.0%}. The {len(rows)} with the lowest share are"
+        f" share of equal answers is {percent(section.median)}. The {len(rows)} with the lowest share are"
         " listed."
     )
     if section.few_shared:

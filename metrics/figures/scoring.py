@@ -14,6 +14,7 @@ from metrics.figures.figure import (
 )
 from metrics.messages import LEFT_OUT
 from recruitment.launch.check import counted
+from tiebreak.digits import percent
 from tiebreak.report.model import (
     ScoringAgreement,
     ScoringComparison,
@@ -144,8 +145,8 @@ def _sentence(name: str, one: ScoringComparison) -> str:
     scores, comparisons = one.scores_tied.value, one.comparisons_tied.value
     return (
         f"{name}: {counted(one.pairs, 'pair')} of texts of {counted(one.instances, 'instance')}."
-        f" The scores took {counted(one.score_answers, 'answer')} and tie {scores:.0%} of the pairs;"
-        f" the comparisons took {one.comparison_answers}, of which {comparisons:.0%} are ties."
+        f" The scores took {counted(one.score_answers, 'answer')} and tie {percent(scores)} of the pairs;"
+        f" the comparisons took {one.comparison_answers}, of which {percent(comparisons)} are ties."
     )
 
 

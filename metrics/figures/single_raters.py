@@ -13,6 +13,7 @@ from metrics.charts.svg import Kind
 from metrics.figures.figure import Cell, Figure, empty_figure, legend_of, table_of
 from metrics.figures.perception import label_names
 from metrics.findings import scope_sentence, scope_suffix
+from tiebreak.digits import in_digits, percent
 from tiebreak.report.model import CriterionSection, DawidSkeneRater, Matrix, RaterSection
 from tiebreak.report.raters import MAX_LABELS, NOBODY_ELSE
 from tiebreak.stats import Estimate, undefined
@@ -73,7 +74,7 @@ def confusion_figure(section: CriterionSection, rater: str = "") -> Figure:
     total = math.fsum(n for row in matrix for n in row)
     alike = math.fsum(matrix[k][k] for k in range(len(matrix)))
     sentence = (
-        f"{alike / total:.0%} of {total:.0f} answers equal the most frequent answer of the others,"
+        f"{percent(alike / total)} of {in_digits(total, 0)} answers equal the most frequent answer of the others,"
         " where several count in equal parts."
     )
     rows = _matrix_rows(section, who, matrix, shares)
@@ -105,8 +106,8 @@ def dawid_skene_figure(section: CriterionSection, rater: str = "") -> Figure:
     labels = ("estimated true label", f"answer of {rater}")
     chart = matrix_chart(_names(section), matrix, finding=title, labels=labels)
     one = fit.raters[rater]
-    ends = f" ({one.low:.0%} to {one.high:.0%})" if one.low < one.high else ""
-    sentence = f"The probability of the true label is {one.accuracy:.0%}{ends}."
+    ends = f" ({percent(one.low)} to {percent(one.high)})" if one.low < one.high else ""
+    sentence = f"The probability of the true label is {percent(one.accuracy)}{ends}."
     rows = tuple(
         (rater, true, label, None, share)
         for true, row in zip(section.labels, matrix, strict=True)
@@ -184,7 +185,7 @@ def self_consistency_figure(section: CriterionSection) -> Figure:
     ]
     finding, share = REPEATS_TITLE, ""
     if humans.is_defined:
-        share = f"{humans.value:.0%} of planned repeats were answered as the first time"
+        share = f"{percent(humans.value)} of planned repeats were answered as the first time"
     if humans.has_interval:
         finding, share = f"These annotators: {share}{scope_suffix(humans)}", ""
     chart = interval_chart(

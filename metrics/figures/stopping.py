@@ -3,7 +3,7 @@
 from metrics.charts.lines import Line, line_chart
 from metrics.figures.figure import Figure, empty_figure
 from metrics.messages import NO_PLAN_KNOWN, NO_SEQUENCE_YET
-from metrics.words import in_digits
+from tiebreak.digits import in_digits
 from tiebreak.report.model import CriterionSection, PairSequence
 
 MAX_PAIRS = 6

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.figure import Figure, about_thick_lines, legend_of, table_of
-from metrics.words import in_digits
+from tiebreak.digits import in_digits
 from tiebreak.report.model import KnownOrder, MachineSuccess, SuccessRates, SystemSuccess
 from tiebreak.stats import Estimate
 

@@ -26,9 +26,9 @@ from metrics.sections import ensure_section, stored_section
 from metrics.selectors import stored_report
 from metrics.services import ensure_fresh, watermark
 from metrics.watching import unreached
-from metrics.words import in_digits
 from recruitment.launch.check import counted
 from studies.models import Criterion, Study
+from tiebreak.digits import in_digits
 from tiebreak.errors import DomainError
 from tiebreak.report.model import (
     CriterionSection,
@@ -83,7 +83,7 @@ class Evidence:
         assert self.test is not None
         n, one = self.test.annotators, self.replacement
         return {
-            "epsilon": f"{self.test.epsilon:g}",
+            "epsilon": in_digits(self.test.epsilon),
             "rate": in_digits(self.test.winning_rate),
             "of": f"{round(self.test.winning_rate * n)} of {counted(n, 'annotator')}",
             "coin": in_digits(self.test.coin_winning_rate),

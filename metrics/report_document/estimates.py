@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from metrics.report_document.content import DataTable
-from metrics.words import in_digits
+from tiebreak.digits import in_digits
 from tiebreak.stats import Estimate
 
 INSTANCES = {

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from metrics.report_document.content import Block, DataTable, Paragraph
-from metrics.words import in_digits
 from recruitment.launch.check import counted
 from studies.analysis_plan import plan_digest
 from studies.models import Study, StudyEvent
+from tiebreak.digits import in_digits
 from tiebreak.report import Report
 from tiebreak.report.model import StoppingSection
 

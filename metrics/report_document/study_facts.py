@@ -12,6 +12,7 @@ from metrics.score_distributions import scored_similarities
 from recruitment.launch.check import counted
 from studies.models import Screening, Study, StudyEvent
 from studies.scale_cards import scale_in_words
+from tiebreak.digits import percent
 from tiebreak.similarity import similarity_title
 
 NO_FLOW = (
@@ -89,7 +90,7 @@ def _screening(study: Study) -> str:
         return "guidelines and consent only"
     return (
         f"{study.comprehension.count()} comprehension questions, {steps.training_units} training"
-        f" items, a test of {steps.qualification_units} items; gold checks in {steps.check_rate:.0%}"
+        f" items, a test of {steps.qualification_units} items; gold checks in {percent(steps.check_rate)}"
         " of the tasks"
     )
 

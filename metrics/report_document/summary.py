@@ -14,9 +14,10 @@ from metrics.messages import OTHERS_AGREE, OTHERS_OPEN, WATCHED_SCOPE
 from metrics.report_document.content import Paragraph
 from metrics.report_document.references import BOOTSTRAP, FEW_INSTANCES, TWO_WAY, references_of
 from metrics.watching import unreached
-from metrics.words import counts_of, counts_sentence, in_digits
+from metrics.words import counts_of, counts_sentence
 from recruitment.launch.check import counted
 from studies.models import Study
+from tiebreak.digits import in_digits
 from tiebreak.report import Report
 from tiebreak.report.model import CriterionSection
 

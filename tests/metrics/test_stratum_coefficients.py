@@ -13,11 +13,11 @@ from metrics.figures.agreement import STRATIFIERS
 from metrics.messages import NO_UNITS
 from metrics.services import refresh_report
 from metrics.stratum_coefficients import COEFFICIENTS, GROUPS, by_stratum
-from metrics.words import in_digits
 from studies.models import Membership
 from tests.tiebreak.formats.bundles import make_bundle, ratings, write_lines
 from tests.tiebreak.report.test_crossed import SCALE, rows
 from tests.tiebreak.report.test_sections import of
+from tiebreak.digits import in_digits
 from tiebreak.report.model import CriterionSection, MachineAgreement
 from tiebreak.stats import HumanMachine
 

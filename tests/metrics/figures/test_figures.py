@@ -17,8 +17,8 @@ from metrics.figures.of_report import figures_of
 from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figure
 from metrics.leading import leading_numbers
 from metrics.messages import OTHERS_OPEN, THICK, TOO_FEW
-from metrics.words import in_digits
 from tests.metrics.studies import drawn_study, preferences, report_of
+from tiebreak.digits import in_digits
 from tiebreak.report.model import CriterionSection
 from tiebreak.stats import Estimate
 

@@ -9,12 +9,12 @@ from metrics.dashboard import number, section_of
 from metrics.figures.figure import Figure
 from metrics.findings import share_of
 from metrics.report_document.estimates import estimate_table
-from metrics.words import in_digits
 from tests.metrics.findings.agreement_cases import THESE_AGREE
 from tests.metrics.findings.case import HERE, SIMILAR_RATERS, Case
 from tests.metrics.findings.cases import CASES
 from tests.metrics.findings.situations import base
 from tests.metrics.studies import preferences, report_of
+from tiebreak.digits import in_digits
 from tiebreak.report.model import OPTIONAL_SECTIONS, part_title
 from tiebreak.stats import Estimate
 
