@@ -138,7 +138,7 @@ NO_PILOT_LABELS = (
     " doubt of machine raters would pay."
 )
 DOUBT_GAIN = (
-    "{pair}: a draw at random would need {value:.2f} times as many instances ({low:.2f} to {high:.2f},"
+    "{pair}: a draw at random would need {value} times as many instances ({low} to {high},"
     " from the {n} instances that annotators rated in the pilot “{pilot}”) for a prediction-powered"
     " win rate with an interval of the same width."
 )

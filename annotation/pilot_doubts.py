@@ -28,6 +28,7 @@ from studies.instance_selection.drawing import (
     scored_frames,
 )
 from studies.models import Criterion, Generation, InstanceSelection, Study, Unit
+from tiebreak.digits import in_digits
 from tiebreak.errors import DomainError
 from tiebreak.formats.rows import Row
 from tiebreak.scales import BAD
@@ -163,9 +164,8 @@ def _checked_gain(active: ActiveDesign, facts: dict[str, str]) -> str:
     if not gain.has_interval:
         shown = gain.reason or ""
         raise DomainError("gain_not_shown", GAIN_NOT_SHOWN.format(shown=shown, **facts))
-    shown = DOUBT_GAIN.format(
-        value=gain.value, low=gain.low, high=gain.high, n=active.labelled, **facts
-    )
+    value, low, high = map(in_digits, (gain.value, gain.low, gain.high))
+    shown = DOUBT_GAIN.format(value=value, low=low, high=high, n=active.labelled, **facts)
     if not gain.low > 1:
         raise DomainError("gain_not_shown", GAIN_NOT_SHOWN.format(shown=shown, **facts))
     return shown

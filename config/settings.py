@@ -255,6 +255,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
+            "builtins": ["studies.templatetags.digits"],
         },
     },
 ]

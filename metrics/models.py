@@ -6,6 +6,7 @@ from django.db import models
 from annotation.models import Rater
 from jobs.clock import database_now
 from studies.models import Criterion, Study
+from tiebreak.digits import percent
 from tiebreak.identifiers import new_public_id
 from tiebreak.reading.words import counted
 
@@ -157,8 +158,8 @@ class Licence(models.Model):
         if not labels:
             return "No new label has been compared yet."
         return (
-            f"{counted(labels, 'new label')} compared: agreement {self.checked['agreement']:.0%}, and"
-            f" {self.evidence['unweighted_agreement']:.0%} when it was granted."
+            f"{counted(labels, 'new label')} compared: agreement {percent(self.checked['agreement'])}, and"
+            f" {percent(self.evidence['unweighted_agreement'])} when it was granted."
         )
 
 

@@ -3,10 +3,11 @@
 from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
 
+from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth.models import User
-from django.db.models import OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
@@ -15,7 +16,7 @@ from django.views.generic import RedirectView
 
 from annotation.counts import progress_of
 from annotation.imports.uploads import stored_upload, upload_limits
-from annotation.models import Place
+from annotation.models import Assignment, Place, Rater
 from annotation.services.late_answers import late_answers
 from annotation.services.reference_units import (
     OBVIOUS,
@@ -36,6 +37,7 @@ from studies.design.order_fields import CountsFromOne
 from studies.design.steps import count_of
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
 from studies.refusals import form_errors
+from studies.services import MOST_ANSWERS
 from tiebreak.errors import DomainError
 from tiebreak.formats.confined import LINES
 from tiebreak.reading.words import counted
@@ -261,8 +263,21 @@ class CollectingStudyAdmin(StudyAdmin):
     def _address(self, study: Study) -> str:
         return reverse("admin:studies_study_change", args=[study.pk])
 
+    def get_form(
+        self, request: HttpRequest, obj: Study | None = None, change: bool = False, **options: Any
+    ) -> Any:
+        """Offer the machine raters that the study has, and the one that was chosen before."""
+        form = super().get_form(request, obj, change, **options)
+        if obj is not None and "main_machine" in form.base_fields:
+            theirs = Assignment.objects.filter(rater=OuterRef("pk"), hit__study=obj)
+            machines = Rater.objects.filter(Exists(theirs), kind=Rater.Kind.MACHINE)
+            names = {*machines.values_list("pseudonym", flat=True), obj.main_machine} - {""}
+            choices = [("", MOST_ANSWERS), *((name, name) for name in sorted(names))]
+            form.base_fields["main_machine"].widget = forms.Select(choices=choices)
+        return form
+
     def store(self, request: HttpRequest, study: Study) -> None:
-        added = save_settings(study=study)
+        added = save_settings(study=study, by=cast(User, request.user))
         if added is not None:
             sentence = f"R is now {study.ratings_per_hit}. Responses that were added to the plan:"
             self.message_user(request, f"{sentence} {added}.")

@@ -26,6 +26,7 @@ from recruitment.terms import owed
 from studies.confirming import Question
 from studies.models import Study
 from studies.models.settings import FrozenSettings, fields_of
+from tiebreak.digits import duration, money, percent
 from tiebreak.reading.words import counted
 
 
@@ -190,10 +191,10 @@ def quality(late: LateAnswers) -> tuple[str, ...]:
         usual = (
             ""
             if late.usual_agreement is None
-            else f" (answers in time: {late.usual_agreement:.0%})"
+            else f" (answers in time: {percent(late.usual_agreement)})"
         )
         sentences.append(
-            f"They agree with other annotators' answers in {late.agreement:.0%} of cases{usual}."
+            f"They agree with other annotators' answers in {percent(late.agreement)} of cases{usual}."
         )
     else:
         sentences.append(
@@ -205,9 +206,9 @@ def quality(late: LateAnswers) -> tuple[str, ...]:
         usual = (
             ""
             if late.usual_seconds is None
-            else f" (answers in time: {late.usual_seconds:.0f} seconds)"
+            else f" (answers in time: {duration(late.usual_seconds)} seconds)"
         )
-        sentences.append(f"The median time per answer was {late.seconds:.0f} seconds{usual}.")
+        sentences.append(f"The median time per answer was {duration(late.seconds)} seconds{usual}.")
     return tuple(sentences)
 
 
@@ -218,7 +219,7 @@ def paying_all(channel: Channel) -> Question:
     fees = sum((a * fee_share(p) for a, p in zip(amounts, unpaid, strict=True)), Decimal(0))
     sentences = (
         f"{title} will be asked to pay {counted(len(unpaid), 'participant')}:"
-        f" {sum(amounts, Decimal(0)):.2f} {study.currency} and {fees:.2f} in fees.",
+        f" {money(sum(amounts, Decimal(0)))} {study.currency} and {money(fees)} in fees.",
         "Payments cannot be undone.",
     )
     return Question(
@@ -264,8 +265,8 @@ def _participants_cost(cost: ChannelCost | None) -> tuple[str, ...]:
     if cost is None:
         return ()
     return (
-        f"The participants cost {cost.participants} × {cost.reward} = {cost.cost.amount:.2f}"
-        f" {cost.currency} and {cost.cost.fees:.2f} in fees, together {cost.cost.total}.",
+        f"The participants cost {cost.participants} × {cost.reward} = {money(cost.cost.amount)}"
+        f" {cost.currency} and {money(cost.cost.fees)} in fees, together {cost.cost.total}.",
     )
 
 

@@ -20,6 +20,7 @@ from recruitment.pay import CENT, Asked, Collection, Cost, Pay
 from recruitment.terms import amount_in, asked_of_one
 from studies.design.steps import count_of
 from studies.models import Study
+from tiebreak.digits import money
 
 NOTHING = Cost()
 
@@ -243,7 +244,7 @@ class Accounts:
         """What to do about payments beyond the budget, which only platforms report; "" without any."""
         budget = self.plan.budget
         over = 0 if budget is None else maximum(self.plan).reserved - budget
-        return BEYOND_BUDGET.format(over, self.plan.currency) if over > 0 else ""
+        return BEYOND_BUDGET.format(money(over), self.plan.currency) if over > 0 else ""
 
 
 def accounts(study: Study, wanted: Q | None = None) -> Accounts:

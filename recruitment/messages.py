@@ -226,7 +226,7 @@ STILL_CHANGES = (
 
 # Payments.
 BEYOND_BUDGET = (
-    "What people were paid, or can still earn, exceeds the study's budget by {:.2f} {}. A platform"
+    "What people were paid, or can still earn, exceeds the study's budget by {} {}. A platform"
     " may have paid people whom the study did not expect. Compare the payments with the platform's"
     " list, stop new entries there, and raise the budget."
 )

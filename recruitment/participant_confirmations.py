@@ -10,15 +10,11 @@ from recruitment.ledger import fee_share, pays_by_platform, platform_title
 from recruitment.messages import NO_REWARD
 from recruitment.models import Payment
 from recruitment.platforms import get_platform
-from recruitment.services.participants import (
-    amount_for,
-    by_platform,
-    check_bonus,
-    check_rejection,
-)
+from recruitment.services.participants import amount_for, by_platform, check_bonus, check_rejection
 from recruitment.terms import owed
 from studies.confirming import Question
 from studies.models import Study
+from tiebreak.digits import duration, money, percent
 from tiebreak.reading.words import counted
 
 
@@ -70,11 +66,15 @@ def quality_of(evidence: Evidence) -> Iterator[str]:
     if agreement.value is None:
         yield "Their agreement is unknown, because nobody else has rated the same items yet."
     else:
-        usual = "" if agreement.others is None else f" (among the others: {agreement.others:.0%})"
-        yield f"They agree with others on the same items in {agreement.value:.0%} of cases{usual}."
+        usual = (
+            "" if agreement.others is None else f" (among the others: {percent(agreement.others)})"
+        )
+        yield f"They agree with others on the same items in {percent(agreement.value)} of cases{usual}."
     if time.value is not None:
-        usual = "" if time.others is None else f" (others on the same items: {time.others:.0f})"
-        yield f"Their median time per answer is {time.value:.0f} seconds{usual}."
+        usual = (
+            "" if time.others is None else f" (others on the same items: {duration(time.others)})"
+        )
+        yield f"Their median time per answer is {duration(time.value)} seconds{usual}."
 
 
 def releasing(participation: Participation) -> Question:
@@ -148,7 +148,7 @@ def _payments_by_platform(amounts: dict[Participation, Decimal], currency: str) 
         fees = sum((amount * fee_share(one) for one, amount in group.items()), Decimal(0))
         yield (
             f"{title} will be asked to pay {people} {sum_} {currency}, to which it adds"
-            f" {fees:.2f} {currency} in fees. Payments cannot be undone."
+            f" {money(fees)} {currency} in fees. Payments cannot be undone."
         )
 
 
@@ -168,7 +168,7 @@ def giving_bonus(
         title=f"Pay {participation.rater.pseudonym} a bonus of {amount} {currency}?",
         sentences=(
             f"{platform.title} will be asked to pay {amount} {currency}, to which it may add"
-            f" {fee:.2f} {currency} in fees. Payments cannot be undone.",
+            f" {money(fee)} {currency} in fees. Payments cannot be undone.",
             told,
             *_earlier_bonuses(participation),
         ),

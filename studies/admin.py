@@ -289,6 +289,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
         ),
         ("Unfinished tasks", {"fields": ("lease_minutes", "abandoned")}),
         ("Analysis plan", {"fields": PLAN, "classes": ("collapse",)}),
+        ("Results", {"fields": ("main_machine",)}),
         ("Instance selection", {"fields": ("similarity",), "classes": ("collapse",)}),
         (
             "Pairs of systems",
@@ -361,7 +362,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
             create_study(study=obj, owner=cast(User, request.user))
 
     def store(self, request: HttpRequest, study: Study) -> None:
-        save_design(study=study)
+        save_design(study=study, by=cast(User, request.user))
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)

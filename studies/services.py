@@ -34,6 +34,7 @@ DATASET_IN_USE = "A study uses this dataset, so it cannot be deleted. Delete its
 NOT_DELETED = (
     "The study is {}. Only drafts can be deleted, because ratings and what they refer to are kept."
 )
+MOST_ANSWERS = "the one with most answers"
 FROZEN_FIELDS = ("dataset", *fields_of(FrozenSettings))
 
 
@@ -74,10 +75,11 @@ def record_event(
 
 
 @transaction.atomic
-def save_design(*, study: Study) -> Study:
+def save_design(*, study: Study, by: User | None = None) -> Study:
     """Save an edited study. Raises `DomainError` if a frozen setting was changed.
 
-    In an opened study, new texts or limits get a version.
+    In an opened study, new texts or limits get a version, and the choice of the main machine rater is
+    logged, because it may be made after a look at the results.
     """
     stored = Study.objects.select_for_update().filter(pk=study.pk).first()
     if stored is not None and is_frozen(stored):
@@ -91,6 +93,9 @@ def save_design(*, study: Study) -> Study:
     study.save()
     if is_frozen(study):
         record_version(study=study)
+    if stored is not None and is_frozen(stored) and stored.main_machine != study.main_machine:
+        details = {"from": stored.main_machine, "to": study.main_machine or MOST_ANSWERS}
+        record_event(study=study, verb=StudyEvent.Verb.MAIN_MACHINE, by=by, details=details)
     return study
 
 

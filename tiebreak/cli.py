@@ -30,7 +30,7 @@ from tiebreak.report.build import REPLICATES
 from tiebreak.report.check import PACKAGE, TOLERANCE, CheckedAlpha, check_alphas
 from tiebreak.report.left_out import PREFIX as LEFT_OUT
 from tiebreak.report.model import OPTIONAL_SECTIONS
-from tiebreak.report.registry import on_request, part_title
+from tiebreak.report.registry import after_closing, on_request, part_title
 from tiebreak.report.sections.machines.discernment import Weights
 from tiebreak.report.sections.machines.expert_weights import expert_weights
 from tiebreak.report.sections.planning.simulated_sizes import SIMULATED, in_words, simulated_sizes
@@ -39,6 +39,10 @@ from tiebreak.stats.machines.alternative_annotators import EPSILON
 
 MAX_LISTED = 100
 ALL_SECTIONS = "all"
+NOT_CLOSED = (
+    "What ratings say that were set aside is shown once the study is closed, because who is left out must"
+    " not depend on it. Close the study first, or ask for other sections."
+)
 
 
 @dataclass(frozen=True)
@@ -232,12 +236,13 @@ def _report(
         source=source.origin,
         order=source.order,
         plan=source.plan,
-        sections=_sections(options.section),
+        sections=_sections(options.section, source),
         epsilon=options.epsilon,
         known_order=names_in(options.known_order),
         weights=weights,
         scores=scores,
         core=options.core,
+        main_machine=source.main_machine,
     )
 
 
@@ -423,9 +428,13 @@ def _scales(declared: Sequence[str]) -> dict[str, str]:
     return scales
 
 
-def _sections(names: Sequence[str]) -> set[str]:
+def _sections(names: Sequence[str], source: Source) -> set[str]:
     """Return which sections must be asked for; a report has the others anyway."""
-    return {*on_request()} if ALL_SECTIONS in names else {*on_request()} & {*names}
+    asked = {*on_request()} if ALL_SECTIONS in names else {*on_request()} & {*names}
+    closing = set() if source.is_closed else {*after_closing()}
+    if closing & {*names}:
+        raise DomainError("not_closed", NOT_CLOSED)
+    return asked - closing
 
 
 def _check_declared(scales: dict[str, str], report: Report) -> None:

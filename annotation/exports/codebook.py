@@ -8,6 +8,7 @@ from annotation.counts import rating_counts
 from annotation.models import Rating
 from annotation.models.rating import EXCLUDING_FLAGS, RatingQuerySet
 from studies.models import InstanceSelection, Study
+from tiebreak.digits import percent
 from tiebreak.formats.export_columns import (
     DESIGN,
     PREFERENCE,
@@ -119,7 +120,7 @@ def draw_sentence(study: Study) -> str:
         by = f"by the ratings of the pilot {pilot}"
     return (
         f"{design.instances} instances for each pair of systems were drawn"
-        f" {design.get_design_display()}, {design.control_share:.0%} of them as a uniform control"
+        f" {design.get_design_display()}, {percent(design.control_share)} of them as a uniform control"
         f" sample, {by}, with the seed {design.seed}."
     )
 

@@ -12,6 +12,7 @@ from annotation.counts import RatingCounts, rating_counts
 from annotation.exports.codebook import SENSITIVE, cleaned, criteria_lines, selection_sentence
 from annotation.models.rating import RatingQuerySet
 from studies.models import Screening, Study, Unit
+from tiebreak.digits import percent
 from tiebreak.formats.dataset_card import DatasetDescription, DataTable
 
 DEMOGRAPHICS = (
@@ -165,7 +166,7 @@ def _screening(study: Study) -> str:
     return (
         f"Before the first task: {questions} comprehension questions, {steps.training_units} training"
         f" items, and a test of {steps.qualification_units} items. Gold checks: {gold} items, mixed"
-        f" into {steps.check_rate:.0%} of the tasks."
+        f" into {percent(steps.check_rate)} of the tasks."
     )
 
 

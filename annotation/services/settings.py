@@ -1,5 +1,6 @@
 """Saving a study's settings, of which the number of ratings per HIT may add places to its plan."""
 
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotation.services.planning import grow_ratings_per_hit
@@ -8,7 +9,7 @@ from studies.services import is_frozen, save_design
 
 
 @transaction.atomic
-def save_settings(*, study: Study) -> int | None:
+def save_settings(*, study: Study, by: User | None = None) -> int | None:
     """Save an edited study. In one that was opened, more ratings per HIT add places.
 
     Returns how many places were added, or None if the number of ratings per HIT is what it was.
@@ -20,5 +21,5 @@ def save_settings(*, study: Study) -> int | None:
         wanted = study.ratings_per_hit
         if wanted != stored.ratings_per_hit:
             added = grow_ratings_per_hit(study=stored, ratings_per_hit=wanted)
-    save_design(study=study)
+    save_design(study=study, by=by)
     return added

@@ -66,7 +66,7 @@ def _save_settings(study: Study, values: dict[str, Any], request: Request) -> in
     # A program names what it changes, and has opened no page.
     form = form_class(values | {NAME: form_class(instance=study).digests()}, instance=study)
     checked_form(form)
-    return save_settings(study=form.instance)
+    return save_settings(study=form.instance, by=researcher(request))
 
 
 def _rows(study: Study, values: dict[str, Any], request: Request) -> dict[type, Any]:

@@ -23,11 +23,12 @@ from metrics.results.sections import ensure_section, stored_section
 from metrics.results.selectors import stored_report
 from metrics.results.services import ensure_fresh, watermark
 from studies.models import Criterion, Study
+from tiebreak.digits import in_digits
 from tiebreak.errors import DomainError
 from tiebreak.reading.findings import stratum_name
 from tiebreak.reading.messages import DESCRIBED_ONLY, READING_IF_DRAWN
 from tiebreak.reading.while_open import unreached
-from tiebreak.reading.words import counted, in_digits
+from tiebreak.reading.words import counted
 from tiebreak.report.model import (
     CriterionSection,
     LicenceTest,
@@ -81,7 +82,7 @@ class Evidence:
         assert self.test is not None
         n, one = self.test.annotators, self.replacement
         return {
-            "epsilon": f"{self.test.epsilon:g}",
+            "epsilon": in_digits(self.test.epsilon),
             "rate": in_digits(self.test.winning_rate),
             "of": f"{round(self.test.winning_rate * n)} of {counted(n, 'annotator')}",
             "coin": in_digits(self.test.coin_winning_rate),

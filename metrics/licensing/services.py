@@ -34,6 +34,7 @@ from metrics.models import Licence, items_of
 from metrics.results.services import watermark
 from studies.models import Criterion, Study, StudyEvent
 from studies.services import record_event
+from tiebreak.digits import percent
 from tiebreak.errors import DomainError
 from tiebreak.reading.words import counted
 from tiebreak.stats import AgreementDrift
@@ -194,8 +195,8 @@ def _is_ended_by(licence: Licence, drift: AgreementDrift | None, state: str) -> 
     if drift.dropped_after is None:
         return False
     sentence = DROPPED.format(
-        before=f"{licence.evidence['unweighted_agreement']:.0%}",
-        after=f"{drift.agreement:.0%}",
+        before=f"{percent(licence.evidence['unweighted_agreement'])}",
+        after=f"{percent(drift.agreement)}",
         labels=counted(drift.labels, "label"),
         shown=counted(drift.dropped_after, "label"),
     )

@@ -56,6 +56,7 @@ from studies.instance_selection.sampling import (
 from studies.instance_selection.scoring import ScoringJob
 from studies.models import Generation, InstanceSelection, SeparabilityScore, Study, System
 from studies.refusals import form_errors
+from tiebreak.digits import money
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.identifiers import looks_like_public_id
 from tiebreak.reading.charts.separability import scenarios_chart
@@ -274,7 +275,7 @@ def _cost(study: Study, plan: Plan) -> str:
     """Return the reward for all places without platform fees, or "" if no reward is set."""
     if study.reward is None or not study.hits_per_annotator:
         return ""
-    return f"{study.reward * plan.places / study.hits_per_annotator:.2f} {study.currency}"
+    return f"{money(study.reward * plan.places / study.hits_per_annotator)} {study.currency}"
 
 
 def _pair(

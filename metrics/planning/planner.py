@@ -27,10 +27,10 @@ from studies.access import Right, researchers_only, studies_of, study_for
 from studies.models import Study
 from studies.models.study import ratings_in_words
 from studies.services import check_is_draft
+from tiebreak.digits import in_digits
 from tiebreak.errors import DomainError
 from tiebreak.reading.charts.lines import Line, line_chart
 from tiebreak.reading.charts.svg import Svg
-from tiebreak.reading.words import in_digits
 from tiebreak.report.sections.planning.planning import REPEATED_SHARE
 from tiebreak.stats import DesignOption, VarianceComponents, design_grid
 

@@ -15,6 +15,7 @@ from metrics.planning.score_distributions import (
 )
 from studies.access import studies_of
 from studies.models import Study
+from tiebreak.digits import percent
 from tiebreak.reading.charts.separability import Ridge, ridges_chart
 from tiebreak.reading.figures.figure import Cell, Figure, empty_figure
 from tiebreak.similarity import similarity_title
@@ -87,7 +88,7 @@ def _ridges(rows: Iterable[ScoreDistribution]) -> Iterator[Ridge]:
 def _sentence(rows: Sequence[ScoreDistribution]) -> str:
     above, n = sum(row.above_zero for row in rows), sum(row.n for row in rows)
     sentence = (
-        f"{above / n:.0%} of {n} scores, one for each instance and pair, are above 0: the texts of one"
+        f"{percent(above / n)} of {n} scores, one for each instance and pair, are above 0: the texts of one"
         " system are more like each other than like the other system's texts."
     )
     if len(rows) > MAX_ROWS:

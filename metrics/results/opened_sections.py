@@ -16,7 +16,11 @@ def section_named(name: str) -> Section | None:
 
 def offered_on(tab: str, about: CriterionSection) -> list[Section]:
     """Return what a page of results offers for a criterion."""
-    return [one for one in on_request().values() if one.question == tab and one.offered(about)]
+    return [
+        one
+        for one in on_request().values()
+        if one.question == tab and not one.after_closing and one.offered(about)
+    ]
 
 
 def right_to_see(section: Section) -> Right:

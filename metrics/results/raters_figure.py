@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from metrics.results.rater_rows import RaterRow, TaskSpeed
+from tiebreak.digits import duration
 from tiebreak.reading.charts.curves import Series, range_chart, scatter_chart
 from tiebreak.reading.charts.svg import Kind
 from tiebreak.reading.figures.figure import Figure, empty_figure
@@ -72,7 +73,7 @@ def fatigue_figure(speeds: Sequence[TaskSpeed]) -> Figure:
     points = tuple((s.task, Estimate(s.seconds, n=s.annotators)) for s in speeds)
     highest = max(speed.seconds for speed in speeds)
     chart = range_chart(
-        [Series("human", "seconds per answer", points)],
+        [Series("human", "seconds per answer", points, words=duration)],
         [0.5, speeds[-1].task + 0.5],
         finding=FATIGUE_TITLE,
         x_label="task of the annotator",
@@ -80,8 +81,8 @@ def fatigue_figure(speeds: Sequence[TaskSpeed]) -> Figure:
     )
     first, last = speeds[0], speeds[-1]
     sentence = (
-        f"{first.seconds:.1f} seconds per answer in the first task ({first.annotators} annotators),"
-        f" {last.seconds:.1f} in task {last.task} ({last.annotators})."
+        f"{duration(first.seconds)} seconds per answer in the first task ({first.annotators} annotators),"
+        f" {duration(last.seconds)} in task {last.task} ({last.annotators})."
     )
     rows = tuple((s.task, s.seconds, s.annotators) for s in speeds)
     columns = ("task", "seconds_per_answer", "annotators")

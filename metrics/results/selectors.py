@@ -17,6 +17,7 @@ from tiebreak.formats.ratings import canonical_digest
 from tiebreak.report import REPORT_VERSION, Report
 from tiebreak.report.analysis_plan import plan_of
 from tiebreak.report.model import Origin
+from tiebreak.report.registry import after_closing
 from tiebreak.report.source import Source
 
 
@@ -37,7 +38,16 @@ def source_of(study: Study, chosen: Filter = EVERYTHING) -> Source:
     scales = {criterion.name: criterion.scale for criterion in study.criteria.all()}
     origin = Origin("study", canonical_digest(table), chosen.values or None)
     plan = plan_of({name: getattr(study, name) for name in PLAN})
-    return Source(table, scales, origin, plan)
+    return Source(table, scales, origin, plan, is_closed(study.pk), study.main_machine)
+
+
+def is_closed(public_id: str) -> bool:
+    """Return whether a study is closed, so that votes that were set aside may be shown.
+
+    While answers can still be left out or let in, knowing what they do to the outcome would be a
+    selection on the outcome.
+    """
+    return Study.objects.filter(pk=public_id, status=Study.Status.CLOSED).exists()
 
 
 def study_named(public_id: str) -> Study:
@@ -52,11 +62,17 @@ def study_named(public_id: str) -> Study:
 def stored_report(snapshot: ReportSnapshot, *, with_raters: bool = True) -> Report | None:
     """Return the stored report, or None if there is none in the current version of the format.
 
-    Without what it has of each annotator, it is read much faster.
+    Without what it has of each annotator, it is read much faster. Votes that were set aside are left
+    out if the study was reopened, as a newer report leaves them out.
     """
     stored = snapshot.report
     if stored is None or stored["report_version"] != REPORT_VERSION:
         return None
+    closing, criteria = {*after_closing()}, stored["criteria"].values()
+    if any(closing & about.keys() for about in criteria) and not is_closed(snapshot.study_id):
+        for about in criteria:
+            for name in closing & about.keys():
+                del about[name]
     if with_raters:
         put_back(stored["criteria"], snapshot.per_rater.get("report", {}))
     return Report.from_json(stored)

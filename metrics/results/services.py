@@ -26,6 +26,7 @@ from studies.models import Study, Unit
 from tiebreak.errors import DomainError
 from tiebreak.report import REPORT_VERSION, Report, build_report
 from tiebreak.report.model import CriterionSection
+from tiebreak.report.registry import after_closing
 from tiebreak.report.schema import report_schema
 from tiebreak.report.source import Source
 
@@ -48,21 +49,26 @@ def watermark(study: Study) -> str:
     """Return an identifier of the state of everything that a study's report depends on.
 
     Ratings are append-only, so their number shows whether ratings were added. The counter changes
-    with flags and separability scores, and the digest changes with names and scales. It begins with
+    with flags and separability scores, and the digest changes with names and scales; a study that is
+    closed has votes that were set aside. The state begins with
     the form of reports, so that they are computed anew after an update that changes it. The cost does
     not grow with the study.
     """
     newest = Subquery(Rating.objects.order_by("-pk").values("pk")[:1])
-    changes, key, rows, newest_key = (
+    changes, key, rows, newest_key, status, main_machine = (
         Study.objects.filter(pk=study.pk)
         .annotate(
             whole=FilteredRelation("report_snapshots", condition=Q(report_snapshots__digest=""))
         )
-        .values_list("report_changes__n", "whole__settled_key", "whole__settled_rows", newest)
+        .values_list(
+            *("report_changes__n", "whole__settled_key", "whole__settled_rows", newest),
+            *("status", "main_machine"),
+        )
         .get()
     )
     total = _count_ratings(study, key or 0, rows or 0, newest_key or 0)
-    return f"{REPORT_FORM}-{total}-{changes or 0}-{_design(study)}"
+    state = f"{REPORT_FORM}-{total}-{changes or 0}-{_design(study, main_machine)}"
+    return f"{state}-closed" if status == Study.Status.CLOSED else state
 
 
 def _count_ratings(study: Study, key: int, rows: int, newest: int) -> int:
@@ -82,8 +88,8 @@ def _count_ratings(study: Study, key: int, rows: int, newest: int) -> int:
     return rows + Rating.objects.alias(of=of_unit).filter(pk__gt=key, of=study.pk).count()
 
 
-def _design(study: Study) -> str:
-    """Return a digest of the names and scales that the report uses."""
+def _design(study: Study, main_machine: str) -> str:
+    """Return a digest of the names and scales that the report uses, and of its main machine rater."""
     kind = {name: Value(name, output_field=CharField()) for name in ("criterion", "system", "")}
     criteria = study.criteria.order_by().values_list(
         kind["criterion"], "pk", "name", "scale", "position"
@@ -91,7 +97,7 @@ def _design(study: Study) -> str:
     systems = study.study_systems.order_by().values_list(
         kind["system"], "system", "system__name", kind[""], "position"
     )
-    design = repr(sorted(criteria.union(systems, all=True)))
+    design = repr([*sorted(criteria.union(systems, all=True)), main_machine])
     return hashlib.sha256(design.encode()).hexdigest()[:12]
 
 
@@ -99,7 +105,7 @@ def refresh_report(*, study: Study, chosen: Filter = EVERYTHING) -> ReportSnapsh
     """Build and store the report. The same ratings give the same digits."""
     state = watermark(study)
     source = source_of(study, chosen)
-    report = _built(source)
+    report = _built(source, after_closing() if source.is_closed and not chosen else ())
     if not chosen:
         report = with_stopping(report, study)
     if chosen.raters == NO_FAILED_CHECK:
@@ -130,13 +136,15 @@ def store_report(
     return snapshot
 
 
-def _built(source: Source) -> Report:
+def _built(source: Source, sections: tuple[str, ...]) -> Report:
     return build_report(
         source.table,
         scales=source.scales,
         source=source.origin,
         order=source.order,
         plan=source.plan,
+        sections=sections,
+        main_machine=source.main_machine,
     )
 
 

@@ -4,19 +4,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from metrics.messages import (
-    AT_ONE_LOOK,
-    CLOSED_EARLY,
-    NEEDED_ASSUMES,
-    NOT_IN_SIGHT,
-    REACHED,
-)
+from metrics.messages import AT_ONE_LOOK, CLOSED_EARLY, NEEDED_ASSUMES, NOT_IN_SIGHT, REACHED
 from recruitment.costs import highest_fee, per_response
 from recruitment.messages import CLOSING_EARLY
 from studies.models import Study
+from tiebreak.digits import in_digits, money
 from tiebreak.reading.messages import NO_PLAN_KNOWN
 from tiebreak.reading.while_open import sequence_finding
-from tiebreak.reading.words import counted, in_digits
+from tiebreak.reading.words import counted
 from tiebreak.report.model import (
     CriterionSection,
     NeededInstances,
@@ -84,8 +79,8 @@ def _more(
     if not more:
         return "reached", "0", "0"
     ratings = round(more * study.mean_ratings * _units(study))
-    money = "unknown" if cost is None else f"about {more * cost:,.2f} {study.currency}"
-    return f"about {more:,}", f"about {ratings:,}", money
+    costs = "unknown" if cost is None else f"about {money(more * cost)} {study.currency}"
+    return f"about {more:,}", f"about {ratings:,}", costs
 
 
 def _units(study: Study) -> int:

@@ -33,6 +33,7 @@ from recruitment.public_address import public_url
 from recruitment.services.channels import has_open_link
 from studies.access import Right, held_right, researchers_only, study_for
 from studies.models import Study
+from tiebreak.reading.document.set_aside import set_aside_table
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.files import CONTENT_TYPES, figure_file
 from tiebreak.reading.figures.of_part import of_part, with_part_column
@@ -224,6 +225,8 @@ def _context(
         return context | _overview(shown, context["progress"], asked.whole)
     context |= {"more": offered_on(tab.slug, about), "about_more": MORE_SECTIONS}
     parts = _parts_with_raters if tab.shows_raters else _parts
+    if tab.shows_raters:  # which are kept, while this ends when the study is opened again
+        context["set_aside"] = set_aside_table(about)
     return context | {"section": section_of(criterion, about), **parts(shown, tab, freshness)}
 
 

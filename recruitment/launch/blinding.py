@@ -9,6 +9,7 @@ from statistics import median
 
 from recruitment.launch.check import LaunchCheck, warning
 from studies.models import Generation, Instance, Study
+from tiebreak.digits import in_digits
 from tiebreak.reading.words import counted
 
 # Enough to see what a system does, and few enough for a page that somebody waits for.
@@ -180,7 +181,7 @@ def _lengths(systems: list[_TextsOfSystem]) -> Iterator[LaunchCheck]:
     medians = sorted((median(texts.lengths), texts.name) for texts in systems)
     (short, short_name), (long, long_name) = medians[0], medians[-1]
     if long > MAX_LENGTH_RATIO * short:
-        ratio = f"{long / short:.1f} times as long as" if short else "longer than"
+        ratio = f"{in_digits(long / short)} times as long as" if short else "longer than"
         yield warning(
             "length_gap",
             f"The texts of {long_name} are {ratio} those of {short_name} (medians of {long:g} and"

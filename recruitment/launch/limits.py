@@ -5,15 +5,10 @@ from math import ceil
 
 from django.db.models import Count, Q
 
-from recruitment.launch.check import (
-    RECRUITMENT,
-    SIZE,
-    LaunchCheck,
-    error,
-    warning,
-)
+from recruitment.launch.check import RECRUITMENT, SIZE, LaunchCheck, error, warning
 from recruitment.platforms.invitation import people
 from studies.models import Study
+from tiebreak.digits import duration
 from tiebreak.reading.words import counted
 
 
@@ -91,7 +86,7 @@ def time_to_answer(study: Study) -> Iterator[LaunchCheck]:
     if minutes > study.lease_minutes:
         yield error(
             "lease_too_short",
-            f"One item takes about {minutes:.3g} minutes, but a task is reserved for only"
+            f"One item takes about {duration(minutes)} minutes, but a task is reserved for only"
             f" {study.lease_minutes:g} minutes after each answer: annotators would lose it while"
             " they read. Reserve tasks for longer.",
             SIZE,

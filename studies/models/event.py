@@ -53,6 +53,7 @@ class StudyEvent(models.Model):
         EXPERT_SURVEY = "expert-survey", "made a survey for experts"
         EXPERT_WEIGHTS = "expert-weights", "chose experts' weights"
         USE_SCORES = "use-scores", "chose the study of scores"
+        MAIN_MACHINE = "main-machine", "chose the main machine rater"
         FOLLOW_UP = "follow-up", "made a follow-up study of a licence"
         LICENCE_DRIFT = "licence-drift", "revoked a licence because agreement dropped"
 

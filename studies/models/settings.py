@@ -356,6 +356,13 @@ class FreeSettings(models.Model):
         help_text="The page Participants & payments warns if the median hourly pay falls below this"
         " rate.",
     )
+    main_machine = models.CharField(
+        "main machine rater",
+        max_length=200,
+        blank=True,
+        help_text="The machine rater whose agreement with annotators is a leading number. Leave empty for"
+        " the one with most answers. Once the study was opened, the log and the report say who chose it when.",
+    )
 
     class Meta:
         abstract = True

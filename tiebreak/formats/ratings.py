@@ -224,8 +224,17 @@ class RatingTable:
     @property
     def is_counted(self) -> NDArray[np.bool_]:
         """Whether each row enters the statistics: its role is main, and no flag excludes it."""
-        main = self.coded("role").equals("main") & (self["repeat"] == 0)
-        return np.asarray(main & ~self._is_flagged, dtype=bool)
+        return np.asarray(self._is_main_first & ~self._is_flagged, dtype=bool)
+
+    @property
+    def is_set_aside(self) -> NDArray[np.bool_]:
+        """Whether each row is an annotator's that would enter the statistics without a flag."""
+        is_human = self.coded("kind").equals("human")
+        return np.asarray(self._is_main_first & is_human & self._is_flagged, dtype=bool)
+
+    @property
+    def _is_main_first(self) -> NDArray[np.bool_]:
+        return np.asarray(self.coded("role").equals("main") & (self["repeat"] == 0), dtype=bool)
 
     @property
     def is_planned_repeat(self) -> NDArray[np.bool_]:

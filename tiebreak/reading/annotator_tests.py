@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from tiebreak.digits import in_digits
 from tiebreak.reading.messages import READING_IF_DRAWN
-from tiebreak.reading.words import counted, in_digits
+from tiebreak.reading.words import counted
 from tiebreak.report.model import AnnotatorTestSection, CriterionSection
 
 DECISION = (

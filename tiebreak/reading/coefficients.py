@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tiebreak.digits import in_digits, percent
 from tiebreak.reading.shown import Number, Row, number
-from tiebreak.reading.words import in_digits
 from tiebreak.report.model import ChanceCorrectedSection, CriterionSection, Estimates
 
 TITLES = {
@@ -91,5 +91,5 @@ def _prevails(section: CriterionSection, listed: ChanceCorrectedSection) -> str:
     if ac1.value - alpha.value < MIN_GAP:
         return ""
     return PREVAILS.format(
-        alpha=in_digits(alpha.value), ac1=in_digits(ac1.value), share=f"{share:.0%}"
+        alpha=in_digits(alpha.value), ac1=in_digits(ac1.value), share=percent(share)
     )

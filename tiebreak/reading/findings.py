@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from math import inf
 
+from tiebreak.digits import in_digits, percent
 from tiebreak.reading.messages import (
     ALWAYS_WON,
     AT_ONCE,
@@ -36,7 +37,7 @@ from tiebreak.reading.messages import (
     WITHOUT_PREFERENCE,
 )
 from tiebreak.reading.while_open import WIN_RATES, sequence_finding, unreached
-from tiebreak.reading.words import counted, counts_of, in_digits
+from tiebreak.reading.words import counted, counts_of
 from tiebreak.report.model import (
     CriterionSection,
     Estimates,
@@ -110,7 +111,7 @@ def share_of(stratum: AnyStratum, strata: Iterable[AnyStratum]) -> str:
     """Return the share of a stratum among the units that could be in it, or "" if it could not be less."""
     of = units_of_shares(strata, stratum)
     is_rest = stratum.stratum == "undefined" and stratum.stratifier in BY_LABELS
-    return "" if is_rest or not of else f"{stratum.n_units / of:.0%}"
+    return "" if is_rest or not of else f"{percent(stratum.n_units / of)}"
 
 
 INSTANCES = {
@@ -207,15 +208,14 @@ def separability_finding(sets: RaterSets) -> tuple[str, str]:
             "Consistency by separability",
             f"Spearman's ρ of separability and mean consistency is undefined. {trend.reason}",
         )
-    # Published values of this number have four decimals.
-    rho = f"Spearman's ρ of separability and mean consistency is {in_digits(trend.value, 4)}"
+    rho = f"Spearman's ρ of separability and mean consistency is {in_digits(trend.value)}"
     if not trend.has_interval:
         return (
             "Consistency by separability",
             f"{rho} over {counted(trend.n, 'instance')}. {trend.reason or ''}"
             f" {scope_sentence(trend)}",
         )
-    interval = f"{in_digits(trend.low, 4)} to {in_digits(trend.high, 4)}"
+    interval = f"{in_digits(trend.low)} to {in_digits(trend.high)}"
     sentence = f"{rho} ({interval}) over {counted(trend.n, 'instance')}."
     suffix, scope = scope_suffix(trend), scope_sentence(trend)
     if trend.low <= 0 <= trend.high:
@@ -249,10 +249,10 @@ def sets_finding(sets: RaterSets) -> tuple[str, str]:
         return "Rating sets", str(sets.consistency.reason)
     mixed, by_coin = sets.contradictory, sets.mixed_by_coin
     sentence = (
-        f"{RATING_SET} Of {counted(sets.n, 'complete set')}, {mixed.value:.0%} prefer"
-        f" each system at least once, {sets.all_ties.value:.0%} consist only of ties, and"
-        f" {sets.perfect.value:.0%} are perfectly consistent; the others lie between."
-        f" {MIXED.format(coin=by_coin)}"
+        f"{RATING_SET} Of {counted(sets.n, 'complete set')}, {percent(mixed.value)} prefer"
+        f" each system at least once, {percent(sets.all_ties.value)} consist only of ties, and"
+        f" {percent(sets.perfect.value)} are perfectly consistent; the others lie between."
+        f" {MIXED.format(coin=percent(by_coin))}"
     )
     if sets.n_incomplete:
         verb = "is" if sets.n_incomplete == 1 else "are"
@@ -260,8 +260,8 @@ def sets_finding(sets: RaterSets) -> tuple[str, str]:
     if not mixed.has_interval:
         return "Rating sets", f"{sentence} {mixed.reason or ''}".rstrip()
     heading = (
-        f"{mixed.value:.0%} of these annotators' rating sets are mixed{scope_suffix(mixed)}"
-        f" (by a coin: {by_coin:.0%})"
+        f"{percent(mixed.value)} of these annotators' rating sets are mixed{scope_suffix(mixed)}"
+        f" (by a coin: {percent(by_coin)})"
     )
     return heading, f"{sentence} {scope_sentence(mixed)}"
 
@@ -432,10 +432,10 @@ def selection_finding(name: str, pair: PairSelection) -> tuple[str, str]:
         return SAVING_UNKNOWN.format(pair=name), f"{sentences} {_unknown_saving(saved)}"
     heading = SAVED if saved.value > 0 else COST
     return (
-        heading.format(n=f"{abs(saved.value):.0f}", pair=name),
+        heading.format(n=in_digits(abs(saved.value), 0), pair=name),
         f"{sentences} The number of ratings saved is {_count_interval(saved)}. A uniform draw with"
         " an interval of the same width would have needed"
-        f" {pair.instances + pair.instances_saved.value:.0f} instances.",
+        f" {in_digits(pair.instances + pair.instances_saved.value, 0)} instances.",
     )
 
 
@@ -479,7 +479,7 @@ def central_name(section: CriterionSection) -> str:
 def perception_finding(section: CriterionSection, machine: str | None = None) -> tuple[str, str]:
     """Return how often annotators and a machine, or any machine, give a tie, if the scale has ties."""
     bins, central = section.perception, central_name(section)
-    machines = [machine] if machine else machines_main_first(section)
+    machines = [machine] if machine else section.machines_main_first
     raters = f"Labels of annotators and {machine or 'machines'}" if machines else "Labels"
     heading, shown = f"{raters} by {central} label", LABELS_SHOWN.format(central=central)
     if not bins:
@@ -493,25 +493,10 @@ def perception_finding(section: CriterionSection, machine: str | None = None) ->
         if human_ties and ties is not None and ties < human_ties / 2:
             return (
                 heading,
-                f"{name} gives a tie in {ties:.0%} of its ratings, and annotators give a tie in"
-                f" {human_ties:.0%} of theirs.",
+                f"{name} gives a tie in {percent(ties)} of its ratings, and annotators give a tie in"
+                f" {percent(human_ties)} of theirs.",
             )
-    return heading, f"{shown} Annotators give a tie in {human_ties:.0%} of their ratings."
-
-
-def machines_main_first(section: CriterionSection) -> list[str]:
-    """Return the machine raters, of which the first leads findings and leading numbers.
-
-    No study names one. It is that which answered most of the items that annotators rated, and of
-    equally many the one that agrees most with one annotator, which has to be said where it leads.
-    """
-    machines = section.all_units.machines
-
-    def key(name: str) -> tuple[int, float, str]:
-        alpha = machines[name].single_human_machine.krippendorff_alpha
-        return -alpha.n, -alpha.value if alpha.is_defined else math.inf, name
-
-    return sorted(machines, key=key)
+    return heading, f"{shown} Annotators give a tie in {percent(human_ties)} of their ratings."
 
 
 def _tie_share(shares: list[tuple[float, float]]) -> float | None:

@@ -7,16 +7,17 @@ from tiebreak.reading.findings import (
     consistency_sets,
     is_even,
     is_of_selected,
-    machines_main_first,
     scope_sentence,
     speaks_of_these,
     why_no_consistency,
 )
 from tiebreak.reading.messages import (
-    MAIN_MACHINE,
+    CHOSEN_AS_MAIN,
+    MOST_ANSWERS,
     NO_FINDING_YET,
     NO_MACHINES,
     NO_SYSTEMS,
+    NOT_RATED_BY_MAIN,
     REST_OF_THESE_RATERS,
 )
 from tiebreak.reading.shown import Number, number
@@ -76,8 +77,12 @@ def _machine(section: CriterionSection) -> LeadingNumber:
     title = "Human–machine agreement"
     if not machines:
         return LeadingNumber(title, number(undefined(NO_MACHINES)), "", "machines")
-    name = machines_main_first(section)[0]
-    main = MAIN_MACHINE.format(n=len(machines)) if len(machines) > 1 else ""
+    name, chosen = section.machines_main_first[0], section.main_machine
+    main = (CHOSEN_AS_MAIN if name == chosen else MOST_ANSWERS).format(n=len(machines))
+    if chosen and name != chosen:
+        main += NOT_RATED_BY_MAIN.format(chosen=chosen)
+    elif len(machines) == 1:
+        main = ""
     sentence = f"Krippendorff's α of {name} with the majority label{main}"
     alpha = machines[name].human_machine.krippendorff_alpha
     return LeadingNumber(title, number(alpha), sentence, "machines")

@@ -105,15 +105,17 @@ RATING_SET = (
 )
 MIXED = (
     "A set that prefers each system is mixed, which is no contradiction, because its comparisons show"
-    " different texts: a coin without ties would give {coin:.0%} mixed sets in these tasks."
+    " different texts: a coin without ties would give {coin} mixed sets in these tasks."
 )
 # The leading numbers.
 NO_SYSTEMS = "The ratings of this criterion do not compare systems."
 NO_MACHINES = "No machine rater has rated these items yet."
-MAIN_MACHINE = (
-    ", chosen of {n} machine raters by most answers to annotators' items and then by agreement, which"
-    " flatters the best of several"
+CHOSEN_AS_MAIN = ", chosen as the main one of {n} machine raters"
+MOST_ANSWERS = (
+    ", of {n} machine raters the one with most answers to annotators' items and then most agreement,"
+    " which flatters the best of several"
 )
+NOT_RATED_BY_MAIN = "; {chosen}, which was chosen as the main one, has no ratings here"
 SINGLE_SETS = (
     "Each rating set has one rating (N = 1), so it cannot be mixed. Consistency needs several"
     " comparisons of an instance by the same annotator."
@@ -132,4 +134,14 @@ REST_OF_THESE_RATERS = "Agreement with machines and consistency do not generaliz
 DESCRIBED_ONLY = (
     "Items chosen by how much annotators agree are described only, because a test among them would say"
     " nothing about other items."
+)
+
+# Ratings that were set aside, once the study is closed.
+ABOUT_SET_ASIDE = (
+    "A win rate is what the report would say if the ratings of a row counted, too. Nothing is concluded"
+    " from ratings that were left out, so none of these numbers has an interval."
+)
+UNDECIDED_LATE = (
+    " What late answers say is not shown before they are accepted or declined, so that the decision does"
+    " not depend on it."
 )

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from math import isnan
 
+from tiebreak.digits import in_digits
 from tiebreak.reading.findings import best_first, scope_sentence
 from tiebreak.reading.shown import Number, number
-from tiebreak.reading.words import counted, in_digits
+from tiebreak.reading.words import counted
 from tiebreak.report.model import CriterionSection, PoweredSystem
 
 ABOUT = (

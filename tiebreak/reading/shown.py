@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from math import isnan, nan
 
+from tiebreak.digits import in_digits
 from tiebreak.reading.charts.intervals import interval_glyph
 from tiebreak.reading.charts.svg import NOTHING, Svg
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
@@ -31,7 +32,6 @@ from tiebreak.reading.messages import (
     STRATA_BY_AGREEMENT,
 )
 from tiebreak.reading.while_open import without_finding
-from tiebreak.reading.words import in_digits
 from tiebreak.report.model import (
     Bias,
     BiasSection,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import chain
 from math import isnan
 
+from tiebreak.digits import in_digits
 from tiebreak.reading.findings import scope_sentence, stratum_name
-from tiebreak.reading.words import in_digits
 from tiebreak.report.model import BY_KEY, CriterionSection, StratumSection
 from tiebreak.stats import Estimate
 

@@ -6,20 +6,19 @@ from tiebreak.scales import BAD, PREFERENCES, Scale
 # Preference scales by the number of their answers; others are named after it.
 PREFERENCE_TITLES = {2: "Which is better", 3: "Which is better, with ties"}
 
-
-def in_digits(number: float, decimals: int | None = None) -> str:
-    """Return a number with a real minus sign, and without one if it rounds to 0.
-
-    By default it has two decimals, and from 10 on, where Elo ratings are, one.
-    """
-    decimals = (2 if abs(number) < 10 else 1) if decimals is None else decimals
-    text = f"{number:.{decimals}f}"
-    return text.replace("-", "−" if float(text) else "")
-
-
-def p_in_digits(p: float, *, equals: str = "") -> str:
-    """Return a p-value with three decimals, and never as 0."""
-    return f"{equals}{in_digits(p, 3)}" if p >= 0.001 else "< 0.001"
+# Groups of ratings, each of which is in exactly one.
+RATING_GROUPS = {
+    "counted": "In the statistics: first answers to main items",
+    "repeats": "Planned repeats of main items",
+    "training": "Training",
+    "test": "Test before the first task",
+    "gold": "Gold checks",
+    "superseded": "Left out: changed by the annotator later",
+    "excluded": "Left out: excluded",
+    "late": "Left out: arrived after the study was closed",
+    "partial": "Left out: part of a task that was left unfinished",
+    "surplus": "Left out: the task already had all its responses",
+}
 
 
 def counts_of(section: CriterionSection) -> tuple[PairCounts, ...]:

@@ -56,6 +56,7 @@ def build_report(
     core: bool = False,
     weights: Weights | None = None,
     scores: Source | None = None,
+    main_machine: str = "",
 ) -> Report:
     """Build the report of a table of ratings.
 
@@ -96,6 +97,8 @@ def build_report(
     scores : Source, optional
         Ratings of single texts of the same instances, whose scores by machines the section
         ``scoring_against_pairwise`` uses; by default those of the table.
+    main_machine : str, optional
+        The machine rater that was chosen to lead; by default the one with most answers leads.
 
     Returns
     -------
@@ -137,7 +140,7 @@ def build_report(
         seeds = Seeds(seed, (criterion.name,))
         return Analysis(criterion, seeds, replicates, epsilon, preferences, known, scored)
 
-    options = _Options(sections, core, analysis)
+    options = _Options(sections, core, analysis, main_machine)
     origin = source or Origin("file", digest)
     sections_of = _with_discernment({c.name: _section(c, options) for c in criteria}, weights)
     lost = dict(left_out(table, criteria, is_file=origin.kind != "study"))
@@ -219,6 +222,7 @@ class _Options:
     sections: Collection[str]
     core: bool
     analysis: Callable[[Criterion], Analysis]
+    main_machine: str
 
 
 def _section(criterion: Criterion, options: _Options) -> CriterionSection:
@@ -237,6 +241,7 @@ def _section(criterion: Criterion, options: _Options) -> CriterionSection:
         n_unparsed=int((~is_parsed).sum()),
         resampling=criterion.resampling,
         votes=criterion.votes,
+        main_machine=options.main_machine or None,
         **parts,
         problems=problems,
     )

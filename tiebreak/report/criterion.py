@@ -51,7 +51,8 @@ class Criterion:
     of a label among the labels of its unit. `column` has the column of each row. `unit` and `label`
     are codes for each row; a label's code is −1 if it is unparsed or has no column. `clusters` has the
     instance of each unit, because intervals resample instances. `repeats` has the planned repeats,
-    which no other statistic uses. `missing` counts the rows that were left out by the mark that they
+    which no other statistic uses, and `set_aside` the annotators' first answers that a flag takes out.
+    `missing` counts the rows that were left out by the mark that they
     had for a label, such as NA.
     """
 
@@ -61,6 +62,7 @@ class Criterion:
     labels: tuple[Label, ...]
     rows: RatingTable
     repeats: RatingTable
+    set_aside: RatingTable
     unit: Codes
     label: Codes
     column: Codes
@@ -197,6 +199,7 @@ def read_criteria(
     problems = Problems()
     criteria, unknown = [], {}
     counted, repeats = table.select(table.is_counted), table.select(table.is_planned_repeat)
+    set_aside = table.select(table.is_set_aside)
     for name in _in_order(counted.coded("criterion").in_order, order):
         rows = counted.select(counted.coded("criterion").equals(name))
         declared = scales.get(name)
@@ -214,9 +217,11 @@ def read_criteria(
         labels = _labels(rows, scale, unparsed, problems)
         _check_probabilities(rows, scale, problems, is_inferred=declared is None)
         problems.check()
-        repeated = repeats.select(repeats.coded("criterion").equals(name))
-        repeated, _ = _without_missing(repeated, scale)
-        made = _criterion(name, scale, declared is None, rows, labels, repeats=repeated)
+        others = {
+            kind: _without_missing(some.select(some.coded("criterion").equals(name)), scale)[0]
+            for kind, some in (("repeats", repeats), ("set_aside", set_aside))
+        }
+        made = _criterion(name, scale, declared is None, rows, labels, **others)
         criteria.append(replace(made, missing=missing))
     return criteria, unknown
 
@@ -298,6 +303,7 @@ def _criterion(
     labels: CodedColumn,
     *,
     repeats: RatingTable,
+    set_aside: RatingTable,
 ) -> Criterion:
     order = np.lexsort([rows.ranked(c)[1] for c in ("order", "run", "rater", "unit")])
     rows, labels = rows.select(order), labels[order]
@@ -319,6 +325,7 @@ def _criterion(
         labels=columns,
         rows=rows,
         repeats=repeats,
+        set_aside=set_aside,
         unit=unit,
         label=label,
         column=column,

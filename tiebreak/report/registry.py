@@ -81,6 +81,8 @@ class Section:
         Whether it says which system is preferred.
     names_raters : bool
         Whether it is about single annotators, whom not everybody may see.
+    after_closing : bool
+        Whether a study must be closed first, because somebody still decides on what it shows.
     """
 
     name: str
@@ -97,6 +99,7 @@ class Section:
     offered: Callable[[CriterionSection], bool] = field(default=lambda _: True)
     shows_outcome: bool = False
     names_raters: bool = False
+    after_closing: bool = False
 
     def is_in_every_report(self, *, core: bool) -> bool:
         """Return whether a report, or a core report, has the section without being asked for it."""
@@ -154,6 +157,11 @@ def declare(section: Section) -> None:
 def on_request() -> dict[str, Section]:
     """Return the sections that a report has only if they are asked for, by name."""
     return {name: SECTIONS[name] for name in sorted(SECTIONS) if SECTIONS[name].on_request}
+
+
+def after_closing() -> tuple[str, ...]:
+    """Return the sections that a study must be closed for."""
+    return tuple(name for name, section in on_request().items() if section.after_closing)
 
 
 def check_sections(names: Iterable[str]) -> None:

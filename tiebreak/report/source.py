@@ -22,12 +22,18 @@ from tiebreak.report.model import AnalysisPlan, Origin
 
 @dataclass(frozen=True)
 class Source:
-    """Ratings, with their declared scales and their origin."""
+    """Ratings, with their declared scales, their origin, and what the study says of them.
+
+    ``is_closed`` says that nothing is collected any more, and ``main_machine`` names the machine rater
+    that was chosen to lead.
+    """
 
     table: RatingTable
     scales: dict[str, str] = field(default_factory=dict)
     origin: Origin | None = None
     plan: AnalysisPlan | None = None
+    is_closed: bool = True
+    main_machine: str = ""
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -95,7 +101,9 @@ def read_source(path: Path) -> Source:
         scales = {criterion.name: criterion.scale for criterion in bundle.spec.criteria}
         origin, plan = Origin("bundle", _sha256(bundle.ratings_path)), plan_of(bundle.spec.settings)
         table, pilot = bundle.ratings, bundle.pilot_ratings
-        return Source(table if pilot is None else table.joined(pilot), scales, origin, plan)
+        table = table if pilot is None else table.joined(pilot)
+        main_machine = str(bundle.spec.settings.get("main_machine", ""))
+        return Source(table, scales, origin, plan, main_machine=main_machine)
 
 
 def _sha256(path: Path) -> str:

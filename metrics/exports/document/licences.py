@@ -4,8 +4,8 @@ from metrics.licensing.messages import SPEAKS_OF
 from metrics.licensing.services import licences_of
 from metrics.models import Licence
 from studies.models import Study
+from tiebreak.digits import in_digits
 from tiebreak.reading.document.content import DataTable, DocumentSection, Paragraph
-from tiebreak.reading.words import in_digits
 
 TITLE = "Licences of machine raters"
 NOT_RECORDED = "not recorded"
@@ -36,7 +36,7 @@ def _row(licence: Licence) -> tuple[str, ...]:
         in_digits(evidence["coin_winning_rate"])
         if "coin_winning_rate" in evidence
         else NOT_RECORDED,
-        f"{evidence['epsilon']:g}",
+        in_digits(evidence["epsilon"]),
         str(evidence["annotators"]),
         str(evidence["labels"]),
         str(evidence.get("simulated", NOT_RECORDED)),

@@ -9,8 +9,9 @@ from annotation.exports.codebook import draw_sentence
 from annotation.models import HIT, Assignment, Participation, Rating
 from metrics.planning.score_distributions import scored_similarities
 from studies.models import Screening, Study, StudyEvent
+from tiebreak.digits import percent
 from tiebreak.reading.document.content import DataTable
-from tiebreak.reading.words import counted, scale_in_words
+from tiebreak.reading.words import RATING_GROUPS, counted, scale_in_words
 from tiebreak.similarity import similarity_title
 
 NO_FLOW = (
@@ -25,20 +26,8 @@ SIMULATED = (
 )
 
 # The groups of the codebook's counts; each rating is in exactly one of them.
-GROUPS = {
-    "counted": "In the statistics: first answers to main items",
-    "repeats": "Planned repeats of main items",
-    "training": "Training",
-    "test": "Test before the first task",
-    "gold": "Gold checks",
-    "superseded": "Left out: changed by the annotator later",
-    "excluded": "Left out: excluded",
-    "late": "Left out: arrived after the study was closed",
-    "partial": "Left out: part of a task that was left unfinished",
-    "surplus": "Left out: the task already had all its responses",
-}
 
-# Events that change which answers and tests count, or how many there are.
+# Events that change which answers and tests count, how many there are, or which number leads.
 DEVIATIONS = (
     StudyEvent.Verb.PAUSE,
     StudyEvent.Verb.CLOSE,
@@ -52,6 +41,7 @@ DEVIATIONS = (
     StudyEvent.Verb.REJECT,
     StudyEvent.Verb.ACCEPT_LATE,
     StudyEvent.Verb.DECLINE_LATE,
+    StudyEvent.Verb.MAIN_MACHINE,
 )
 
 
@@ -87,7 +77,7 @@ def _screening(study: Study) -> str:
         return "guidelines and consent only"
     return (
         f"{study.comprehension.count()} comprehension questions, {steps.training_units} training"
-        f" items, a test of {steps.qualification_units} items; gold checks in {steps.check_rate:.0%}"
+        f" items, a test of {steps.qualification_units} items; gold checks in {percent(steps.check_rate)}"
         " of the tasks"
     )
 
@@ -150,7 +140,7 @@ def exclusion_table(study: Study) -> DataTable | None:
 
 
 def ratings_table(counts: StudyCounts) -> DataTable:
-    rows = tuple((group, str(getattr(counts.rows, kind))) for kind, group in GROUPS.items())
+    rows = tuple((group, str(getattr(counts.rows, kind))) for kind, group in RATING_GROUPS.items())
     rows += (("All rows of the export", str(counts.rows.rows)),)
     return DataTable("Ratings; each is in exactly one group", ("Group", "Ratings"), rows)
 

@@ -14,10 +14,10 @@ from studies.models import Membership
 from tests.tiebreak.formats.bundles import make_bundle, ratings, write_lines
 from tests.tiebreak.report.sections.machines.test_crossed_strata import SCALE, rows
 from tests.tiebreak.report.test_sections import of
+from tiebreak.digits import in_digits
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
 from tiebreak.reading.messages import NO_UNITS
 from tiebreak.reading.shown import NAMES
-from tiebreak.reading.words import in_digits
 from tiebreak.report.model import CriterionSection, MachineAgreement
 from tiebreak.stats import HumanMachine
 

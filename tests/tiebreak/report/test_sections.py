@@ -54,10 +54,13 @@ def three_systems(rng: np.random.Generator, rates=(0.3, 0.3, 0.7), instances=40)
 
 
 def with_judge(rows: list[dict]) -> list[dict]:
-    """Add the ratings of a machine rater with probabilities."""
+    """Add the ratings of a machine rater with probabilities, and one that does not count."""
     units = {row["unit"]: row for row in rows}.values()
     machine = {"rater": "judge", "kind": "machine", "label": -1}
-    return rows + [row | machine | {"probabilities": {"-1": 0.6, "1": 0.4}} for row in units]
+    left_out = rows[0] | {"rater": "x", "excluded": True}
+    return [*rows, left_out] + [
+        row | machine | {"probabilities": {"-1": 0.6, "1": 0.4}} for row in units
+    ]
 
 
 @pytest.fixture(scope="module")

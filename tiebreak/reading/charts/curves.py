@@ -1,9 +1,10 @@
 """Charts with a horizontal and a vertical axis: points by range, lines over time, and scatters."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis, padded
 from tiebreak.reading.charts.svg import (
     COLOURS,
@@ -19,7 +20,6 @@ from tiebreak.reading.charts.svg import (
     x_grid,
     y_grid,
 )
-from tiebreak.reading.words import in_digits
 from tiebreak.stats import Estimate
 
 LEFT, RIGHT, TOP, BOTTOM, WIDTH, HEIGHT = 56, 480, 24, 230, 500, 290
@@ -28,11 +28,12 @@ OFFSET = 9
 
 @dataclass(frozen=True)
 class Series:
-    """Estimates of one kind of rater at values of x."""
+    """Estimates of one kind of rater at values of x, and how they are written."""
 
     kind: Kind
     name: str
     points: tuple[tuple[float, Estimate], ...]
+    words: Callable[[float], str] = field(default=in_digits, kw_only=True)
 
     @property
     def drawn(self) -> list[tuple[float, Estimate]]:
@@ -67,7 +68,8 @@ def range_chart(
         shift = (position - (len(series) - 1) / 2) * OFFSET
         body += _points(one, x, y, shift)
         values = ", ".join(
-            f"{in_digits(at)}: {in_digits(estimate.value)}" for at, estimate in one.drawn
+            f"{at if isinstance(at, int) else in_digits(at)}: {one.words(estimate.value)}"
+            for at, estimate in one.drawn
         )
         words.append(f"{one.name} at {values}")
     return svg(WIDTH, HEIGHT, f"{finding}. {'; '.join(words)}", body)
@@ -78,7 +80,7 @@ def _points(series: Series, x: Axis, y: Axis, shift: float) -> Iterator[str]:
         at = x.at(value) + shift
         if estimate.has_interval:
             yield whisker((at, y.at(estimate.low)), (at, y.at(estimate.high)), series.kind)
-        title = f"{series.name}: {in_digits(estimate.value)}, n = {estimate.n}"
+        title = f"{series.name}: {series.words(estimate.value)}, n = {estimate.n}"
         yield mark(at, y.at(estimate.value), series.kind, title)
 
 

@@ -1,8 +1,9 @@
 """Values with their intervals: a small glyph for a table's cell, and charts with a row per name."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis, padded
 from tiebreak.reading.charts.svg import (
     NOTHING,
@@ -17,7 +18,6 @@ from tiebreak.reading.charts.svg import (
     width_of,
     x_grid,
 )
-from tiebreak.reading.words import in_digits
 from tiebreak.stats import Estimate
 
 PLOT, STEP, TOP, RIGHT = 380, 16, 14, 20
@@ -25,11 +25,12 @@ PLOT, STEP, TOP, RIGHT = 380, 16, 14, 20
 
 @dataclass(frozen=True)
 class Mark:
-    """One estimate of a row, and how it is drawn."""
+    """One estimate of a row, and how it is drawn and written."""
 
     kind: Kind
     estimate: Estimate
     series: str = ""
+    words: Callable[[float], str] = in_digits
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,9 @@ def interval_glyph(estimate: Estimate, *, low: float = -1.0, high: float = 1.0) 
         return NOTHING
     axis = Axis(low, high, 6, 134)
     middle = axis.at(0.0 if low < 0 else (low + high) / 2)
-    body = [grid_line((middle, 0), (middle, 14)), _drawn(axis, 7, Mark("human", estimate))]
-    return svg(140, 14, _in_words(estimate), body, "glyph")
+    drawn = Mark("human", estimate)
+    body = [grid_line((middle, 0), (middle, 14)), _drawn(axis, 7, drawn)]
+    return svg(140, 14, _in_words(drawn), body, "glyph")
 
 
 def interval_chart(
@@ -112,7 +114,7 @@ def _rows(rows: Sequence[IntervalRow], axis: Axis) -> Iterator[str]:
 
 def _drawn(axis: Axis, y: float, drawn: Mark) -> str:
     estimate = drawn.estimate
-    name = f"{drawn.series}: {_in_words(estimate)}" if drawn.series else ""
+    name = f"{drawn.series}: {_in_words(drawn)}" if drawn.series else ""
     whole = mark(axis.at(estimate.value), y, drawn.kind, name)
     if not estimate.has_interval:
         return whole
@@ -125,12 +127,13 @@ def _drawn(axis: Axis, y: float, drawn: Mark) -> str:
     return "".join(lines) + whole
 
 
-def _in_words(estimate: Estimate) -> str:
-    words = in_digits(estimate.value)
+def _in_words(drawn: Mark) -> str:
+    estimate, written = drawn.estimate, drawn.words
+    words = written(estimate.value)
     if estimate.has_interval:
-        words += f", interval {in_digits(estimate.low)} to {in_digits(estimate.high)}"
+        words += f", interval {written(estimate.low)} to {written(estimate.high)}"
     for inner in estimate.narrower[:1]:
-        words += f", these raters alone {in_digits(inner.low)} to {in_digits(inner.high)}"
+        words += f", these raters alone {written(inner.low)} to {written(inner.high)}"
     return words
 
 
@@ -138,7 +141,7 @@ def _alternative(rows: Sequence[IntervalRow]) -> str:
     """Return all values in words, for people who cannot see the chart."""
     words = []
     for row in rows:
-        values = [f"{m.series} {_in_words(m.estimate)}".strip() for m in row.drawn]
+        values = [f"{m.series} {_in_words(m)}".strip() for m in row.drawn]
         if values:
             words.append(f"{row.name}: {', '.join(values)}")
     return "; ".join(words)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis, padded
 from tiebreak.reading.charts.curves import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
 from tiebreak.reading.charts.svg import (
@@ -18,7 +19,6 @@ from tiebreak.reading.charts.svg import (
     x_grid,
     y_grid,
 )
-from tiebreak.reading.words import in_digits
 
 Point = tuple[float, float]
 

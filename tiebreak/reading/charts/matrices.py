@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tiebreak.digits import percent
 from tiebreak.reading.charts.svg import (
     COLOURS,
     NOTHING,
@@ -69,13 +70,13 @@ def _cell(left: float, top: float, width: float, share: float | None, kind: Kind
         fill=COLOURS[name],
         fill_opacity=0.04 + (DARKEST - 0.04) * (share or 0.0),
     )
-    words = "–" if share is None else f"{share:.0%}"
+    words = "–" if share is None else percent(share)
     return rect + text(left + width / 2, top + CELL_HEIGHT / 2 + 4, words, css_class="name")
 
 
 def _row_in_words(columns: Sequence[str], name: str, row: Sequence[float | None]) -> str:
     cells = [
-        f"{other} {share:.0%}"
+        f"{other} {percent(share)}"
         for other, share in zip(columns, row, strict=True)
         if share is not None
     ]

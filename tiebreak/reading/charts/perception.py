@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tiebreak.digits import percent
 from tiebreak.reading.charts.axes import Axis
 from tiebreak.reading.charts.svg import COLOURS, NOTHING, Kind, Svg, svg, tag, text, y_grid
 from tiebreak.report.model import PerceptionBin
@@ -65,7 +66,9 @@ def perception_chart(
         body.append(y_grid(y, LEFT, width - RIGHT))
         for index, row in enumerate(band.bins):
             left = LEFT + 12 + index * widths.group
-            title = f"{central.capitalize()}: {names.get(row.label, row.label)} · {row.share:.0%}"
+            title = (
+                f"{central.capitalize()}: {names.get(row.label, row.label)} · {percent(row.share)}"
+            )
             body.append(text(left + (widths.group - 24) / 2, top + 18, title))
             body += _group(row, labels, names, machine, _Place(left, y, widths))
         top += BAND
@@ -100,7 +103,7 @@ def _bar(x: float, width: int, y: Axis, share: float, kind: Kind) -> str:
     top = y.at(0.0 if math.isnan(share) else share)
     return tag(
         "rect",
-        tag("title", "no ratings" if math.isnan(share) else f"{share:.0%}"),
+        tag("title", "no ratings" if math.isnan(share) else percent(share)),
         x=x,
         y=top,
         width=width,
@@ -118,7 +121,8 @@ def _in_words(
     parts = []
     for band in bands:
         shares = "; ".join(
-            f"{names.get(row.label, row.label)} in {row.share:.0%} of items" for row in band.bins
+            f"{names.get(row.label, row.label)} in {percent(row.share)} of items"
+            for row in band.bins
         )
         parts.append(f"{band.name}: {shares}" if band.name else shares)
     return f"Labels of {raters} by {central} label of annotators. {'. '.join(parts)}"

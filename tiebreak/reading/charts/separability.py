@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tiebreak.digits import in_digits, percent
 from tiebreak.reading.charts.axes import Axis, padded
 from tiebreak.reading.charts.svg import (
     COLOURS,
@@ -20,7 +21,6 @@ from tiebreak.reading.charts.svg import (
     x_grid,
     y_grid,
 )
-from tiebreak.reading.words import in_digits
 
 LEFT, RIGHT, WIDTH, TOP = 12, 408, 420, 6
 HEADING, NAME, TALLEST = 28, 22, 32
@@ -77,7 +77,7 @@ def _ridges(ridges: Sequence[Ridge], axis: Axis, reference: float, highest: floa
         yield name_text(LEFT, base - TALLEST - 4, ridge.name, "start")
         yield line((at, base - TALLEST), (at, base), "reference", LINE)
         for low, high, share in ridge.bins:
-            yield _bar(axis.at(low), axis.at(high), base, TALLEST * share / highest, f"{share:.0%}")
+            yield _bar(axis.at(low), axis.at(high), base, TALLEST * share / highest, percent(share))
         yield mark(axis.at(ridge.mean), base, ridge.kind, f"mean {in_digits(ridge.mean)}")
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from tiebreak.digits import in_digits
 from tiebreak.reading.document.content import DataTable
-from tiebreak.reading.words import in_digits
 from tiebreak.stats import Estimate
 
 INSTANCES = {

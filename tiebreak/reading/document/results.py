@@ -6,6 +6,7 @@ from tiebreak.reading.document.content import Block, DataTable, DocumentSection,
 from tiebreak.reading.document.estimates import estimate_table
 from tiebreak.reading.document.machine_strata import machine_strata
 from tiebreak.reading.document.section_tables import in_order, tables, tables_of, what_is_left_out
+from tiebreak.reading.document.set_aside import set_aside_table
 from tiebreak.reading.figures.of_report import drawn_sections, figures_of
 from tiebreak.reading.figures.systems.success_rates import taus_of
 from tiebreak.reading.findings import consistency_sets, stratum_name
@@ -117,6 +118,12 @@ def _rating_sets(about: CriterionSection) -> Iterator[Block]:
         yield _sets_table("Rating sets of annotators", of_people)
         for machine, sets in sorted(of_people.machines.items()):
             yield _sets_table(f"Rating sets of {machine}", sets)
+
+
+@tables("set_aside")
+def _set_aside(about: CriterionSection) -> Iterator[Block]:
+    if (aside := set_aside_table(about)) is not None:
+        yield aside
 
 
 @tables("bias")

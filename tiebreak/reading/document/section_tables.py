@@ -5,6 +5,7 @@ from dataclasses import fields, is_dataclass
 from math import isnan
 from typing import Any, TypeVar, get_args
 
+from tiebreak.digits import in_digits
 from tiebreak.reading.annotator_tests import annotator_tests
 from tiebreak.reading.coefficients import coefficients
 from tiebreak.reading.document.content import Block, DataTable
@@ -13,7 +14,7 @@ from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, MAX_ROWS, Figure
 from tiebreak.reading.figures.of_section import figures_of_section
 from tiebreak.reading.shown import Row
 from tiebreak.reading.while_open import unreached
-from tiebreak.reading.words import counted, in_digits
+from tiebreak.reading.words import counted
 from tiebreak.report.model import CriterionSection
 from tiebreak.report.registry import SECTIONS, Question, Section, on_request, part_title
 from tiebreak.stats import Estimate
@@ -24,6 +25,7 @@ TABLES: dict[str, Tables] = {}
 
 NOT_ASKED = "Computed only if they are asked for: {titles}."
 PER_RATER = "Only report.json has them, because they have a row for each annotator: {titles}."
+LATER = "Shown once a study is closed, if it has any: {titles}."
 NOT_HERE = "These ratings do not have them: {titles}."
 
 
@@ -169,6 +171,8 @@ def what_is_left_out(about: CriterionSection, shown: set[str]) -> Iterator[str]:
 
 def _why_left_out(section: Section, about: CriterionSection) -> str:
     part = getattr(about, section.name)
+    if part is None and section.after_closing:
+        return LATER
     if part is None and section.on_request and section.offered(about):
         return NOT_ASKED
     if part and section.names_raters:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 import tiebreak
+from tiebreak.digits import in_digits
 from tiebreak.reading.document.content import Paragraph
 from tiebreak.reading.document.references import BOOTSTRAP, FEW_INSTANCES, TWO_WAY, references_of
 from tiebreak.reading.findings import (
@@ -14,7 +15,7 @@ from tiebreak.reading.findings import (
 )
 from tiebreak.reading.messages import OTHERS_AGREE, OTHERS_OPEN, WATCHED_SCOPE
 from tiebreak.reading.while_open import unreached
-from tiebreak.reading.words import counted, counts_of, counts_sentence, in_digits
+from tiebreak.reading.words import counted, counts_of, counts_sentence
 from tiebreak.report import Report
 from tiebreak.report.model import CriterionSection
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from tiebreak.digits import duration, in_digits, p_in_digits, percent, small_in_digits
 from tiebreak.reading.charts.intervals import IntervalRow
 from tiebreak.reading.charts.svg import NOTHING, Kind, Svg
 from tiebreak.reading.messages import READING_IF_DRAWN, THICK
-from tiebreak.reading.words import in_digits, p_in_digits
 from tiebreak.stats import Estimate
 
 Cell = str | int | float | None
@@ -21,6 +21,8 @@ ESTIMATE_COLUMNS = (
 )
 P_FIGURES = ("paired-tests", "p-values")
 P_VALUE = re.compile(r"(^|_)p(_|$)")  # columns of p-values
+SLOPES = "fatigue-slopes"
+COLUMNS = {"share": percent, "typical_seconds": duration, "seconds": duration}  # by their beginning
 NO_ENDS = (None, None)
 
 
@@ -65,8 +67,12 @@ class Figure:
     def _in_words(self, column: str, cell: Cell) -> str:
         if not isinstance(cell, float):
             return "–" if cell is None else str(cell)
-        is_p = P_VALUE.search(column) or self.name.startswith(P_FIGURES)
-        return p_in_digits(cell) if is_p else in_digits(cell)
+        if P_VALUE.search(column) or self.name.startswith(P_FIGURES):
+            return p_in_digits(cell)
+        if self.name == SLOPES:
+            return small_in_digits(cell)
+        kinds = (in_word for words, in_word in COLUMNS.items() if column.startswith(words))
+        return next(kinds, in_digits)(cell)
 
     @property
     def left_out(self) -> int:

@@ -79,6 +79,8 @@ from tiebreak.report.model.raters import (
     RaterSets,
     RatingSetsSection,
     SelfConsistencySection,
+    SetAsideSection,
+    VoteCounts,
 )
 from tiebreak.report.model.report import (
     OPTIONAL_SECTIONS,
@@ -193,6 +195,7 @@ __all__ = [
     "Seed",
     "SelfConsistencySection",
     "SequencePoint",
+    "SetAsideSection",
     "Sha256",
     "SimultaneousSection",
     "SourceSection",
@@ -207,6 +210,7 @@ __all__ = [
     "TieRule",
     "TransitivitySection",
     "Version",
+    "VoteCounts",
     "Votes",
     "WinRateStrata",
     "WinRateStratum",

@@ -286,3 +286,49 @@ class BiasSection(Bias):
 
     machines: dict[str, Bias]
     simultaneous: Bias | None = None
+
+
+@dataclass(frozen=True)
+class VoteCounts:
+    """What some ratings of annotators say.
+
+    Attributes
+    ----------
+    ratings : int
+        Number of ratings.
+    votes : dict of str to int
+        Number of ratings that prefer each system or, where none are compared, that give each label;
+        empty on scales with very many values.
+    ties : int
+        Number of ratings that prefer neither system.
+    mean : float
+        Mean label; NaN for preferences, and for labels without an order.
+    win_rate : dict of str to float
+        Win rate of each system if these ratings count beside those that do.
+    """
+
+    ratings: int
+    votes: Votes
+    ties: int
+    mean: float
+    win_rate: Distribution
+
+
+@dataclass(frozen=True)
+class SetAsideSection:
+    """Annotators' ratings that were set aside, beside those that count.
+
+    Attributes
+    ----------
+    counted : VoteCounts
+        The ratings that count.
+    reasons : dict of str to VoteCounts
+        Those that were set aside as ``late``, ``excluded``, ``partial`` or ``surplus``, and ``all`` if
+        there are several reasons. An answer that its annotator changed is not among them.
+    undecided : int
+        Number of late answers that nobody has accepted or declined; they are in nothing else.
+    """
+
+    counted: VoteCounts
+    reasons: dict[str, VoteCounts]
+    undecided: int

@@ -1,6 +1,7 @@
 """The report: its source, its criteria, and its analysis plan."""
 
 from dataclasses import dataclass, fields
+from math import inf
 from typing import Annotated, Any, Literal, Self
 
 from tiebreak.report.model.discernment import DiscernmentSection
@@ -31,6 +32,7 @@ from tiebreak.report.model.raters import (
     RaterSection,
     RatingSetsSection,
     SelfConsistencySection,
+    SetAsideSection,
 )
 from tiebreak.report.model.selection import PairComponents, PairSelection
 from tiebreak.report.model.stopping import StoppingSection
@@ -178,10 +180,14 @@ class CriterionSection:
         Strengths with ties as an outcome of their own, for preferences, if they were asked for.
     discernment : DiscernmentSection, optional
         Whether raters notice perturbed copies, if it was asked for.
+    set_aside : SetAsideSection, optional
+        Votes that were set aside, if they were asked for, which is once nothing is decided any more.
     leaderboard : LeaderboardSection, optional
         Win rates held equal and by category, and what parts the next two, if it was asked for.
     machine_probabilities : dict of str to MachineProbabilities, optional
         Calibration and debiasing of each machine with probabilities, if it was asked for.
+    main_machine : str, optional
+        The machine rater that was chosen to lead, if one was; it may have no ratings of this criterion.
     problems : dict of str to str
         Parts that could not be computed, by name, with the reasons.
     """
@@ -231,6 +237,8 @@ class CriterionSection:
     leaderboard: LeaderboardSection | None = None
     machine_probabilities: dict[str, MachineProbabilities] | None = None
     discernment: DiscernmentSection | None = None
+    set_aside: SetAsideSection | None = None
+    main_machine: str | None = None
     problems: Problems
 
     @property
@@ -238,9 +246,30 @@ class CriterionSection:
         """The stratum of all units."""
         return self.strata[0]
 
+    @property
+    def machines_main_first(self) -> list[str]:
+        """The machine raters, of which the first leads.
+
+        It is the one that was chosen; if none was, or it has no ratings here, the one that answered most
+        of the items that annotators rated, and of equally many the one that agrees most with one
+        annotator, which has to be said where it leads.
+        """
+        machines = self.all_units.machines
+
+        def key(name: str) -> tuple[bool, int, float, str]:
+            alpha = machines[name].single_human_machine.krippendorff_alpha
+            agreement = alpha.value if alpha.is_defined else -inf
+            return name != self.main_machine, -alpha.n, -agreement, name
+
+        return sorted(machines, key=key)
+
 
 # The sections that a criterion has only if it allows them, or if they were asked for.
-OPTIONAL_SECTIONS = tuple(part.name for part in fields(CriterionSection) if part.default is None)
+OPTIONAL_SECTIONS = tuple(
+    part.name
+    for part in fields(CriterionSection)
+    if part.default is None and part.name != "main_machine"
+)
 
 
 @dataclass(frozen=True)

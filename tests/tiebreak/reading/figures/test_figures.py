@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.metrics.studies import drawn_study, preferences, report_of
+from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Figure
@@ -20,10 +21,8 @@ from tiebreak.reading.figures.raters.agreement import (
 )
 from tiebreak.reading.figures.raters.bias import bias_figure
 from tiebreak.reading.figures.systems.systems import elo_figure, strengths_figure, win_rates_figure
-from tiebreak.reading.findings import machines_main_first
 from tiebreak.reading.leading_numbers import leading_numbers
 from tiebreak.reading.messages import OTHERS_OPEN, THICK, TOO_FEW
-from tiebreak.reading.words import in_digits
 from tiebreak.report.model import CriterionSection
 from tiebreak.stats import Estimate
 
@@ -124,7 +123,7 @@ def test_all_machines_stand_beside_each_other_those_that_agree_most_first():
     assert {one.machine for one in machine_figures(about)} == {"a-worse", "z-better"}
     assert "z-better" in leading_numbers(about)[2].sentence
     of_few = of([*people, *judge("a-more", contrary.get), *judge("z-better", int)[5:]])
-    assert machines_main_first(of_few) == ["a-more", "z-better"]
+    assert of_few.machines_main_first == ["a-more", "z-better"]
     assert not figure.machine
 
 

@@ -154,12 +154,12 @@ FATIGUE = (
     Case(
         "speed by task",
         lambda: figure_text(fatigue_figure([TaskSpeed(1, 9.0, 5), TaskSpeed(2, 7.0, 4)])),
-        ("9.0 seconds per answer in the first task (5 annotators), 7.0 in task 2 (4).",),
+        ("9 seconds per answer in the first task (5 annotators), 7 in task 2 (4).",),
     ),
     Case(
         "one task",
         lambda: figure_text(fatigue_figure([TaskSpeed(1, 9.0, 5)])),
         ("Fewer than two annotators have done a second task.",),
-        ("9.0 seconds per answer in the first task (5 annotators), 7.0 in task 2 (4).",),
+        ("9 seconds per answer in the first task (5 annotators), 7 in task 2 (4).",),
     ),
 )

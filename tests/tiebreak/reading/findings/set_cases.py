@@ -58,7 +58,7 @@ SETS = (
         lambda: trend(interval(0.1, 0.3, raters="these")),
         (
             f"| {RISES} |",
-            "Spearman's ρ of separability and mean consistency is 0.2000 (0.1000 to 0.3000) over 40"
+            "Spearman's ρ of separability and mean consistency is 0.20 (0.10 to 0.30) over 40"
             " instances.",
             THESE_RATERS,
         ),
@@ -87,7 +87,7 @@ SETS = (
         lambda: trend(without_interval(0.9)),
         (
             "| Consistency by separability | Spearman's ρ of separability and mean consistency is"
-            f" 0.9000 over 4 instances. {WHY}",
+            f" 0.90 over 4 instances. {WHY}",
         ),
         (
             RISES,
@@ -102,7 +102,7 @@ SETS = (
             "| Consistency by separability | ",
             f"Spearman's ρ of separability and mean consistency is undefined. {WHY}",
         ),
-        ("Spearman's ρ of separability and mean consistency is 0.9000", RISES),
+        ("Spearman's ρ of separability and mean consistency is 0.90", RISES),
     ),
     Case(
         "sets with an interval",

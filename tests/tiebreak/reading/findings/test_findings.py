@@ -9,12 +9,12 @@ from tests.tiebreak.reading.findings.agreement_cases import THESE_AGREE
 from tests.tiebreak.reading.findings.case import HERE, SIMILAR_RATERS, Case
 from tests.tiebreak.reading.findings.cases import CASES
 from tests.tiebreak.reading.findings.situations import base
+from tiebreak.digits import in_digits
 from tiebreak.reading.charts.svg import NOTHING
 from tiebreak.reading.document.estimates import estimate_table
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.findings import share_of
 from tiebreak.reading.shown import number, section_of
-from tiebreak.reading.words import in_digits
 from tiebreak.report.model import OPTIONAL_SECTIONS
 from tiebreak.report.registry import part_title
 from tiebreak.stats import Estimate

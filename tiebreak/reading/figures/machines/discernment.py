@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from tiebreak.digits import in_digits
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import Kind
 from tiebreak.reading.figures.figure import (
@@ -168,7 +169,9 @@ def _combined(
     test = raters[rater].tests.get(name) if rater in raters else None
     if test is None:
         return None, None, ""
-    weights = ", ".join(f"{criterion} {share:.2f}" for criterion, share in test.weights.items())
+    weights = ", ".join(
+        f"{criterion} {in_digits(share)}" for criterion, share in test.weights.items()
+    )
     return _value(test.score), _value(test.p), weights
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 
+from tiebreak.digits import in_digits, percent
 from tiebreak.reading.charts.curves import Series, range_chart
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
@@ -13,7 +14,7 @@ from tiebreak.reading.figures.figure import (
     empty_figure,
     estimate_cells,
 )
-from tiebreak.reading.words import counted, in_digits
+from tiebreak.reading.words import counted
 from tiebreak.report.model import DebiasingSection, MachineProbabilities
 from tiebreak.stats import Estimate
 
@@ -162,7 +163,7 @@ def _facts(debiasing: DebiasingSection) -> tuple[Cell, ...]:
 
 def _preference(name: str, debiasing: DebiasingSection) -> str:
     return (
-        f"{name} gives the text shown first the larger probability in {debiasing.prefers_first:.0%} of"
+        f"{name} gives the text shown first the larger probability in {percent(debiasing.prefers_first)} of"
         f" {counted(debiasing.n, 'answer')} (ties aside), and in half of them one above the threshold"
         f" {in_digits(debiasing.threshold)}."
     )

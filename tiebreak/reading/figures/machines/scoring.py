@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from tiebreak.digits import percent
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import Kind
 from tiebreak.reading.figures.figure import (
@@ -146,8 +147,8 @@ def _sentence(name: str, one: ScoringComparison) -> str:
     scores, comparisons = one.scores_tied.value, one.comparisons_tied.value
     return (
         f"{name}: {counted(one.pairs, 'pair')} of texts of {counted(one.instances, 'instance')}."
-        f" The scores took {counted(one.score_answers, 'answer')} and tie {scores:.0%} of the pairs;"
-        f" the comparisons took {one.comparison_answers}, of which {comparisons:.0%} are ties."
+        f" The scores took {counted(one.score_answers, 'answer')} and tie {percent(scores)} of the pairs;"
+        f" the comparisons took {one.comparison_answers}, of which {percent(comparisons)} are ties."
     )
 
 

@@ -1,9 +1,9 @@
 """Figures of the width of the confidence sequences against the number of ratings."""
 
+from tiebreak.digits import in_digits
 from tiebreak.reading.charts.lines import Line, line_chart
 from tiebreak.reading.figures.figure import Figure, empty_figure
 from tiebreak.reading.messages import NO_PLAN_KNOWN, NO_SEQUENCE_YET
-from tiebreak.reading.words import in_digits
 from tiebreak.report.model import CriterionSection, PairSequence
 
 MAX_PAIRS = 6

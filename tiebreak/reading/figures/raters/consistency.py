@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tiebreak.digits import in_digits
 from tiebreak.reading.charts.curves import Series, range_chart
 from tiebreak.reading.charts.svg import Kind, Svg
 from tiebreak.reading.figures.figure import (
@@ -19,7 +20,6 @@ from tiebreak.reading.findings import (
     why_no_consistency,
 )
 from tiebreak.reading.messages import RATING_SET
-from tiebreak.reading.words import in_digits
 from tiebreak.report.model import CriterionSection, RaterSets
 from tiebreak.stats import Estimate
 from tiebreak.stats.raters.rating_sets import SeparabilityRange

@@ -1,9 +1,9 @@
 """The figure of how answers change over an annotator's sequence of items."""
 
+from tiebreak.digits import in_digits, small_in_digits
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import Figure, about_thick_lines, empty_figure, table_of
 from tiebreak.reading.findings import annotators_of, scope_sentence, scope_suffix
-from tiebreak.reading.words import in_digits
 from tiebreak.report.model import CriterionSection, FatigueSection
 from tiebreak.stats import Estimate
 
@@ -24,9 +24,13 @@ def fatigue_slopes_figure(section: CriterionSection) -> Figure:
     if fatigue is None:
         reason = section.problems.get("fatigue", "No label of this criterion could be parsed.")
         return empty_figure("fatigue-slopes", TITLE, reason)
+    changes = {
+        "Agreement with the others": fatigue.agreement,
+        "Time per answer, relative": fatigue.duration,
+    }
     rows = [
-        IntervalRow("Agreement with the others", (Mark("human", fatigue.agreement),)),
-        IntervalRow("Time per answer, relative", (Mark("human", fatigue.duration),)),
+        IntervalRow(name, (Mark("human", change, words=small_in_digits),))
+        for name, change in changes.items()
     ]
     finding = _finding(fatigue)
     chart = interval_chart(rows, finding=finding, label="change for 10 items more", reference=0)
@@ -64,7 +68,7 @@ def _in_words(fatigue: FatigueSection) -> str:
 
 def _with_interval(change: Estimate, *, percent: bool = False) -> str:
     def words(number: float) -> str:
-        return f"{in_digits(100 * number, 1)}%" if percent else in_digits(number, 3)
+        return f"{in_digits(100 * number, 1)}%" if percent else small_in_digits(number)
 
     if not change.has_interval:
         return words(change.value)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import urlencode
 
+from tiebreak.digits import in_digits, percent
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.matrices import matrix_chart
 from tiebreak.reading.charts.svg import Kind
@@ -73,7 +74,7 @@ def confusion_figure(section: CriterionSection, rater: str = "") -> Figure:
     total = math.fsum(n for row in matrix for n in row)
     alike = math.fsum(matrix[k][k] for k in range(len(matrix)))
     sentence = (
-        f"{alike / total:.0%} of {total:.0f} answers equal the most frequent answer of the others,"
+        f"{percent(alike / total)} of {in_digits(total, 0)} answers equal the most frequent answer of the others,"
         " where several count in equal parts."
     )
     rows = _matrix_rows(section, who, matrix, shares)
@@ -105,8 +106,8 @@ def dawid_skene_figure(section: CriterionSection, rater: str = "") -> Figure:
     labels = ("estimated true label", f"answer of {rater}")
     chart = matrix_chart(_names(section), matrix, finding=title, labels=labels)
     one = fit.raters[rater]
-    ends = f" ({one.low:.0%} to {one.high:.0%})" if one.low < one.high else ""
-    sentence = f"The probability of the true label is {one.accuracy:.0%}{ends}."
+    ends = f" ({percent(one.low)} to {percent(one.high)})" if one.low < one.high else ""
+    sentence = f"The probability of the true label is {percent(one.accuracy)}{ends}."
     rows = tuple(
         (rater, true, label, None, share)
         for true, row in zip(section.labels, matrix, strict=True)
@@ -184,7 +185,7 @@ def self_consistency_figure(section: CriterionSection) -> Figure:
     ]
     finding, share = REPEATS_TITLE, ""
     if humans.is_defined:
-        share = f"{humans.value:.0%} of planned repeats were answered as the first time"
+        share = f"{percent(humans.value)} of planned repeats were answered as the first time"
     if humans.has_interval:
         finding, share = f"These annotators: {share}{scope_suffix(humans)}", ""
     chart = interval_chart(

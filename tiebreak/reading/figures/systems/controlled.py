@@ -1,5 +1,6 @@
 """Figures of win rates with covariates held equal, and of strengths in Davidson's model of ties."""
 
+from tiebreak.digits import percent
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
     Figure,
@@ -101,8 +102,8 @@ def _about_ties(tie: Estimate | None) -> str:
         return ""
     if not tie.is_defined:
         return tie.reason or ""
-    ends = f" (95% interval {tie.low:.0%} to {tie.high:.0%})" if tie.has_interval else ""
-    return f"Two equally strong systems would tie in {tie.value:.0%} of comparisons{ends}."
+    ends = f" (95% interval {percent(tie.low)} to {percent(tie.high)})" if tie.has_interval else ""
+    return f"Two equally strong systems would tie in {percent(tie.value)} of comparisons{ends}."
 
 
 def _best_first(estimates: dict[str, Estimate]) -> list[str]:

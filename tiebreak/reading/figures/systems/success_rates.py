@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from tiebreak.digits import in_digits
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import Figure, about_thick_lines, legend_of, table_of
-from tiebreak.reading.words import in_digits
 from tiebreak.report.model import KnownOrder, MachineSuccess, SuccessRates, SystemSuccess
 from tiebreak.stats import Estimate
 

@@ -2,6 +2,7 @@
 
 from math import exp
 
+from tiebreak.digits import in_digits, p_in_digits, percent
 from tiebreak.reading.charts.curves import scatter_chart
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
@@ -12,7 +13,6 @@ from tiebreak.reading.figures.figure import (
     table_of,
 )
 from tiebreak.reading.findings import scope_sentence, scope_suffix
-from tiebreak.reading.words import in_digits, p_in_digits
 from tiebreak.report.model import CriterionSection, TransitivitySection
 
 SIGNIFICANT = 0.05
@@ -134,7 +134,7 @@ def _sentence(order: TransitivitySection) -> str:
     if triads.decided:
         parts.append(
             f"{triads.cyclic:,} of {triads.decided:,} triples of systems with a winner in each"
-            f" pair form a cycle ({triads.share.value:.0%})."
+            f" pair form a cycle ({percent(triads.share.value)})."
         )
     if triads.example:
         x, y, z = triads.example

@@ -72,7 +72,7 @@ def systems_section(
     if not compared.systems:
         return SystemsSection(win_rate={}, pairs={})
     ranking_replicates = min(replicates, RANKING_REPLICATES)
-    of_systems, of_pairs = _win_rates(compared, seeds, replicates)
+    of_systems, of_pairs = rates_of_systems(compared, seeds, replicates)
     fit, reason = _fit(compared)
     strengths, strength_ranks = _strengths(
         compared, fit, reason, seeds.generator("bradley_terry"), ranking_replicates
@@ -116,7 +116,7 @@ def systems_section(
 def win_rates_section(criterion: Criterion, seeds: Seeds, replicates: int) -> SystemsSection:
     """Return the win rates of `systems_section` alone, and the strengths if these rank the systems."""
     compared = Comparisons.of(criterion)
-    of_systems, of_pairs = _win_rates(compared, seeds, replicates)
+    of_systems, of_pairs = rates_of_systems(compared, seeds, replicates)
     pairs = {PAIR.format(*names): rate for names, rate in of_pairs.items()}
     if compared.are_even():
         return SystemsSection(win_rate=of_systems, pairs=pairs, ranked_by="win_rate")
@@ -140,7 +140,7 @@ def _fit(compared: Comparisons) -> tuple[BradleyTerry | None, str]:
     return (compared.strengths(), "") if reason is None else (None, reason)
 
 
-def _win_rates(
+def rates_of_systems(
     compared: Comparisons, seeds: Seeds, replicates: int
 ) -> tuple[Estimates, dict[tuple[str, str], Estimate]]:
     """Return the win rates of systems, and of the first system of each pair."""

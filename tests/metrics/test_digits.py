@@ -1,0 +1,83 @@
+"""One kind of number has one number of digits, on pages, in figures and in the written report."""
+
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+
+import pytest
+
+from tests.metrics.studies import report_of, words
+from tests.tiebreak.reading.figures.test_one_population import figures_of, not_drawn, ratings
+from tiebreak.digits import duration, in_digits, percent
+from tiebreak.reading.document.content import DataTable, Figure, Paragraph
+from tiebreak.reading.document.results import result_sections
+from tiebreak.reading.figures.figure import P_FIGURES, P_VALUE, SLOPES
+from tiebreak.report import Report, comparison_budget, rank_stability
+from tiebreak.report.registry import on_request
+
+SPOKEN = re.compile(r'(?:<title>|aria-label=")([^<"]*)')
+# Names of ranges, what a method was tuned to, the usual level and effective sizes are of no such kind.
+NAMES = re.compile(r"separability [−\d.]+ to [−\d.]+|(?:λ =|level|below) [\d.]+|[\d.]+ effective")
+NUMBER = re.compile(r"(?<![\w.,])(−?\d+\.(\d+))(%?)(?![\w.])")
+P = re.compile(r"\bp (?:=|<) (\d\.\d+)")
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    made = [
+        row | {"duration_ms": 900 + 37 * n % 500, "hit_position": 1, "position": n % 40}
+        for n, row in enumerate(ratings())
+    ]
+    left_out = made[0] | {"rater": "x", "excluded": True}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(comparison_budget, "DRAWS", 2)
+        patch.setattr(rank_stability, "SPLITS", 20)
+        rows = [*made, left_out, *not_drawn(made)]
+        return report_of(rows, scales={"preference": "preference:tie"}, sections=on_request())
+
+
+def shown(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield everything that people read, with where it is."""
+    yield "page", re.sub("<[^>]+>", " ", words(report))
+    for figure in figures_of(report.criteria["preference"]):
+        spoken = SPOKEN.findall(unescape(figure.chart))
+        yield figure.name, " ".join([figure.finding, figure.sentence, *spoken])
+        for cells in figure.cells:
+            for column, cell in zip(figure.columns, cells, strict=True):
+                yield SLOPES if P_VALUE.search(column) else figure.name, cell
+    for section in result_sections(report):
+        for block in section.blocks:
+            if isinstance(block, Paragraph):
+                yield "document", block.text
+            elif isinstance(block, DataTable):
+                yield block.caption, json.dumps([block.rows, block.note], ensure_ascii=False)
+            elif isinstance(block, Figure):
+                yield block.name, block.caption
+
+
+def test_equal_numbers_of_a_kind_have_equal_digits(report):
+    seen, wrong = set(), []
+    for where, text in shown(report):
+        assert {len(p) for p in P.findall(text)} <= {len("0.001")}
+        for number, decimals, is_percent in NUMBER.findall(P.sub("", NAMES.sub("", text))):
+            is_small = where == SLOPES or where.startswith(P_FIGURES)
+            digits = 3 if is_small else 2 if abs(float(number.replace("−", ""))) < 10 else 1
+            seen.add((where, digits))
+            if len(decimals) != digits - 2 * bool(is_percent):
+                wrong.append((where, number, text[:200]))
+    assert wrong == []
+    assert {digits for _, digits in seen} == {1, 2, 3}
+    assert len(seen) > 20
+
+
+@pytest.mark.parametrize("hundredths", range(0, 1001, 5))
+def test_a_share_in_percent_has_the_hundredths_of_a_rate(hundredths):
+    share = hundredths / 1000
+    assert float(percent(share)[:-1]) == round(100 * float(in_digits(share)))
+
+
+def test_times_are_whole_from_ten_on():
+    assert [duration(t) for t in (0.04, 3, 3.26, 9.94, 9.96, 12.4)] == [
+        *("0", "3", "3.3", "9.9", "10", "12"),
+    ]
