@@ -13,8 +13,10 @@ from tiebreak.digits import duration, in_digits, percent
 from tiebreak.reading.document.content import DataTable, Figure, Paragraph
 from tiebreak.reading.document.results import result_sections
 from tiebreak.reading.figures.figure import P_FIGURES, P_VALUE, SLOPES
-from tiebreak.report import Report, comparison_budget, rank_stability
+from tiebreak.report import Report
 from tiebreak.report.registry import on_request
+from tiebreak.report.sections.machines import comparison_budget
+from tiebreak.report.sections.systems import rank_stability
 
 SPOKEN = re.compile(r'(?:<title>|aria-label=")([^<"]*)')
 # Names of ranges, what a method was tuned to, the usual level and effective sizes are of no such kind.

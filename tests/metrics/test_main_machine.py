@@ -11,7 +11,7 @@ from metrics.exports.document.study_facts import deviation_table
 from metrics.results.selectors import stored_report
 from metrics.results.services import refresh_report, watermark
 from studies.models import Membership, Study, StudyEvent
-from tests.annotation.test_exporting import VOTES, rated
+from tests.annotation.exports.test_study_export import VOTES, rated
 from tests.pages import send
 from tests.studies.test_admin import form_of
 from tiebreak.cli import main
