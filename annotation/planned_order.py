@@ -47,8 +47,8 @@ _Scores = dict[int, tuple[float, int]]
 def planned_pairs(study: Study, criterion: Criterion, *, ratings_per_hit: int) -> list[PlannedPair]:
     """Return what a criterion's ratings say about each pair of systems, by their names.
 
-    Only places that were planned when the study opened, with this R, count. Of instances that were drawn with probabilities, only the control sample is uniform, so
-    only it enters. An instance all of whose ratings call both texts bad is left out.
+    Only places that were planned when the study opened, with this R, count. Of instances that were
+    drawn with probabilities, only the control sample is uniform, so only it enters. An instance all of whose ratings call both texts bad is left out.
     """
     scores = _scores(study, criterion, ratings_per_hit)
     instances, is_drawn = _instances(study, _turns(study, ratings_per_hit))
@@ -62,10 +62,8 @@ def _planned_places(study: Study, ratings_per_hit: int, place: str = "") -> Q:
     """Return the condition of places planned with this R; raising it gave all tasks as many more."""
     planned = Q(**{f"{place}number__lt": ratings_per_hit})
     if study.further_share:
-        most, drawn = (
-            ratings_per_hit + study.further_ratings,
-            HIT.objects.with_further_ratings(study),
-        )
+        most = ratings_per_hit + study.further_ratings
+        drawn = HIT.objects.with_further_ratings(study)
         planned |= Q(**{f"{place}number__lt": most, f"{place}hit__in": drawn})
     return planned
 

@@ -44,6 +44,8 @@ def form_of(study: Study, **values) -> dict[str, object]:
         "consent": study.consent,
         "guidelines": study.guidelines,
         "ratings_per_hit": study.ratings_per_hit,
+        "further_share": study.further_share,
+        "further_ratings": study.further_ratings,
         "comparisons_per_hit": study.comparisons_per_hit,
         "hits_per_annotator": study.hits_per_annotator or "",
         "bundling": study.bundling,
