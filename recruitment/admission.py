@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import cached_property
 from typing import NamedTuple
 
 from django.db import transaction
@@ -70,14 +71,31 @@ class ChannelLimit:
     """What a channel pays newcomers, how many people it admits at most, and how many use that up.
 
     `most_people` is None if no maximum is set and the channel pays nobody anything, or the tasks are
-    not known yet. `reserved` is what the admitted can get at most, by the terms that each agreed to.
+    not known yet. `known_groups` are all admitted people of the study; they are counted at first use
+    if None, because they are not needed where nothing is limited.
     """
 
     channel: Channel
     pay: Pay
     most_people: int | None
-    people: int
-    reserved: Decimal
+    planned: int
+    known_groups: Sequence["Group"] | None
+
+    @cached_property
+    def _groups(self) -> list["Group"]:
+        known = self.known_groups
+        groups = _groups(admitted(self.channel)) if known is None else known
+        return [group for group in groups if group.came_by(self.channel)]
+
+    @property
+    def people(self) -> int:
+        return sum(group.n for group in self._groups)
+
+    @property
+    def reserved(self) -> Decimal:
+        """What the admitted can get at most, by the terms that each agreed to."""
+        amounts = (one.n * one.reserved(self.channel, self.planned) for one in self._groups)
+        return sum(amounts, Decimal(0))
 
     @property
     def title(self) -> str:
@@ -129,17 +147,11 @@ def limit_of(
     channel: Channel, collection: Collection, groups: Sequence[Group] | None = None
 ) -> ChannelLimit:
     """Return the limit of a channel; ``groups`` are all admitted people of the study, if known."""
-    people = _groups(admitted(channel)) if groups is None else groups
-    own, planned = [group for group in people if group.came_by(channel)], collection.hits
+    planned = collection.hits
     pay, stated = newcomers_pay(channel, planned), channel.settings.get("most_people")
     has_default = pay.most and planned and channel.study.dry_run_of_id is None
-    return ChannelLimit(
-        channel,
-        pay,
-        most_people=stated or (collection.people_admitted if has_default else None),
-        people=sum(group.n for group in own),
-        reserved=sum((group.n * group.reserved(channel, planned) for group in own), Decimal(0)),
-    )
+    most_people = stated or (collection.people_admitted if has_default else None)
+    return ChannelLimit(channel, pay, most_people, planned, groups)
 
 
 @dataclass(frozen=True)
@@ -245,11 +257,13 @@ def reserve(channel: Channel, now: datetime) -> None:
     channel.study = Study.objects.select_for_update(no_key=True).get(pk=channel.study_id)
     if not channel.study.places.filter(completed_at=None).exists():
         raise DomainError("study_full", STUDY_FULL)
-    for participation in _gone(channel, now).select_for_update(skip_locked=True, of=("self",)):
-        if not limit_of(channel, collection_of(channel.study)).is_full:
-            break
-        _release(channel, participation, now)
     limit = limit_of(channel, collection_of(channel.study))
+    silent = _gone(channel, now) if limit.is_full else Participation.objects.none()
+    for participation in silent.select_for_update(skip_locked=True, of=("self",)):
+        _release(channel, participation, now)
+        limit = limit_of(channel, collection_of(channel.study))
+        if not limit.is_full:
+            break
     if limit.is_full:
         raise DomainError("channel_full", CHANNEL_FULL)
     _check_budget_at_entry(channel.study, limit)

@@ -3,11 +3,11 @@
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
@@ -247,6 +247,12 @@ def _section(criterion: Criterion, options: _Options) -> CriterionSection:
     )
 
 
+@cache
+def _libraries() -> ThreadpoolController:
+    """Return the libraries that use threads; to find them takes as long as many sections."""
+    return ThreadpoolController()
+
+
 def _makers(analysis: Analysis, options: _Options) -> Mapping[str, Callable[[], Any]]:
     """Return the functions that compute the parts of a criterion's section, by name."""
     always = {
@@ -283,7 +289,7 @@ def _made(
     problems: dict[str, str] = {}
     # The matrices are small: more threads in linear algebra would mostly wait for each other, which
     # doubles the processor time, and sums would depend on the number of cores in their last digits.
-    with threadpool_limits(1, user_api="blas"):
+    with _libraries().limit(limits=1, user_api="blas"):
         for name, make in makers.items():
             try:
                 parts[name] = make()

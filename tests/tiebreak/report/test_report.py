@@ -3,10 +3,9 @@
 import json
 import random
 
-import jsonschema
 import pytest
 
-from tests.paths import ROOT
+from tests.metrics.studies import validator
 from tests.refusals import refused_file
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
@@ -14,8 +13,6 @@ from tiebreak.report.left_out import PREFIX
 from tiebreak.report.sections.systems.systems import NO_SEPARABILITY
 from tiebreak.stats.rankings.win_rates import NO_RATING
 from tiebreak.stats.raters.additive import ONE_LABEL
-
-SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text())
 
 
 def rows(units=6, raters=3, machine=True) -> list[dict]:
@@ -65,7 +62,7 @@ def rows(units=6, raters=3, machine=True) -> list[dict]:
 
 def report(made: list[dict], **options) -> dict:
     built = build_report(RatingTable.from_rows(made), replicates=50, **options).as_json()
-    jsonschema.validate(built, SCHEMA)
+    validator().validate(built)
     json.dumps(built, allow_nan=False)
     return built
 

@@ -142,10 +142,9 @@ def dawid_skene(
     unit, rater, label = unit[is_labelled], rater[is_labelled], label[is_labelled]
     check_rated_once(unit, rater)
     counts = count_matrix(unit, label, n_units=n_units, n_labels=n_labels)
-    ratings = csr_array(
-        (np.ones(len(unit)), (unit, rater * n_labels + label)), shape=(n_units, n_raters * n_labels)
-    )
-    return _fit(ratings, counts, smoothing, max_steps)
+    ratings = _matrix(unit, rater, label, (n_units, n_raters, n_labels))
+    (fit,) = _fits(ratings, counts, np.ones((n_units, 1), dtype=bool), smoothing, max_steps)
+    return fit
 
 
 def rater_accuracies(
@@ -168,22 +167,24 @@ def rater_accuracies(
     n_units, n_raters, n_labels = shape
     names = {"n_units": n_units, "n_raters": n_raters, "n_labels": n_labels}
     fit = dawid_skene(units, raters, labels, max_steps=max_steps, **names)
-    group = clusters[units] % GROUPS
-    gains, accuracies = np.zeros((GROUPS, 2)), np.zeros((GROUPS, n_raters))
-    for g in range(GROUPS):
-        kept, out = group != g, group == g
-        trained = (units[kept], raters[kept], labels[kept])
-        part = dawid_skene(*trained, max_steps=STEPS_AGAIN, **names)
-        counts = count_matrix(trained[0], trained[2], n_units=n_units, n_labels=n_labels)
-        common = _fit(csr_array(counts), counts, SMOOTHING, STEPS_AGAIN).confusion[0]
-        shares = SMOOTHING + count_matrix(*trained[1:], n_units=n_raters, n_labels=n_labels)
+    kept = clusters[:, None] % GROUPS != np.arange(GROUPS)
+    counts = count_matrix(units, labels, n_units=n_units, n_labels=n_labels)
+    parts = _fits(_matrix(units, raters, labels, shape), counts, kept, SMOOTHING, STEPS_AGAIN)
+    alike = _fits(csr_array(counts), counts, kept, SMOOTHING, STEPS_AGAIN)
+    gains = np.zeros((GROUPS, 2))
+    for g, (part, common) in enumerate(zip(parts, alike, strict=True)):
+        out = ~kept[units, g]
+        shares = SMOOTHING + count_matrix(
+            raters[~out], labels[~out], n_units=n_raters, n_labels=n_labels
+        )
         without = np.log(shares / shares.sum(axis=1, keepdims=True))[raters[out], labels[out]].sum()
         errors = np.where(np.isnan(part.confusion), 1 / n_labels, part.confusion)
-        ours, alike = (
+        ours, theirs = (
             _log_likelihood(units[out], raters[out], labels[out], part.prior, one)
-            for one in (errors, np.broadcast_to(common, errors.shape))
+            for one in (errors, np.broadcast_to(common.confusion, errors.shape))
         )
-        gains[g], accuracies[g] = (ours - alike, ours - without), part.accuracy
+        gains[g] = ours - theirs, ours - without
+    accuracies = np.array([part.accuracy for part in parts])
     t = gains.mean(axis=0) / np.maximum(gains.std(axis=0, ddof=1) / np.sqrt(GROUPS), 1e-12)
     errors_of = np.sqrt((GROUPS - 1) * accuracies.var(axis=0))
     n = np.bincount(raters, minlength=n_raters)
@@ -206,44 +207,102 @@ def _with_interval(accuracy: float, error: float, n: int) -> Estimate:
     return Estimate(float(accuracy), low, high, float(error), int(n), METHOD)
 
 
-def _fit(sparse: csr_array, counts: IntArray, smoothing: float, max_steps: int) -> DawidSkene:
+def _matrix(
+    units: IntArray, raters: IntArray, labels: IntArray, shape: tuple[int, int, int]
+) -> csr_array:
+    """Return the ratings with a column for each rater and label."""
+    n_units, n_raters, n_labels = shape
+    cells = (np.ones(len(units)), (units, raters * n_labels + labels))
+    return csr_array(cells, shape=(n_units, n_raters * n_labels))
+
+
+def _fits(
+    sparse: csr_array,
+    counts: IntArray,
+    kept: npt.NDArray[np.bool_],
+    smoothing: float,
+    max_steps: int,
+) -> list[DawidSkene]:
+    """Fit the model to the units in each column of ``kept``, shape (units, fits).
+
+    All fits take a step at once, because a step for few ratings consists of overhead.
+    """
     # A step over a small sparse array costs several times as much as over its cells, which may be
     # multiplied if no logarithm is infinite.
     is_small = smoothing > 0 and np.prod(sparse.shape) <= DENSE_CELLS
     ratings = sparse.toarray() if is_small else sparse
-    rated = counts.sum(axis=1) > 0
-    posterior = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    previous, step, converged = -np.inf, 0, not rated.any()
-    while not converged and step < max_steps:
+    numbers = counts.sum(axis=1, keepdims=True)
+    rated = kept & (numbers > 0)
+    posterior = rated[..., None] * (counts / np.maximum(numbers, 1))[:, None]
+    fits = [_undefined(sparse, counts.shape[1]) for _ in rated.T]
+    running = np.flatnonzero(rated.any(axis=0))
+    posterior, previous = posterior[:, running], np.full(len(running), -np.inf)
+    for step in range(1, max_steps + 1):
+        if not len(running):
+            break
         prior, confusion = _parameters(ratings, posterior, smoothing)
-        posterior, likelihood = _posterior(ratings, prior, confusion, rated)
+        posterior, likelihood = _posterior(ratings, prior, confusion, rated[:, running])
         objective = likelihood + _penalty(prior, confusion, smoothing)
-        converged = bool(objective - previous <= TOLERANCE * max(1.0, abs(objective)))
-        previous, step = objective, step + 1
-    if not rated.any():
-        return _undefined(ratings, counts.shape[1])
+        converged = objective - previous <= TOLERANCE * np.maximum(1.0, np.abs(objective))
+        for k in np.flatnonzero(converged | (step == max_steps)):
+            has, of_raters = rated[:, running[k]], confusion[:, :, k].swapaxes(1, 2)
+            known = (posterior[:, k], of_raters, prior[k], float(likelihood[k]))
+            fits[running[k]] = _fitted(
+                ratings, has, *known, converged=bool(converged[k]), step=step
+            )
+        previous = objective
+        if converged.any():
+            running, previous = running[~converged], objective[~converged]
+            posterior = posterior[:, ~converged]
+    return fits
+
+
+def _fitted(
+    ratings: csr_array | FloatArray,
+    rated: npt.NDArray[np.bool_],
+    posterior: FloatArray,
+    confusion: FloatArray,
+    prior: FloatArray,
+    likelihood: float,
+    *,
+    converged: bool,
+    step: int,
+) -> DawidSkene:
     accuracy = np.einsum("t,rtt->r", prior, confusion)
-    n_ratings = np.asarray(ratings.sum(axis=0)).reshape(confusion.shape[:2]).sum(axis=1)
-    confusion[n_ratings == 0], accuracy[n_ratings == 0] = NAN, NAN
-    posterior[~rated] = NAN
-    labels = np.where(rated, np.argmax(np.nan_to_num(posterior), axis=1), -1)
-    n = int(rated.sum())
-    return DawidSkene(posterior, labels, confusion, prior, accuracy, likelihood, converged, step, n)
+    n_ratings = (rated @ ratings).reshape(confusion.shape[:2]).sum(axis=1)
+    is_absent = n_ratings == 0
+    confusion = np.where(is_absent[:, None, None], NAN, confusion)
+    labels = np.where(rated, posterior.argmax(axis=1), -1)
+    return DawidSkene(
+        np.where(rated[:, None], posterior, NAN),
+        labels,
+        confusion,
+        prior,
+        np.where(is_absent, NAN, accuracy),
+        likelihood,
+        converged,
+        step,
+        int(rated.sum()),
+    )
 
 
 def _parameters(
     ratings: csr_array | FloatArray, posterior: FloatArray, smoothing: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the prior and the confusion matrices, given the posterior (the M step)."""
-    n_labels = posterior.shape[1]
+    """Return the priors and the confusion matrices, given the posteriors (the M step).
+
+    Posteriors have the shape (units, fits, labels), priors (fits, labels), and confusion matrices
+    (raters, ratings, fits, true labels).
+    """
+    _, n_fits, n_labels = posterior.shape
     prior = posterior.sum(axis=0) + smoothing
-    counts = np.asarray(ratings.T @ posterior).reshape(-1, n_labels, n_labels).swapaxes(1, 2)
-    counts = counts + smoothing
-    total = counts.sum(axis=2, keepdims=True)
+    counts = ratings.T @ posterior.reshape(len(posterior), -1)
+    counts = counts.reshape(-1, n_labels, n_fits, n_labels) + smoothing
+    total = counts.sum(axis=1, keepdims=True)
     # A rater's probabilities are uniform for a true label that none of the rated units has.
     uniform = np.full_like(counts, 1 / n_labels)
     confusion = np.divide(counts, total, out=uniform, where=total > 0)
-    return prior / prior.sum(), confusion
+    return prior / prior.sum(axis=1, keepdims=True), confusion
 
 
 def _posterior(
@@ -251,35 +310,37 @@ def _posterior(
     prior: FloatArray,
     confusion: FloatArray,
     rated: npt.NDArray[np.bool_],
-) -> tuple[FloatArray, float]:
-    """Return the posterior and the log-likelihood, given the parameters (the E step)."""
-    log_confusion = _log(confusion).swapaxes(1, 2).reshape(-1, len(prior))
-    joint = _log(prior) + np.asarray(ratings @ log_confusion)
+) -> tuple[FloatArray, FloatArray]:
+    """Return the posteriors and the log-likelihoods, given the parameters (the E step)."""
+    joint = ratings @ _log(confusion).reshape(ratings.shape[1], -1)
+    joint = joint.reshape(-1, *prior.shape) + _log(prior)
     marginal = _log_sum(joint)
-    posterior = np.where(rated[:, None], np.exp(joint - marginal), 0)
-    return posterior, float(marginal[rated].sum())
+    posterior = np.where(rated[..., None], np.exp(joint - marginal), 0)
+    return posterior, np.where(rated, marginal[..., 0], 0).sum(axis=0)
 
 
-def _penalty(prior: FloatArray, confusion: FloatArray, smoothing: float) -> float:
+def _penalty(prior: FloatArray, confusion: FloatArray, smoothing: float) -> FloatArray:
     if smoothing == 0:
-        return 0.0
-    return smoothing * float(np.log(prior).sum() + np.log(confusion).sum())
+        return np.zeros(len(prior))
+    logs: FloatArray = np.log(prior).sum(axis=1) + np.log(confusion).sum(axis=(0, 1, 3))
+    return smoothing * logs
 
 
 def _log_sum(logs: FloatArray) -> FloatArray:
-    """Return the logarithm of the sum of each row, as a column."""
-    largest = logs.max(axis=1, keepdims=True)
+    """Return the logarithm of the sum over the last axis, which stays."""
+    largest = logs.max(axis=-1, keepdims=True)
     largest[~np.isfinite(largest)] = 0
-    sums = np.exp(logs - largest).sum(axis=1, keepdims=True)
+    sums = np.exp(logs - largest).sum(axis=-1, keepdims=True)
     return np.asarray(largest + _log(sums))
 
 
 def _log(shares: FloatArray) -> FloatArray:
-    return np.log(shares, out=np.full_like(shares, -np.inf), where=shares > 0)
+    with np.errstate(divide="ignore"):
+        return np.log(shares)
 
 
-def _undefined(ratings: csr_array | FloatArray, labels: int) -> DawidSkene:
-    """Return the estimates for a study without ratings."""
+def _undefined(ratings: csr_array, labels: int) -> DawidSkene:
+    """Return the estimates without ratings."""
     units, raters = ratings.shape[0], ratings.shape[1] // labels
     return DawidSkene(
         np.full((units, labels), NAN),
