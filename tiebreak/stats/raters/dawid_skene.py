@@ -247,9 +247,7 @@ def _fits(
         for k in np.flatnonzero(converged | (step == max_steps)):
             has, of_raters = rated[:, running[k]], confusion[:, :, k].swapaxes(1, 2)
             known = (posterior[:, k], of_raters, prior[k], float(likelihood[k]))
-            fits[running[k]] = _fitted(
-                ratings, has, *known, converged=bool(converged[k]), step=step
-            )
+            fits[running[k]] = _fitted(ratings, has, known, converged=bool(converged[k]), step=step)
         previous = objective
         if converged.any():
             running, previous = running[~converged], objective[~converged]
@@ -260,14 +258,12 @@ def _fits(
 def _fitted(
     ratings: csr_array | FloatArray,
     rated: npt.NDArray[np.bool_],
-    posterior: FloatArray,
-    confusion: FloatArray,
-    prior: FloatArray,
-    likelihood: float,
+    estimates: tuple[FloatArray, FloatArray, FloatArray, float],
     *,
     converged: bool,
     step: int,
 ) -> DawidSkene:
+    posterior, confusion, prior, likelihood = estimates
     accuracy = np.einsum("t,rtt->r", prior, confusion)
     n_ratings = (rated @ ratings).reshape(confusion.shape[:2]).sum(axis=1)
     is_absent = n_ratings == 0
