@@ -1,4 +1,4 @@
-"""Numbers and counts as people read them."""
+"""Counts as people read them."""
 
 from recruitment.launch.check import counted
 from tiebreak.report.model import CriterionSection, PairCounts
