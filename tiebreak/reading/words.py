@@ -1,4 +1,4 @@
-"""Numbers and counts as people read them."""
+"""Counts and scales as people read them."""
 
 from tiebreak.report.model import CriterionSection, PairCounts
 from tiebreak.scales import BAD, PREFERENCES, Scale

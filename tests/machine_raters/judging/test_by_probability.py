@@ -107,7 +107,7 @@ def test_a_dry_run_shows_the_probabilities_by_system(study, model, client, admin
     assert Rating.objects.count() == 0
     client.force_login(admin_user)
     page = client.get(reverse("machine_raters:judges", args=[study.pk])).content.decode()
-    assert "<dt>system-1 is better</dt><dd>0.700</dd>" in page
+    assert "<dt>system-1 is better</dt><dd>0.70</dd>" in page
 
 
 def test_an_export_has_the_probabilities_of_machines_only(study, model):

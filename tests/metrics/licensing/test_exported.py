@@ -57,7 +57,7 @@ def test_the_document_says_on_what_each_licence_rests(study):
     (row,) = table.rows
     assert dict(zip(table.columns, row, strict=True))["state"].startswith("revoked on ")
     assert row[:2] == ("judge", "preference, category easy")
-    assert row[5:] == ("1.00", "0.00", "0.1", "3", "120", "0")
+    assert row[5:] == ("1.00", "0.00", "0.10", "3", "120", "0")
 
 
 def test_the_document_counts_labels_by_bots_where_that_was_recorded(study):

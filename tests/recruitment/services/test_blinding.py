@@ -112,7 +112,7 @@ def test_formats_of_one_system_only(text):
 
 def test_a_gap_between_the_lengths_of_texts():
     study = study_with("x" * 100, "y" * 40)
-    assert numbers_in(warnings_of(study)["length_gap"]) >= {"2.5", "100", "40"}
+    assert numbers_in(warnings_of(study)["length_gap"]) >= {"2.50", "100", "40"}
     Generation.objects.filter(text="y" * 40).update(text="y" * 70)
     assert "length_gap" not in warnings_of(study)
 
