@@ -11,16 +11,15 @@ from tiebreak.report.registry import Section, on_request
 
 
 def section_named(name: str) -> Section | None:
-    return on_request().get(name)
+    """Return a section that pages compute; others wait until the study is closed."""
+    section = on_request().get(name)
+    return None if section is None or section.after_closing else section
 
 
 def offered_on(tab: str, about: CriterionSection) -> list[Section]:
     """Return what a page of results offers for a criterion."""
-    return [
-        one
-        for one in on_request().values()
-        if one.question == tab and not one.after_closing and one.offered(about)
-    ]
+    sections = filter(None, map(section_named, on_request()))
+    return [one for one in sections if one.question == tab and one.offered(about)]
 
 
 def right_to_see(section: Section) -> Right:

@@ -15,5 +15,5 @@ for _question in get_args(Question):
 
 
 def figures_of_section(name: str, part: Any) -> list[Figure]:
-    """Return the figures of a section on request, from what the report has of it."""
-    return DRAWN[name](part)
+    """Return the figures of a section on request, from what the report has of it, if it is drawn."""
+    return DRAWN[name](part) if name in DRAWN else []

@@ -1,5 +1,6 @@
 """Annotators two by two, and agreement without each of them."""
 
+from tiebreak.digits import percent
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
     MAX_DRAWN,
@@ -56,7 +57,7 @@ def pairwise_figures(section: PairwiseAgreementSection) -> list[Figure]:
     chart = interval_chart(rows[:MAX_DRAWN], finding=PAIRS_TITLE, label="agreement", reference=0)
     sentence = (
         f"{counted(section.pairs, 'pair')} of annotators with at least 10 items in common; the median"
-        f" share of equal answers is {section.median:.0%}. The {len(rows)} with the lowest share are"
+        f" share of equal answers is {percent(section.median)}. The {len(rows)} with the lowest share are"
         " listed."
     )
     if section.few_shared:

@@ -1,5 +1,6 @@
 """Paired tests of systems over instances, and their p-values by number of instances."""
 
+from tiebreak.digits import p_in_digits
 from tiebreak.reading.charts.curves import Series, range_chart
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
@@ -49,8 +50,8 @@ def paired_tests_figures(section: dict[str, PairedTests]) -> list[Figure]:
         IntervalRow(
             name,
             (
-                Mark("human", pair.t_test, "paired t-test"),
-                Mark("human-open", pair.permutation_test, "permutation test"),
+                Mark("human", pair.t_test, "paired t-test", p_in_digits),
+                Mark("human-open", pair.permutation_test, "permutation test", p_in_digits),
             ),
         )
         for name, pair in section.items()
@@ -83,7 +84,7 @@ def _curve(slug: str, name: str, pair: PairedTests) -> Figure:
         for point in pair.curve
     )
     chart = range_chart(
-        [Series("human", "p-value", points)],
+        [Series("human", "p-value", points, words=p_in_digits)],
         [0, pair.instances * 1.02],
         finding=title,
         x_label="instances",
