@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass
 from math import isnan
 from typing import Any, TypeVar, get_args
 
-from tiebreak.digits import in_digits
+from tiebreak.digits import small_in_digits
 from tiebreak.reading.annotator_tests import annotator_tests
 from tiebreak.reading.coefficients import coefficients
 from tiebreak.reading.document.content import Block, DataTable
@@ -132,7 +132,7 @@ def _planning(about: CriterionSection) -> Iterator[Block]:
         (
             name,
             *(
-                "undefined" if isnan(part) else in_digits(part, 4)
+                "undefined" if isnan(part) else small_in_digits(part)
                 for part in (pair.instance, pair.unit, pair.rater, pair.rating)
             ),
         )
