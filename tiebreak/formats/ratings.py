@@ -75,6 +75,8 @@ class RatingTable:
         Columns that somebody asked for.
     is_counted : ndarray of bool, shape (n_ratings,)
         Whether each row enters the statistics.
+    is_set_aside : ndarray of bool, shape (n_ratings,)
+        Whether each row is an annotator's that would enter the statistics without a flag.
     is_planned_repeat : ndarray of bool, shape (n_ratings,)
         Whether each row repeats a unit, and enters only the raters' self-consistency.
 
