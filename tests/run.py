@@ -21,8 +21,12 @@ from dataclasses import dataclass, field, replace
 from tests import covered
 from tests.paths import ROOT
 
-PYTEST = (sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadgroup")
+PYTEST = (sys.executable, "-m", "pytest", "-n", "2")
 NO_TEST_WAS_CHOSEN = 5
+# Workers have a core each; threads of linear algebra would wait for each other there.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+# A file stays with one worker, whose later tests use what its first ones have made.
+BY_FILE, BY_GROUP = ("--dist", "loadfile"), ("--dist", "loadgroup")
 
 
 @dataclass(frozen=True)
@@ -74,17 +78,26 @@ class Pass:
         command = [*PYTEST, "-m", self.marks, *self.options, *options]
         command += ["--cov", "--cov-report="] if self.measures_coverage else []
         print(f"{self.title}:", flush=True)
-        code = subprocess.call(command, cwd=ROOT, env=inherited | dict(self.environment))
+        environment = ONE_THREAD | inherited | dict(self.environment)
+        code = subprocess.call(command, cwd=ROOT, env=environment)
         if self.measures_coverage:
             covered.main()
         return 0 if options and code == NO_TEST_WAS_CHOSEN else code
 
 
+# Each costs every test a part of a millisecond.
+OF_BROWSERS = ("playwright", "base_url", "rerunfailures", "anyio")
 # The models say what the tables are: running the migrations would cost each worker as long as many tests.
 QUICK = Pass(
     "On SQLite",
     "not (postgresql or redis or browser or slow or thorough)",
-    options=("--nomigrations",),
+    options=(
+        *BY_FILE,
+        "--nomigrations",
+        "--hypothesis-profile=quick",
+        "--ignore=tests/browser",
+        *(option for name in OF_BROWSERS for option in ("-p", f"no:{name}")),
+    ),
 )
 
 
@@ -99,12 +112,12 @@ def all_passes(services: Services) -> Iterator[Pass]:
     if services.postgresql:
         database = {"TIEBREAK_DATABASE_URL": services.postgresql}
         here = f"(not browser or both_databases) and not ({absent})"
-        yield Pass("On PostgreSQL", here, environment | database)
+        yield Pass("On PostgreSQL", here, environment | database, BY_FILE)
         again = f"(browser or both_databases) and not (postgresql or {absent})"
-        yield Pass("In a browser and what is marked again, on SQLite", again, environment)
+        yield Pass("In a browser and what is marked again, on SQLite", again, environment, BY_GROUP)
     else:
-        yield Pass("On SQLite", f"not ({absent})", environment)
-    yield Pass("The slow simulations", "slow", environment)
+        yield Pass("On SQLite", f"not ({absent})", environment, BY_GROUP)
+    yield Pass("The slow simulations", "slow", environment, BY_GROUP)
 
 
 @contextmanager

@@ -38,8 +38,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     return report
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items if config.pluginmanager.hasplugin("rerunfailures") else ():
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=1))
 
