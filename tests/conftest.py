@@ -19,6 +19,7 @@ from tests.recruitment.platforms.fake_prolific import FakeProlific
 pytest_plugins = ["tests.summary"]
 
 # On a busy machine, every example may take long.
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=10)
 hypothesis.settings.register_profile("tests", deadline=None)
 hypothesis.settings.load_profile("tests")
 
@@ -41,6 +42,14 @@ def pytest_configure(config: pytest.Config) -> None:
     else:
         # A file and not memory, so that the threads of a live server see one database.
         settings.DATABASES["default"]["TEST"]["NAME"] = str(folder / "test.sqlite3")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        sample = item.get_closest_marker("sampled")
+        if sample and max(item.callspec.indices.values()) >= sample.args[0]:
+            item.add_marker(pytest.mark.thorough)
 
 
 def is_postgresql() -> bool:

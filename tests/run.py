@@ -101,6 +101,7 @@ QUICK = Pass(
     options=(
         *BY_FILE,
         "--nomigrations",
+        "--hypothesis-profile=quick",
         "--ignore=tests/browser",
         *(option for name in OF_BROWSERS for option in ("-p", f"no:{name}")),
     ),

@@ -96,6 +96,7 @@ def _only_screening(values: dict[str, object]) -> dict[str, object]:
     return {k: v for k, v in values.items() if k != "training_units"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("field", "value"),
     [

@@ -261,6 +261,7 @@ class TestExportOfTheDrawnStudy:
         rate_all(draft)
         return draft
 
+    @pytest.mark.sampled(1)
     @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
     def test_its_report_is_that_of_the_study(self, drawn, form, tmp_path):
         export_study(study=drawn, out=tmp_path / "export", formats=[form])
@@ -289,6 +290,7 @@ class TestExportOfTheDrawnStudy:
         export_study(study=pilot(), out=tmp_path / "export", formats=["jsonl", "hf"])
         assert not list((tmp_path / "export").rglob("pilot_ratings*"))
 
+    @pytest.mark.sampled(1)
     @pytest.mark.parametrize(
         ("facts", "code"),
         [

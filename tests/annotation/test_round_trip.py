@@ -159,6 +159,7 @@ def change(path: Path, number: int, **values: object) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("table", "values", "code"),
     [

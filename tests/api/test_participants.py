@@ -139,6 +139,7 @@ def test_only_owners_move_money(omar, study, role):
     assert not Payment.objects.exists()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name", ["pay-participant", "pay-bonus", "reject", "exclude", "reinstate", "release", "settle"]
 )

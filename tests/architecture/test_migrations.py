@@ -45,7 +45,9 @@ def registries() -> Iterator[set[str]]:
     ]
     for name in names:
         if name.parts[0] != "config" and "commands" not in name.parts:
-            for value in vars(import_module(".".join(name.parts).removesuffix(".__init__"))).values():
+            for value in vars(
+                import_module(".".join(name.parts).removesuffix(".__init__"))
+            ).values():
                 if get_origin(value) is Literal and name.parts[:2] == ("tiebreak", "stats"):
                     yield {*map(str, get_args(value))}
                 elif isinstance(value, Mapping) and all(map(is_of_ours, value.values())):

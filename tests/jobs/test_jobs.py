@@ -280,6 +280,7 @@ def test_what_a_server_refuses_for_its_own_sake_stops_no_other(monkeypatch, code
     assert job.problem == wrong.message
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("code", ["busy", "too_few"])
 def test_what_may_be_the_servers_fault_stops_the_job_after_so_many_in_a_row(monkeypatch, code):
     study = bare_study(500)
@@ -293,6 +294,7 @@ def test_what_may_be_the_servers_fault_stops_the_job_after_so_many_in_a_row(monk
     assert models.asked == 50
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("code", ["refused_key", "other_model", "engine_failed", "bad_settings"])
 def test_what_all_others_would_get_stops_the_job_at_once_and_is_what_is_said(monkeypatch, code):
     study = bare_study(500)

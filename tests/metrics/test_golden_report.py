@@ -4,7 +4,9 @@ import html
 import json
 import re
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from django.core.management import call_command
@@ -26,11 +28,14 @@ SEPARABILITY = {
 }
 
 
-def analyze(folder: Path, reader: str, *files: Path, out: str = "ratings.jsonl") -> dict:
-    ratings, report = folder / out, folder / "report.json"
-    call_command("convert", reader, *map(str, files), "--out", str(ratings), verbosity=0)
-    call_command("analyze", str(ratings), "--out", str(report), "--replicates", "0", verbosity=0)
-    return json.loads(report.read_text())
+@cache
+def analyze(reader: str, *files: Path, out: str = "ratings.jsonl") -> dict:
+    with TemporaryDirectory() as folder:
+        ratings, report = Path(folder) / out, Path(folder) / "report.json"
+        call_command("convert", reader, *map(str, files), "--out", str(ratings), verbosity=0)
+        options = ("--out", str(report), "--replicates", "0")
+        call_command("analyze", str(ratings), *options, verbosity=0)
+        return json.loads(report.read_text())
 
 
 def stratum(section: dict, stratifier: str, name: str) -> dict:
@@ -45,11 +50,12 @@ def check(value: float, dataset: str, statistic: str, name: str) -> None:
     assert f"{value:.4f}" == f"{float(golden()[dataset, statistic, name]):.4f}"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dataset", SEPARABILITY)
 @pytest.mark.parametrize("out", ["ratings.jsonl", "ratings.csv", "ratings.parquet", "bundle"])
-def test_the_separability_configurations(dataset, out, tmp_path):
+def test_the_separability_configurations(dataset, out):
     path = GOLDEN / "separability" / SEPARABILITY[dataset]
-    section = analyze(tmp_path, "mturk", path, out=out)["criteria"]["preference"]
+    section = analyze("mturk", path, out=out)["criteria"]["preference"]
     everything = stratum(section, "all", "all")["human_human"]
     check(
         everything["krippendorff_alpha"]["value"],
@@ -76,6 +82,7 @@ def test_the_separability_configurations(dataset, out, tmp_path):
     assert sorted(rate["value"] for rate in rates.values()) == pytest.approx(expected)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.django_db
 @pytest.mark.parametrize("dataset", SEPARABILITY)
 def test_separability_foretells_consistency_in_the_interface(dataset, tmp_path, admin_client):
@@ -94,15 +101,15 @@ def test_separability_foretells_consistency_in_the_interface(dataset, tmp_path, 
     assert re.search(rf"\b{published}\b", html.unescape(page))
 
 
-def test_the_two_zeros_add_up(tmp_path):
+def test_the_two_zeros_add_up():
     path = GOLDEN / "separability" / SEPARABILITY["SEP-mistral-7b_vicuna-7b_samsum"]
-    sets = analyze(tmp_path, "mturk", path)["criteria"]["preference"]["rating_sets"]
+    sets = analyze("mturk", path)["criteria"]["preference"]["rating_sets"]
     assert round(sets["contradictory"]["value"], 4) == 0.4533
     assert round(sets["all_ties"]["value"], 4) == 0.0267
 
 
-def test_pandalm_humans(tmp_path):
-    section = analyze(tmp_path, "pandalm", GOLDEN / "pandalm")["criteria"]["preference"]
+def test_pandalm_humans():
+    section = analyze("pandalm", GOLDEN / "pandalm")["criteria"]["preference"]
     dataset = "PandaLM-test"
     names = {
         "krippendorff_alpha": "kalpha_nominal_HH",
@@ -125,8 +132,8 @@ def test_pandalm_humans(tmp_path):
     assert section["n_unparsed"] == 25
 
 
-def test_pandalms_machine_raters(tmp_path):
-    section = analyze(tmp_path, "pandalm", GOLDEN / "pandalm")["criteria"]["preference"]
+def test_pandalms_machine_raters():
+    section = analyze("pandalm", GOLDEN / "pandalm")["criteria"]["preference"]
     judge, dataset = "judge pandalm-7b ", "PandaLM-test"
     everything = stratum(section, "all", "all")["machines"]["pandalm-7b"]["human_machine"]
     check(everything["krippendorff_alpha"]["value"], dataset, "kalpha_HwMw", judge + "All")
@@ -139,9 +146,9 @@ def test_pandalms_machine_raters(tmp_path):
 
 
 @pytest.mark.parametrize("criterion", ["coherence", "relevance"])
-def test_summeval_experts(criterion, tmp_path):
+def test_summeval_experts(criterion):
     path = GOLDEN / "summeval" / "experts_coherence_relevance.jsonl"
-    section = analyze(tmp_path, "summeval", path)["criteria"][criterion]
+    section = analyze("summeval", path)["criteria"][criterion]
     dataset = f"SummEval-expert-{criterion}"
     everything = stratum(section, "all", "all")["human_human"]
     check(everything["krippendorff_alpha"]["value"], dataset, "kalpha_ordinal_HH", "All")
@@ -156,10 +163,10 @@ def test_summeval_experts(criterion, tmp_path):
         check(alpha, dataset, "kalpha_ordinal_HH", f"unique={number} (n={entry['n_units']})")
 
 
-def test_llmbars_evaluators(tmp_path):
+def test_llmbars_evaluators():
     """Agreement with the gold label in both orders, and how often both orders agree."""
     path = shared_path("data", "llmbar", "verdicts.csv")
-    section = analyze(tmp_path, "llmbar", path)["criteria"]["preference"]
+    section = analyze("llmbar", path)["criteria"]["preference"]
     judges = stratum(section, "category", "Natural")["machines"]
     assert set(judges) == {"ChatGPT", "GPT-4"}
     for name, judge in judges.items():
@@ -174,7 +181,7 @@ def test_llmbars_evaluators(tmp_path):
         check(0.5 + position, "LLMBar", "first_position_rate", where)
 
 
-def test_llmbars_evaluators_in_one_order(tmp_path):
+def test_llmbars_evaluators_in_one_order():
     path = shared_path("data", "llmbar", "verdicts.csv")
     rows = [row for row in convert("llmbar", [path]).ratings if row.get("order") != "ba"]
     report = build_report(RatingTable.from_rows(rows), replicates=0).criteria["preference"]

@@ -75,6 +75,7 @@ def test_a_criterion_without_any_label_is_undefined():
     assert list(report.criteria) == ["preference"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["strata", "raters", "systems", "selection", "bias"])
 @pytest.mark.parametrize(
     "error",

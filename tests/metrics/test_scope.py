@@ -64,6 +64,7 @@ def test_two_raters_speak_of_themselves():
     assert (rate.has_interval, rate.scope.raters, rate.narrower) == (True, "these", ())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("design", ["top", "proportional", "strata"])
 @pytest.mark.parametrize("seed", range(3))
 def test_without_a_control_sample_no_figure_holds_for_the_dataset(design, seed):

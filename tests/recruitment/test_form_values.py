@@ -79,6 +79,7 @@ def assert_money_pages(admin_client, study: Study) -> None:
     assert admin_client.post(pay_all, {"list": "screened_out"}).status_code == 302  # owed nothing
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "name", ["reward", "budget", "promised_hourly_rate", "minutes_per_hit", "hits_per_annotator"]
 )

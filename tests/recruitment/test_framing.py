@@ -67,6 +67,7 @@ def test_a_researchers_session_does_nothing_under_a_framed_address(researcher):
     assert researcher.get("/admin/").status_code == 200  # still logged in
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "path",
     [

@@ -44,6 +44,7 @@ def channel_of(provider: str) -> Channel:
     )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("provider", "parameter"), PARAMETERS)
 def test_a_link_without_an_id_locks_nobody_out_and_the_researcher_is_told(
     admin_client, provider, parameter

@@ -65,6 +65,7 @@ def statements(client, address: str) -> list[str]:
     return [query["sql"] for query in asked.captured_queries]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("query", ["", "?search=a&status=finished", "?status=returned"])
 def test_the_page_of_participants_takes_few_statements(client, study, query):
     address = reverse("recruitment:ledger", args=[study.pk]) + query

@@ -112,6 +112,7 @@ TOP_UPS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("top_up", TOP_UPS)
 def test_nothing_exceeds_the_budget(top_up):
     study = opened(**PAYING)

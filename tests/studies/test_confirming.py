@@ -246,6 +246,7 @@ def test_no_number_of_people_is_refused_before_anything_is_asked(client, platfor
     assert platform.asked == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("verb", [*ACTIONS, "clone", "reference-units"])
 def test_no_verb_loses_what_was_typed(client, ruth, verb):
     study = make_study(instances=2, member=ruth)

@@ -161,6 +161,7 @@ def codes(content: bytes, name: str, tmp_path: Path, bounds: Bounds = BOUNDS) ->
     return {problem.code for problem in problems.items}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", VERDICT_FORMATS)
 def test_verdicts_that_cannot_be_read_stay_in_the_process_that_tried(name, tmp_path):
     path = tmp_path / "verdicts.json"
@@ -169,6 +170,7 @@ def test_verdicts_that_cannot_be_read_stay_in_the_process_that_tried(name, tmp_p
         read_confined(name, path, limits=LIMITS, bounds=BOUNDS)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_unpacks_to_too_much_is_refused_by_name(name, tmp_path):
     content, code = HOSTILE[name]
@@ -200,6 +202,7 @@ def test_a_reader_that_takes_too_much_is_ended_by_name(tmp_path):
     assert codes(table, "t.parquet", tmp_path, Bounds(seconds=0)) == {"reading_too_slow"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["t.xlsx", "t.parquet", "t.arrow", "t.csv.gz", "t.zip"])
 def test_plain_rows_are_those_of_the_file(name, tmp_path):
     content = CONTAINERS[name]

@@ -120,6 +120,7 @@ def _named(name):
     return file
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("sample", SAMPLE_FILES, ids=lambda sample: sample.name)
 def test_every_sample_file_is_imported_without_a_correction(sample, client, ada):
     content = client.get(reverse("annotation:sample-file", args=[sample.name])).content

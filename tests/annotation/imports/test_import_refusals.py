@@ -271,6 +271,7 @@ def test_the_command_takes_more_rows_than_an_upload(tmp_path, settings):
     assert Study.objects.count() == 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", BAD)
 def test_the_upload_page_says_what_is_wrong(case, researcher_client, tmp_path):
     damage, file, _ = BAD[case]

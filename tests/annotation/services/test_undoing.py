@@ -108,6 +108,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("prepare", "do", "undo"), PAIRS)
 def test_what_is_undone_is_as_it_was(monkeypatch, prepare, do, undo):
     monkeypatch.setattr("jobs.services.enqueue", lambda *_, **__: None)

@@ -173,6 +173,7 @@ def expected_words(label: str, strengths: list[str]) -> str:
 NINE = ["is a little better", "is better", "is much better", "is very much better"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("scale", "values", "strengths"),
     [

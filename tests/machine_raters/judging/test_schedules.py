@@ -46,6 +46,7 @@ def test_random_draws_pairs_and_orders_together(study):
     assert set(counts) == {("ab",), ("ba",), ("ab", "ba")}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("options", "number"),
     [

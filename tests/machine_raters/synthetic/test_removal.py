@@ -73,6 +73,7 @@ def test_one_that_a_judge_was_tested_on_is_not_deleted(tested):
     assert not tested.study.events.filter(verb=StudyEvent.Verb.DELETE_SYNTHETIC).exists()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("status", ["queued", "running", "paused"])
 @pytest.mark.parametrize("kind", ["synthetic", "synthetic-check"])
 def test_one_at_work_is_neither_deleted_nor_excluded(tested, status, kind):

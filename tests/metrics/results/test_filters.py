@@ -176,6 +176,7 @@ def test_a_part_without_ratings_is_named_as_empty(client, study):
     assert "0.00" not in text_of(page)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("query", "problem"),
     [

@@ -18,6 +18,7 @@ def stored(rows, scales, **records):
     return json.loads(json.dumps(page_rows(source, records), allow_nan=False))
 
 
+@pytest.mark.sampled(50)
 @pytest.mark.parametrize("seed", range(150))
 def test_odd_ratings_have_rows(seed):
     ratings, scales = odd_study(random.Random(seed))

@@ -136,6 +136,7 @@ def test_the_page_of_machine_raters_leads_to_them(study, admin_client):
     assert f"{address(study)}?machine=j%20%26%20%3Ck%3E".encode() in text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.django_db
 @pytest.mark.parametrize("coefficient", COEFFICIENTS)
 def test_a_coefficient_is_a_page_or_a_part_of_one(study, admin_client, coefficient):

@@ -261,6 +261,7 @@ def test_a_similarity_that_cannot_be_scored_here_warns(monkeypatch):
     assert advice in launch_checks(study)[0].sentence
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("address", "is_public"),
     [

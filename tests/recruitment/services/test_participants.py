@@ -184,6 +184,7 @@ def study_log(channel: Channel, verb: str) -> list[dict]:
     return [event.details for event in channel.study.events.filter(verb=verb)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("change", "code"),
     [

@@ -113,6 +113,7 @@ def test_adding_a_filter_keeps_what_was_selected(fake_prolific, editor):
     assert channel.settings["filters"] == [ENGLISH]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("chosen", "code"),
     [

@@ -47,6 +47,7 @@ def test_the_protocols_of_the_field_are_there():
     ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("slug", SLUGS)
 def test_a_study_from_a_template_can_be_opened(slug, ruth):
     """Only what the template says is left to do is left: the data, and units of the test."""

@@ -68,6 +68,7 @@ def test_published_studies_survive_storing(reader):
     check_round_trip(convert(reader, [GOLDEN / PUBLISHED[reader]]).ratings)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(20))
 def test_odd_studies_survive_storing(seed):
     rows, scales = odd_study(random.Random(seed))

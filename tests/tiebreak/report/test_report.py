@@ -141,6 +141,7 @@ def test_an_unparsed_answer_disagrees_or_stands_for_what_is_said():
     assert as_tie["n_machine_ratings"] == 6
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("flag", ["surplus", "superseded", "partial", "late", "excluded"])
 def test_a_flag_takes_a_rating_out(flag):
     made = rows(machine=False)
@@ -180,6 +181,7 @@ def test_an_incomplete_set_is_counted_and_left_out():
     assert sets["n"] == 8
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("scale", "labels"),
     [

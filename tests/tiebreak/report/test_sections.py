@@ -78,6 +78,7 @@ def test_sections_that_take_long_are_there_only_if_they_are_asked_for(section):
         assert getattr(plain, name) == getattr(section, name) is not None
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", sorted({*on_request()} - OF_SCORES))
 def test_a_section_alone_is_that_of_the_report(section, name):
     table = RatingTable.from_rows(with_judge(three_systems(np.random.default_rng(0))))
@@ -386,6 +387,7 @@ def test_a_section_that_does_not_apply_has_a_reason(name, reason):
     assert reason in section.problems[name]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("options", "names"),
     [

@@ -70,6 +70,7 @@ OF_SYSTEMS = {
     "elo": _elo,
 }
 
+FEW = settings(max_examples=min(40, settings.default.max_examples))
 matrices = st.integers(1, 12).flatmap(
     lambda units: st.lists(
         st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=units, max_size=units
@@ -84,14 +85,14 @@ def same(first, second):
 
 
 @every
-@settings(max_examples=40, deadline=None)
+@FEW
 @given(counts=matrices)
 def test_the_order_of_units_does_not_matter(statistic, counts):
     same(statistic(counts), statistic(counts[::-1]))
 
 
 @pytest.mark.parametrize("statistic", NOMINAL.values(), ids=NOMINAL)
-@settings(max_examples=40, deadline=None)
+@FEW
 @given(counts=matrices, order=st.permutations(range(3)))
 def test_nominal_labels_may_be_renamed(statistic, counts, order):
     same(statistic(counts), statistic(np.array(counts)[:, order]))
@@ -100,7 +101,7 @@ def test_nominal_labels_may_be_renamed(statistic, counts, order):
 @pytest.mark.parametrize(
     "name", sorted(set(EVERY) - {"alpha", "alpha_ordinal", "alpha_interval", "alpha_ratio"})
 )
-@settings(max_examples=40, deadline=None)
+@FEW
 @given(counts=matrices)
 def test_duplicated_units_leave_the_value(name, counts):
     once, twice = EVERY[name](counts), EVERY[name](counts + counts)
@@ -118,7 +119,7 @@ def test_duplicated_units_move_alpha_by_its_small_sample_correction(level):
 
 
 @pytest.mark.parametrize("name", sorted(set(EVERY) - {"win_rate"}))
-@settings(max_examples=40, deadline=None)
+@FEW
 @given(counts=matrices)
 def test_units_with_one_rating_and_none_leave(name, counts):
     alone = [[1, 0, 0], [0, 0, 1], [0, 0, 0]]
@@ -126,7 +127,7 @@ def test_units_with_one_rating_and_none_leave(name, counts):
 
 
 @every
-@settings(max_examples=40, deadline=None)
+@FEW
 @given(counts=matrices)
 def test_undefined_has_a_reason_and_no_value_ever_is_infinite(statistic, counts):
     estimate = statistic(counts, rng=generator_for(0), replicates=20)
@@ -181,7 +182,7 @@ def test_one_label_in_the_scale_has_no_randolph():
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
-@settings(max_examples=30, deadline=None)
+@FEW
 @given(humans=matrices, machine=matrices)
 def test_human_machine_is_defined_or_says_why(level, humans, machine):
     size = min(len(humans), len(machine))
@@ -193,7 +194,7 @@ def test_human_machine_is_defined_or_says_why(level, humans, machine):
         assert estimate.is_defined or estimate.reason
 
 
-@settings(max_examples=30, deadline=None)
+@FEW
 @given(humans=matrices, machine=matrices)
 def test_js_lies_between_zero_and_one_and_is_zero_for_equal_labels(humans, machine):
     size = min(len(humans), len(machine))
@@ -283,7 +284,7 @@ of_systems = pytest.mark.parametrize("statistic", OF_SYSTEMS.values(), ids=OF_SY
 
 
 @of_systems
-@settings(max_examples=25, deadline=None)
+@FEW
 @given(data=comparisons(), order=st.permutations(range(6)))
 def test_the_order_of_comparisons_does_not_matter(statistic, data, order):
     counts, a, b = data
@@ -292,7 +293,7 @@ def test_the_order_of_comparisons_does_not_matter(statistic, data, order):
 
 
 @pytest.mark.parametrize("name", sorted(set(OF_SYSTEMS) - {"elo"}))
-@settings(max_examples=25, deadline=None)
+@FEW
 @given(data=comparisons())
 def test_renamed_systems_keep_their_numbers(name, data):
     counts, a, b = data
@@ -302,7 +303,7 @@ def test_renamed_systems_keep_their_numbers(name, data):
 
 
 @of_systems
-@settings(max_examples=25, deadline=None)
+@FEW
 @given(data=comparisons())
 def test_it_does_not_matter_who_is_named_first(statistic, data):
     counts, a, b = data
@@ -310,7 +311,7 @@ def test_it_does_not_matter_who_is_named_first(statistic, data):
 
 
 @pytest.mark.parametrize("name", sorted(set(OF_SYSTEMS) - {"elo"}))
-@settings(max_examples=25, deadline=None)
+@FEW
 @given(data=comparisons())
 def test_duplicated_comparisons_leave_the_value(name, data):
     counts, a, b = data
@@ -324,7 +325,7 @@ def test_duplicated_comparisons_leave_the_value(name, data):
 
 
 @of_systems
-@settings(max_examples=25, deadline=None)
+@FEW
 @given(data=comparisons())
 def test_comparisons_without_a_rating_leave(statistic, data):
     counts, a, b = data
@@ -340,7 +341,7 @@ def test_systems_that_only_tie_are_alike_or_undefined(statistic):
     assert all(estimate.is_defined or estimate.reason for estimate in systems.values())
 
 
-@settings(max_examples=25, deadline=None)
+@FEW
 @given(data=comparisons())
 def test_elo_and_bradley_terry_order_two_systems_as_wins_do(data):
     counts = data[0].sum(axis=0, keepdims=True)
@@ -350,7 +351,7 @@ def test_elo_and_bradley_terry_order_two_systems_as_wins_do(data):
         assert np.sign(round(estimate.value, 9)) == np.sign(wins - losses)
 
 
-@settings(max_examples=25, deadline=None)
+@FEW
 @given(humans=matrices, machine=matrices, seed=st.integers(0, 9))
 def test_prediction_powered_win_rates_do_not_depend_on_order(humans, machine, seed):
     size = min(len(humans), len(machine))
@@ -377,7 +378,7 @@ def long_ratings(draw):
 
 
 @pytest.mark.thorough
-@settings(max_examples=40, deadline=None)
+@FEW
 @given(data=long_ratings(), raters=st.permutations(range(3)))
 def test_names_of_raters_do_not_matter(data, raters):
     unit, rater, label, shape = data

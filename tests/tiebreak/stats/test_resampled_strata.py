@@ -124,6 +124,7 @@ def test_columns_that_only_split_rows_change_no_value():
         assert other[name].value == pytest.approx(estimated.value, nan_ok=True), name
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("level", ["nominal", "ordinal"])
 def test_the_random_baseline_is_the_mean_of_random_labellers(level):
     counts, _ = study(instances=40)

@@ -19,6 +19,7 @@ from tiebreak.report.registry import on_request
 from tiebreak.report.sections.machines import comparison_budget
 from tiebreak.report.sections.systems import rank_stability
 
+pytestmark = pytest.mark.thorough
 MACHINES = {"judge": (0.9, 0.2), "longer": (0.2, 0.9)}
 RARE, APART = 0.5, 0.02
 
@@ -122,7 +123,6 @@ def values(figure: Figure) -> dict[tuple[object, ...], float]:
     return {key: row[at] for key, row in zip(keys, figure.rows, strict=True) if row[at] is not None}
 
 
-@pytest.mark.thorough
 def test_every_figure_of_a_drawn_study_has_one_weighting_and_one_scope(studies):
     """A value is weighted if it is that of instances that are there as often as they count."""
     drawn, plain, weighted = ({f.name: f for f in figures_of(about)} for about in studies)

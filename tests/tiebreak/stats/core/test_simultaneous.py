@@ -114,6 +114,7 @@ def alike(seed, *, of_cell, of_rater):
     return means
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("of_cell", "of_rater"), [(0.1, 0.0), (2.0, 0.0), (0.1, 1.0), (1.0, 0.5)], ids=str
 )

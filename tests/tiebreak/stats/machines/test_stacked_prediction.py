@@ -135,6 +135,7 @@ def test_intervals_cover(n, others, accuracies, shared):
     assert np.mean(gains) > 1.2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("n", "machines"), [(20, 1), (60, 1), (60, 3), (300, 3)])
 def test_random_machines_cost_less_than_a_tenth(n, machines):
     parts = [study(seed, n=n, accuracies=(0,) * machines) for seed in range(200)]
