@@ -30,6 +30,8 @@ from tiebreak.report import build_report
 from tiebreak.report.registry import on_request
 
 pytestmark = pytest.mark.django_db
+# Others wait until a study is closed.
+OFFERED = [one for one in on_request().values() if not one.after_closing]
 INSTANCES = 4
 HTMX = {"HX-Request": "true"}
 
@@ -78,13 +80,12 @@ def address(study: Study, name: str = "robustness") -> str:
 
 
 def test_every_section_on_request_is_on_one_page():
-    offered = {name for name, one in on_request().items() if not one.after_closing}
-    assert set(DRAWN) == offered
-    assert {more.question for more in on_request().values()} <= {tab.slug for tab in TABS}
+    assert set(DRAWN) == {more.name for more in OFFERED}
+    assert {more.question for more in OFFERED} <= {tab.slug for tab in TABS}
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("more", on_request().values(), ids=lambda more: more.name)
+@pytest.mark.parametrize("more", OFFERED, ids=lambda more: more.name)
 def test_a_section_is_shown_once_it_is_computed(reader, study, more):
     (tab,) = [tab for tab in TABS if tab.slug == more.question]
     page = reader.get(reverse("metrics:results-tab", args=[study.pk, tab.slug]))
@@ -158,7 +159,7 @@ def test_without_scripts_a_section_is_a_page(reader, study, requests):
 
 def test_viewers_do_not_see_sections_of_annotators(study, requests):
     viewer = member(study, "viewer")
-    for more in on_request().values():
+    for more in OFFERED:
         status = 200 if more.question in {"systems", "machines"} else 403
         assert viewer.get(address(study, more.name), headers=HTMX).status_code == status
     args = [study.pk, "preference", "rater-influence", "csv"]
