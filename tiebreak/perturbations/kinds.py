@@ -184,7 +184,7 @@ def perturbed(text: str, name: str, *, seed: int = 0, other: str = "") -> Pertur
 
     See Also
     --------
-    tiebreak.stats.machines.discernment : Tests whether raters give the copies lower scores.
+    tiebreak.stats.discernment : Tests whether raters give the copies lower scores.
 
     Notes
     -----

@@ -33,7 +33,7 @@ class Alignments:
 
     See Also
     --------
-    tiebreak.stats.design.separability : Compute separability from these matrices.
+    tiebreak.stats.separability : Compute separability from these matrices.
     """
 
     self_a: FloatArray
