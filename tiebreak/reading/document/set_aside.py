@@ -30,7 +30,7 @@ def set_aside_table(about: CriterionSection) -> DataTable | None:
     if aside.undecided:
         rows.append((UNDECIDED, str(aside.undecided), *["–"] * (len(columns) - 1)))
     note = f"{ABOUT_SET_ASIDE}{UNDECIDED_LATE if aside.undecided else ''}"
-    return DataTable(part_title("set_aside"), ("", *columns), tuple(rows), note)
+    return DataTable(part_title("set_aside"), ("Group", *columns), tuple(rows), note)
 
 
 def _columns(about: CriterionSection) -> Iterator[tuple[str, Cell]]:
