@@ -60,6 +60,7 @@ check: $(VENV)/dev.installed  ## Style, templates, scripts, types, import direct
 
 docs: $(VENV)/dev.installed  ## The documentation as a site, in build/docs; fails on a broken link
 	@$(BIN)/python -m sphinx -q -W --keep-going -E -b html docs build/docs
+	@$(BIN)/python manage.py spectacular --file build/docs/reference/openapi.yaml
 	@echo "Open build/docs/index.html"
 
 bench-stats: $(VENV)/dev.installed  ## Speed and memory of the numerics

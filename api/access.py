@@ -69,9 +69,9 @@ def researcher(request: Request) -> User:
 
 
 def visible_participation(
-    request: Request, public_id: str, participation_id: str, may: Right | None = None
+    request: Request, study_id: str, participation_id: str, may: Right | None = None
 ) -> Participation:
-    study = visible_study(request, public_id, may)
+    study = visible_study(request, study_id, may)
     people = study.participations.select_related("study", "rater", "submission__channel")
     participation = people.filter(public_id=participation_id).first()
     if participation is None:
@@ -84,9 +84,8 @@ def visible_jobs(study: Study) -> QuerySet[Job]:
     return (jobs_of(study) | dry_runs_of(study)).order_by("-pk")
 
 
-def visible_job(request: Request, public_id: str, job_id: str) -> tuple[Study, Job]:
-    study = visible_study(request, public_id)
-    job = visible_jobs(study).filter(public_id=job_id).first()
+def visible_job(request: Request, study_id: str, job_id: str) -> Job:
+    job = visible_jobs(visible_study(request, study_id)).filter(public_id=job_id).first()
     if job is None:
         raise DomainError("no_such_job", NO_SUCH_JOB, status=404)
-    return study, job
+    return job

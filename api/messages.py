@@ -20,7 +20,6 @@ TOO_MANY_TOKENS = "You have too many tokens. Revoke some that you do not need an
 TOO_MANY_WRONG = "There were too many wrong tokens from this address. Wait, and check the token."
 TOO_MANY_REQUESTS = "There were too many requests. Wait as long as the header Retry-After says."
 UNKNOWN_STUDY = "There is no such study, or you are not a member of it. Check the study's id."
-NO_SUCH_PAYMENT = "This study has no such unconfirmed payment. Check the payment's id."
 NO_SUCH_DATASET = "There is no such dataset, or you may not read it. Check the dataset's id."
 NOT_FOUND = "There is nothing at this address. Check the path and the ids in it."
 NO_SUCH_JOB = "This study has no such job. Check the job's id in the list of jobs."

@@ -6,8 +6,12 @@ from itertools import islice
 from typing import Any
 
 from django.http import StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse
 
 CONTENT_TYPE = "application/jsonl"
+# The answers of an endpoint that streams rows.
+ROWS = {(200, CONTENT_TYPE): OpenApiResponse(OpenApiTypes.STR, description="One row per line.")}
 CURSOR, MORE = "Tiebreak-Cursor", "Tiebreak-More"
 # Fewer and larger writes to the connection.
 ROWS_A_WRITE = 200

@@ -1,193 +1,41 @@
 from django.urls import include, path, re_path
+from rest_framework.routers import SimpleRouter
 
 import studies.converters  # noqa: F401  registers public_id
 from api import pages, webhook_pages
-from api.views import (
-    baselines,
-    data,
-    design,
-    example_sets,
-    expert_weights,
-    jobs,
-    judges,
-    juries,
-    licences,
-    participants,
-    people,
-    ratings,
-    recruitment,
-    schema,
-    scores,
-    synthetic,
-    tables,
-)
-from api.views import studies as studies_views
+from api.views import schema
+from api.views.channels import Channels
+from api.views.items import Items, ReferenceUnits
+from api.views.jobs import Imports, Jobs
+from api.views.participants import Participants
+from api.views.ratings import MachineRatings, Ratings, Scores
+from api.views.studies import Studies
+from api.views.webhooks import Webhooks
 
 app_name = "api"
 
 STUDY = "studies/<public_id:study_id>/"
-CHANNEL = f"{STUDY}channels/<slug:provider>/"
-JOB = f"{STUDY}jobs/<public_id:job_id>/"
-JUDGE = f"{STUDY}judges/<public_id:judge_id>/"
-BASELINE = f"{STUDY}baselines/<public_id:baseline_id>/"
-SYNTHETIC = f"{STUDY}synthetic/<public_id:set_id>/"
-PARTICIPANT = f"{STUDY}participants/<public_id:participation_id>/"
+router = SimpleRouter(use_regex_path=False)
+router.register("studies", Studies, "study")
+router.register("imports", Imports, "import")
+router.register(f"{STUDY}reference-units", ReferenceUnits, "reference-unit")
+router.register(f"{STUDY}ratings", Ratings, "rating")
+router.register(f"{STUDY}machine-ratings", MachineRatings, "machine-rating")
+router.register(f"{STUDY}separability", Scores, "score")
+router.register(f"{STUDY}channels", Channels, "channel")
+router.register(f"{STUDY}participants", Participants, "participant")
+router.register(f"{STUDY}jobs", Jobs, "job")
+router.register(f"{STUDY}webhooks", Webhooks, "webhook")
 endpoints = [
     path("schema/", schema.Schema.as_view(), name="schema"),
-    path("studies/", studies_views.Studies.as_view(), name="studies"),
-    path("imports/<public_id:job_id>/", tables.ImportView.as_view(), name="import"),
-    path("studies/from-table/", tables.Tables.as_view(), name="tables"),
-    path(STUDY, studies_views.StudyView.as_view(), name="study"),
-    path("studies/without-file/", design.DraftStudy.as_view(), name="draft"),
-    path("demo/", design.DemoStudy.as_view(), name="demo"),
-    path("datasets/<public_id:dataset_id>/", data.DatasetView.as_view(), name="dataset"),
-    path("templates/", design.Templates.as_view(), name="templates"),
-    path(f"{STUDY}template/", design.UseTemplate.as_view(), name="use-template"),
-    path(f"{STUDY}clone/", design.CloneStudy.as_view(), name="clone"),
-    path(f"{STUDY}systems/", design.DescribeSystems.as_view(), name="systems"),
-    path(f"{STUDY}items/", data.Items.as_view(), name="items"),
-    path(f"{STUDY}dummy-texts/", data.DummyTexts.as_view(), name="dummy-texts"),
-    path(f"{STUDY}perturbed-copies/", data.PerturbedCopiesView.as_view(), name="perturbed-copies"),
-    path(f"{STUDY}perturbed-copies/by-model/", data.ModelCopiesView.as_view(), name="model-copies"),
-    path(f"{STUDY}reference-units/", data.ReferenceUnits.as_view(), name="reference-units"),
+    *router.urls,
+    # Any text may be an item's name, so it is a parameter.
+    path(f"{STUDY}items/", Items.as_view({"get": "list", "delete": "destroy"}), name="item-list"),
     path(
-        f"{STUDY}reference-units/file/",
-        data.ReferenceUnitsFile.as_view(),
-        name="reference-units-file",
+        f"{STUDY}jobs/<public_id:job_id>/export.zip",
+        Jobs.as_view({"get": "download"}),
+        name="job-download",
     ),
-    path(f"{STUDY}members/", people.Members.as_view(), name="members"),
-    path(f"{STUDY}log/", people.Log.as_view(), name="log"),
-    path(f"{STUDY}webhooks/", people.Webhooks.as_view(), name="study-webhooks"),
-    path(f"{STUDY}webhooks/deliveries/", people.Deliveries.as_view(), name="deliveries"),
-    path(
-        f"{STUDY}webhooks/<public_id:webhook_id>/", people.DeleteWebhook.as_view(), name="webhook"
-    ),
-    path(
-        f"{STUDY}webhooks/deliveries/<public_id:delivery_id>/send-again/",
-        people.SendAgain.as_view(),
-        name="send-again",
-    ),
-    path(f"{STUDY}launch-checks/", recruitment.LaunchChecks.as_view(), name="launch-checks"),
-    path(f"{STUDY}late-answers/", recruitment.LateAnswers.as_view(), name="late-answers"),
-    path(f"{STUDY}channels/", recruitment.Channels.as_view(), name="channels"),
-    path(CHANNEL, recruitment.ChannelView.as_view(), name="channel"),
-    path(f"{CHANNEL}close/", recruitment.CloseChannel.as_view(), name="close-channel"),
-    path(f"{CHANNEL}reopen/", recruitment.ReopenChannel.as_view(), name="reopen-channel"),
-    path(f"{CHANNEL}new-key/", recruitment.RenewKey.as_view(), name="renew-key"),
-    path(f"{CHANNEL}eligibility/", recruitment.Eligibility.as_view(), name="eligibility"),
-    path(
-        f"{STUDY}payments/<public_id:payment_id>/outcome/",
-        recruitment.RecordPaymentOutcome.as_view(),
-        name="payment-outcome",
-    ),
-    path(f"{CHANNEL}actions/", recruitment.ActOnChannel.as_view(), name="act-on-channel"),
-    path(f"{STUDY}plan/", studies_views.PlanStudy.as_view(), name="plan"),
-    path(f"{STUDY}selection/", studies_views.SelectInstances.as_view(), name="selection"),
-    path(
-        f"{STUDY}selection/preview/",
-        studies_views.PreviewSelection.as_view(),
-        name="preview-selection",
-    ),
-    path(f"{STUDY}open/", studies_views.OpenStudy.as_view(), name="open"),
-    path(f"{STUDY}pause/", studies_views.PauseStudy.as_view(), name="pause"),
-    path(f"{STUDY}close/", studies_views.CloseStudy.as_view(), name="close"),
-    path(f"{STUDY}reopen/", studies_views.ReopenStudy.as_view(), name="reopen"),
-    path(f"{STUDY}progress/", studies_views.StudyProgress.as_view(), name="progress"),
-    path(f"{STUDY}report/", studies_views.Report.as_view(), name="report"),
-    path(f"{STUDY}figures/", studies_views.FigureFile.as_view(), name="figure"),
-    path(f"{STUDY}separability/", ratings.Scores.as_view(), name="separability"),
-    path(f"{STUDY}ratings/", ratings.Ratings.as_view(), name="ratings"),
-    path(f"{STUDY}machine-ratings/", ratings.MachineRatings.as_view(), name="machine-ratings"),
-    path(f"{STUDY}judges/", judges.Judges.as_view(), name="judges"),
-    path(
-        f"{STUDY}judges/each-criterion/",
-        judges.JudgesOfEachCriterion.as_view(),
-        name="judges-of-each-criterion",
-    ),
-    path(JUDGE, judges.DeleteJudge.as_view(), name="judge"),
-    path(f"{JUDGE}try/", judges.TryJudge.as_view(), name="try-judge"),
-    path(f"{JUDGE}injections/", judges.TryInjections.as_view(), name="try-injections"),
-    path(f"{JUDGE}start/", judges.StartJudge.as_view(), name="start-judge"),
-    path(f"{STUDY}synthetic/", synthetic.SyntheticSets.as_view(), name="synthetic-sets"),
-    path(SYNTHETIC, synthetic.DeleteSyntheticSet.as_view(), name="synthetic-set"),
-    path(
-        f"{SYNTHETIC}exclude/",
-        synthetic.ExcludeSyntheticSet.as_view(),
-        name="exclude-synthetic-set",
-    ),
-    path(
-        f"{SYNTHETIC}reinstate/",
-        synthetic.ReinstateSyntheticSet.as_view(),
-        name="reinstate-synthetic-set",
-    ),
-    path(
-        f"{SYNTHETIC}start/",
-        synthetic.ContinueSyntheticSet.as_view(),
-        name="start-synthetic-set",
-    ),
-    path(
-        f"{SYNTHETIC}judges/<public_id:judge_id>/",
-        synthetic.CheckJudge.as_view(),
-        name="check-judge",
-    ),
-    path(f"{STUDY}example-sets/", example_sets.ExampleSets.as_view(), name="example-sets"),
-    path(
-        f"{STUDY}example-sets/<public_id:example_set_id>/",
-        example_sets.DeleteExampleSet.as_view(),
-        name="example-set",
-    ),
-    path(f"{STUDY}juries/", juries.Juries.as_view(), name="juries"),
-    path(
-        f"{STUDY}juries/<public_id:jury_id>/start/", juries.StartJury.as_view(), name="start-jury"
-    ),
-    path(f"{STUDY}baselines/", baselines.Baselines.as_view(), name="baselines"),
-    path(BASELINE, baselines.DeleteBaseline.as_view(), name="baseline"),
-    path(f"{BASELINE}exclude/", baselines.ExcludeBaseline.as_view(), name="exclude-baseline"),
-    path(f"{BASELINE}reinstate/", baselines.ReinstateBaseline.as_view(), name="reinstate-baseline"),
-    path(f"{BASELINE}start/", baselines.StartBaseline.as_view(), name="start-baseline"),
-    path(
-        f"{STUDY}expert-weights/", expert_weights.ExpertWeightsView.as_view(), name="expert-weights"
-    ),
-    path(f"{STUDY}scores-study/", scores.ScoresView.as_view(), name="scores-study"),
-    path(f"{STUDY}expert-survey/", expert_weights.ExpertSurveyView.as_view(), name="expert-survey"),
-    path(f"{STUDY}licences/", licences.Licences.as_view(), name="licences"),
-    path(f"{STUDY}licences/evidence/", licences.LicenceEvidence.as_view(), name="licence-evidence"),
-    path(
-        f"{STUDY}licences/<public_id:licence_id>/revoke/",
-        licences.RevokeLicence.as_view(),
-        name="revoke-licence",
-    ),
-    path(
-        f"{STUDY}licences/<public_id:licence_id>/follow-up/",
-        licences.FollowUpView.as_view(),
-        name="follow-up",
-    ),
-    path(f"{STUDY}participants/", participants.Participants.as_view(), name="participants"),
-    path(f"{STUDY}participants/pay/", participants.PayMany.as_view(), name="pay-many"),
-    path(PARTICIPANT, participants.ParticipantView.as_view(), name="participant"),
-    path(f"{PARTICIPANT}pay/", participants.PayOne.as_view(), name="pay-participant"),
-    path(f"{PARTICIPANT}bonus/", participants.PayBonus.as_view(), name="pay-bonus"),
-    path(f"{PARTICIPANT}reject/", participants.Reject.as_view(), name="reject"),
-    path(f"{PARTICIPANT}exclude/", participants.Exclude.as_view(), name="exclude"),
-    path(f"{PARTICIPANT}reinstate/", participants.Reinstate.as_view(), name="reinstate"),
-    path(f"{PARTICIPANT}release/", participants.Release.as_view(), name="release"),
-    path(
-        f"{PARTICIPANT}request-return/",
-        participants.RequestReturn.as_view(),
-        name="request-return",
-    ),
-    path(f"{PARTICIPANT}settle/", participants.Settle.as_view(), name="settle"),
-    path(f"{STUDY}jobs/", jobs.Jobs.as_view(), name="jobs"),
-    path(f"{STUDY}jobs/sampling/", jobs.StartSampling.as_view(), name="start-sampling"),
-    path(f"{STUDY}jobs/scoring/", jobs.StartScoring.as_view(), name="start-scoring"),
-    path(f"{STUDY}jobs/export/", jobs.StartExport.as_view(), name="start-export"),
-    path(f"{STUDY}jobs/report-files/", jobs.StartReportFiles.as_view(), name="start-report-files"),
-    path(f"{STUDY}jobs/dry-run/", jobs.StartDryRun.as_view(), name="start-dry-run"),
-    path(JOB, jobs.JobView.as_view(), name="job"),
-    path(f"{JOB}pause/", jobs.PauseJob.as_view(), name="pause-job"),
-    path(f"{JOB}resume/", jobs.ResumeJob.as_view(), name="resume-job"),
-    path(f"{JOB}stop/", jobs.StopJob.as_view(), name="stop-job"),
-    path(f"{JOB}export.zip", jobs.DownloadExport.as_view(), name="download-export"),
     # Without an end, so that it matches a line break in a path as well.
     re_path(r"^", schema.NothingHere.as_view(), name="nothing"),
 ]

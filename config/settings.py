@@ -430,14 +430,12 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "StudyStatus": "studies.models.Study.Status",
         "JobStatus": "jobs.models.Job.Status",
-        "MemberRole": "studies.models.Membership.Role",
-        "ReferenceUnitRole": "api.serializers.design.ROLE_CHOICES",
-        "Perturbation": "api.serializers.design.PERTURBATION_CHOICES",
+        "ReferenceUnitRole": "api.serializers.items.ROLE_CHOICES",
         "TextFormat": "studies.rendering.renderers.text_formats",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "api.schema.add_common_problems",
+        "api.resources.describe_ids",
     ],
 }
 

@@ -1,28 +1,31 @@
-"""Studies: list, create, read, and change of state."""
+"""Studies: made from files or for a dataset, their settings, life cycle, counts and report."""
 
 from typing import Any
 
 from django.http import HttpResponse
 from django.urls import reverse
-from drf_spectacular.types import OpenApiTypes
-from rest_framework.parsers import MultiPartParser
-from rest_framework.request import Request
+from rest_framework.decorators import action
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from annotation.counts import study_counts
 from annotation.filters import EVERYTHING, Filter
-from annotation.imports.import_jobs import ImportRequest
+from annotation.imports.import_jobs import (
+    ImportedUpload,
+    ImportRequest,
+    import_or_start,
+    inspect_upload,
+)
 from annotation.imports.kept_uploads import keep_upload
-from annotation.pilot_doubts import frames_for
 from annotation.services.planning import draw_and_plan, plan_hits, take_all_and_plan
-from api.access import creator, researcher, visible_studies, visible_study
+from api.access import creator, visible_dataset, visible_studies, visible_study
+from api.design import change_design
 from api.pagination import StudyPagination
-from api.schema import NOTHING, described
-from api.serializers.design import DesignChange
-from api.serializers.running_study import FigureQuery
+from api.resources import Resource, endpoint
+from api.serializers.design import CloneSerializer, DesignChange, NewStudy, SystemChange
 from api.serializers.studies import (
     BundleUpload,
+    ChangedStudy,
+    CheckSerializer,
     DrawnPlan,
     ImportedStudy,
     OpenOptions,
@@ -31,293 +34,250 @@ from api.serializers.studies import (
     QueuedImport,
     ReportQuery,
     SelectionOptions,
-    SelectionPreviewSerializer,
     StudyDetail,
     StudySummary,
+    TableRead,
+    TableUpload,
 )
-from api.validation import checked, checked_form
-from api.views.design import CHANGE, change_design, changed
-from api.views.tables import BUSY, QUEUED, imported_by_program, queued
+from api.validation import checked_form
 from jobs.models import Job
 from metrics.results.filters import FilterForm, asked_values
-from metrics.results.requested_report import asked_for
 from metrics.results.services import choices_of, newest_report
-from metrics.results.views import Viewer, figure_response
+from recruitment.services.cloning import clone_study
+from recruitment.services.launch_checks import launch_checks
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
-from studies.access import Right, right_in
-from studies.instance_selection.drawing import selection_previews
+from studies.access import Right
+from studies.data.table_import import BadTable, Choice, ImportedTable, parse_columns
 from studies.models import InstanceSelection, Study
-from studies.services import delete_draft
-from tiebreak.formats.confined import BUNDLE
-from tiebreak.reading.figures.files import CONTENT_TYPES
+from studies.services import create_study, delete_draft, describe_systems
+from tiebreak.errors import DomainError
+from tiebreak.formats import FormatError
+from tiebreak.formats.confined import BUNDLE, TABLE
+from tiebreak.formats.tables import TableSummary
 
-TAG = "studies"
-WRONG_STATE = {409: ["wrong_state"]}
 
+class Studies(Resource):
+    tag = "studies"
+    lookup_url_kwarg, lookup_value_converter = "study_id", "public_id"
 
-class Studies(APIView):
-    # drf-spectacular reads the parameters of the list from here.
-    pagination_class = StudyPagination
-    parser_classes = [MultiPartParser]
-
-    @described("List your studies", tag=TAG, responses={200: StudySummary(many=True)})
-    def get(self, request: Request) -> Response:
+    @endpoint(gives=StudySummary, many=True, pages=StudyPagination)
+    def list(self) -> Response:
+        """List your studies."""
         pages = StudyPagination()
-        studies = visible_studies(request).select_related("dataset")
-        page = pages.paginate_queryset(studies, request, view=self)
+        studies = visible_studies(self.request).select_related("dataset")
+        page = pages.paginate_queryset(studies, self.request, view=self)
         return pages.get_paginated_response(StudySummary(page, many=True).data)
 
-    @described(
-        "Create a study from a bundle",
-        tag=TAG,
-        description="The limits are those of uploads on the pages. All of the bundle is stored, or"
-        f" nothing.{QUEUED}",
-        request={"multipart/form-data": BundleUpload},
-        responses={201: ImportedStudy, 202: QueuedImport},
-        refusals={
-            400: ["bad_file"],
-            403: ["needs_all_studies"],
-            409: ["known_dataset", "upload_quota"],
-            **BUSY,
-        },
-    )
-    def post(self, request: Request) -> Response:
-        owner = creator(request)
-        values = checked(BundleUpload, request.data)
+    @endpoint(takes=BundleUpload, is_upload=True, gives={201: ImportedStudy, 202: QueuedImport})
+    def create(self) -> Response:
+        """Create a study from a bundle.
+
+        The limits are those of uploads on the pages. All of the bundle is stored, or nothing. A file
+        that is large after unpacking, or takes long to read, is imported by a worker: the answer is
+        202 with the job, whose result names the study.
+        """
+        owner, values = creator(self.request), self.values
         kept = keep_upload(upload=values["bundle"], by=owner)
         wanted = ImportRequest(kept, owner, known_dataset=values["known_dataset"], kind=BUNDLE)
-        imported = imported_by_program(wanted)
+        imported = _imported(wanted)
         if isinstance(imported, Job):
-            return queued(imported)
-        url = reverse("api:study", args=[imported.study.pk])
-        return Response(ImportedStudy(imported.made).data, status=201, headers={"Location": url})
+            return _queued(imported)
+        return _created(imported.study, ImportedStudy(imported.made))
 
-
-class StudyView(APIView):
-    @described("Read a study's design and state", tag=TAG, responses={200: StudyDetail})
-    def get(self, request: Request, study_id: str) -> Response:
-        return Response(StudyDetail(visible_study(request, study_id)).data)
-
-    @CHANGE
-    def patch(self, request: Request, study_id: str) -> Response:
-        study = visible_study(request, study_id)
-        return changed(study, change_design(study, checked(DesignChange, request.data), request))
-
-    @described(
-        "Delete a draft",
-        tag=TAG,
-        description="Studies that were opened are kept, because ratings are append-only.",
-        responses=NOTHING,
-        refusals={409: ["not_a_draft"]},
+    @action(detail=False, methods=["post"], url_path="from-table")
+    @endpoint(
+        takes=TableUpload,
+        is_upload=True,
+        gives={200: TableRead, 201: TableRead, 202: QueuedImport},
     )
-    def delete(self, request: Request, study_id: str) -> Response:
-        delete_draft(study=visible_study(request, study_id, Right.OWN))
-        return Response(status=204)
+    def from_table(self) -> Response:
+        """Create a study from a table.
 
-
-# Why the tasks of a draft cannot be planned.
-UNPLANNED = (
-    *("draw_and_budget", "has_ratings", "incomplete_design", "nothing_to_plan"),
-    *("repeats_do_not_fit", "symmetric_needs_even_ratings", "unknown_baseline"),
-)
-
-
-class PlanStudy(APIView):
-    @described(
-        "Plan the tasks of a draft",
-        tag=TAG,
-        description="Replaces an earlier plan. A study must be planned before it is opened.",
-        responses={200: PlanSerializer},
-        refusals={409: ["not_a_draft", *UNPLANNED]},
-    )
-    def post(self, request: Request, study_id: str) -> Response:
-        return Response(PlanSerializer(plan_hits(study=visible_study(request, study_id))).data)
-
-
-REFUSALS_OF_DOUBT = (
-    "no_pilot",
-    "pilot_of_other_dataset",
-    "no_pilot_preference",
-    "machine_ratings_missing",
-    "no_pilot_labels",
-    "gain_not_shown",
-)
-
-
-def _design(request: Request, study: Study) -> InstanceSelection:
-    """Return the design of a request, whose pilot its researcher and its token may read."""
-    values = checked(SelectionOptions, request.data)
-    pilot = values.pop("pilot", None)
-    if pilot is not None:
-        values["pilot"] = visible_study(request, pilot, Right.READ)
-    return InstanceSelection(study=study, **values)
-
-
-class SelectInstances(APIView):
-    @described(
-        "Draw instances and plan their tasks",
-        tag=TAG,
-        description="Needs separability scores by the study's similarity or, for the design `doubt`,"
-        " a pilot with machine ratings of all instances that shows a gain. Replaces an earlier draw and"
-        " plan of a draft.",
-        request=SelectionOptions,
-        responses={200: DrawnPlan},
-        refusals={
-            409: [
-                *("not_a_draft", "not_scored", "pair_not_scored", "too_many", "has_ratings"),
-                *REFUSALS_OF_DOUBT,
-            ]
-        },
-    )
-    def post(self, request: Request, study_id: str) -> Response:
-        study = visible_study(request, study_id)
-        design = _design(request, study)
-        drawn, plan = draw_and_plan(study=study, design=design, by=researcher(request))
-        return Response(DrawnPlan({"drawn": drawn, "plan": plan}).data)
-
-    @described(
-        "Take all instances and plan their tasks",
-        tag=TAG,
-        description="Deletes the draw and the plan of a draft.",
-        responses={200: PlanSerializer},
-        refusals={409: ["not_a_draft", "has_ratings", "nothing_to_plan"]},
-    )
-    def delete(self, request: Request, study_id: str) -> Response:
-        study = visible_study(request, study_id)
-        plan = take_all_and_plan(study=study, by=researcher(request))
-        return Response(PlanSerializer(plan).data)
-
-
-class PreviewSelection(APIView):
-    @described(
-        "Preview what a draw would select",
-        tag=TAG,
-        description="Changes nothing.",
-        request=SelectionOptions,
-        responses={200: SelectionPreviewSerializer(many=True)},
-        refusals={
-            409: ["not_scored", "pair_not_scored", "too_many", "no_scale", *REFUSALS_OF_DOUBT]
-        },
-    )
-    def post(self, request: Request, study_id: str) -> Response:
-        study = visible_study(request, study_id, Right.READ)
-        design = _design(request, study)
-        frames = frames_for(study, design)
-        names = {system.pk: system.name for pair in study.system_pairs() for system in pair}
-        rows = [
-            {"system_a": names[a], "system_b": names[b], **vars(preview)}
-            for (a, b), preview in selection_previews(study, design, frames).items()
-        ]
-        return Response(SelectionPreviewSerializer(rows, many=True).data)
-
-
-class OpenStudy(APIView):
-    @described(
-        "Open a draft or a paused study",
-        tag=TAG,
-        description="Lets annotators in. `problems` of a refusal lists the launch checks; repeat the"
-        " request with the codes of the warnings that you accept.",
-        request=OpenOptions,
-        responses={200: StudySummary},
-        refusals={409: ["wrong_state", "unconfirmed_warnings", "launch_blocked", "not_planned"]},
-    )
-    def post(self, request: Request, study_id: str) -> Response:
-        study = visible_study(request, study_id)
-        values = checked(OpenOptions, request.data)
-        return _state(open_study(study=study, by=researcher(request), **values))
-
-
-class PauseStudy(APIView):
-    @described(
-        "Pause an open study",
-        tag=TAG,
-        description="No new places are handed out; annotators may finish those that they hold.",
-        responses={200: StudySummary},
-        refusals=WRONG_STATE,
-    )
-    def post(self, request: Request, study_id: str) -> Response:
-        study = visible_study(request, study_id)
-        return _state(pause_study(study=study, by=researcher(request)))
-
-
-class CloseStudy(APIView):
-    @described(
-        "Close an open or paused study",
-        tag=TAG,
-        description="Answers that still arrive are stored and flagged late.",
-        responses={200: StudySummary},
-        refusals=WRONG_STATE,
-    )
-    def post(self, request: Request, study_id: str) -> Response:
-        study = visible_study(request, study_id)
-        return _state(close_study(study=study, by=researcher(request)))
-
-
-class ReopenStudy(APIView):
-    @described(
-        "Reopen a closed study",
-        tag=TAG,
-        responses={200: StudySummary},
-        refusals={409: ["wrong_state", "launch_blocked", "unconfirmed_warnings"]},
-    )
-    def post(self, request: Request, study_id: str) -> Response:
-        study = visible_study(request, study_id)
-        return _state(reopen_study(study=study, by=researcher(request)))
-
-
-def _state(study: Any) -> Response:
-    return Response(StudySummary(study).data)
-
-
-class StudyProgress(APIView):
-    @described("Read a study's counts", tag=TAG, responses={200: Progress})
-    def get(self, request: Request, study_id: str) -> Response:
-        return Response(Progress(study_counts(visible_study(request, study_id, Right.SEE))).data)
-
-
-class FigureFile(APIView):
-    @described(
-        "Read a figure as a file",
-        tag=TAG,
-        description="A chart of the stored report as SVG, PDF or PNG, or its data as CSV.",
-        query=FigureQuery,
-        responses={
-            (200, content_type.partition(";")[0]): OpenApiTypes.BINARY
-            for content_type in CONTENT_TYPES.values()
-        },
-        refusals={404: ["not_found"]},
-    )
-    def get(self, request: Request, study_id: str) -> HttpResponse:
-        study = visible_study(request, study_id, Right.SEE)
-        query = checked(FigureQuery, request.query_params)
-        _chosen(study, query)  # refuses values that do not exist
-        right = right_in(request.user, study)
-        return figure_response(
-            asked_for(study, query),
-            study,
-            Viewer(request.user, right, request.query_params.dict()),
-            criterion=query["criterion"],
-            name=query["name"],
-            kind=query["file"],
+        The layout and the columns are guessed where they are left out; with `dry_run`, nothing is
+        stored, and of a large table only the first rows are read. All of the table is stored, or
+        nothing. A large file is imported by a worker, as a large bundle is.
+        """
+        owner, values = creator(self.request), self.values
+        choice = Choice(values["layout"] or None, parse_columns(values["columns"]))
+        kept = keep_upload(upload=values["table"], by=owner)
+        if values["dry_run"]:
+            try:
+                _, summary, is_preview = inspect_upload(kept, choice)
+            finally:
+                kept.remove()
+            return Response(_read(summary, None, is_preview=is_preview).data)
+        wanted = ImportRequest(
+            kept,
+            owner,
+            title=values["title"],
+            choice=choice,
+            bad_rows="leave_out" if values["leave_out_bad_rows"] else "refuse",
+            known_dataset=values["known_dataset"],
+            kind=TABLE,
         )
+        try:
+            imported = _imported(wanted)
+        except FormatError as error:
+            raise BadTable(TableSummary.of_refusal(error)) from error
+        if isinstance(imported, Job):
+            return _queued(imported)
+        assert isinstance(imported.made, ImportedTable)
+        return _created(imported.study, _read(imported.made.summary, imported.study.pk))
 
+    @action(detail=False, methods=["post"], url_path="without-file")
+    @endpoint(takes=NewStudy, gives={201: StudyDetail})
+    def without_file(self) -> Response:
+        """Create a study without a file.
 
-class Report(APIView):
-    @described(
-        "Read a study's report",
-        tag=TAG,
-        description="The stored report, as docs/report.schema.json describes it. The header"
-        " Tiebreak-Report says whether it is `current` or `outdated`; in that case, and if there is"
-        " none yet, a new one is requested. With any of the other parameters it is the report of a part"
-        " of the ratings, which `source.part` names. Of many parts some differ by chance,"
-        " so report one that was chosen after seeing the data as exploratory.",
-        query=ReportQuery,
-        responses={(200, "application/json"): dict[str, Any]},
-        refusals={409: ["report_pending"], 503: ["no_broker"]},
-    )
-    def get(self, request: Request, study_id: str) -> Response:
-        study = visible_study(request, study_id, Right.READ)
-        query = checked(ReportQuery, request.query_params)
+        A draft for a dataset that is on the server, or without one, with a first question.
+        """
+        owner, values = creator(self.request), self.values
+        if values["dataset"] is not None:
+            values["dataset"] = visible_dataset(self.request, values["dataset"])
+        study = create_study(study=Study(**values), owner=owner)
+        return _created(study, StudyDetail(study))
+
+    @endpoint(gives=StudyDetail)
+    def retrieve(self) -> Study:
+        """Read a study's design and state."""
+        return self.study()
+
+    @endpoint(takes=DesignChange, gives=ChangedStudy)
+    def partial_update(self) -> dict[str, Any]:
+        """Change a study's design.
+
+        What is left out stays as it is; a list replaces the whole list. Once a study was opened, only
+        settings that do not change what its ratings mean can be changed.
+        """
+        study = self.study()
+        added = change_design(study, self.values, self.request)
+        return {"study": Study.objects.get(pk=study.pk), "added_places": added}
+
+    @endpoint()
+    def destroy(self) -> None:
+        """Delete a draft.
+
+        Studies that were opened are kept, because ratings are append-only.
+        """
+        delete_draft(study=self.study(Right.OWN))
+
+    @action(detail=True, methods=["post"])
+    @endpoint(gives={201: CloneSerializer})
+    def clone(self) -> Response:
+        """Clone a study.
+
+        Creates a draft with the same design and without ratings.
+        """
+        creator(self.request)
+        clone = clone_study(study=self.study())
+        return _created(clone.study, CloneSerializer(clone))
+
+    @action(detail=True, methods=["patch"])
+    @endpoint(takes=SystemChange(many=True), gives=SystemChange, many=True)
+    def systems(self) -> Any:
+        """Say how systems write texts.
+
+        Changes the language models, prompts and decoding settings of the dataset's systems that are
+        named. They are used when texts are generated.
+        """
+        return describe_systems(study=self.study(), rows=self.values)
+
+    @action(detail=True, methods=["post"])
+    @endpoint(gives=PlanSerializer)
+    def plan(self) -> Any:
+        """Plan the tasks of a draft.
+
+        Replaces an earlier plan. A study must be planned before it is opened.
+        """
+        return plan_hits(study=self.study())
+
+    @action(detail=True, methods=["post"])
+    @endpoint(takes=SelectionOptions, gives=DrawnPlan)
+    def selection(self) -> dict[str, Any]:
+        """Draw instances and plan their tasks.
+
+        Needs separability scores by the study's similarity or, for the design `doubt`, a pilot with
+        machine ratings of all instances that shows a gain. Replaces an earlier draw and plan of a
+        draft.
+        """
+        study, values = self.study(), self.values
+        pilot = values.pop("pilot", None)
+        if pilot is not None:
+            values["pilot"] = visible_study(self.request, pilot, Right.READ)
+        design = InstanceSelection(study=study, **values)
+        drawn, plan = draw_and_plan(study=study, design=design, by=self.by)
+        return {"drawn": drawn, "plan": plan}
+
+    @selection.mapping.delete
+    @endpoint(gives=PlanSerializer)
+    def take_all(self) -> Any:
+        """Take all instances and plan their tasks.
+
+        Deletes the draw and the plan of a draft.
+        """
+        return take_all_and_plan(study=self.study(), by=self.by)
+
+    @action(detail=True, url_path="launch-checks")
+    @endpoint(gives=CheckSerializer, many=True)
+    def launch_checks(self) -> Any:
+        """Read the launch checks.
+
+        What keeps the study from opening (errors), and what you have to confirm (warnings).
+        """
+        return launch_checks(self.study())
+
+    @action(detail=True, methods=["post"])
+    @endpoint(takes=OpenOptions, gives=StudySummary)
+    def open(self) -> Study:
+        """Open a draft or a paused study.
+
+        Lets annotators in. `problems` of a refusal lists the launch checks; repeat the request with
+        the codes of the warnings that you accept.
+        """
+        return open_study(study=self.study(), by=self.by, **self.values)
+
+    @action(detail=True, methods=["post"])
+    @endpoint(gives=StudySummary)
+    def pause(self) -> Study:
+        """Pause an open study.
+
+        No new places are handed out; annotators may finish those that they hold.
+        """
+        return pause_study(study=self.study(), by=self.by)
+
+    @action(detail=True, methods=["post"])
+    @endpoint(gives=StudySummary)
+    def close(self) -> Study:
+        """Close an open or paused study.
+
+        Answers that still arrive are stored and flagged late.
+        """
+        return close_study(study=self.study(), by=self.by)
+
+    @action(detail=True, methods=["post"])
+    @endpoint(gives=StudySummary)
+    def reopen(self) -> Study:
+        """Reopen a closed study."""
+        return reopen_study(study=self.study(), by=self.by)
+
+    @action(detail=True)
+    @endpoint(gives=Progress)
+    def progress(self) -> Any:
+        """Read a study's counts."""
+        return study_counts(self.study(Right.SEE))
+
+    @action(detail=True)
+    @endpoint(query=ReportQuery, gives={(200, "application/json"): dict[str, Any]})
+    def report(self) -> HttpResponse:
+        """Read a study's report.
+
+        The stored report, as docs/report.schema.json describes it. The header Tiebreak-Report says
+        whether it is `current` or `outdated`; in that case, and if there is none yet, a new one is
+        requested. With any of the other parameters it is the report of a part of the ratings, which
+        `source.part` names. Of many parts some differ by chance, so report one that was chosen after
+        seeing the data as exploratory.
+        """
+        study, query = self.study(Right.READ), self.values
         report, is_current = newest_report(
             study=study, chosen=_chosen(study, query), must_be_current=query["current"]
         )
@@ -332,3 +292,28 @@ def _chosen(study: Study, query: dict[str, Any]) -> Filter:
     form = FilterForm(choices_of(study=study), query)
     checked_form(form)
     return form.filter
+
+
+def _imported(wanted: ImportRequest) -> ImportedUpload | Job:
+    """Import a program's upload, which no page comes back to if it is refused."""
+    try:
+        return import_or_start(wanted)
+    except (DomainError, MemoryError):
+        wanted.upload.remove()
+        raise
+
+
+def _queued(job: Job) -> Response:
+    url = reverse("api:import-detail", args=[job.public_id])
+    body = QueuedImport({"job": job.public_id}).data
+    return Response(body, status=202, headers={"Location": url})
+
+
+def _read(summary: TableSummary, study: str | None, *, is_preview: bool = False) -> TableRead:
+    return TableRead({"study": study, "is_preview": is_preview, **summary.as_json()})
+
+
+def _created(study: Study, shown: Any) -> Response:
+    """Return the response to a request that made a study."""
+    url = reverse("api:study-detail", args=[study.pk])
+    return Response(shown.data, status=201, headers={"Location": url})

@@ -334,12 +334,6 @@ def current_evidence(study: Study, criterion: Criterion) -> StoredEvidence:
     return stored
 
 
-def evidence_rows(study: Study, criterion: Criterion, annotators: str) -> list[Evidence]:
-    """Return the evidence of the current ratings for all machine raters, or raise `DomainError`."""
-    stored = current_evidence(study, criterion)
-    return [row for name in stored.machines for row in stored.of(name, EPSILON[annotators]).rows]
-
-
 def as_stored(evidence: Evidence, stored: StoredEvidence) -> dict[str, Any]:
     """Return the numbers on which a licence is granted, as they are kept with it."""
     test, one = evidence.test, evidence.replacement

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.forms.models import BaseInlineFormSet
 
 from studies.design.opened_forms import OpenedModelForm
 from studies.models import Membership, Study
-from tiebreak.errors import DomainError
 
 if TYPE_CHECKING:
     MembershipFormSet = BaseInlineFormSet[Membership, Study, forms.ModelForm[Membership]]
@@ -29,36 +27,6 @@ NOBODY = (
     " administrator to create an account."
 )
 NO_OWNER = "A study needs at least one owner. Make somebody an owner first."
-NO_SUCH_MEMBER = "This study has no such member. Check the user name in the list of members."
-
-
-@transaction.atomic
-def set_member(*, study: Study, person: str, role: Membership.Role) -> Membership:
-    """Give a researcher a role in a study, whether or not they are a member. Locks the study."""
-    Study.objects.select_for_update().get(pk=study.pk)
-    user = _person(person)
-    if user is None:
-        raise DomainError("nobody", NOBODY, status=404)
-    membership, _ = Membership.objects.update_or_create(
-        study=study, user=user, defaults={"role": role}
-    )
-    _check_owner_remains(study)
-    return membership
-
-
-@transaction.atomic
-def remove_member(*, study: Study, username: str) -> None:
-    """Take a member's access to a study away. Locks the study."""
-    Study.objects.select_for_update().get(pk=study.pk)
-    removed, _ = study.memberships.filter(user__username=username).delete()
-    if not removed:
-        raise DomainError("no_such_member", NO_SUCH_MEMBER, status=404)
-    _check_owner_remains(study)
-
-
-def _check_owner_remains(study: Study) -> None:
-    if not has_owner(study.memberships.values_list("role", flat=True)):
-        raise DomainError("no_owner", NO_OWNER)
 
 
 def has_owner(roles: Iterable[str]) -> bool:

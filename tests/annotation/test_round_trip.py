@@ -148,7 +148,7 @@ def test_an_uploaded_zip_is_read_as_the_folder_is(entrance, tmp_path, client, ad
         client.force_login(admin_user)
         client.post(reverse("annotation:new-study"), {"file": upload})
     else:
-        program(admin_user).post(at("studies"), {"bundle": upload})
+        program(admin_user).post(at("study-list"), {"bundle": upload})
     again = Study.objects.latest("created_at")
     assert exported(again, tmp_path / "second") == first
 

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from annotation.services.planning import plan_hits
 from studies.models import Criterion, Dataset, Membership, Study
 from tests.api.clients import at, problem_of, program
 from tests.studies.factories import make_dataset, make_open_study, make_study
@@ -27,7 +26,7 @@ def send(client, method: str, url: str, body: object = None):
 
 
 def change(client, study: Study, **body):
-    return send(client, "PATCH", at("study", study.pk), body)
+    return send(client, "PATCH", at("study-detail", study.pk), body)
 
 
 def test_settings_of_a_draft_are_changed_and_the_rest_stays(client, draft):
@@ -127,82 +126,40 @@ def test_a_dataset_of_others_is_not_there(client, draft, omar):
     other = make_study(instances=1, member=omar)
     refusal = change(client, draft, dataset=other.dataset_id)
     assert problem_of(refusal) == (404, "no_such_dataset")
-    assert problem_of(client.get(at("dataset", other.dataset_id))) == (404, "no_such_dataset")
-
-
-def test_a_token_for_some_studies_opens_their_datasets_only(ruth, draft):
-    other = make_study(instances=1, member=ruth)
-    client = program(ruth, studies=[draft])
-    assert client.get(at("dataset", draft.dataset_id)).status_code == 200
-    assert problem_of(client.get(at("dataset", other.dataset_id))) == (404, "no_such_dataset")
 
 
 def test_a_draft_is_made_for_a_dataset(client, ruth):
     dataset = make_dataset()
     Dataset.objects.filter(pk=dataset.pk).update(created_by=ruth)
     body = {"title": "Notes", "dataset": dataset.pk, "unit_kind": "comparison"}
-    answer = send(client, "POST", at("draft"), body)
+    answer = send(client, "POST", at("study-without-file"), body)
     assert answer.status_code == 201, answer.content
     study = Study.objects.get(pk=answer.json()["id"])
-    assert answer["Location"] == at("study", study.pk)
+    assert answer["Location"] == at("study-detail", study.pk)
     assert len(study.ordered_systems()) == 2
     assert Criterion.objects.filter(study=study).exists()
     assert Membership.objects.get(study=study).user == ruth
 
 
-def test_the_name_of_a_dataset_is_changed_and_one_in_use_is_kept(client, ruth, draft):
-    url = at("dataset", draft.dataset_id)
-    assert send(client, "PATCH", url, {"notes": "From 2024."}).json()["notes"] == "From 2024."
-    assert problem_of(client.delete(url)) == (409, "dataset_in_use")
-    dataset, _ = draft.dataset, draft.delete()
-    Dataset.objects.filter(pk=dataset.pk).update(created_by=ruth)
-    assert client.delete(url).status_code == 204
-    assert not Dataset.objects.exists()
-
-
 def test_what_writes_a_systems_texts_is_described(client, draft):
     row = {"name": "system-1", "language_model": "m", "decoding": {"temperature": 0.5}}
-    answer = send(client, "PATCH", at("systems", draft.pk), [row])
+    answer = send(client, "PATCH", at("study-systems", draft.pk), [row])
     assert answer.status_code == 200, answer.content
     assert draft.dataset.systems.get(name="system-1").decoding == {"temperature": 0.5}
-    wrong = send(client, "PATCH", at("systems", draft.pk), [{**row, "decoding": {"heat": 1}}])
+    wrong = send(client, "PATCH", at("study-systems", draft.pk), [{**row, "decoding": {"heat": 1}}])
     assert problem_of(wrong) == (400, "invalid")
 
 
-def test_a_study_from_a_template_and_a_draft_that_is_filled_in(client, draft):
-    slugs = [template["slug"] for template in client.get(at("templates")).json()]
-    assert "href" in slugs
-    made = send(client, "POST", at("templates"), {"template": "href", "title": "Mine"})
-    assert (made.status_code, made.json()["title"]) == (201, "Mine")
-    assert made.json()["design"]["pairing"] == "baseline"
-    filled = send(client, "POST", at("use-template", draft.pk), {"template": "summeval"})
-    assert filled.json()["design"]["unit_kind"] == "generation"
-    unknown = send(client, "POST", at("use-template", draft.pk), {"template": "magic"})
-    assert problem_of(unknown) == (404, "no_such_template")
-
-
-def test_a_template_does_not_replace_a_plan(client, draft):
-    plan_hits(study=draft)
-    refusal = send(client, "POST", at("use-template", draft.pk), {"template": "href"})
-    assert problem_of(refusal) == (409, "already_planned")
-
-
 def test_a_clone_is_a_draft_of_its_own(client, ruth, draft):
-    answer = send(client, "POST", at("clone", draft.pk))
+    answer = send(client, "POST", at("study-clone", draft.pk))
     assert answer.status_code == 201, answer.content
     assert Study.objects.get(pk=answer.json()["study"]).status == "draft"
     few = program(ruth, studies=[draft])
-    assert problem_of(send(few, "POST", at("clone", draft.pk))) == (403, "needs_all_studies")
+    assert problem_of(send(few, "POST", at("study-clone", draft.pk))) == (403, "needs_all_studies")
 
 
 def test_a_draft_is_deleted_and_an_opened_study_is_kept(client, ruth, draft):
-    assert client.delete(at("study", draft.pk)).status_code == 204
+    assert client.delete(at("study-detail", draft.pk)).status_code == 204
     assert not Study.objects.filter(pk=draft.pk).exists()
     opened = make_open_study(instances=1, member=ruth)
-    assert problem_of(client.delete(at("study", opened.pk))) == (409, "not_a_draft")
-
-
-@pytest.mark.thorough
-def test_the_demo_study_is_loaded(client, ruth):
-    assert send(client, "POST", at("demo")).status_code == 202
-    assert Membership.objects.filter(user=ruth).exists()
+    assert problem_of(client.delete(at("study-detail", opened.pk))) == (409, "not_a_draft")

@@ -70,7 +70,7 @@ def bundle(folder: Path, similarity: str) -> Path:
 def ended(client: Client, study: str, started) -> dict[str, object]:
     """Return the job once it has ended."""
     assert started.status_code == 201, started.content
-    job = client.get(at("job", study, started.json()["id"])).json()
+    job = client.get(at("job-detail", study, started.json()["id"])).json()
     assert (job["status"], job["problem"]) == ("done", "")
     return job
 
@@ -86,32 +86,32 @@ def post(client: Client, name: str, study: str, **values: object):
 def test_a_study_is_run_by_the_interface_alone(similarity, tmp_path, settings):
     client = program(User.objects.create_user("ruth", is_staff=True))
     with bundle(tmp_path, similarity).open("rb") as file:
-        created = client.post(at("studies"), {"bundle": file})
+        created = client.post(at("study-list"), {"bundle": file})
     assert created.status_code == 201, created.content
     study = created.json()["study"]["id"]
 
-    ended(client, study, post(client, "start-sampling", study, server="stub", samples=3, seed=1))
-    ended(client, study, post(client, "start-scoring", study))
-    assert len(rows_of(client.get(at("separability", study)))) == INSTANCES
+    ended(client, study, post(client, "job-sampling", study, server="stub", samples=3, seed=1))
+    ended(client, study, post(client, "job-scoring", study))
+    assert len(rows_of(client.get(at("score-list", study)))) == INSTANCES
 
     drawn = post(
-        client, "selection", study, design="uniform", instances=12, control_share=0, seed=4
+        client, "study-selection", study, design="uniform", instances=12, control_share=0, seed=4
     )
     assert drawn.json()["drawn"] == 12, drawn.content
-    assert post(client, "open", study).json()["status"] == "open"
+    assert post(client, "study-open", study).json()["status"] == "open"
 
     bots = [Bot(f"bot-{number}", accuracy=0.7) for number in range(3)]
     simulate_raters(study=Study.objects.get(pk=study), bots=bots, seed=2)
-    progress = client.get(at("progress", study)).json()
+    progress = client.get(at("study-progress", study)).json()
     assert progress["completed"] == progress["places"] == 36
-    assert post(client, "close", study).json()["status"] == "closed"
+    assert post(client, "study-close", study).json()["status"] == "closed"
 
-    assert problem_of(post(client, "open", study)) == (409, "wrong_state")
-    client.get(at("report", study))  # the first request has the report built
-    report = client.get(at("report", study), {"current": "true"}).json()
-    job = ended(client, study, post(client, "start-export", study, formats=["jsonl"]))
+    assert problem_of(post(client, "study-open", study)) == (409, "wrong_state")
+    client.get(at("study-report", study))  # the first request has the report built
+    report = client.get(at("study-report", study), {"current": "true"}).json()
+    job = ended(client, study, post(client, "job-export", study, formats=["jsonl"]))
     archive = tmp_path / "export.zip"
-    answer = client.get(at("download-export", study, job["id"]))
+    answer = client.get(at("job-download", study, job["id"]))
     archive.write_bytes(b"".join(answer.streaming_content))
     for section in report["criteria"].values():
         del section["stopping"]  # a file does not know how many responses were planned

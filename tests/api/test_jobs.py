@@ -45,33 +45,33 @@ def post(client, name: str, *arguments, **body):
 
 
 def test_an_export_is_started_followed_and_downloaded(client, ruth, study):
-    started = post(client, "start-export", study.pk, formats=["csv"])
+    started = post(client, "job-export", study.pk, formats=["csv"])
     assert started.status_code == 201, started.content
-    job = client.get(at("job", study.pk, started.json()["id"])).json()
+    job = client.get(at("job-detail", study.pk, started.json()["id"])).json()
     assert (job["kind"], job["status"], job["done"], job["total"]) == ("export", "done", 1, 1)
     assert Job.objects.get().created_by == ruth
-    file = client.get(at("download-export", study.pk, job["id"]))
+    file = client.get(at("job-download", study.pk, job["id"]))
     assert file["Content-Type"] == "application/zip"
     names = zipfile.ZipFile(io.BytesIO(b"".join(file.streaming_content))).namelist()
     assert "ratings.csv" in {name.rpartition("/")[2] for name in names}
 
 
 def test_scoring_by_the_studys_own_similarity_or_another(client, study):
-    assert post(client, "start-scoring", study.pk).json()["status"] == "done"
-    assert post(client, "start-scoring", study.pk, similarity="bleu").status_code == 201
+    assert post(client, "job-scoring", study.pk).json()["status"] == "done"
+    assert post(client, "job-scoring", study.pk, similarity="bleu").status_code == 201
     similarities = set(SeparabilityScore.objects.values_list("similarity", flat=True))
     assert similarities == {study.similarity, "bleu"}
 
 
 def test_sampling_with_dummy_texts(client, ruth):
     study = make_study(instances=1, samples=0, member=ruth)
-    started = post(client, "start-sampling", study.pk, server="fake", samples=2)
+    started = post(client, "job-sampling", study.pk, server="fake", samples=2)
     assert started.json()["status"] == "done", started.content
     assert started.json()["done"] == 4
 
 
 def test_of_an_opened_study_no_texts_are_generated(client, study, unsent):
-    assert problem_of(post(client, "start-sampling", study.pk, server="fake")) == (
+    assert problem_of(post(client, "job-sampling", study.pk, server="fake")) == (
         409,
         "not_a_draft",
     )
@@ -79,43 +79,43 @@ def test_of_an_opened_study_no_texts_are_generated(client, study, unsent):
 
 
 def test_a_dry_run_is_started_and_stopped_with_its_copy(client, study, unsent):
-    started = post(client, "start-dry-run", study.pk, raters=3)
+    started = post(client, "job-dry-run", study.pk, raters=3)
     assert started.status_code == 201, started.content
-    listed = client.get(at("jobs", study.pk)).json()
+    listed = client.get(at("job-list", study.pk)).json()
     assert [(job["id"], job["kind"]) for job in listed] == [(started.json()["id"], "dry_run")]
-    assert problem_of(post(client, "start-dry-run", study.pk)) == (409, "dry_run_unfinished")
-    stopped = post(client, "stop-job", study.pk, listed[0]["id"])
+    assert problem_of(post(client, "job-dry-run", study.pk)) == (409, "dry_run_unfinished")
+    stopped = post(client, "job-stop", study.pk, listed[0]["id"])
     assert stopped.json()["status"] == "stopped"
 
 
 def test_a_job_is_paused_resumed_and_stopped(client, study, unsent):
-    job = post(client, "start-scoring", study.pk).json()["id"]
+    job = post(client, "job-scoring", study.pk).json()["id"]
     states = [
         post(client, name, study.pk, job).json()["status"]
-        for name in ("pause-job", "resume-job", "stop-job")
+        for name in ("job-pause", "job-resume", "job-stop")
     ]
     assert states == ["paused", "queued", "stopped"]
-    assert problem_of(post(client, "resume-job", study.pk, job)) == (409, "not_stopped")
+    assert problem_of(post(client, "job-resume", study.pk, job)) == (409, "not_stopped")
 
 
 def test_a_second_job_of_a_kind_is_refused(client, study, unsent):
-    assert post(client, "start-scoring", study.pk).status_code == 201
-    assert problem_of(post(client, "start-scoring", study.pk)) == (409, "job_unfinished")
+    assert post(client, "job-scoring", study.pk).status_code == 201
+    assert problem_of(post(client, "job-scoring", study.pk)) == (409, "job_unfinished")
 
 
 @pytest.mark.parametrize(
     ("name", "body", "field"),
     [
-        ("start-export", {"formats": ["exe"]}, "formats"),
-        ("start-export", {"formats": []}, "formats"),
-        ("start-scoring", {"similarity": "magic"}, "similarity"),
-        ("start-sampling", {}, "server"),
-        ("start-sampling", {"server": "nowhere"}, "server"),
-        ("start-sampling", {"server": "fake", "samples": 1}, "samples"),
-        ("start-sampling", {"server": "fake", "temperatures": [5]}, "temperatures"),
-        ("start-sampling", {"server": "fake", "prompt": "no place"}, "prompt"),
-        ("start-dry-run", {"raters": 0}, "raters"),
-        ("start-dry-run", {"accuracy": 2}, "accuracy"),
+        ("job-export", {"formats": ["exe"]}, "formats"),
+        ("job-export", {"formats": []}, "formats"),
+        ("job-scoring", {"similarity": "magic"}, "similarity"),
+        ("job-sampling", {}, "server"),
+        ("job-sampling", {"server": "nowhere"}, "server"),
+        ("job-sampling", {"server": "fake", "samples": 1}, "samples"),
+        ("job-sampling", {"server": "fake", "temperatures": [5]}, "temperatures"),
+        ("job-sampling", {"server": "fake", "prompt": "no place"}, "prompt"),
+        ("job-dry-run", {"raters": 0}, "raters"),
+        ("job-dry-run", {"accuracy": 2}, "accuracy"),
     ],
 )
 def test_options_that_the_pages_refuse_are_refused(client, study, name, body, field):
@@ -125,7 +125,7 @@ def test_options_that_the_pages_refuse_are_refused(client, study, name, body, fi
     assert not Job.objects.exists()
 
 
-JOB_PATHS = ["job", "pause-job", "resume-job", "stop-job", "download-export"]
+JOB_PATHS = ["job-detail", "job-pause", "job-resume", "job-stop", "job-download"]
 
 
 @pytest.mark.parametrize("name", JOB_PATHS)
@@ -134,7 +134,7 @@ def test_a_job_of_another_study_is_not_there(client, ruth, omar, name):
     job = make_job(other, status="done")
     for study, code in ((mine, None), (other, "unknown_study")):
         url = at(name, study.pk, job.public_id)
-        answer = client.get(url) if name in {"job", "download-export"} else client.post(url)
+        answer = client.get(url) if name in {"job-detail", "job-download"} else client.post(url)
         status, refusal = problem_of(answer)
         assert status == 404
         assert refusal == code or code is None
@@ -145,5 +145,5 @@ def test_a_job_of_another_study_is_not_there(client, ruth, omar, name):
 @pytest.mark.parametrize("name", ["sampling", "scoring", "export", "dry-run"])
 def test_a_token_that_may_only_read_starts_nothing(ruth, study, name):
     client = program(ruth, access=ApiToken.Access.READ)
-    assert problem_of(post(client, f"start-{name}", study.pk)) == (403, "read_only_token")
+    assert problem_of(post(client, f"job-{name}", study.pk)) == (403, "read_only_token")
     assert not Job.objects.exists()

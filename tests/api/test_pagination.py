@@ -11,10 +11,14 @@ ASKED = Request(RequestFactory().get("/", {"limit": str(10**9)}))
 
 
 def test_no_client_gets_as_many_rows_as_it_asks_for():
-    views = {
-        getattr(entry.callback, "view_class", None) for _, _, entry in patterns(get_resolver())
-    }
-    pages = [view.pagination_class() for view in views if getattr(view, "pagination_class", None)]
+    views = {getattr(entry.callback, "cls", None) for _, _, entry in patterns(get_resolver())}
+    endpoints = [
+        getattr(method, "endpoint", None)
+        for view in views
+        if view
+        for method in vars(view).values()
+    ]
+    pages = [one.pages() for one in endpoints if one and one.pages]
     paths = SchemaGenerator().get_schema(public=True)["paths"].values()
     parameters = [
         one for path in paths for row in path.values() for one in row.get("parameters", [])

@@ -47,7 +47,7 @@ def settle(study: Study) -> None:
 
 
 def test_the_rows_are_those_of_the_export(client, rated):
-    answer = client.get(at("ratings", rated.pk))
+    answer = client.get(at("rating-list", rated.pk))
     assert answer["Content-Type"] == "application/jsonl"
     assert rows_of(answer) == list(rating_rows(rated))
 
@@ -55,13 +55,13 @@ def test_the_rows_are_those_of_the_export(client, rated):
 def test_pages_have_each_rating_once(client, rated):
     seen, after = [], "0"
     while True:
-        answer = client.get(at("ratings", rated.pk), {"after": after, "limit": 5})
+        answer = client.get(at("rating-list", rated.pk), {"after": after, "limit": 5})
         seen += rows_of(answer)
         after = answer["Tiebreak-Cursor"]
         if answer["Tiebreak-More"] == "false":
             break
     assert seen == list(rating_rows(rated))
-    last = client.get(at("ratings", rated.pk), {"after": after})
+    last = client.get(at("rating-list", rated.pk), {"after": after})
     assert (rows_of(last), last["Tiebreak-Cursor"]) == ([], after)
 
 
@@ -71,11 +71,11 @@ def test_ratings_that_arrive_between_two_pages_follow_on_a_later_one(client, rut
     ann.choose()
     ben.choose()
     settle(study)
-    first = client.get(at("ratings", study.pk), {"limit": 1})
+    first = client.get(at("rating-list", study.pk), {"limit": 1})
     seen = rows_of(first)
     ann.choose()
     settle(study)
-    second = client.get(at("ratings", study.pk), {"after": first["Tiebreak-Cursor"]})
+    second = client.get(at("rating-list", study.pk), {"after": first["Tiebreak-Cursor"]})
     seen += rows_of(second)
     keys = [(row["unit"], row["rater"]) for row in seen]
     assert keys == [(row["unit"], row["rater"]) for row in rating_rows(study)]
@@ -104,10 +104,10 @@ def test_a_stream_asks_the_database_as_often_for_many_rows_as_for_few(client, ra
         with CaptureQueriesContext(
             connection,
         ) as queries:
-            rows_of(client.get(at("ratings", rated.pk), {"limit": limit}))
+            rows_of(client.get(at("rating-list", rated.pk), {"limit": limit}))
         return len(queries)
 
-    rows_of(client.get(at("ratings", rated.pk), {"limit": 1}))
+    rows_of(client.get(at("rating-list", rated.pk), {"limit": 1}))
     assert statements(1) == statements(12)
 
 
@@ -121,7 +121,7 @@ def test_a_stream_sends_rows_while_it_reads_them(client, rated, monkeypatch):
             yield row
 
     monkeypatch.setattr("api.views.ratings.rating_rows", counted)
-    answer = client.get(at("ratings", rated.pk))
+    answer = client.get(at("rating-list", rated.pk))
     assert read == []
     next(iter(answer.streaming_content))
     assert len(read) == 2
@@ -130,21 +130,21 @@ def test_a_stream_sends_rows_while_it_reads_them(client, rated, monkeypatch):
 
 def test_scores_are_read_page_by_page(client, rated):
     score_separability(study=rated)
-    first = client.get(at("separability", rated.pk), {"limit": 1})
-    rest = client.get(at("separability", rated.pk), {"after": first["Tiebreak-Cursor"]})
+    first = client.get(at("score-list", rated.pk), {"limit": 1})
+    rest = client.get(at("score-list", rated.pk), {"after": first["Tiebreak-Cursor"]})
     rows = rows_of(first) + rows_of(rest)
     stored = SeparabilityScore.objects.order_by("pk")
     assert [row["delta"] for row in rows] == [score.delta for score in stored]
     assert [row["instance"] for row in rows] == [score.instance.key for score in stored]
     assert first["Tiebreak-More"] == "true"
-    other = client.get(at("separability", rated.pk), {"similarity": "bleu"})
+    other = client.get(at("score-list", rated.pk), {"similarity": "bleu"})
     assert rows_of(other) == []
 
 
 def upload(client, study, *rows, name="judge.jsonl"):
     content = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
     return client.post(
-        at("machine-ratings", study.pk), {"ratings": SimpleUploadedFile(name, content)}
+        at("machine-rating-list", study.pk), {"ratings": SimpleUploadedFile(name, content)}
     )
 
 
@@ -199,6 +199,9 @@ def test_nobody_else_adds_ratings(ruth, omar, access):
     assert not Rating.objects.exists()
 
 
-@pytest.mark.parametrize("name", ["ratings", "separability", "progress", "report", "study", "jobs"])
+@pytest.mark.parametrize(
+    "name",
+    ["rating-list", "score-list", "study-progress", "study-report", "study-detail", "job-list"],
+)
 def test_nobody_else_reads_a_study(omar, rated, name):
     assert problem_of(program(omar).get(at(name, rated.pk))) == (404, "unknown_study")

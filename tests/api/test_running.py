@@ -12,7 +12,7 @@ from api.models import ApiToken
 from metrics.results.services import refresh_report
 from recruitment.models import Channel
 from recruitment.platforms.prolific import PLATFORM
-from studies.models import Generation, Membership, Study, Unit
+from studies.models import Membership, Study, Unit
 from tests.annotation.annotators import annotator
 from tests.api.clients import at, problem_of, program, with_token
 from tests.studies.factories import make_open_study, make_study
@@ -45,7 +45,7 @@ def send(client, method: str, url: str, body: object = None):
 
 
 def test_items_are_searched_and_removed(client, draft):
-    url = at("items", draft.pk)
+    url = at("item-list", draft.pk)
     assert client.get(url).json()["total"] == 3
     hits = client.get(url, {"q": "note-1"}).json()
     assert [item["id"] for item in hits["items"]] == ["note-1"]
@@ -56,31 +56,15 @@ def test_items_are_searched_and_removed(client, draft):
 
 def test_items_of_an_opened_study_stay(client, ruth):
     study = make_open_study(instances=1, member=ruth)
-    refusal = client.delete(f"{at('items', study.pk)}?item=note-0")
+    refusal = client.delete(f"{at('item-list', study.pk)}?item=note-0")
     assert problem_of(refusal) == (409, "not_a_draft")
-
-
-def test_reference_units_are_made_changed_and_removed(client, draft):
-    texts = "one two three four five six seven eight nine ten eleven twelve"
-    Generation.objects.update(text=texts)
-    url = at("reference-units", draft.pk)
-    made = send(client, "POST", url, {"role": "gold", "n": 2})
-    assert (made.status_code, made.json()) == (201, {"created": 2})
-    unit = client.get(url).json()[0]
-    assert (unit["role"], unit["labels"]) == ("gold", {"preference": "-1"})
-    changed = send(client, "PATCH", url, {"unit": unit["unit"], "labels": {"preference": "0"}})
-    assert changed.json()["labels"] == {"preference": "0"}
-    wrong = send(client, "PATCH", url, {"unit": unit["unit"], "labels": {"preference": "9"}})
-    assert wrong.status_code == 400
-    assert client.delete(f"{url}?unit={unit['unit']}").status_code == 204
-    assert len(client.get(url).json()) == 1
 
 
 def test_reference_units_come_from_a_file_or_not_at_all(client, draft):
     def upload(*rows: dict):
         text = "".join(json.dumps(row) + "\n" for row in rows)
         file = SimpleUploadedFile("rows.jsonl", text.encode())
-        url = at("reference-units-file", draft.pk)
+        url = at("reference-unit-file", draft.pk)
         return client.post(url, {"role": "training", "rows": file})
 
     row = {
@@ -99,69 +83,33 @@ def test_reference_units_come_from_a_file_or_not_at_all(client, draft):
     assert draft.units.get().role == Unit.Role.TRAINING
 
 
-# People.
-
-
-def test_members_are_added_changed_and_removed(client, omar, draft):
-    url = at("members", draft.pk)
-    assert send(client, "PUT", url, {"user": "omar", "role": "viewer"}).status_code == 200
-    assert send(client, "PUT", url, {"user": "omar", "role": "editor"}).status_code == 200
-    assert client.get(url).json()[-1] == {"user": "omar", "role": "editor"}
-    assert client.delete(f"{url}?user=omar").status_code == 204
-    assert problem_of(client.delete(f"{url}?user=omar")) == (404, "no_such_member")
-    unknown = send(client, "PUT", url, {"user": "nobody", "role": "viewer"})
-    assert problem_of(unknown) == (404, "nobody")
-
-
-def test_the_last_owner_stays_an_owner(client, draft):
-    url = at("members", draft.pk)
-    demoted = send(client, "PUT", url, {"user": "ruth", "role": "viewer"})
-    assert problem_of(demoted) == (409, "no_owner")
-    assert problem_of(client.delete(f"{url}?user=ruth")) == (409, "no_owner")
-    assert draft.memberships.get().role == "owner"
-
-
-def test_an_editor_does_not_manage_members(client, ruth, draft):
-    Membership.objects.update(role="editor")
-    refusal = send(client, "PUT", at("members", draft.pk), {"user": "ruth", "role": "owner"})
-    assert problem_of(refusal) == (403, "role_forbids")
-
-
-def test_the_log_says_who_did_what(client, draft):
-    send(client, "POST", at("use-template", draft.pk), {"template": "href"})
-    line = client.get(at("log", draft.pk)).json()["lines"][0]
-    assert (line["by"], "href" in line["details"]) == ("ruth", True)
-    assert client.get(at("log", draft.pk), {"what": "edited"}).json()["lines"] == []
-    assert problem_of(client.get(at("log", draft.pk), {"what": "magic"})) == (400, "invalid")
+# Webhooks.
 
 
 def test_a_webhook_is_created_listed_and_deleted(client, draft):
-    url = at("study-webhooks", draft.pk)
+    url = at("webhook-list", draft.pk)
     made = send(client, "POST", url, {"url": "https://hooks.example.org/x"})
     assert made.status_code == 201
     assert len(made.json()["secret"]) > 20
     listed = client.get(url).json()
     assert [set(row) for row in listed] == [{"id", "url", "created_at"}]
-    assert client.get(at("deliveries", draft.pk)).json() == []
     elsewhere = send(client, "POST", url, {"url": "https://evil.example.org/x"})
     assert problem_of(elsewhere) == (400, "url_not_allowed")
-    webhook = at("webhook", draft.pk, listed[0]["id"])
+    webhook = at("webhook-detail", draft.pk, listed[0]["id"])
     assert client.delete(webhook).status_code == 204
     assert problem_of(client.delete(webhook)) == (404, "no_such_webhook")
-    again = send(client, "POST", at("send-again", draft.pk, listed[0]["id"]))
-    assert problem_of(again) == (404, "no_such_delivery")
 
 
 # Recruiting.
 
 
 def test_launch_checks_are_those_of_the_page(client, draft):
-    checks = client.get(at("launch-checks", draft.pk)).json()
+    checks = client.get(at("study-launch-checks", draft.pk)).json()
     assert ("not_planned", "error") in {(check["code"], check["severity"]) for check in checks}
 
 
 def test_a_channel_is_set_up_closed_reopened_and_removed_without_telling_secrets(client, draft):
-    url = at("channel", draft.pk, "panel")
+    url = at("channel-detail", draft.pk, "panel")
     settings = {
         "person_parameter": "PID",
         "submission_parameter": "SID",
@@ -175,14 +123,11 @@ def test_a_channel_is_set_up_closed_reopened_and_removed_without_telling_secrets
     assert channel.settings["is_signed"] is True
     assert answer.json()["channel"]["has_token"]
     assert channel.secret not in answer.content.decode()
-    secret = channel.secret
-    assert client.post(at("renew-key", draft.pk, "panel")).status_code == 204
-    assert Channel.objects.get().secret != secret
-    assert client.post(at("close-channel", draft.pk, "panel")).json()["state"] == "Closed"
-    assert client.post(at("reopen-channel", draft.pk, "panel")).json()["state"] != "Closed"
+    assert client.post(at("channel-close", draft.pk, "panel")).json()["state"] == "Closed"
+    assert client.post(at("channel-reopen", draft.pk, "panel")).json()["state"] != "Closed"
     assert client.delete(url).status_code == 204
     assert problem_of(client.delete(url)) == (404, "no_such_channel")
-    listed = {row["provider"] for row in client.get(at("channels", draft.pk)).json()}
+    listed = {row["provider"] for row in client.get(at("channel-list", draft.pk)).json()}
     assert {"open-link", "panel", "prolific"} <= listed
 
 
@@ -192,18 +137,18 @@ def test_a_refused_token_and_a_wrong_setting_store_nothing(client, draft, monkey
         raise DomainError("platform_token_refused", "No.", status=400)
 
     monkeypatch.setattr(type(PLATFORM), "try_token", refuse)
-    url = at("channel", draft.pk, "prolific")
+    url = at("channel-detail", draft.pk, "prolific")
     body = {"token": "x", "settings": {"description": "Notes.", "fee_percent": "33"}}
     assert problem_of(send(client, "PUT", url, body)) == (400, "platform_token_refused")
     unset = send(client, "PUT", url, {"token": "x"})
     assert problem_of(unset) == (400, "invalid")
-    wrong = send(client, "PUT", at("channel", draft.pk, "magic"), {})
+    wrong = send(client, "PUT", at("channel-detail", draft.pk, "magic"), {})
     assert problem_of(wrong) == (404, "no_such_platform")
     assert not Channel.objects.exists()
 
 
 def test_an_action_on_a_platform_needs_a_channel_and_a_number(client, draft):
-    url = at("act-on-channel", draft.pk, "prolific")
+    url = at("channel-actions", draft.pk, "prolific")
     assert problem_of(send(client, "POST", url, {"action": "sync"})) == (404, "no_such_channel")
     Channel.objects.create(study=draft, provider="prolific")
     assert problem_of(send(client, "POST", url, {"action": "publish"})) == (400, "no_participants")
@@ -214,65 +159,46 @@ def test_an_action_on_a_platform_needs_a_channel_and_a_number(client, draft):
 def test_only_owners_pay_everybody(client, draft):
     Channel.objects.create(study=draft, provider="prolific")
     Membership.objects.update(role="editor")
-    url = at("act-on-channel", draft.pk, "prolific")
+    url = at("channel-actions", draft.pk, "prolific")
     refusal = send(client, "POST", url, {"action": "approve-all"})
     assert problem_of(refusal) == (403, "role_forbids")
     assert send(client, "POST", url, {"action": "sync"}).status_code == 200
 
 
-def test_late_answers_are_decided_only_where_there_are_some(client, ruth):
-    study = make_open_study(instances=1, member=ruth)
-    refusal = send(client, "POST", at("late-answers", study.pk), {"decision": "accept"})
-    assert problem_of(refusal) == (409, "nothing_late")
+# Drawing, results.
 
 
-# Generating, and results.
-
-
-def test_a_draw_is_previewed_and_undone(client, draft):
+def test_a_draw_is_undone(client, draft):
+    send(client, "POST", at("job-scoring", draft.pk), {})
     design = {"design": "top", "instances": 1, "control_share": 0}
-    preview = at("preview-selection", draft.pk)
-    assert problem_of(send(client, "POST", preview, design)) == (409, "not_scored")
-    send(client, "POST", at("start-scoring", draft.pk), {})
-    row = send(client, "POST", preview, design).json()[0]
-    assert (row["instances"], row["of"], row["system_a"]) == (1, 3, "system-0")
-    send(client, "POST", at("selection", draft.pk), design)
+    send(client, "POST", at("study-selection", draft.pk), design)
     assert draft.selected.count() == 1
-    assert client.delete(at("selection", draft.pk)).json()["instances"] == 3
+    assert client.delete(at("study-selection", draft.pk)).json()["instances"] == 3
     assert not draft.selected.exists()
 
 
-def test_dummy_texts_are_removed_if_their_number_is_known(client, ruth):
-    study = make_study(instances=1, samples=0, member=ruth)
-    send(client, "POST", at("start-sampling", study.pk), {"server": "fake", "samples": 2})
-    url = at("dummy-texts", study.pk)
-    assert problem_of(client.delete(f"{url}?number=3")) == (409, "dummies_changed")
-    assert client.delete(f"{url}?number=4").json()["texts"] == 4
-
-
-def test_figures_and_the_files_of_the_report(client, ruth):
+def test_the_files_of_the_report_are_written_by_a_job(client, ruth):
     study = make_open_study(instances=2, ratings_per_hit=1, member=ruth)
     person = annotator(study)
     for _ in range(10):
         person.choose()
     refresh_report(study=study)
-    query = {"criterion": "preference", "name": "progress", "file": "svg"}
-    assert client.get(at("figure", study.pk), query)["Content-Type"] == "image/svg+xml"
-    assert b"," in client.get(at("figure", study.pk), {**query, "file": "csv"}).content
-    assert problem_of(client.get(at("figure", study.pk), {**query, "name": "magic"}))[0] == 404
-    job = send(client, "POST", at("start-report-files", study.pk)).json()
-    file = client.get(at("download-export", study.pk, job["id"]))
+    job = send(client, "POST", at("job-report-files", study.pk)).json()
+    file = client.get(at("job-download", study.pk, job["id"]))
     names = zipfile.ZipFile(io.BytesIO(b"".join(file.streaming_content))).namelist()
     assert {"report.html", "report.pdf"} <= {name.rpartition("/")[2] for name in names}
 
 
 def test_a_dry_run_is_deleted_and_another_job_is_not(client, ruth):
     study = make_open_study(instances=1, ratings_per_hit=1, comparisons_per_hit=1, member=ruth)
-    run = send(client, "POST", at("start-dry-run", study.pk), {"raters": 1}).json()
-    other = send(client, "POST", at("start-scoring", study.pk), {}).json()
-    assert client.delete(at("job", study.pk, run["id"])).status_code == 204
+    run = send(client, "POST", at("job-dry-run", study.pk), {"raters": 1}).json()
+    other = send(client, "POST", at("job-scoring", study.pk), {}).json()
+    assert client.delete(at("job-detail", study.pk, run["id"])).status_code == 204
     assert not study.dry_runs.exists()
-    assert problem_of(client.delete(at("job", study.pk, other["id"]))) == (409, "not_a_dry_run")
+    assert problem_of(client.delete(at("job-detail", study.pk, other["id"]))) == (
+        409,
+        "not_a_dry_run",
+    )
 
 
 # Commands.
@@ -281,10 +207,10 @@ def test_a_dry_run_is_deleted_and_another_job_is_not(client, ruth):
 def test_a_token_is_made_and_revoked_by_commands(ruth, draft, capsys):
     call_command("create_token", "ruth", "backup", "--write", "--study", draft.pk)
     text = capsys.readouterr().out.strip()
-    assert with_token(text).get(at("study", draft.pk)).status_code == 200
+    assert with_token(text).get(at("study-detail", draft.pk)).status_code == 200
     assert not ApiToken.objects.get().covers_all
     call_command("revoke_token", text)
-    assert problem_of(with_token(text).get(at("study", draft.pk))) == (401, "wrong_token")
+    assert problem_of(with_token(text).get(at("study-detail", draft.pk))) == (401, "wrong_token")
 
 
 @pytest.mark.parametrize(

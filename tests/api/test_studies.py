@@ -51,7 +51,7 @@ def test_pages_of_the_list_have_each_study_once(client, ruth):
     known = [make_study(instances=1, member=ruth).pk for _ in range(5)]
     for age, pk in enumerate(known[::-1], start=1):  # as if each had had a transaction of its own
         Study.objects.filter(pk=pk).update(created_at=database_now() - timedelta(minutes=age))
-    seen, url = [], f"{at('studies')}?limit=2"
+    seen, url = [], f"{at('study-list')}?limit=2"
     while url:
         page = client.get(url).json()
         seen += [study["id"] for study in page["results"]]
@@ -61,11 +61,11 @@ def test_pages_of_the_list_have_each_study_once(client, ruth):
 
 
 def test_a_study_is_created_from_a_bundle_and_read(client, tmp_path):
-    answer = client.post(at("studies"), {"bundle": zipped(make_bundle(tmp_path / "b"))})
+    answer = client.post(at("study-list"), {"bundle": zipped(make_bundle(tmp_path / "b"))})
     assert answer.status_code == 201, answer.content
     made = Study.objects.get()
-    assert answer["Location"] == at("study", made.pk)
-    assert answer.json()["study"] == client.get(at("study", made.pk)).json()
+    assert answer["Location"] == at("study-detail", made.pk)
+    assert answer.json()["study"] == client.get(at("study-detail", made.pk)).json()
     design = answer.json()["study"]["design"]
     assert design["systems"] == [system.name for system in made.ordered_systems()]
     assert design["ratings_per_hit"] == made.ratings_per_hit
@@ -76,7 +76,7 @@ def test_a_bad_bundle_is_refused_with_its_lines_and_stores_nothing(client, tmp_p
     folder = make_bundle(tmp_path / "b")
     with (folder / "generations.jsonl").open("a") as file:
         file.write('{"instance": "nobody"}\n')
-    answer = client.post(at("studies"), {"bundle": zipped(folder)})
+    answer = client.post(at("study-list"), {"bundle": zipped(folder)})
     assert problem_of(answer) == (400, "bad_file")
     problem = answer.json()["problems"][0]
     assert problem["file"] == "generations.jsonl"
@@ -88,7 +88,7 @@ def test_a_bad_bundle_is_refused_with_its_lines_and_stores_nothing(client, tmp_p
 
 def test_a_bundle_above_the_limit_is_refused(client, tmp_path, settings):
     settings.TIEBREAK_MAX_UPLOAD_BYTES = 100
-    answer = client.post(at("studies"), {"bundle": zipped(make_bundle(tmp_path / "b"))})
+    answer = client.post(at("study-list"), {"bundle": zipped(make_bundle(tmp_path / "b"))})
     assert problem_of(answer) == (400, "bad_file")
     assert answer.json()["problems"][0]["code"] == "upload_too_large"
 
@@ -96,34 +96,36 @@ def test_a_bundle_above_the_limit_is_refused(client, tmp_path, settings):
 @pytest.mark.parametrize("limit", ["TIEBREAK_MAX_UPLOAD_ROWS", "TIEBREAK_MAX_UNPACKED_BYTES"])
 def test_a_bundle_has_the_limits_of_the_pages_inside(client, tmp_path, settings, limit):
     setattr(settings, limit, 1)
-    answer = client.post(at("studies"), {"bundle": zipped(make_bundle(tmp_path / "b"))})
+    answer = client.post(at("study-list"), {"bundle": zipped(make_bundle(tmp_path / "b"))})
     assert problem_of(answer) == (400, "bad_file")
     assert not Study.objects.exists()
 
 
 def test_a_known_dataset_is_used_only_on_request(client, tmp_path):
     folder = make_bundle(tmp_path / "b")
-    assert client.post(at("studies"), {"bundle": zipped(folder)}).status_code == 201
-    again = client.post(at("studies"), {"bundle": zipped(folder)})
+    assert client.post(at("study-list"), {"bundle": zipped(folder)}).status_code == 201
+    again = client.post(at("study-list"), {"bundle": zipped(folder)})
     assert problem_of(again) == (409, "known_dataset")
-    used = client.post(at("studies"), {"bundle": zipped(folder), "known_dataset": "use"})
+    used = client.post(at("study-list"), {"bundle": zipped(folder), "known_dataset": "use"})
     assert used.status_code == 201
     assert Dataset.objects.count() == 1
 
 
 def test_a_token_for_chosen_studies_creates_none(ruth, tmp_path):
     client = program(ruth, studies=[make_study(instances=1, member=ruth)])
-    answer = client.post(at("studies"), {"bundle": zipped(make_bundle(tmp_path / "b"))})
+    answer = client.post(at("study-list"), {"bundle": zipped(make_bundle(tmp_path / "b"))})
     assert problem_of(answer) == (403, "needs_all_studies")
 
 
 def test_a_bundle_is_needed(client):
-    answer = client.post(at("studies"), {"bundle": "no file"})
+    answer = client.post(at("study-list"), {"bundle": "no file"})
     assert problem_of(answer) == (400, "invalid")
 
 
 def post(client, name: str, study: Study, **body):
-    return client.post(at(name, study.pk), json.dumps(body), content_type="application/json")
+    return client.post(
+        at(f"study-{name}", study.pk), json.dumps(body), content_type="application/json"
+    )
 
 
 def test_a_study_is_opened_paused_closed_and_reopened(client, ruth):
@@ -164,16 +166,16 @@ def test_the_state_of_another_researchers_study_stays(omar, ruth, name):
 
 def test_progress_counts_what_the_dashboard_counts(client, ruth):
     study = make_open_study(instances=2, comparisons_per_hit=2, ratings_per_hit=1, member=ruth)
-    before = client.get(at("progress", study.pk)).json()
+    before = client.get(at("study-progress", study.pk)).json()
     annotator(study).choose()
-    after = client.get(at("progress", study.pk)).json()
+    after = client.get(at("study-progress", study.pk)).json()
     assert (before["places"], before["completed"], before["rows"]["counted"]) == (2, 0, 0)
     assert (after["live"], after["rows"]["counted"], after["remaining"]) == (1, 1, 2)
     assert before["share"] == 0.0
 
 
 def test_the_report_is_the_stored_one(client, rated):
-    answer = client.get(at("report", rated.pk))
+    answer = client.get(at("study-report", rated.pk))
     assert answer.status_code == 200
     assert answer["Tiebreak-Report"] == "current"
     report = stored_report(ReportSnapshot.objects.get())
@@ -182,45 +184,45 @@ def test_the_report_is_the_stored_one(client, rated):
 
 
 def test_the_report_of_a_part_has_its_own_numbers(client, rated):
-    whole = client.get(at("report", rated.pk)).json()
-    part = client.get(at("report", rated.pk), {"stratum": "PA=1"})
+    whole = client.get(at("study-report", rated.pk)).json()
+    part = client.get(at("study-report", rated.pk), {"stratum": "PA=1"})
     assert (part.status_code, part["Tiebreak-Report"]) == (200, "current")
     assert part.json()["source"]["part"] == {"stratum": "PA=1"}
     assert part.json()["source"]["n_used"] < whole["source"]["n_used"]
-    assert client.get(at("report", rated.pk), {"stratum": ""}).json() == whole
+    assert client.get(at("study-report", rated.pk), {"stratum": ""}).json() == whole
 
 
 def test_a_wrong_filter_is_refused_by_its_field(client, rated):
-    client.get(at("report", rated.pk))
-    refusal = client.get(at("report", rated.pk), {"pair": "a vs b", "since": "now"})
+    client.get(at("study-report", rated.pk))
+    refusal = client.get(at("study-report", rated.pk), {"pair": "a vs b", "since": "now"})
     assert problem_of(refusal) == (400, "invalid")
     assert {problem["field"] for problem in refusal.json()["problems"]} == {"pair", "since"}
 
 
 def test_a_part_waits_for_the_first_report_of_the_study(client, rated, monkeypatch):
     monkeypatch.setattr(services, "enqueue", lambda *_: None)
-    answer = client.get(at("report", rated.pk), {"stratum": "PA=1"})
+    answer = client.get(at("study-report", rated.pk), {"stratum": "PA=1"})
     assert problem_of(answer) == (409, "report_pending")
 
 
 def test_a_report_that_is_being_built_is_refused_until_it_is_there(client, rated, monkeypatch):
     sent = []
     monkeypatch.setattr(services, "enqueue", lambda *arguments: sent.append(arguments))
-    answer = client.get(at("report", rated.pk))
+    answer = client.get(at("study-report", rated.pk))
     assert problem_of(answer) == (409, "report_pending")
     assert int(answer["Retry-After"]) > 0
     assert len(sent) == 1
     refresh_report(study=rated)
-    assert client.get(at("report", rated.pk)).status_code == 200
+    assert client.get(at("study-report", rated.pk)).status_code == 200
 
 
 def test_an_outdated_report_is_marked_or_refused(client, rated, monkeypatch):
     refresh_report(study=rated)
     monkeypatch.setattr(services, "enqueue", lambda *_: None)
     rated.criteria.update(scale="preference:5")
-    old = client.get(at("report", rated.pk))
+    old = client.get(at("study-report", rated.pk))
     assert (old.status_code, old["Tiebreak-Report"]) == (200, "outdated")
-    refusal = client.get(at("report", rated.pk), {"current": "true"})
+    refusal = client.get(at("study-report", rated.pk), {"current": "true"})
     assert problem_of(refusal) == (409, "report_pending")
 
 
@@ -250,12 +252,8 @@ def test_instances_are_drawn_by_the_doubt_of_a_pilot_that_the_researcher_may_rea
     assert problem_of(send(client, "selection", draft, design)) == (409, "no_pilot")
     design["pilot"] = pilot.pk
     Membership.objects.create(study=pilot, user=omar)
-    for name in ("selection", "preview-selection"):
-        assert problem_of(send(client, name, draft, design)) == (404, "unknown_study")
+    assert problem_of(send(client, "selection", draft, design)) == (404, "unknown_study")
     Membership.objects.create(study=pilot, user=ruth)
-    (row,) = send(client, "preview-selection", draft, design).json()
-    assert (row["instances"], row["of"], row["delta"]) == (40, 120, None)
-    assert "times as many instances" in row["note"]
     assert send(client, "selection", draft, design).json()["drawn"] == 40
 
 
@@ -264,19 +262,23 @@ def test_a_pilot_without_machine_ratings_of_all_instances_is_refused(client, rut
     Membership.objects.create(study=pilot, user=ruth)
     design = {"design": "doubt", "instances": 40, "pilot": pilot.pk}
     draft = draft_of(pilot)
-    for name in ("selection", "preview-selection"):
-        refusal = send(client, name, draft, design)
-        assert problem_of(refusal) == (409, "machine_ratings_missing")
+    refusal = send(client, "selection", draft, design)
+    assert problem_of(refusal) == (409, "machine_ratings_missing")
 
 
 def test_nobody_draws_for_another_researcher(omar, ruth):
     study = make_study(instances=2, member=ruth)
     design = {"design": "uniform", "instances": 1}
-    assert problem_of(send(program(omar), "selection", study, design)) == (404, "unknown_study")
+    assert problem_of(send(program(omar), "selection", study, design)) == (
+        404,
+        "unknown_study",
+    )
 
 
 def send(client, name: str, study, values: dict[str, object]):
-    return client.post(at(name, study.pk), json.dumps(values), content_type="application/json")
+    return client.post(
+        at(f"study-{name}", study.pk), json.dumps(values), content_type="application/json"
+    )
 
 
 def table(content: bytes = CASES["mockup.csv"].content) -> SimpleUploadedFile:
@@ -284,10 +286,10 @@ def table(content: bytes = CASES["mockup.csv"].content) -> SimpleUploadedFile:
 
 
 def test_a_study_is_created_from_a_table(client, ruth):
-    answer = client.post(at("tables"), {"table": table(), "title": "Two summarisers"})
+    answer = client.post(at("study-from-table"), {"table": table(), "title": "Two summarisers"})
     assert answer.status_code == 201, answer.content
     study = Study.objects.get()
-    assert answer["Location"] == at("study", study.pk)
+    assert answer["Location"] == at("study-detail", study.pk)
     body = answer.json()
     assert (body["study"], body["layout"], body["instances"]) == (study.pk, "wide", 12)
     assert study.memberships.get().user == ruth
@@ -301,8 +303,11 @@ def test_a_large_or_slow_file_is_imported_by_a_job_that_names_the_study(
 ):
     settings.TIEBREAK_UPLOAD_FOLDER = str(tmp_path / "uploads")
     setattr(settings, f"TIEBREAK_{limit}", value)
-    answer = client.post(at("tables"), {"table": table(), "title": "Large"})
-    assert (answer.status_code, answer["Location"]) == (202, at("import", answer.json()["job"]))
+    answer = client.post(at("study-from-table"), {"table": table(), "title": "Large"})
+    assert (answer.status_code, answer["Location"]) == (
+        202,
+        at("import-detail", answer.json()["job"]),
+    )
     result = client.get(answer["Location"]).json()["result"]
     assert result["study"] == Study.objects.get().pk
     assert list((tmp_path / "uploads").iterdir()) == []
@@ -310,7 +315,7 @@ def test_a_large_or_slow_file_is_imported_by_a_job_that_names_the_study(
 
 def test_a_dry_run_of_a_table_stores_nothing(client):
     values = {"table": table(), "title": "T", "dry_run": "true", "columns": "source=topic"}
-    answer = client.post(at("tables"), values)
+    answer = client.post(at("study-from-table"), values)
     assert answer.status_code == 200
     assert (answer.json()["study"], answer.json()["columns"]["source"]) == (None, "topic")
     assert not Study.objects.exists()
@@ -319,15 +324,17 @@ def test_a_dry_run_of_a_table_stores_nothing(client):
 def test_a_bad_table_is_refused_with_its_rows(client):
     content = CASES["mockup.csv"].content + b"cnn-99,A source,,A text,news,3\r\n"
     values = {"table": table(content), "title": "T"}
-    answer = client.post(at("tables"), values)
+    answer = client.post(at("study-from-table"), values)
     assert problem_of(answer) == (400, "bad_table")
     assert [(p["row"], p["column"]) for p in answer.json()["problems"]] == [(14, "bart_summary")]
-    again = client.post(at("tables"), values | {"table": table(content), "leave_out_bad_rows": "1"})
+    again = client.post(
+        at("study-from-table"), values | {"table": table(content), "leave_out_bad_rows": "1"}
+    )
     assert again.status_code == 201
 
 
 def test_a_token_for_some_studies_creates_none_from_a_table(ruth):
     study = make_study(instances=1, member=ruth)
     some = program(ruth, studies=[study])
-    answer = some.post(at("tables"), {"table": table(), "title": "T"})
+    answer = some.post(at("study-from-table"), {"table": table(), "title": "T"})
     assert problem_of(answer) == (403, "needs_all_studies")

@@ -22,7 +22,7 @@ READ = ApiToken.Access.READ
 
 
 def listed(client: Client) -> set[str]:
-    return {study["id"] for study in client.get(at("studies")).json()["results"]}
+    return {study["id"] for study in client.get(at("study-list")).json()["results"]}
 
 
 def test_only_the_hash_and_a_short_prefix_of_a_token_are_stored(ruth):
@@ -39,8 +39,11 @@ def test_a_token_opens_what_its_researcher_may_see(ruth, omar):
     mine, other = make_study(instances=1, member=ruth), make_study(instances=1, member=omar)
     client = program(ruth)
     assert listed(client) == {mine.pk}
-    assert client.get(at("study", mine.pk)).json()["id"] == mine.pk
-    theirs, unknown = client.get(at("study", other.pk)), client.get(at("study", "2" * 12))
+    assert client.get(at("study-detail", mine.pk)).json()["id"] == mine.pk
+    theirs, unknown = (
+        client.get(at("study-detail", other.pk)),
+        client.get(at("study-detail", "2" * 12)),
+    )
     assert problem_of(theirs) == problem_of(unknown) == (404, "unknown_study")
     assert theirs.json() == unknown.json()
 
@@ -49,7 +52,7 @@ def test_a_token_for_chosen_studies_opens_no_other(ruth):
     one, two = (make_study(instances=1, member=ruth) for _ in range(2))
     client = program(ruth, studies=[one])
     assert listed(client) == {one.pk}
-    assert problem_of(client.get(at("study", two.pk))) == (404, "unknown_study")
+    assert problem_of(client.get(at("study-detail", two.pk))) == (404, "unknown_study")
 
 
 def test_a_token_never_opens_more_than_its_researcher_may_see(ruth, omar):
@@ -57,9 +60,9 @@ def test_a_token_never_opens_more_than_its_researcher_may_see(ruth, omar):
     with refused("unknown_study"):
         create_token(user=omar, name="too much", studies=[study])
     client = program(ruth, studies=[study])
-    assert client.get(at("study", study.pk)).status_code == 200
+    assert client.get(at("study-detail", study.pk)).status_code == 200
     Membership.objects.filter(user=ruth).delete()
-    assert problem_of(client.get(at("study", study.pk))) == (404, "unknown_study")
+    assert problem_of(client.get(at("study-detail", study.pk))) == (404, "unknown_study")
 
 
 def test_a_token_whose_studies_are_deleted_opens_nothing(ruth):
@@ -67,14 +70,14 @@ def test_a_token_whose_studies_are_deleted_opens_nothing(ruth):
     client = program(ruth, studies=[study])
     Study.objects.filter(pk=study.pk).delete()
     assert listed(client) == set()
-    assert problem_of(client.get(at("study", other.pk))) == (404, "unknown_study")
+    assert problem_of(client.get(at("study-detail", other.pk))) == (404, "unknown_study")
 
 
 @pytest.mark.parametrize("end", ["revoked", "expired", "deactivated", "no_researcher"])
 def test_a_token_that_has_ended_is_refused(ruth, end):
     token, text = create_token(user=ruth, name="old")
     client = with_token(text)
-    assert client.get(at("studies")).status_code == 200
+    assert client.get(at("study-list")).status_code == 200
     past = database_now() - timedelta(seconds=1)
     if end == "revoked":
         revoke_token(user=ruth, public_id=token.public_id)
@@ -83,7 +86,7 @@ def test_a_token_that_has_ended_is_refused(ruth, end):
     else:
         changed = {"deactivated": {"is_active": False}, "no_researcher": {"is_staff": False}}
         User.objects.filter(pk=ruth.pk).update(**changed[end])
-    answer = client.get(at("studies"))
+    answer = client.get(at("study-list"))
     assert problem_of(answer) == (401, "wrong_token")
     assert answer["WWW-Authenticate"] == "Bearer"
 
@@ -97,18 +100,18 @@ def test_a_token_before_its_end_is_accepted(ruth):
 
 @pytest.mark.parametrize("text", ["", "tb_", "tb_wrong", "\x00", "é", "tb_" + "a" * 10_000])
 def test_a_wrong_token_is_refused(db, text):
-    assert problem_of(with_token(text).get(at("studies"))) == (401, "wrong_token")
+    assert problem_of(with_token(text).get(at("study-list"))) == (401, "wrong_token")
 
 
 def test_without_token_and_session_nobody_is_let_in(db):
-    assert problem_of(Client().get(at("studies"))) == (401, "not_authenticated")
+    assert problem_of(Client().get(at("study-list"))) == (401, "not_authenticated")
 
 
 def test_a_token_that_may_only_read_changes_nothing(ruth):
     study = make_open_study(instances=1, member=ruth)
     client = program(ruth, access=READ)
-    assert client.get(at("study", study.pk)).status_code == 200
-    assert problem_of(client.post(at("pause", study.pk))) == (403, "read_only_token")
+    assert client.get(at("study-detail", study.pk)).status_code == 200
+    assert problem_of(client.post(at("study-pause", study.pk))) == (403, "read_only_token")
     study.refresh_from_db()
     assert study.status == "open"
 
@@ -130,8 +133,8 @@ def test_a_session_may_read_and_with_a_csrf_token_write(ruth):
     study = make_open_study(instances=1, member=ruth)
     client = Client(enforce_csrf_checks=True)
     client.force_login(ruth)
-    assert client.get(at("study", study.pk)).status_code == 200
-    url, kind = at("pause", study.pk), "application/json"
+    assert client.get(at("study-detail", study.pk)).status_code == 200
+    url, kind = at("study-pause", study.pk), "application/json"
     assert problem_of(client.post(url, content_type=kind)) == (403, "permission_denied")
     client.get(reverse("api:tokens"))
     token = client.cookies["csrftoken"].value
@@ -142,29 +145,29 @@ def test_a_session_may_read_and_with_a_csrf_token_write(ruth):
 def test_users_who_are_no_researchers_are_refused(db):
     client = Client()
     client.force_login(User.objects.create_user("annotator"))
-    assert problem_of(client.get(at("studies"))) == (403, "not_a_researcher")
+    assert problem_of(client.get(at("study-list"))) == (403, "not_a_researcher")
 
 
 def test_a_client_that_asks_too_often_is_refused(ruth, omar, monkeypatch):
     monkeypatch.setattr(ClientThrottle, "THROTTLE_RATES", {"client": "2/min"})
     client = program(ruth)
-    assert [client.get(at("studies")).status_code for _ in range(3)] == [200, 200, 429]
-    refusal = client.get(at("studies"))
+    assert [client.get(at("study-list")).status_code for _ in range(3)] == [200, 200, 429]
+    refusal = client.get(at("study-list"))
     assert problem_of(refusal) == (429, "throttled")
     assert 0 < int(refusal["Retry-After"]) <= 60
-    assert program(omar).get(at("studies")).status_code == 200
-    assert program(ruth).get(at("studies")).status_code == 200
+    assert program(omar).get(at("study-list")).status_code == 200
+    assert program(ruth).get(at("study-list")).status_code == 200
 
 
 def test_too_many_wrong_tokens_are_refused_and_never_a_valid_one_from_there(ruth, monkeypatch):
     monkeypatch.setattr(WrongTokenThrottle, "THROTTLE_RATES", {"wrong_tokens": "2/min"})
     wrong, right = with_token("tb_wrong"), program(ruth)
-    assert [right.get(at("studies")).status_code for _ in range(4)] == [200] * 4
-    codes = [problem_of(wrong.get(at("studies"))) for _ in range(3)]
+    assert [right.get(at("study-list")).status_code for _ in range(4)] == [200] * 4
+    codes = [problem_of(wrong.get(at("study-list"))) for _ in range(3)]
     assert codes == [(401, "wrong_token")] * 2 + [(429, "too_many_wrong_tokens")]
-    assert right.get(at("studies")).status_code == 200
+    assert right.get(at("study-list")).status_code == 200
     elsewhere = {"REMOTE_ADDR": "192.0.2.7"}
-    assert problem_of(wrong.get(at("studies"), **elsewhere)) == (401, "wrong_token")
+    assert problem_of(wrong.get(at("study-list"), **elsewhere)) == (401, "wrong_token")
 
 
 def test_a_researcher_has_a_limited_number_of_tokens(ruth):
@@ -182,7 +185,7 @@ def test_the_page_shows_a_new_token_once(client, ruth):
     text = page.context["new_token"]
     assert text in page.content.decode()
     assert "no-store" in page["Cache-Control"]
-    assert with_token(text).get(at("studies")).status_code == 200
+    assert with_token(text).get(at("study-list")).status_code == 200
     again = client.get(url).content.decode()
     assert text not in again
     assert ApiToken.objects.get().prefix in again
@@ -217,7 +220,7 @@ def test_the_page_revokes_ones_own_tokens_only(client, ruth, omar):
     token, text = create_token(user=ruth, name="mine")
     client.force_login(omar)
     assert client.post(reverse("api:revoke-token", args=[token.public_id])).status_code == 404
-    assert with_token(text).get(at("studies")).status_code == 200
+    assert with_token(text).get(at("study-list")).status_code == 200
     client.force_login(ruth)
     client.post(reverse("api:revoke-token", args=[token.public_id]))
-    assert with_token(text).get(at("studies")).status_code == 401
+    assert with_token(text).get(at("study-list")).status_code == 401

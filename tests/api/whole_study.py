@@ -75,7 +75,7 @@ def workers(model_server, tmp_path, settings, monkeypatch) -> Iterator[None]:
 def done(researcher: Client, study: str, started) -> dict[str, object]:
     """Return the job once a worker has done it."""
     assert started.status_code == 201, started.content
-    address = at("job", study, started.json()["id"])
+    address = at("job-detail", study, started.json()["id"])
     wait_until(lambda: researcher.get(address).json()["status"] not in {"queued", "running"})
     job: dict[str, object] = researcher.get(address).json()
     assert (job["status"], job["failed"]) == ("done", 0), job["problem"]
@@ -92,21 +92,21 @@ def judge(researcher: Client, study: str, **values: object) -> str:
 def test_a_whole_study(workers, tmp_path):
     researcher = program(User.objects.create_user("ruth", is_staff=True))
     with bundle(tmp_path, SIMILARITY).open("rb") as file:
-        study = researcher.post(at("studies"), {"bundle": file}).json()["study"]["id"]
+        study = researcher.post(at("study-list"), {"bundle": file}).json()["study"]["id"]
     finished = partial(done, researcher, study)
 
     how = {"language_model": MODEL, "prompt_template": "{source}", "decoding": {"max_tokens": 16}}
     rows = [{"name": name, **how} for name in ("first", "second")]
-    described = researcher.patch(at("systems", study), json.dumps(rows), "application/json")
+    described = researcher.patch(at("study-systems", study), json.dumps(rows), "application/json")
     assert described.status_code == 200, described.content
-    finished(post(researcher, "start-sampling", study, server="lab", samples=SAMPLES, seed=1))
+    finished(post(researcher, "job-sampling", study, server="lab", samples=SAMPLES, seed=1))
     assert Generation.objects.count() == INSTANCES * 2 * SAMPLES
-    finished(post(researcher, "start-scoring", study))
-    assert len(rows_of(researcher.get(at("separability", study)))) == INSTANCES
+    finished(post(researcher, "job-scoring", study))
+    assert len(rows_of(researcher.get(at("score-list", study)))) == INSTANCES
 
     chosen = {"design": "uniform", "instances": 12, "control_share": 0, "seed": 4}
-    assert post(researcher, "selection", study, **chosen).json()["drawn"] == 12
-    assert post(researcher, "open", study).json()["status"] == "open"
+    assert post(researcher, "study-selection", study, **chosen).json()["drawn"] == 12
+    assert post(researcher, "study-open", study).json()["status"] == "open"
     bots = [Bot(f"bot-{number}", accuracy=0.7) for number in range(RATERS)]
     simulate_raters(study=Study.objects.get(pk=study), bots=bots, seed=2)
 
@@ -129,15 +129,15 @@ def test_a_whole_study(workers, tmp_path):
         finished(researcher.post(at("start-judge", study, public_id)))
     assert Verdict.objects.count() == asked
 
-    assert post(researcher, "close", study).json()["status"] == "closed"
+    assert post(researcher, "study-close", study).json()["status"] == "closed"
     current = {"current": "true"}
-    wait_until(lambda: researcher.get(at("report", study), current).status_code == 200)
-    report = researcher.get(at("report", study), current).json()
+    wait_until(lambda: researcher.get(at("study-report", study), current).status_code == 200)
+    report = researcher.get(at("study-report", study), current).json()
     machines = report["criteria"]["preference"]["rating_sets"]["machines"]
     assert set(machines) == set(judges)
-    job = finished(post(researcher, "start-export", study, formats=["jsonl"]))
+    job = finished(post(researcher, "job-export", study, formats=["jsonl"]))
     archive = tmp_path / "export.zip"
-    answer = researcher.get(at("download-export", study, job["id"]))
+    answer = researcher.get(at("job-download", study, job["id"]))
     archive.write_bytes(b"".join(answer.streaming_content))
     del report["criteria"]["preference"]["stopping"]  # a file does not know what was planned
     assert analysed(archive, tmp_path)["criteria"] == report["criteria"]

@@ -98,7 +98,7 @@ def test_no_browser_guesses_what_a_file_is_or_frames_a_page(client, rated):
         reverse("recruitment:preview", args=[rated.pk]),
         reverse("metrics:dashboard", args=[rated.pk]),
         reverse("metrics:report", args=[rated.pk]),
-        reverse("api:report", args=[rated.pk]),
+        reverse("api:study-report", args=[rated.pk]),
         reverse("health"),
         "/nothing/here/",
     ]
@@ -141,7 +141,7 @@ def test_a_figure_is_a_file_and_never_a_page(client, rated):
 
 @pytest.mark.django_db
 def test_a_report_needs_a_researcher_of_the_study(rated):
-    addresses = [reverse(name, args=[rated.pk]) for name in ("metrics:report", "api:report")]
+    addresses = [reverse(name, args=[rated.pk]) for name in ("metrics:report", "api:study-report")]
     stranger = Client()
     assert {stranger.get(address).status_code for address in addresses} <= {302, 401}
     stranger.force_login(User.objects.create_user("annotator"))

@@ -176,11 +176,11 @@ def pressed_at(client: Client, target: str, values: dict[str, str]) -> tuple[set
 def endpoints_calling(called: set[object], study: Study) -> Iterator[tuple[str, str]]:
     """Yield the methods and paths of the API that name a service which was called."""
     for name, route, pattern in patterns(get_resolver()):
-        view = getattr(pattern.callback, "cls", None)
-        if not name.startswith("api:") or "study_id" not in route or view is None:
+        actions = getattr(pattern.callback, "actions", {})
+        if not name.startswith("api:") or "study_id" not in route:
             continue
-        for method in {"post", "put", "patch", "delete"} & vars(view).keys():
-            handler = inspect.unwrap(getattr(view, method))
+        for method in {"post", "put", "patch", "delete"} & actions.keys():
+            handler = inspect.unwrap(getattr(pattern.callback.cls, actions[method]))
             named = [handler.__globals__.get(one) for one in handler.__code__.co_names]
             if any(is_service(one) and inspect.unwrap(one).__code__ in called for one in named):
                 yield method, address(route, study.pk)

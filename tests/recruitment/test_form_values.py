@@ -67,7 +67,7 @@ def test_an_empty_field_is_stored_nowhere_and_stays_empty(study, admin_client, n
 
 def send(method, study: Study, address: str, *names: str, **values: object) -> None:
     """Send it as a program does."""
-    path = reverse(f"api:{address}", args=[study.pk, *names])
+    path = reverse(f"api:{address}-detail", args=[study.pk, *names])
     assert method(path, values, content_type="application/json").status_code == 200
 
 

@@ -296,10 +296,10 @@ def upload(rows: object, name: str = "a.json") -> SimpleUploadedFile:
 
 def test_programs_upload_verdicts(study, ruth):
     body = {"ratings": upload([annotation("u0", 1)]), "format": "alpacaeval"}
-    answer = program(ruth).post(at("machine-ratings", study.pk), body)
+    answer = program(ruth).post(at("machine-rating-list", study.pk), body)
     assert answer.json() == {"added": 1, "known": 0}
     body = {"ratings": upload([annotation("u9", 1)]), "format": "alpacaeval"}
-    answer = program(ruth).post(at("machine-ratings", study.pk), body)
+    answer = program(ruth).post(at("machine-rating-list", study.pk), body)
     assert problem_of(answer) == (400, "bad_file")
     problem = answer.json()["problems"][0]
     assert (problem["line"], problem["code"]) == (1, "unknown_unit")

@@ -14,16 +14,15 @@ from metrics.licensing.follow_ups import instances_for, make_follow_up
 from metrics.licensing.services import check_licences, revoke_licence
 from metrics.models import FollowUp, Licence
 from studies.models import SelectedInstance, Study, StudyEvent
-from tests.api.clients import at, problem_of
 from tests.architecture.test_roles import member
 from tests.machine_raters.judging.scripted import SERVERS
 from tests.metrics.licensing.studies import EASY
-from tests.metrics.licensing.test_licences import client_of, grant, page_of, requests, stored, study
+from tests.metrics.licensing.test_licences import grant, page_of, requests, stored, study
 from tests.pages import codes_on
 from tests.refusals import refused
 
 pytestmark = pytest.mark.django_db
-__all__ = ["client_of", "requests", "stored", "study"]
+__all__ = ["requests", "stored", "study"]
 
 
 def opened(follow_up: FollowUp) -> Study:
@@ -222,15 +221,7 @@ def test_who_may_not_change_a_study_makes_none(study, role):
     assert address not in client.get(page_of(study)).content.decode()
 
 
-def test_programs_make_it_and_read_which_there_are(study, client_of):
-    licence = grant(study)
-    address = at("follow-up", study.pk, licence.public_id)
-    answer = client_of.post(address, {"instances": 6}, content_type="application/json")
-    made = FollowUp.objects.get().study
-    assert (answer.status_code, answer.json()["id"]) == (201, made.pk)
-    (listed,) = client_of.get(at("licences", study.pk)).json()
-    assert listed["follow_ups"] == [made.pk]
-    again = client_of.post(address, {"instances": 6}, content_type="application/json")
-    assert problem_of(again) == (409, "follow_up_is_draft")
+def test_exports_name_the_follow_ups_of_a_licence(study, admin_user):
+    made = make_follow_up(licence=grant(study), instances=6, by=admin_user).study
     (row,) = licence_rows(study)
     assert row["follow_ups"] == [made.pk]

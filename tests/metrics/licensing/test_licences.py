@@ -26,8 +26,7 @@ from metrics.licensing.services import (
 from metrics.models import Licence, ReportSnapshot, SectionSnapshot
 from metrics.results import services
 from studies.freshness import changes_noted
-from studies.models import Membership, Study, StudyEvent
-from tests.api.clients import at, problem_of, program
+from studies.models import Study, StudyEvent
 from tests.architecture.test_roles import member
 from tests.metrics.licensing import studies
 from tests.metrics.licensing.studies import (
@@ -508,43 +507,3 @@ def test_a_study_without_a_machine_rater_says_so(study):
     page = member(study, "owner").get(page_of(study))
     assert page.context["machines"] == []
     assert "data-empty" in page.content.decode()
-
-
-# Programs.
-
-
-@pytest.fixture
-def client_of(study):
-    ruth = User.objects.create_user("ruth", is_staff=True)
-    Membership.objects.create(study=study, user=ruth)
-    return program(ruth)
-
-
-def test_programs_read_grant_and_revoke(study, client_of):
-    rows = client_of.get(at("licence-evidence", study.pk), {"criterion": "preference"}).json()
-    passes = {(row["classification"], row["items"]): row["passes"] for row in rows}
-    assert (passes["category", EASY], passes["category", HARD]) == (True, False)
-    assert {row["simulated"] for row in rows} == {0}
-    assert {row["epsilon"] for row in rows} == {0.1, None}
-    assert max(row["coin_winning_rate"] or 0 for row in rows) < 0.05
-    answer = client_of.post(
-        at("licences", study.pk), form_of(study), content_type="application/json"
-    )
-    assert answer.status_code == 201
-    licence = answer.json()
-    assert (licence["state"], licence["evidence"]["labels"]) == ("in force", 120)
-    assert client_of.get(at("licences", study.pk)).json() == [licence]
-    address = at("revoke-licence", study.pk, licence["id"])
-    ended = client_of.post(address, {"reason": "why"}, content_type="application/json").json()
-    assert (ended["state"], ended["ended_by"], ended["reason"]) == ("revoked", "ruth", "why")
-    again = client_of.post(address, {}, content_type="application/json")
-    assert problem_of(again) == (409, "licence_ended")
-
-
-def test_programs_get_the_refusals_of_the_page(study, client_of):
-    hard = client_of.post(
-        at("licences", study.pk), form_of(study, category=HARD), content_type="application/json"
-    )
-    assert problem_of(hard) == (409, "not_passed")
-    unknown = client_of.post(at("revoke-licence", study.pk, study.pk))
-    assert problem_of(unknown) == (404, "no_such_licence")

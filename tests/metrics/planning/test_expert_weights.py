@@ -15,7 +15,6 @@ from studies.data.perturbed_copies import add_perturbed_copies
 from studies.design.expert_surveys import make_expert_survey
 from studies.models import Criterion, Membership, Study, StudyEvent, System
 from tests.annotation.annotators import annotator
-from tests.api.clients import at, problem_of, program
 from tests.pages import send
 from tests.refusals import refused
 from tests.studies.data.test_perturbed_copies import TYPOS, scoring_study
@@ -134,23 +133,6 @@ def test_only_surveys_whose_votes_one_may_read_are_offered(admin_user, django_us
     other = django_user_model.objects.create_user("other", is_staff=True)
     assert list(surveys_for(admin_user, study)) == [votes]
     assert not surveys_for(other, study).exists()
-    client = program(admin_user)
-    put = client.put(
-        at("expert-weights", study.pk), {"survey": votes.pk}, content_type="application/json"
-    )
-    assert put.json()["weights"] == {TYPOS: {"fluency": 0.5, "none": 0.5}}
-    assert client.get(at("expert-weights", study.pk)).json()["survey"] == votes.pk
-    Membership.objects.create(study=study, user=other, role="analyst")
-    for request in (
-        {"path": at("expert-weights", study.pk), "data": {"survey": ""}, "method": "put"},
-        {"path": at("expert-survey", study.pk), "data": {}, "method": "post"},
-    ):
-        method = getattr(program(other), request.pop("method"))
-        assert method(**request, content_type="application/json").status_code == 403
-    unknown = client.put(
-        at("expert-weights", study.pk), {"survey": "x"}, content_type="application/json"
-    )
-    assert problem_of(unknown) == (404, "no_such_survey")
 
 
 def with_survey(owner) -> tuple[Study, Study]:
@@ -270,24 +252,6 @@ def test_only_editors_make_a_survey_and_only_its_members_see_it(client, django_u
     client.force_login(other)
     refusal = client.post(make, follow=True)
     assert [m.extra_tags for m in refusal.context["messages"]] == ["survey_of_others"]
-
-
-def test_programs_make_the_survey_once_and_read_its_votes(admin_user):
-    study = with_copies()
-    client = program(admin_user)
-    assert problem_of(client.post(at("expert-survey", study.pk))) == (409, "too_few_criteria")
-    Criterion.objects.create(study=study, name="relevance", question="?", scale="ordinal:1..5")
-    assert client.get(at("expert-weights", study.pk)).json()["made_survey"] is None
-    made = client.post(at("expert-survey", study.pk))
-    assert made.status_code == 201
-    again = client.post(at("expert-survey", study.pk))
-    assert (again.status_code, again.json()["id"]) == (200, made.json()["id"])
-    survey = client.get(at("expert-weights", study.pk)).json()["made_survey"]
-    assert survey == {"id": made.json()["id"], "experts": 0, "votes": 0, "weights": {}}
-    narrow = program(admin_user, studies=[study])
-    refusal = narrow.post(at("expert-survey", study.pk))
-    assert problem_of(refusal) == (403, "needs_all_studies")
-    assert narrow.get(at("expert-weights", study.pk)).json()["made_survey"] is None
 
 
 def test_the_command_line_takes_the_survey_as_a_file(tmp_path):

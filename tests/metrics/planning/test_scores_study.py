@@ -15,7 +15,6 @@ from metrics.results.services import refresh_report, watermark
 from studies.models import Criterion, Membership, Study, StudyEvent, StudySystem, Unit
 from tests.annotation.answers import submit_unit
 from tests.annotation.places import hit_units_of, take_place
-from tests.api.clients import at, problem_of, program
 from tests.metrics.results.test_filters import text_of
 from tests.pages import send
 from tests.refusals import refused
@@ -135,19 +134,6 @@ def test_only_studies_that_one_may_read_are_offered(admin_user, django_user_mode
     Membership.objects.create(study=study, user=reader)
     assert list(scoring_studies_for(admin_user, study)) == [scores]
     assert not scoring_studies_for(reader, study).exists()
-    body = {"scores": scores.pk}
-    refusal = program(reader).put(
-        at("scores-study", study.pk), body, content_type="application/json"
-    )
-    assert problem_of(refusal) == (404, "no_such_scores")
-    client = program(admin_user)
-    answer = client.put(at("scores-study", study.pk), body, content_type="application/json")
-    assert answer.json() == {"scores": scores.pk, "machine_raters": ["judge"]}
-    assert client.get(at("scores-study", study.pk)).json() == answer.json()
-    nothing = client.put(
-        at("scores-study", study.pk), {"scores": None}, content_type="application/json"
-    )
-    assert nothing.json() == {"scores": None, "machine_raters": []}
 
 
 def test_the_command_takes_scores_of_a_study(study, tmp_path):

@@ -1,6 +1,5 @@
 """Perturbed copies that a language model writes: its answers, those that are no copies, and the page."""
 
-import json
 import re
 
 import pytest
@@ -8,11 +7,9 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.services.planning import plan_hits
-from jobs.models import Job
 from studies.data.model_copies import FROZEN, last_job_of, refusals_of, start_model_copies
 from studies.data.perturbed_copies import add_perturbed_copies
 from studies.models import Generation, RefusedCopy, StudyEvent, System
-from tests.api.clients import at, program
 from tests.machine_raters.judging.scripted import model
 from tests.pages import page_of
 from tests.refusals import refused
@@ -238,18 +235,3 @@ def test_the_page_asks_and_shows_copies_and_refusals(
     page = client.post(address, entered | {"language_model": "another"})
     (problem,) = page.context["by_model"].errors.as_data()["__all__"]
     assert (page.status_code, problem.code) == (400, "other_model")
-
-
-def test_the_same_by_the_interface(draft, model):
-    study = draft
-    model(lambda request: " ")
-    client = program(User.objects.get(username="ada"))
-    made = client.post(
-        at("model-copies", study.pk),
-        json.dumps({"names": [GRAMMAR], "server": "here", "language_model": "writer"}),
-        content_type="application/json",
-    )
-    assert (made.status_code, made.json()["kind"]) == (201, "model-copies")
-    (row,) = client.get(at("model-copies", study.pk)).json()
-    assert (row["perturbation"], row["code"], row["number"]) == (GRAMMAR, "empty_answer", 6)
-    assert Job.objects.filter(owner=study.pk).count() == 1

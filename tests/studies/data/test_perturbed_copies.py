@@ -10,12 +10,12 @@ from django.urls import reverse
 from annotation.exports.study_export import export_study
 from annotation.imports.study_import import import_study
 from annotation.services.planning import plan_hits
+from annotation.services.reference_units import degrade_copies
 from studies.data.perturbed_copies import add_perturbed_copies
 from studies.instance_selection.sampling import start_sampling
-from studies.models import Generation, Study, StudyEvent, System
+from studies.models import Generation, Study, StudyEvent, System, Unit
 from studies.services import use_dataset_systems
 from tests.annotation.annotators import annotator
-from tests.api.clients import at, program
 from tests.machine_raters.judging.scripted import model
 from tests.refusals import refused
 from tests.studies.factories import make_study, open_knowingly
@@ -170,25 +170,14 @@ def test_exports_mark_copies_and_imports_keep_the_mark(tmp_path):
     assert again.systems.get(name="system-0").perturbed_from is None
 
 
-def test_a_program_makes_copies_and_gold_checks_of_a_kind(admin_user):
-    client = program(admin_user)
-    study = scoring_study(member=admin_user)
-    made = client.post(
-        at("perturbed-copies", study.pk),
-        {"perturbations": [TYPOS], "seed": 7},
-        content_type="application/json",
-    )
-    assert (made.status_code, made.json()["copies"]) == (201, 6)
+def test_gold_checks_of_a_kind_say_what_was_changed(admin_user):
     comparison = make_study(member=admin_user)
     Generation.objects.filter(instance__dataset=comparison.dataset).update(text=PROSE)
-    client.post(
-        at("reference-units", comparison.pk),
-        {"role": "gold", "n": 2, "perturbation": "sentences/reordering/major"},
-        content_type="application/json",
-    )
+    changed = "sentences/reordering/major"
+    degrade_copies(study=comparison, role=Unit.Role.GOLD, n=2, perturbation=changed, seed=0)
     for unit in comparison.units.select_related("generation_b", "system_b"):
         assert unit.system_b.is_control
-        assert unit.generation_b.params["perturbation"]["name"] == "sentences/reordering/major"
+        assert unit.generation_b.params["perturbation"]["name"] == changed
         assert unit.known_labels == {"preference": "-1"}
         assert "no sentence is where it was" in unit.explanation
 

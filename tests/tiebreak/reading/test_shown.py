@@ -98,7 +98,7 @@ def test_the_report_is_what_the_export_gives(client, study):
     source = source_of(study)
     report = build_report(source.table, scales=source.scales, source=source.origin)
     assert shown["criteria"] == json.loads(json.dumps(report.as_json()["criteria"]))
-    assert client.get(reverse("api:report", args=[study.pk])).json() == shown
+    assert client.get(reverse("api:study-report", args=[study.pk])).json() == shown
 
 
 def test_a_report_in_another_version_of_the_format_is_not_shown(client, study):

@@ -1,0 +1,88 @@
+"""What requests and responses about jobs contain."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from annotation.exports.study_export import FORMATS
+from jobs.models import Job
+from jobs.rows import JobRow
+from recruitment.forms import MAX_RATERS
+from recruitment.services.dry_runs import DryRunOptions
+from tiebreak.formats.preferences import TIES
+from tiebreak.similarity import SIMILARITIES
+
+
+class JobSerializer(serializers.Serializer[JobRow]):
+    id = serializers.CharField(source="job.public_id")
+    kind = serializers.CharField(source="job.kind")
+    label = serializers.CharField(  # type: ignore[assignment]
+        help_text="What the job does, in words."
+    )
+    summary = serializers.CharField(help_text="The options that tell it apart, in words.")
+    status = serializers.ChoiceField(Job.Status.choices, source="job.status")
+    done = serializers.IntegerField(source="job.done")
+    total = serializers.IntegerField(source="job.total")
+    failed = serializers.IntegerField(source="job.failed")
+    problem = serializers.CharField(source="job.problem")
+    result = serializers.JSONField(source="job.result")
+    seconds_left = serializers.FloatField(source="pace.seconds_left", allow_null=True)
+    stuck = serializers.CharField(
+        source="stuck.code",
+        allow_null=True,
+        default=None,
+        help_text="Why the job makes no progress, as a code; null if it does.",
+    )
+    created_at = serializers.DateTimeField(source="job.created_at")
+    started_at = serializers.DateTimeField(source="job.started_at", allow_null=True)
+    finished_at = serializers.DateTimeField(source="job.finished_at", allow_null=True)
+
+
+class SamplingOptions(serializers.Serializer[Any]):
+    server = serializers.CharField(
+        max_length=100, help_text="The name of a model server, or `fake` for dummy texts."
+    )
+    samples = serializers.IntegerField(min_value=2, max_value=50, default=5)
+    seed = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=0)
+    prompt = serializers.CharField(
+        default="", allow_blank=True, max_length=100_000, help_text="With {source} in it."
+    )
+    temperatures = serializers.ListField(child=serializers.FloatField(), default=list, max_length=8)
+    instances = serializers.IntegerField(
+        min_value=3, max_value=200, default=50, help_text="Instances at other temperatures."
+    )
+
+
+class ScoringOptions(serializers.Serializer[Any]):
+    similarity = serializers.ChoiceField(
+        sorted(SIMILARITIES), default="", help_text="By default the study's own."
+    )
+
+
+class ExportOptions(serializers.Serializer[Any]):
+    formats = serializers.ListField(
+        child=serializers.ChoiceField(FORMATS),
+        default=["jsonl"],
+        min_length=1,
+        max_length=len(FORMATS),
+    )
+    ties = serializers.ChoiceField(
+        TIES,
+        default="drop",
+        help_text="In the format preference, leave ties out, write half of them in each direction, or"
+        " write each in both.",
+    )
+    with_texts = serializers.BooleanField(
+        default=False,
+        help_text="Whether ratings in jsonl, csv and parquet also have the source, both texts and the"
+        " preferred system's name.",
+    )
+
+
+class BotOptions(serializers.Serializer[Any]):
+    raters = serializers.IntegerField(
+        min_value=1, max_value=MAX_RATERS, default=DryRunOptions.raters
+    )
+    accuracy = serializers.FloatField(min_value=0, max_value=1, default=DryRunOptions.accuracy)
+    position_bias = serializers.FloatField(min_value=0, max_value=1, default=0.0)
+    drop_out = serializers.FloatField(min_value=0, max_value=1, default=0.0)
