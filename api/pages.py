@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -14,8 +14,7 @@ from api.messages import REVOKED
 from api.models import ApiToken
 from api.services.tokens import create_token, revoke_token
 from studies.access import researchers_only
-from studies.refusals import form_errors
-from tiebreak.errors import DomainError
+from studies.refusals import as_not_found, told_on
 
 
 @never_cache
@@ -26,10 +25,8 @@ def tokens(request: HttpRequest) -> HttpResponse:
     user = cast(User, request.user)
     form, text = TokenForm(user, request.POST or None), ""
     if form.is_valid():
-        try:
+        with told_on(form):
             text = _create(user, form.cleaned_data)
-        except DomainError as refusal:
-            form.add_error(None, form_errors(refusal))
     status = 400 if form.is_bound and not text else 200
     context = {
         "form": TokenForm(user) if text else form,
@@ -53,9 +50,7 @@ def _create(user: User, values: dict[str, Any]) -> str:
 @require_POST
 @researchers_only
 def revoke(request: HttpRequest, token_id: str) -> HttpResponse:
-    try:
+    with as_not_found():
         revoke_token(user=cast(User, request.user), public_id=token_id)
-    except DomainError as refusal:
-        raise Http404(refusal.message) from refusal
     messages.success(request, REVOKED)
     return redirect("api:tokens")

@@ -2,7 +2,7 @@
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -11,7 +11,7 @@ from api.forms import WebhookForm
 from api.messages import SENDING_AGAIN, WEBHOOK_DELETED
 from api.services.webhooks import create_webhook, delete_webhook, deliveries_of, send_again
 from studies.access import researchers_only, study_for
-from studies.refusals import form_errors
+from studies.refusals import as_not_found, form_errors
 from tiebreak.errors import DomainError
 
 MAX_SHOWN = 100
@@ -45,10 +45,8 @@ def webhooks(request: HttpRequest, study_id: str) -> HttpResponse:
 @researchers_only
 def delete(request: HttpRequest, study_id: str, webhook_id: str) -> HttpResponse:
     study = study_for(request.user, study_id)
-    try:
+    with as_not_found():
         delete_webhook(study=study, public_id=webhook_id)
-    except DomainError as refusal:
-        raise Http404(refusal.message) from refusal
     messages.success(request, WEBHOOK_DELETED)
     return redirect("api:webhooks", study.pk)
 
@@ -57,9 +55,7 @@ def delete(request: HttpRequest, study_id: str, webhook_id: str) -> HttpResponse
 @researchers_only
 def resend(request: HttpRequest, study_id: str, delivery_id: str) -> HttpResponse:
     study = study_for(request.user, study_id)
-    try:
+    with as_not_found():
         send_again(study=study, public_id=delivery_id)
-    except DomainError as refusal:
-        raise Http404(refusal.message) from refusal
     messages.success(request, SENDING_AGAIN)
     return redirect("api:webhooks", study.pk)

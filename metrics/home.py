@@ -17,7 +17,7 @@ from recruitment.costs import Spending, completed_places, plan_counts, spending_
 from studies.access import Right, researchers_only, studies_of
 from studies.design.steps import StudyFrame, frame_of, with_facts
 from studies.models import Study
-from tiebreak.errors import DomainError
+from studies.refusals import told
 
 PER_PAGE = 12
 
@@ -62,10 +62,7 @@ def is_demo_loading(user: User) -> bool:
 @require_POST
 @researchers_only
 def try_demo(request: HttpRequest) -> HttpResponse:
-    try:
+    with told(request):
         start_demo(by=cast(User, request.user))
-    except DomainError as refusal:
-        messages.error(request, refusal.message, extra_tags=refusal.code)
-    else:
         messages.success(request, DEMO_STARTED)
     return redirect("admin:index")

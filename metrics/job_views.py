@@ -16,7 +16,7 @@ from metrics.messages import JOB_PAUSES, JOB_RESUMED, JOB_STOPPED
 from studies.access import Right, researchers_only, study_for
 from studies.data.dataset_jobs import jobs_of
 from studies.models import Study
-from tiebreak.errors import DomainError
+from studies.refusals import told
 
 MAX_JOBS = 30
 
@@ -56,11 +56,8 @@ def pause(request: HttpRequest, public_id: str, job_id: str) -> HttpResponse:
 @researchers_only
 def resume(request: HttpRequest, public_id: str, job_id: str) -> HttpResponse:
     study = study_for(request.user, public_id)
-    try:
+    with told(request):
         resume_job(job=_job(study, job_id))
-    except DomainError as refusal:
-        messages.error(request, refusal.message, extra_tags=refusal.code)
-    else:
         messages.success(request, JOB_RESUMED)
     return redirect("metrics:jobs", study.pk)
 

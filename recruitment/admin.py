@@ -36,7 +36,7 @@ from studies.confirming import Question, ask, is_confirmed
 from studies.design.order_fields import CountsFromOne
 from studies.design.steps import count_of
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
-from studies.refusals import form_errors
+from studies.refusals import told_on
 from studies.services import MOST_ANSWERS
 from tiebreak.errors import DomainError
 from tiebreak.formats.confined import LINES
@@ -238,11 +238,8 @@ class CollectingStudyAdmin(StudyAdmin):
         is_sent = request.method == "POST"
         form = ReferenceUnitsForm(request.POST, request.FILES) if is_sent else ReferenceUnitsForm()
         if is_sent and form.is_valid():
-            try:
+            with told_on(form):
                 n = make_reference_units(study, form)
-            except DomainError as error:
-                form.add_error(None, form_errors(error))
-            else:
                 name = ROLES[Unit.Role(form.cleaned_data["role"])]
                 self.message_user(
                     request, f"Created {counted(n, 'item')} for {name}.", messages.SUCCESS

@@ -1,12 +1,54 @@
-"""Converts a domain error to form errors: to one, or to one per problem in a file."""
+"""How a refusal is told: by the next page, by a form, as an address without a page, or by a command."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django import forms
+from django.contrib import messages
 from django.core.exceptions import ValidationError
+from django.core.management import CommandError
+from django.http import Http404, HttpRequest
 
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import FormatError
 
 
+@contextmanager
+def told(request: HttpRequest) -> Iterator[None]:
+    """Have the next page say what was refused."""
+    try:
+        yield
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+
+
+@contextmanager
+def told_on(form: forms.BaseForm) -> Iterator[None]:
+    """Have a form say what was refused."""
+    try:
+        yield
+    except DomainError as refusal:
+        form.add_error(None, form_errors(refusal))
+
+
+@contextmanager
+def as_not_found() -> Iterator[None]:
+    try:
+        yield
+    except DomainError as refusal:
+        raise Http404(refusal.message) from refusal
+
+
+@contextmanager
+def as_command_error() -> Iterator[None]:
+    try:
+        yield
+    except (DomainError, InvalidInput) as refusal:
+        raise CommandError(refusal.message) from refusal
+
+
 def form_errors(refusal: DomainError | InvalidInput) -> list[ValidationError]:
+    """Return the errors of a form: one, or one for each problem of a file."""
     if not isinstance(refusal, FormatError):
         return [ValidationError(refusal.message, code=refusal.code)]
     errors = [ValidationError(str(problem), code=problem.code) for problem in refusal.problems]

@@ -11,7 +11,7 @@ from annotation.services.items import items_of, removal_problem, remove_item
 from studies.access import Right, researchers_only, right_for, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import Generation, Study
-from tiebreak.errors import DomainError
+from studies.refusals import told
 
 ITEMS_PER_PAGE = 20
 
@@ -46,11 +46,8 @@ def remove(request: HttpRequest, study_id: str) -> HttpResponse:
     question = _question(study, key)
     if not is_confirmed(request, [question]):
         return ask(request, [question], back=back, carry=[("item", key)])
-    try:
+    with told(request):
         remove_item(study=study, key=key)
-    except DomainError as refusal:
-        messages.error(request, refusal.message, extra_tags=refusal.code)
-    else:
         messages.success(request, f"The instance “{key}” was removed.")
     return redirect(back)
 

@@ -35,7 +35,7 @@ from studies.access import researchers_only
 from studies.data.bundle_import import KnownDataset
 from studies.data.table_import import BadTable, Choice
 from studies.models import Study
-from studies.refusals import form_errors
+from studies.refusals import as_not_found, form_errors
 from tiebreak.errors import DomainError
 from tiebreak.formats.cells import MAX_COLUMNS
 from tiebreak.formats.confined import TABLE
@@ -210,10 +210,8 @@ def _columns_page(
 @researchers_only
 def column_problems(request: HttpRequest, upload: str) -> HttpResponse:
     """Send the rows with problems, for the columns as they were chosen, as a CSV file."""
-    try:
+    with as_not_found():
         kept = kept_upload(token=upload, by=_user(request))
-    except DomainError as refusal:
-        raise Http404(refusal.message) from refusal
     try:
         choice = choice_of(request.POST)
         _, summary, is_preview = inspect_upload(kept, choice)

@@ -26,6 +26,7 @@ from metrics.exports.report_files import ReportFilesJob, start_report_files
 from metrics.messages import EXPORT_STARTED, TOO_MANY_FOR_DIRECT
 from studies.access import Right, researchers_only, study_for
 from studies.models import Study
+from studies.refusals import as_not_found, told
 from tiebreak.errors import DomainError
 
 MAX_EXPORTS = 20
@@ -162,11 +163,8 @@ def export(request: HttpRequest, public_id: str) -> HttpResponse:
     if not form.is_valid():
         return render(request, "metrics/data_and_report.html", _page(study, form), status=400)
     options = form.cleaned_data | {"ties": form.cleaned_data["ties"] or "drop"}
-    try:
+    with told(request):
         start_export(study=study, **options, by=cast(User, request.user))
-    except DomainError as refusal:
-        messages.error(request, refusal.message, extra_tags=refusal.code)
-    else:
         messages.success(request, EXPORT_STARTED)
     return redirect("metrics:data-and-report", study.pk)
 
@@ -176,10 +174,8 @@ def export(request: HttpRequest, public_id: str) -> HttpResponse:
 def download_export(request: HttpRequest, public_id: str, job_id: str) -> FileResponse:
     """Send the file of a finished export."""
     study = study_for(request.user, public_id, Right.READ)
-    try:
+    with as_not_found():
         file = finished_export(study=study, job_id=job_id)
-    except DomainError as refusal:
-        raise Http404(refusal.message) from refusal
     is_report = Job.objects.filter(public_id=job_id, kind=ReportFilesJob.name).exists()
     name = f"{'report' if is_report else 'tiebreak'}-{study.pk}.zip"
     return FileResponse(file.open("rb"), as_attachment=True, filename=name)
@@ -212,14 +208,11 @@ def ratings_csv(request: HttpRequest, public_id: str) -> HttpResponse | FileResp
 def report_pdf(request: HttpRequest, public_id: str, job_id: str) -> HttpResponse:
     """Send the PDF alone of a report that was written."""
     study = study_for(request.user, public_id, Right.READ)
-    try:
-        with ZipFile(finished_export(study=study, job_id=job_id)) as archive:
-            names = [name for name in archive.namelist() if name.endswith("report.pdf")]
-            if not names:
-                raise Http404("This file has no report.")
-            content = archive.read(names[0])
-    except DomainError as refusal:
-        raise Http404(refusal.message) from refusal
+    with as_not_found(), ZipFile(finished_export(study=study, job_id=job_id)) as archive:
+        names = [name for name in archive.namelist() if name.endswith("report.pdf")]
+        if not names:
+            raise Http404("This file has no report.")
+        content = archive.read(names[0])
     response = HttpResponse(content, content_type="application/pdf")
     response["Content-Disposition"] = f'attachment; filename="report-{study.pk}.pdf"'
     return response

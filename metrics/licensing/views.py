@@ -37,7 +37,7 @@ from metrics.licensing.services import (
 from metrics.models import Licence
 from studies.access import Right, held_right, researchers_only, right_for, study_for
 from studies.models import Study
-from studies.refusals import form_errors
+from studies.refusals import told, told_on
 from tiebreak.errors import DomainError
 from tiebreak.reading.messages import DESCRIBED_ONLY
 
@@ -63,11 +63,8 @@ def licences(request: HttpRequest, public_id: str) -> HttpResponse:
     study = study_for(request.user, public_id, right_for(request))
     form = LicenceForm(study, request.POST or None)
     if form.is_bound and form.is_valid():
-        try:
+        with told_on(form):
             licence = grant_licence(study=study, by=cast(User, request.user), **form.cleaned_data)
-        except DomainError as refusal:
-            form.add_error(None, form_errors(refusal))
-        else:
             messages.success(request, f"The licence was granted: {licence}.")
             return redirect(_address(study, licence))
     context = _context(request, study, form)
@@ -81,12 +78,10 @@ def revoke(request: HttpRequest, public_id: str, licence_id: str) -> HttpRespons
     study = study_for(request.user, public_id)
     form = RevocationForm(request.POST)
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
-    try:
+    with told(request):
         licence = licence_named(study, licence_id)
         revoke_licence(licence=licence, reason=reason, by=cast(User, request.user))
         messages.success(request, f"The licence was revoked: {licence}.")
-    except DomainError as refusal:
-        messages.error(request, refusal.message, extra_tags=refusal.code)
     return redirect("metrics:licences", study.pk)
 
 

@@ -26,7 +26,7 @@ from studies.design.expert_surveys import make_expert_survey, survey_of
 from studies.design.opened_forms import OpenedForm, take_turn
 from studies.freshness import note_change
 from studies.models import Criterion, Study, StudyEvent
-from studies.refusals import form_errors
+from studies.refusals import told_on
 from studies.services import record_event
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.report.sections.machines.expert_weights import expert_weights, votes_of
@@ -136,11 +136,8 @@ def expert_weights_page(request: HttpRequest, public_id: str) -> HttpResponse:
     initial = {"survey": study.weights_from_id}
     form = SurveyForm(surveys_for(user, study), request.POST or None, initial=initial)
     if form.is_bound and form.is_valid():
-        try:
+        with told_on(form):
             use_expert_weights(study=study, survey=form.cleaned_data["survey"], by=user)
-        except DomainError as refusal:
-            form.add_error(None, form_errors(refusal))
-        else:
             messages.success(request, "Discernment is computed with these weights from now on.")
             return redirect("metrics:expert-weights", study.pk)
     context = {"study": study, "form": form, "may_change": held_right(user, study) >= Right.CHANGE}

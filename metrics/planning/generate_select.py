@@ -55,7 +55,7 @@ from studies.instance_selection.sampling import (
 )
 from studies.instance_selection.scoring import ScoringJob
 from studies.models import Generation, InstanceSelection, SeparabilityScore, Study, System
-from studies.refusals import form_errors
+from studies.refusals import form_errors, told_on
 from tiebreak.digits import money
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.identifiers import looks_like_public_id
@@ -117,14 +117,11 @@ def _submit(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     step = STEPS[name]
     form = step.form(study, request.POST, request.user)
     if form.is_valid():
-        try:
+        with told_on(form):
             question = step.question(study, form) if step.question else None
             if question is not None and not is_confirmed(request, [question]):
                 return ask(request, [question], back=_page_url(study), carry=_entered(form))
             messages.success(request, step.run(study, form, cast(User, request.user)))
-        except DomainError as refusal:
-            form.add_error(None, form_errors(refusal))
-        else:
             return redirect("metrics:generate-select", study.pk)
     return render(
         request, "metrics/generate_select.html", _page(request, study, {name: form}), status=400

@@ -26,6 +26,7 @@ from recruitment.services.settings import save_settings
 from studies.access import Right, researchers_only, studies_of, study_for
 from studies.models import Study
 from studies.models.study import ratings_in_words
+from studies.refusals import told
 from studies.services import check_is_draft
 from tiebreak.digits import in_digits
 from tiebreak.errors import DomainError
@@ -135,7 +136,7 @@ def planner(request: HttpRequest, public_id: str) -> HttpResponse:
 def apply_plan(request: HttpRequest, public_id: str) -> HttpResponse:
     """Write a design of the curve into the draft's settings, as the form does."""
     study = study_for(request.user, public_id, Right.CHANGE)
-    try:
+    with told(request):
         apply_design(
             study=study,
             units=_number(request, "units"),
@@ -145,8 +146,6 @@ def apply_plan(request: HttpRequest, public_id: str) -> HttpResponse:
         messages.success(
             request, APPLIED.format(n=study.comparisons_per_hit, r=study.planned_ratings)
         )
-    except DomainError as refusal:
-        messages.error(request, refusal.message, extra_tags=refusal.code)
     return redirect("recruitment:size", study.pk)
 
 

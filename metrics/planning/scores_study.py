@@ -17,7 +17,7 @@ from studies.access import Right, researchers_only, right_for, studies_of, study
 from studies.design.opened_forms import OpenedForm, take_turn
 from studies.freshness import note_change
 from studies.models import Study, StudyEvent
-from studies.refusals import form_errors
+from studies.refusals import told_on
 from studies.services import record_event
 from tiebreak.errors import DomainError
 from tiebreak.report.source import Source
@@ -96,11 +96,8 @@ def scores_page(request: HttpRequest, public_id: str) -> HttpResponse:
     initial = {"scores": study.scores_from_id}
     form = ScoresForm(scoring_studies_for(user, study), request.POST or None, initial=initial)
     if form.is_bound and form.is_valid():
-        try:
+        with told_on(form):
             use_scores(study=study, scores=form.cleaned_data["scores"], by=user)
-        except DomainError as refusal:
-            form.add_error(None, form_errors(refusal))
-        else:
             messages.success(request, "Comparisons are set beside these scores from now on.")
             return redirect("metrics:scores", study.pk)
     raters = scored_by(study.scores_from) if study.scores_from else []

@@ -45,6 +45,7 @@ from studies import confirming
 from studies.access import Right, held_right, researchers_only, study_for
 from studies.design.opened_forms import take_turn
 from studies.models import Study
+from studies.refusals import as_not_found, told
 from tiebreak.errors import DomainError
 
 
@@ -180,7 +181,7 @@ def act(request: HttpRequest, study_id: str, provider: str, action: str) -> Http
             return refused
         channel.refresh_from_db()
     participants = request.POST.get("participants", "")
-    try:
+    with told(request):
         question = _question(channel, action, participants)
         if question is not None and not confirming.is_confirmed(request, [question]):
             back = reverse("recruitment:channels", args=[study_id])
@@ -195,8 +196,6 @@ def act(request: HttpRequest, study_id: str, provider: str, action: str) -> Http
             addresses=addresses_of(request, channel),
             by=cast(User, request.user),
         )
-    except DomainError as refusal:
-        messages.error(request, refusal.message, extra_tags=refusal.code)
     return redirect("recruitment:channels", study_id)
 
 
@@ -344,7 +343,5 @@ def _absolute(request: HttpRequest, name: str, channel: Channel) -> str:
 
 
 def _platform(name: str) -> Platform:
-    try:
+    with as_not_found():
         return get_platform(name)
-    except DomainError as refusal:
-        raise Http404(refusal.message) from refusal

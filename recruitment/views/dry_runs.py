@@ -26,8 +26,7 @@ from recruitment.services.dry_runs import (
 from studies.access import Right, researchers_only, right_for, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import Study
-from studies.refusals import form_errors
-from tiebreak.errors import DomainError
+from studies.refusals import told, told_on
 
 MAX_SHOWN = 10
 
@@ -40,11 +39,8 @@ def dry_runs(request: HttpRequest, study_id: str) -> HttpResponse:
     form = DryRunForm(request.POST or None, initial={"raters": suggested_raters(study)})
     if request.method == "POST" and form.is_valid():
         options = DryRunOptions(**form.cleaned_data)
-        try:
+        with told_on(form):
             start_dry_run(study=study, options=options, by=cast(User, request.user))
-        except DomainError as refusal:
-            form.add_error(None, form_errors(refusal))
-        else:
             return redirect("recruitment:dry-runs", study.pk)
     status = 400 if form.is_bound else 200
     context = {"study": study, "form": form, "has_design": has_design(study), **_runs(study)}
@@ -78,11 +74,8 @@ def remove(request: HttpRequest, study_id: str, job_id: str) -> HttpResponse:
     question = _removing(job)
     if not is_confirmed(request, [question]):
         return ask(request, [question], back=reverse("recruitment:dry-runs", args=[study.pk]))
-    try:
+    with told(request):
         remove_dry_run(job=job)
-    except DomainError as refusal:
-        messages.error(request, refusal.message, extra_tags=refusal.code)
-    else:
         messages.success(request, "The dry run was deleted.")
     return redirect("recruitment:dry-runs", study.pk)
 

@@ -24,7 +24,7 @@ from studies.access import Right, researchers_only, study_for
 from studies.confirming import ask, is_confirmed
 from studies.design.steps import ShownStep, StepState, StudyFrame, steps, study_frame
 from studies.models import Study
-from tiebreak.errors import DomainError
+from studies.refusals import told
 
 
 @dataclass(frozen=True)
@@ -88,15 +88,12 @@ def act(request: HttpRequest, study_id: str, action: str) -> HttpResponse:
     if action not in ACTIONS:
         raise Http404("There is no such action for a study.")
     back = reverse("recruitment:launch", args=[study.pk])
-    try:
+    with told(request):
         if "confirmed" not in request.POST:
             ACTIONS[action].prepare_question(study)
         question = ACTIONS[action].question_for(study)
         if question is not None and not is_confirmed(request, [question]):
             return ask(request, [question], back=back)
         sentence = ACTIONS[action].do(study, cast(User, request.user), question)
-    except DomainError as refusal:
-        messages.error(request, refusal.message, extra_tags=refusal.code)
-    else:
         messages.success(request, sentence)
     return redirect(back)

@@ -39,6 +39,7 @@ from recruitment.services.participants import (
 from recruitment.services.payments import settle
 from studies.access import Right, researchers_only, study_for
 from studies.confirming import Question, ask, is_confirmed
+from studies.refusals import told
 from tiebreak.errors import DomainError
 from tiebreak.reading.words import counted
 
@@ -60,14 +61,12 @@ def act(request: HttpRequest, study_id: str, participation_id: str, action: str)
     participation = matches.select_related("study", "submission__channel", "rater").first()
     if participation is None or action not in ACTIONS:
         raise Http404("This study has no such participant or action.")
-    try:
+    with told(request):
         question = QUESTIONS[action](participation, request) if action in QUESTIONS else None
         if question is not None and not is_confirmed(request, [question]):
             typed = [(name, request.POST[name]) for name in TYPED if request.POST.get(name)]
             return ask(request, [question], back=_back(request, participation), carry=typed)
         messages.success(request, ACTIONS[action](participation, request))
-    except DomainError as refusal:
-        messages.error(request, refusal.message, extra_tags=refusal.code)
     return redirect(_back(request, participation))
 
 
@@ -87,7 +86,7 @@ def pay_many(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id, Right.OWN)
     back = reverse("recruitment:ledger", args=[study_id])
     chosen, carry = _chosen(request)
-    try:
+    with told(request):
         awaiting = awaiting_payment(study, chosen)
         question = paying_awaiting(study, awaiting)
         if not is_confirmed(request, [question]):
@@ -95,8 +94,6 @@ def pay_many(request: HttpRequest, study_id: str) -> HttpResponse:
         total = sum((amount_for(one) for one in awaiting), Decimal(0))
         paid = pay_awaiting(study=study, chosen=chosen, total=total, by=_researcher(request))
         messages.success(request, _told(paid))
-    except DomainError as refusal:
-        messages.error(request, refusal.message, extra_tags=refusal.code)
     return redirect(back)
 
 

@@ -26,9 +26,8 @@ from studies.data.perturbed_copies import CopiesMade, add_perturbed_copies, reas
 from studies.models import Generation, Study
 from studies.models.bounds import MAX_BIG_SEED
 from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS
-from studies.refusals import form_errors
+from studies.refusals import told_on
 from studies.services import is_frozen
-from tiebreak.errors import DomainError
 from tiebreak.perturbations import MODEL_PERTURBATIONS, PERTURBATIONS
 
 MAX_LENGTH = 600
@@ -126,16 +125,13 @@ def perturbed_copies(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id, right_for(request))
     form = CopiesForm(request.POST or None)
     if form.is_bound and form.is_valid():
-        try:
+        with told_on(form):
             made = add_perturbed_copies(
                 study=study,
                 names=form.names(),
                 seed=form.cleaned_data["seed"],
                 by=cast(User, request.user),
             )
-        except DomainError as refusal:
-            form.add_error(None, form_errors(refusal))
-        else:
             messages.success(request, made_in_words(made))
             return redirect("studies:perturbed-copies", study.pk)
     return _page(request, study, form, ModelCopiesForm())
@@ -148,11 +144,8 @@ def model_copies(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id, right_for(request))
     form = ModelCopiesForm(request.POST)
     if form.is_valid():
-        try:
+        with told_on(form):
             start_model_copies(study=study, by=cast(User, request.user), **form.cleaned_data)
-        except DomainError as refusal:
-            form.add_error(None, form_errors(refusal))
-        else:
             messages.success(request, ASKED)
             return redirect("studies:perturbed-copies", study.pk)
     return _page(request, study, CopiesForm(), form)

@@ -7,8 +7,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.services.planning import draw_and_plan
-from studies.models import InstanceSelection, Study
-from tiebreak.errors import DomainError, InvalidInput
+from studies.commands import study_named
+from studies.models import InstanceSelection
+from studies.refusals import as_command_error
 
 _DESIGN = InstanceSelection()
 DEFAULTS = {
@@ -34,27 +35,16 @@ class Command(BaseCommand):
         parser.set_defaults(**DEFAULTS)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = _study(options["study"])
+        study = study_named(options["study"])
         values = {name: options[name] for name in ("instances", *DEFAULTS)}
-        pilot = _study(options["pilot"]) if options["pilot"] else None
+        pilot = study_named(options["pilot"]) if options["pilot"] else None
         design = InstanceSelection(study=study, pilot=pilot, **values)
         try:
             design.clean_fields()
-            drawn, plan = draw_and_plan(study=study, design=design)
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from error
-        except (DomainError, InvalidInput) as error:
-            raise CommandError(error.message) from error
+        with as_command_error():
+            drawn, plan = draw_and_plan(study=study, design=design)
         counts = {"study": study.pk, "design": design.design, "drawn": drawn, "tasks": plan.hits}
         sentence = f"Drew {drawn} instances and planned {plan.summary}"
         self.stdout.write(json.dumps(counts) if options["json"] else sentence)
-
-
-def _study(public_id: str) -> Study:
-    study = Study.objects.filter(pk=public_id).first()
-    if study is None:
-        raise CommandError(
-            f"There is no study with the id {public_id!r}. The id is in the address of the study's"
-            " pages."
-        )
-    return study

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.exports.study_export import FORMATS, export_study
-from studies.models import Study
+from studies.commands import study_named
 from tiebreak.errors import DomainError
 from tiebreak.formats.preferences import TIES
 
@@ -41,12 +41,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(pk=options["study"]).first()
-        if study is None:
-            raise CommandError(
-                f"There is no study with the id {options['study']!r}. The id is in the address of"
-                " the study's pages."
-            )
+        study = study_named(options["study"])
         formats = [name.strip() for name in options["format"].split(",") if name.strip()]
         try:
             export = export_study(

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from api.models import ApiToken
 from api.services.tokens import create_token
 from studies.models import Study
-from tiebreak.errors import DomainError
+from studies.refusals import as_command_error
 
 
 class Command(BaseCommand):
@@ -31,15 +31,13 @@ class Command(BaseCommand):
             raise CommandError(f"There is no researcher with the user name {options['user']!r}.")
         access = ApiToken.Access.WRITE if options["write"] else ApiToken.Access.READ
         ids = options["study"]
-        try:
+        with as_command_error():
             _, text = create_token(
                 user=user,
                 name=options["name"],
                 access=access,
                 studies=None if ids is None else _studies(ids),
             )
-        except DomainError as error:
-            raise CommandError(error.message) from error
         self.stdout.write(text)
 
 

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
 from metrics.licensing.services import check_licences, in_force, studies_with_licences
+from studies.commands import study_named
 from studies.models import Study
 
 
@@ -20,15 +21,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        studies = studies_with_licences()
-        if options["study"]:
-            studies = Study.objects.filter(pk=options["study"])
-            if not studies:
-                raise CommandError(
-                    f"There is no study with the id {options['study']!r}. The id is in the address of"
-                    " the study's pages."
-                )
-        for study in studies:
+        chosen = options["study"]
+        for study in [study_named(chosen)] if chosen else studies_with_licences():
             self._check(study)
 
     def _check(self, study: Study) -> None:

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
 from metrics.exports.report_files import write_report_files
-from studies.models import Study
-from tiebreak.errors import DomainError
+from studies.commands import study_named
+from studies.refusals import as_command_error
 
 
 class Command(BaseCommand):
@@ -20,14 +20,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(pk=options["study"]).first()
-        if study is None:
-            raise CommandError(
-                f"There is no study with the id {options['study']!r}. The id is in the address of"
-                " the study's pages."
-            )
-        try:
+        study = study_named(options["study"])
+        with as_command_error():
             names = write_report_files(study=study, out=options["out"])
-        except DomainError as error:
-            raise CommandError(error.message) from error
         self.stdout.write(f"Wrote {', '.join(names)} to {options['out']}.")

@@ -18,6 +18,7 @@ from recruitment.services.participants import (
     reject_submission,
 )
 from recruitment.terms import owed
+from studies.commands import study_named
 from studies.models import Study
 from tiebreak.errors import DomainError
 
@@ -47,9 +48,7 @@ class Command(BaseCommand):
         _one(actions, "reinstate", "undo an exclusion")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(pk=options["study"]).first()
-        if study is None:
-            raise CommandError(f"There is no study {options['study']!r}.")
+        study = study_named(options["study"])
         try:
             self.stdout.write(_act(study, options))
         except DomainError as refusal:

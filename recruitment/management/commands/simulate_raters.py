@@ -11,8 +11,9 @@ from jobs.models import Job
 from jobs.worker import run_job
 from recruitment.services.dry_runs import DryRunOptions, prepare_dry_run, suggested_raters
 from recruitment.simulation.raters import Bot, simulate_raters
+from studies.commands import study_named
 from studies.models import Study
-from tiebreak.errors import DomainError
+from studies.refusals import as_command_error
 from tiebreak.reading.words import counted
 
 RATERS = 3
@@ -53,9 +54,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(pk=options["study"]).first()
-        if study is None:
-            raise CommandError(f"There is no study {options['study']!r}.")
+        study = study_named(options["study"])
         for name in ("accuracy", "position_bias", "drop_out", "malice"):
             if not 0 <= options[name] <= 1:
                 option = f"--{name.replace('_', '-')}"
@@ -77,7 +76,7 @@ class Command(BaseCommand):
             )
             for number in range(1, (options["raters"] or RATERS) + 1)
         ]
-        try:
+        with as_command_error():
             answers = simulate_raters(
                 study=study,
                 bots=bots,
@@ -85,8 +84,6 @@ class Command(BaseCommand):
                 url=options["url"],
                 in_real_time=options["real_time"],
             )
-        except DomainError as error:
-            raise CommandError(error.message) from error
         counts = study_counts(study)
         result = {
             "study": study.pk,
@@ -107,10 +104,8 @@ class Command(BaseCommand):
             raters=options["raters"] or suggested_raters(study),
             **{name: options[name] for name in names},
         )
-        try:
+        with as_command_error():
             job = prepare_dry_run(study=study, options=wanted)
-        except DomainError as error:
-            raise CommandError(error.message) from error
         run_job(job_id=job.pk)
         job.refresh_from_db()
         if job.status != Job.Status.DONE:

@@ -4,12 +4,12 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
+from studies.commands import study_named
 from studies.data.copy_pages import made_in_words
 from studies.data.perturbed_copies import add_perturbed_copies
-from studies.models import Study
-from tiebreak.errors import DomainError
+from studies.refusals import as_command_error
 from tiebreak.perturbations import PERTURBATIONS
 
 
@@ -23,16 +23,9 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(pk=options["study"]).first()
-        if study is None:
-            raise CommandError(
-                f"There is no study with the id {options['study']!r}. The id is in the address of"
-                " the study's pages."
-            )
-        try:
+        study = study_named(options["study"])
+        with as_command_error():
             made = add_perturbed_copies(
                 study=study, names=options["perturbation"], seed=options["seed"]
             )
-        except DomainError as error:
-            raise CommandError(error.message) from error
         self.stdout.write(json.dumps(asdict(made)) if options["json"] else made_in_words(made))

@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
+from studies.commands import study_named
 from studies.instance_selection.scoring import score_separability
-from studies.models import Study
-from tiebreak.errors import DomainError
+from studies.refusals import as_command_error
 from tiebreak.similarity import SIMILARITIES
 
 WIDTH = 30
@@ -26,18 +26,11 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(pk=options["study"]).first()
-        if study is None:
-            raise CommandError(
-                f"There is no study with the id {options['study']!r}. The id is in the address of"
-                " the study's pages."
-            )
-        try:
+        study = study_named(options["study"])
+        with as_command_error():
             n = score_separability(
                 study=study, similarity_name=options["similarity"], report=self._bar
             )
-        except DomainError as error:
-            raise CommandError(error.message) from error
         name = options["similarity"] or study.similarity
         counts = {"study": study.pk, "similarity": name, "scores": n}
         sentence = f"Computed {n} scores with {name}."
