@@ -1,0 +1,1 @@
+"""Databases of releases, which every later version upgrades without losing anything."""
