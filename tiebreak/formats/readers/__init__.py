@@ -22,6 +22,7 @@ from tiebreak.formats.readers.mturk import read_mturk
 from tiebreak.formats.readers.pandalm import read_pandalm
 from tiebreak.formats.readers.summeval import read_summeval
 from tiebreak.formats.readers.verdicts import Verdict, named, pandalm_verdicts, verdicts_of
+from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.problems import BadCell
 
 # Errors that readers raise for files with another layout.
@@ -52,6 +53,8 @@ READERS: dict[str, Reader] = {
 # Formats of verdicts that can be added to a study.
 VERDICT_FORMATS = ("alpacaeval", "alttest", "llmbar", "lmarena", "mtbench", "pandalm")
 
+MAX_SHOWN = 20
+
 __all__ = [
     "READERS",
     "VERDICT_FORMATS",
@@ -74,6 +77,7 @@ def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = 
         converted = READERS[name](paths, systems)
     if not converted.instances and not converted.ratings:
         raise FormatError.of(names, None, "nothing_to_read", f"has no rows of {name}")
+    converted = _without_odd_answers(converted)
     later = sum(bool(row.get("superseded")) for row in converted.ratings)
     lost = {what: n for what, n in converted.left_out.items() if n}
     if lost and not converted.ratings:
@@ -81,6 +85,21 @@ def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = 
         raise FormatError.of(names, None, "nothing_counts", f"has no rating that counts ({counts})")
     superseded = {"later votes of the same rater, flagged superseded": later} if later else {}
     return replace(converted, left_out=lost | superseded)
+
+
+def _without_odd_answers(converted: Converted) -> Converted:
+    """Leave out answers of people that are no label, which only machines may give, and count them."""
+    odd = [row for row in converted.ratings if _is_odd(row)]
+    if not odd:
+        return converted
+    shown = ", ".join(sorted({repr(str(row.get("raw"))[:MAX_SHOWN]) for row in odd})[:3])
+    what = f"annotators' answers that are no label, such as {shown}"
+    ratings = [row for row in converted.ratings if not _is_odd(row)]
+    return replace(converted, ratings=ratings, left_out={**converted.left_out, what: len(odd)})
+
+
+def _is_odd(row: Row) -> bool:
+    return row.get("kind", "human") == "human" and row["label"] is None
 
 
 def read_verdicts(name: str, path: Path, rater: str = "") -> list[Verdict]:

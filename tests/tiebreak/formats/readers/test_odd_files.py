@@ -1,6 +1,9 @@
 """A reader turns any file into a bundle, or refuses it with a sentence that names the file."""
 
+import json
 import random
+import shutil
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -48,3 +51,19 @@ def test_a_damaged_file_is_read_or_named(seed, tmp_path):
     except CommandError as error:
         refusal = str(error)
         assert path.name in refusal
+
+
+@pytest.mark.parametrize(
+    ("reader", "file", "column"),
+    [("pandalm", "testset-v1.json", "annotator2"), ("llmbar", "dataset_Natural.json", "label")],
+)
+def test_answer_of_a_person_that_is_no_label_is_named_and_left_out(reader, file, column, tmp_path):
+    folder = Path(shutil.copytree(FOLDERS[reader], tmp_path / "f"))
+    before = convert(reader, [folder])
+    rows = json.loads((folder / file).read_bytes())
+    rows[1][column] = "the first"
+    (folder / file).write_text(json.dumps(rows))
+    after = convert(reader, [folder])
+    assert len(after.ratings) == len(before.ratings) - 1
+    ((what, number),) = after.left_out.items()
+    assert ("the first" in what, number) == (True, 1)
