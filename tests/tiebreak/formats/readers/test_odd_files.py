@@ -1,7 +1,7 @@
 """A reader turns any file into a bundle, or refuses it with a sentence that names the file."""
 
-import json
 import random
+import re
 import shutil
 from pathlib import Path
 
@@ -54,15 +54,21 @@ def test_a_damaged_file_is_read_or_named(seed, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("reader", "file", "column"),
-    [("pandalm", "testset-v1.json", "annotator2"), ("llmbar", "dataset_Natural.json", "label")],
+    ("reader", "file", "answer", "odd"),
+    [
+        ("pandalm", "testset-v1.json", r'("annotator2": ?)"?\d"?', r'\1"the first"'),
+        ("llmbar", "verdicts.csv", r"(Natural,0,judge-\d,)1", r"\1the first"),
+    ],
 )
-def test_answer_of_a_person_that_is_no_label_is_named_and_left_out(reader, file, column, tmp_path):
+def test_answer_of_a_person_that_is_no_label_is_named_and_left_out(
+    reader, file, answer, odd, tmp_path
+):
     folder = Path(shutil.copytree(FOLDERS[reader], tmp_path / "f"))
     before = convert(reader, [folder])
-    rows = json.loads((folder / file).read_bytes())
-    rows[1][column] = "the first"
-    (folder / file).write_text(json.dumps(rows))
+    text = (folder / file).read_text(encoding="utf-8")
+    (folder / file).write_text(
+        re.sub(answer, odd, text, count=reader != "llmbar"), encoding="utf-8"
+    )
     after = convert(reader, [folder])
     assert len(after.ratings) == len(before.ratings) - 1
     ((what, number),) = after.left_out.items()
