@@ -12,8 +12,8 @@ from annotation.models import HIT, HITUnit, Place, Rating
 from annotation.models.rating import IN_STATISTICS, MAIN_FIRST, RatingQuerySet
 from studies.models import Study, Unit
 
-# A rating with several flags is counted under the first one.
-FLAGS = ("superseded", "excluded", "late", "partial", "surplus")
+# A rating with several flags is counted under the first one: what is decided on late answers sets others.
+FLAGS = ("late", "superseded", "excluded", "partial", "surplus")
 
 
 @dataclass(frozen=True)
