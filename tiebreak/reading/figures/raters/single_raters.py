@@ -4,7 +4,7 @@ They are evidence of what to look at, and no verdict on anybody.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from urllib.parse import urlencode
 
 from tiebreak.digits import in_digits, percent
@@ -68,7 +68,11 @@ def confusion_figure(section: CriterionSection, rater: str = "") -> Figure:
     matrix = one.confusion if one else _summed(section.raters.values())
     if matrix is None:
         return empty_figure("confusion", title, _why_no_confusion(section, one))
-    shares = [_shares(row) for row in matrix]
+    totals = [math.fsum(row) for row in matrix]
+    shares = [
+        [n / total if total else None for n in row]
+        for row, total in zip(matrix, totals, strict=True)
+    ]
     labels = ("most frequent answer of the others", f"answer of {who}")
     chart = matrix_chart(_names(section), shares, finding=title, labels=labels, kind=_kind(one))
     total = math.fsum(n for row in matrix for n in row)
@@ -77,7 +81,11 @@ def confusion_figure(section: CriterionSection, rater: str = "") -> Figure:
         f"{percent(alike / total)} of {in_digits(total, 0)} answers equal the most frequent answer of the others,"
         " where several count in equal parts."
     )
-    rows = _matrix_rows(section, who, matrix, shares)
+    rows = tuple(
+        (who, label, answer, matrix[row][column], shares[row][column])
+        for row, label in enumerate(section.labels)
+        for column, answer in enumerate(section.labels)
+    )
     query = urlencode({"rater": rater}) if one else ""
     return Figure(
         "confusion",
@@ -85,7 +93,7 @@ def confusion_figure(section: CriterionSection, rater: str = "") -> Figure:
         sentence,
         chart,
         MATRIX_COLUMNS,
-        tuple(rows),
+        rows,
         CONFUSION_READING,
         query=query,
     )
@@ -228,19 +236,6 @@ def _summed(raters: Iterable[RaterSection]) -> Matrix | None:
         tuple(math.fsum(cells) for cells in zip(*rows, strict=True))
         for rows in zip(*known, strict=True)
     )
-
-
-def _shares(row: Sequence[float]) -> list[float | None]:
-    total = math.fsum(row)
-    return [n / total if total else None for n in row]
-
-
-def _matrix_rows(
-    section: CriterionSection, who: str, matrix: Matrix, shares: Sequence[Sequence[float | None]]
-) -> Iterator[tuple[Cell, ...]]:
-    for row, label in enumerate(section.labels):
-        for column, answer in enumerate(section.labels):
-            yield (who, label, answer, matrix[row][column], shares[row][column])
 
 
 def _names(section: CriterionSection) -> list[str]:

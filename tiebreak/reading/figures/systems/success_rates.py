@@ -24,9 +24,16 @@ TUNED, FULL = "annotators and {machine}", "annotators and {machine}, λ = 1"
 
 def success_rates_figure(section: SuccessRates) -> Figure:
     """Return the rates by annotators, by each machine rater, and by both together."""
-    ordered = [(name, section.systems[name]) for name in _ordered(section)]
+    # The highest rate first; those without a rate are last.
+    ordered = sorted(section.systems.items(), key=lambda item: (-_rate(item[1]), item[0]))
     rows = [row for name, system in ordered for row in _drawn_rows(name, system)]
-    data = [IntervalRow(name, (*_marks(system), *_full_weight(system))) for name, system in ordered]
+    data = []
+    for name, system in ordered:
+        full = (
+            Mark("machine", one.powered_lambda_1, FULL.format(machine=machine))
+            for machine, one in system.machines.items()
+        )
+        data.append(IntervalRow(name, (*_marks(system), *full)))
     chart = interval_chart(rows, finding=TITLE, label="success rate", bounds=(0, 1))
     about_order = known_order_sentence(section.known_order)
     sentence = f"A success is the answer “{section.success}”. {about_order}"
@@ -86,16 +93,6 @@ def _marks(system: SystemSuccess) -> Iterator[Mark]:
     for machine, one in system.machines.items():
         yield Mark("machine-open", one.alone, f"{machine} alone")
         yield Mark("machine", one.powered, TUNED.format(machine=machine))
-
-
-def _full_weight(system: SystemSuccess) -> Iterator[Mark]:
-    for machine, one in system.machines.items():
-        yield Mark("machine", one.powered_lambda_1, FULL.format(machine=machine))
-
-
-def _ordered(section: SuccessRates) -> list[str]:
-    """Return the systems, those with the highest rate first; those without a rate are last."""
-    return sorted(section.systems, key=lambda name: (-_rate(section.systems[name]), name))
 
 
 def _rate(system: SystemSuccess) -> float:
