@@ -229,11 +229,12 @@ def collect_rating_sets(
     required = _required_sizes(instance, units, set_size)
     known = ~np.isnan(r)
     strength = np.where(known, r, 0.0)
-    if (strength != np.round(strength)).any() or (np.abs(strength) > max_strength).any():
+    off_scale = (strength != np.round(strength)) | (np.abs(strength) > max_strength)
+    if off_scale.any():
         raise InvalidInput(
             "out_of_range",
             f"labels must be whole numbers from -{max_strength} to {max_strength}, or NaN for a"
-            f" missing rating; {_off_scale(strength, max_strength):g} is not allowed.",
+            f" missing rating; {strength[off_scale][0]:g} is not allowed.",
         )
     key = instance * (rater.max(initial=0) + 1) + rater
     _, first, set_index = np.unique(key, return_index=True, return_inverse=True)
@@ -359,11 +360,6 @@ def consistency_by_separability(
         )
         for index, by_name in enumerate(estimates)
     )
-
-
-def _off_scale(strength: FloatArray, max_strength: int) -> float:
-    """Return the first strength that is not on the scale."""
-    return float(strength[(strength != np.round(strength)) | (np.abs(strength) > max_strength)][0])
 
 
 def _required_sizes(

@@ -108,7 +108,10 @@ def strata_section(
             return every
         compared = _compared_units(criterion, rater)
         return [
-            _scoped(groups, design, stratum.members & compared, criterion)
+            {
+                group: design.scoped(by_name, stratum.members & compared, criterion)
+                for group, by_name in groups.items()
+            }
             for groups, stratum in zip(every, strata, strict=True)
         ]
 
@@ -300,11 +303,6 @@ def _compared_units(criterion: Criterion, machine: str | None) -> Mask:
         return np.asarray(rated > 1)
     answers = criterion.machines[machine]
     return np.asarray((rated > 0) & (answers.counts.sum(axis=1) + answers.unparsed > 0))
-
-
-def _scoped(groups: Groups, design: DesignWeights, entered: Mask, criterion: Criterion) -> Groups:
-    """Return the estimates with the scope of weighted ones."""
-    return {group: design.scoped(by_name, entered, criterion) for group, by_name in groups.items()}
 
 
 def _human_table(criterion: Criterion, split: Codes, weights: UnitWeights | None) -> Table:
