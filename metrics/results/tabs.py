@@ -129,24 +129,17 @@ def _consistency(shown: Shown) -> list[Figure]:
 
 
 def _systems(shown: Shown) -> list[Figure]:
-    if shown.about.success_rates is not None:
-        return [success_rates_figure(shown.about.success_rates)]
-    return [
-        win_rates_figure(shown.about),
-        strengths_figure(shown.about),
-        elo_figure(shown.about),
-        win_or_tie_figure(shown.about),
-        *_order(shown.about),
-    ]
+    about = shown.about
+    if about.success_rates is not None:
+        return [success_rates_figure(about.success_rates)]
+    figures = [win_rates_figure, strengths_figure, elo_figure, win_or_tie_figure]
+    if has_several(about):  # pairs, and one order, need three systems
+        figures += [win_matrix_figure, order_figure]
+    return [figure(about) for figure in figures]
 
 
 def _powered_rates(shown: Shown) -> dict[str, Any]:
     return {"powered": powered_rates(shown.about)}
-
-
-def _order(about: CriterionSection) -> list[Figure]:
-    """Return the figures of pairs and of one order, which need three systems."""
-    return [win_matrix_figure(about), order_figure(about)] if has_several(about) else []
 
 
 def _machines(shown: Shown) -> list[Figure]:
