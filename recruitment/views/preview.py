@@ -106,12 +106,6 @@ def _welcome(request: HttpRequest, study: Study, _criteria: Sequence[Criterion])
     return {"consent": render_markdown(study.consent), **about_channel(channel), **shown}
 
 
-def _guidelines(
-    _request: HttpRequest, study: Study, criteria: Sequence[Criterion]
-) -> dict[str, Any]:
-    return {"guidelines": render_markdown(study.guidelines), "criteria": criteria}
-
-
 def _quick_check(
     _request: HttpRequest, study: Study, _criteria: Sequence[Criterion]
 ) -> dict[str, Any] | None:
@@ -239,7 +233,10 @@ def _unit(study: Study, generations: list[Generation]) -> Unit:
 _Context = Callable[[HttpRequest, Study, Sequence[Criterion]], dict[str, Any] | None]
 _CONTEXTS: dict[str, _Context] = {
     "welcome": _welcome,
-    "guidelines": _guidelines,
+    "guidelines": lambda _, study, criteria: {
+        "guidelines": render_markdown(study.guidelines),
+        "criteria": criteria,
+    },
     "quick-check": _quick_check,
     "practice": lambda _, study, criteria: _reference_unit("practice", study, criteria),
     "test": lambda _, study, criteria: _reference_unit("test", study, criteria),

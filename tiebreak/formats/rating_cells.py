@@ -244,11 +244,6 @@ def _probability(column: str, value: Any) -> float:
     return number
 
 
-def _probabilities(_: str, value: Any) -> str:
-    """Return the probability of each label as JSON, or "" for an empty cell."""
-    return "" if value == "" else written_probabilities(read_probabilities(value))
-
-
 def read_probabilities(value: Any) -> dict[str, float]:
     """Return the probability of each label, from JSON or an object, or raise `InvalidInput`."""
     try:
@@ -298,7 +293,11 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = (
     | dict.fromkeys(NUMBERS, _number)
     | dict.fromkeys(FLAGS, _flag)
     | {"inclusion_probability": _probability, "created_at": _timestamp}
-    | {"probabilities": _probabilities}
+    | {
+        "probabilities": lambda _, v: (
+            "" if v == "" else written_probabilities(read_probabilities(v))
+        )
+    }
 )
 _DEFAULTS: Row = (
     dict.fromkeys(TEXTS, "")

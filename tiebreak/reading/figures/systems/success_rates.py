@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import Figure, about_thick_lines, legend_of, table_of
-from tiebreak.report.model import KnownOrder, MachineSuccess, SuccessRates, SystemSuccess
+from tiebreak.report.model import KnownOrder, SuccessRates, SystemSuccess
 from tiebreak.stats import Estimate
 
 TITLE = "Success rates of the systems"
@@ -97,9 +97,5 @@ def _marks(system: SystemSuccess) -> Iterator[Mark]:
 
 def _rate(system: SystemSuccess) -> float:
     """Return the rate by both together where there is one, or else by annotators."""
-    candidates = [*map(_powered, system.machines.values()), system.human]
+    candidates = [*(machine.powered for machine in system.machines.values()), system.human]
     return next((rate.value for rate in candidates if rate.is_defined), -1.0)
-
-
-def _powered(one: MachineSuccess) -> Estimate:
-    return one.powered
