@@ -24,7 +24,6 @@ from recruitment.models import Payment
 from recruitment.services.payments import settle_payment
 from recruitment.terms import owed
 from studies.access import Right, held_right, researchers_only, study_for
-from studies.models import Study
 
 PER_PAGE = 40
 # Lists of submissions that need a decision, each with the one action that settles a row.
@@ -88,13 +87,15 @@ LABELS = {
 @researchers_only
 def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id, Right.READ)
-    search, status = _wanted(request)
+    search, status = request.GET.get("search", "").strip(), request.GET.get("status", "")
+    status = status if status in Participation.Status else ""
     accounting = accounts(study, search_for(search, status))
     entries = accounting.ledger
     paginator = Paginator(entries.matches, PER_PAGE)
     paginator.count = entries.totals.matching
     page = paginator.get_page(request.GET.get("page_number"))
     rows = entries.first_rows(cast(QuerySet[Participation], page.object_list))
+    records = check_records(study.pk, raters=[row.participation.rater_id for row in rows.page])
     unknown = Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED)
     context = {
         "study": study,
@@ -102,9 +103,14 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
         "costs": accounting.costs,
         "beyond_budget": accounting.beyond_budget,
         "lists": _lists(entries, rows),
-        "nothing_waits": _nothing_waits(entries),
+        # Lists that are empty; each has a sentence of its own if it is not.
+        "nothing_waits": ", ".join(
+            NOBODY[name] for name, n in entries.totals.listed.items() if not n
+        ),
         "unknown": unknown.select_related("participation__rater"),
-        "participants": _participants(study, rows.page),
+        "participants": [
+            _row(row) | {"checks": records.get(row.participation.rater_id)} for row in rows.page
+        ],
         "page": page,
         "search": search,
         "status": status,
@@ -113,12 +119,6 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
         "is_owner": held_right(request.user, study) >= Right.OWN,
     }
     return render(request, "recruitment/ledger.html", context)
-
-
-def _wanted(request: HttpRequest) -> tuple[str, str]:
-    """Return the text to search for, and the status that the participants should have."""
-    status = request.GET.get("status", "")
-    return request.GET.get("search", "").strip(), status if status in Participation.Status else ""
 
 
 def _lists(entries: Ledger, rows: FirstRows) -> list[tuple[str, str, str, int, list[Any]]]:
@@ -135,16 +135,6 @@ def _lists(entries: Ledger, rows: FirstRows) -> list[tuple[str, str, str, int, l
         for name, title, sentence, action in LISTS
         if entries.totals.listed[name]
     ]
-
-
-def _nothing_waits(entries: Ledger) -> str:
-    """Return the lists that are empty in words, each of which has a sentence of its own if not."""
-    return ", ".join(NOBODY[name] for name, n in entries.totals.listed.items() if not n)
-
-
-def _participants(study: Study, rows: list[LedgerRow]) -> list[dict[str, Any]]:
-    records = check_records(study.pk, raters=[row.participation.rater_id for row in rows])
-    return [_row(row) | {"checks": records.get(row.participation.rater_id)} for row in rows]
 
 
 def _row_action(row: LedgerRow, action: str, currency: str) -> dict[str, str]:

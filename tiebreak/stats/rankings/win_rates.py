@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import BAD, Label
-from tiebreak.stats.core.bootstrap import Mean, Resampling, Statistic, estimate, ratio
+from tiebreak.stats.core.bootstrap import Mean, Resampling, Statistic, estimate
 from tiebreak.stats.core.counts import Patterns, as_patterns
 from tiebreak.stats.core.results import Estimate
 from tiebreak.stats.core.validation import (
@@ -224,7 +224,5 @@ def _win_statistic(tie: float) -> Statistic:
         size = rows.sum(axis=1)
         return np.column_stack([size > 0, rows[:, 0] + tie * rows[:, 1], size])
 
-    def value(sums: FloatArray) -> FloatArray:
-        return ratio(sums[..., 1], sums[..., 2])
-
-    return Statistic(3, features, value, NO_RATING, NO_RATING, mean=Mean(1, 2))
+    mean = Mean(1, 2)
+    return Statistic(3, features, mean.value, NO_RATING, NO_RATING, mean=mean)

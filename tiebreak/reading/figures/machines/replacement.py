@@ -43,7 +43,8 @@ def machine_replacement_figures(section: Sequence[ReplacementStratum]) -> list[F
     for machine, stratum, one in named:
         if one.tests:  # the advantage probability does not depend on ε
             advantage = Estimate(one.tests[0].advantage_probability, n=one.labels)
-            rows.append(IntervalRow(f"{machine}: {_name(stratum)}", (Mark("machine", advantage),)))
+            name = stratum_name(stratum.stratifier, stratum.stratum)
+            rows.append(IntervalRow(f"{machine}: {name}", (Mark("machine", advantage),)))
     rows = [row for row in rows if row.drawn]
     if not rows:
         reasons = (one.reason for *_, one in named if one.reason)
@@ -59,15 +60,12 @@ def machine_replacement_figures(section: Sequence[ReplacementStratum]) -> list[F
     return [Figure("machine-replacement", TITLE, "", chart, COLUMNS, cells, reading)]
 
 
-def _name(stratum: ReplacementStratum) -> str:
-    return stratum_name(stratum.stratifier, stratum.stratum)
-
-
 def _cells(
     machine: str, stratum: ReplacementStratum, one: MachineReplacement
 ) -> Iterator[tuple[Cell, ...]]:
     agreement = None if isnan(one.agreement) else one.agreement
-    about = (machine, _name(stratum), stratum.n_units, one.labels, one.instances, agreement)
+    name = stratum_name(stratum.stratifier, stratum.stratum)
+    about = (machine, name, stratum.n_units, one.labels, one.instances, agreement)
     if not one.tests:
         yield (*about, *(None,) * 8, one.reason or DESCRIBED_ONLY)
     for test in one.tests:

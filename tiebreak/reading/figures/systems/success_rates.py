@@ -53,7 +53,12 @@ def known_order_sentence(known: KnownOrder | None) -> str:
     """Return how far the rates agree with the known order, if there is one."""
     if known is None:
         return ""
-    taus = "; ".join(f"{name}: {_in_words(tau)}" for name, tau in taus_of(known))
+    taus = "; ".join(
+        f"{name}: {in_digits(tau.value)}"
+        if tau.is_defined
+        else f"{name}: {(tau.reason or '').rstrip('.').lower()}"
+        for name, tau in taus_of(known)
+    )
     missing = f" Without ratings: {', '.join(known.missing)}." if known.missing else ""
     return (
         f"Kendall's τ with the known order {', '.join(known.order)} (1 is the same order, −1 the"
@@ -70,10 +75,6 @@ def taus_of(known: KnownOrder) -> Iterator[tuple[str, Estimate]]:
         if machine in known.powered:
             yield TUNED.format(machine=machine), known.powered[machine]
             yield FULL.format(machine=machine), known.powered_lambda_1[machine]
-
-
-def _in_words(tau: Estimate) -> str:
-    return in_digits(tau.value) if tau.is_defined else (tau.reason or "").rstrip(".").lower()
 
 
 def _drawn_rows(name: str, system: SystemSuccess) -> Iterator[IntervalRow]:

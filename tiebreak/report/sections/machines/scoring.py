@@ -332,10 +332,8 @@ def _mean(value_of: Callable[[IntArray], FloatArray]) -> Statistic:
     def features(rows: IntArray) -> FloatArray:
         return np.column_stack([np.ones(len(rows)), value_of(rows)])
 
-    def value(sums: FloatArray) -> FloatArray:
-        return ratio(sums[..., 1], sums[..., 0])
-
-    return Statistic(2, features, value, NO_UNIT, NO_UNIT, mean=Mean())
+    mean = Mean()
+    return Statistic(2, features, mean.value, NO_UNIT, NO_UNIT, mean=mean)
 
 
 def _system_correlations(joint: _Joint) -> SystemCorrelations:
