@@ -14,6 +14,11 @@ from types import FrameType
 HOST = "127.0.0.1"
 ROOT = Path(__file__).resolve().parent.parent
 RESEARCHER = "researcher"
+WEB = ["gunicorn", "config.wsgi", "--log-level", "warning", "--no-control-socket"]
+WORKER = [
+    *("celery", "-A", "config", "--quiet", "worker", "-Q", "interactive,default,analytics,gpu"),
+    *("--pool", "threads", "--concurrency", "2", "--loglevel", "ERROR"),
+]
 Processes = dict[str, "subprocess.Popen[bytes]"]
 
 
@@ -29,12 +34,8 @@ def main() -> int:
     os.chdir(ROOT)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     study_id, password = _prepare()
-    web = ["gunicorn", "config.wsgi", "--bind", f"{HOST}:{port}"]
-    web += ["--log-level", "warning", "--no-control-socket"]
-    worker = ["celery", "-A", "config", "--quiet", "worker"]
-    worker += ["-Q", "interactive,default,analytics,gpu"]
-    worker += ["--pool", "threads", "--concurrency", "2", "--loglevel", "ERROR"]
-    processes = {"The web server": _start(web), "The worker": _start(worker)}
+    web = _start([*WEB, "--bind", f"{HOST}:{port}"])
+    processes = {"The web server": web, "The worker": _start(WORKER)}
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, _interrupt)
     try:

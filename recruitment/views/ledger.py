@@ -24,6 +24,7 @@ from recruitment.models import Payment
 from recruitment.services.payments import settle_payment
 from recruitment.terms import owed
 from studies.access import Right, held_right, researchers_only, study_for
+from studies.models import Study
 
 PER_PAGE = 40
 # Lists of submissions that need a decision, each with the one action that settles a row.
@@ -95,7 +96,6 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
     paginator.count = entries.totals.matching
     page = paginator.get_page(request.GET.get("page_number"))
     rows = entries.first_rows(cast(QuerySet[Participation], page.object_list))
-    records = check_records(study.pk, raters=[row.participation.rater_id for row in rows.page])
     unknown = Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED)
     context = {
         "study": study,
@@ -103,14 +103,9 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
         "costs": accounting.costs,
         "beyond_budget": accounting.beyond_budget,
         "lists": _lists(entries, rows),
-        # Lists that are empty; each has a sentence of its own if it is not.
-        "nothing_waits": ", ".join(
-            NOBODY[name] for name, n in entries.totals.listed.items() if not n
-        ),
+        "nothing_waits": _nothing_waits(entries),
         "unknown": unknown.select_related("participation__rater"),
-        "participants": [
-            _row(row) | {"checks": records.get(row.participation.rater_id)} for row in rows.page
-        ],
+        "participants": _participants(study, rows.page),
         "page": page,
         "search": search,
         "status": status,
@@ -119,6 +114,11 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
         "is_owner": held_right(request.user, study) >= Right.OWN,
     }
     return render(request, "recruitment/ledger.html", context)
+
+
+def _nothing_waits(entries: Ledger) -> str:
+    """Return the lists that are empty in words, each of which has a sentence of its own if not."""
+    return ", ".join(NOBODY[name] for name, n in entries.totals.listed.items() if not n)
 
 
 def _lists(entries: Ledger, rows: FirstRows) -> list[tuple[str, str, str, int, list[Any]]]:
@@ -152,6 +152,11 @@ def _pay_label(row: LedgerRow, currency: str) -> str:
     if not pays_by_platform(row.participation.submission.channel):
         return f"Mark {amount} as paid"
     return f"Pay {amount} via {platform_title(row.participation)}"
+
+
+def _participants(study: Study, rows: list[LedgerRow]) -> list[dict[str, Any]]:
+    records = check_records(study.pk, raters=[row.participation.rater_id for row in rows])
+    return [_row(row) | {"checks": records.get(row.participation.rater_id)} for row in rows]
 
 
 def _row(row: LedgerRow) -> dict[str, Any]:

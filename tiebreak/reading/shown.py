@@ -183,12 +183,7 @@ def _ranking(systems: SystemsSection) -> Ranking | None:
             "",
             [
                 *([_ranks(sets.get(name))] if sets else []),
-                *(
-                    # Only rates have a glyph.
-                    shown if scored is rates else replace(shown, glyph=NOTHING)
-                    for scored in columns.values()
-                    for shown in [number(scored[name], low=0)]
-                ),
+                *(_score(scored[name], scored is rates) for scored in columns.values()),
             ],
         )
         for name in best_first(systems)
@@ -196,6 +191,11 @@ def _ranking(systems: SystemsSection) -> Ranking | None:
     ranked_by = RANK_SET if systems.ranked_by == "win_rate" else RANK_SET_BY_STRENGTH
     titles = [ranked_by, *columns] if sets else list(columns)
     return Ranking(titles, rows, [HOW_TO_READ_RANK_SETS, *notes] if sets else notes)
+
+
+def _score(estimate: Estimate, is_rate: bool) -> Number:
+    shown = number(estimate, low=0)
+    return shown if is_rate else replace(shown, glyph=NOTHING)
 
 
 def _ranks(ranks: RankSet | None) -> Number:

@@ -402,20 +402,16 @@ def _all_ties(totals: IntArray, _strongest: int) -> FloatArray:
     return np.asarray((totals[:, 0] == 0) & (totals[:, 1] == 0), dtype=np.float64)
 
 
-def _zero(totals: IntArray, max_strength: int) -> FloatArray:
-    return _contradictory(totals, max_strength) + _all_ties(totals, max_strength)
-
-
-def _perfect(totals: IntArray, max_strength: int) -> FloatArray:
-    return np.asarray(_consistency(totals, max_strength) == 1, dtype=np.float64)
-
-
 _SET_VALUES: dict[str, _SetValue] = {
     "consistency": _consistency,
-    "zero": _zero,
+    "zero": lambda totals, strongest: (
+        _contradictory(totals, strongest) + _all_ties(totals, strongest)
+    ),
     "contradictory": _contradictory,
     "all_ties": _all_ties,
-    "perfect": _perfect,
+    "perfect": lambda totals, strongest: np.asarray(
+        _consistency(totals, strongest) == 1, dtype=np.float64
+    ),
     "preference_strength": _strength,
 }
 _RANGE_VALUES = ("consistency", "zero", "perfect", "preference_strength")

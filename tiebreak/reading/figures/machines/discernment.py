@@ -193,11 +193,7 @@ def _summary(section: DiscernmentSection) -> Figure:
         ((rater, weights, what), estimate)
         for weights, raters in kinds
         for rater, one in raters.items()
-        for what, estimate in {
-            "average": one.average,
-            "minimum": one.minimum,
-            **{f"level {name}": level for name, level in one.levels.items()},
-        }.items()
+        for what, estimate in _summaries(one)
     ]
     chart = interval_chart(rows, finding=ALL_TITLE, label="discernment D", reference=1)
     return Figure(
@@ -210,6 +206,11 @@ def _summary(section: DiscernmentSection) -> Figure:
         ALL_READING + _warning(_raters_by_criteria(section)),
         legend_of(rows),
     )
+
+
+def _summaries(one: DiscernmentOverCriteria) -> Sequence[tuple[str, Estimate]]:
+    levels = [(f"level {name}", level) for name, level in one.levels.items()]
+    return [("average", one.average), ("minimum", one.minimum), *levels]
 
 
 def _left_out(section: DiscernmentSection) -> str:

@@ -90,12 +90,7 @@ def influence_figures(section: dict[str, Influence]) -> list[Figure]:
         return [empty_figure("rater-influence", INFLUENCE_TITLE, " ".join(sorted(reasons)))]
     cut = f" The chart shows the {MAX_DRAWN} with the largest change." * (len(rows) > MAX_DRAWN)
     cells = tuple(
-        (
-            name,
-            one.n_ratings,
-            one.without.value if one.without.is_defined else None,
-            *estimate_cells(one.change),
-        )
+        (name, one.n_ratings, estimate_cells(one.without)[0], *estimate_cells(one.change))
         for name, one in by_change
     )
     columns = ("rater", "ratings", "alpha_without", *table_of(rows)[0][2:])

@@ -4,7 +4,7 @@ They are evidence of what to look at, and no verdict on anybody.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import urlencode
 
 from tiebreak.digits import in_digits, percent
@@ -68,10 +68,8 @@ def confusion_figure(section: CriterionSection, rater: str = "") -> Figure:
     matrix = one.confusion if one else _summed(section.raters.values())
     if matrix is None:
         return empty_figure("confusion", title, _why_no_confusion(section, one))
-    totals = [math.fsum(row) for row in matrix]
     shares = [
-        [n / total if total else None for n in row]
-        for row, total in zip(matrix, totals, strict=True)
+        [n / total if total else None for n in row] for row in matrix for total in [math.fsum(row)]
     ]
     labels = ("most frequent answer of the others", f"answer of {who}")
     chart = matrix_chart(_names(section), shares, finding=title, labels=labels, kind=_kind(one))
@@ -81,11 +79,7 @@ def confusion_figure(section: CriterionSection, rater: str = "") -> Figure:
         f"{percent(alike / total)} of {in_digits(total, 0)} answers equal the most frequent answer of the others,"
         " where several count in equal parts."
     )
-    rows = tuple(
-        (who, label, answer, matrix[row][column], shares[row][column])
-        for row, label in enumerate(section.labels)
-        for column, answer in enumerate(section.labels)
-    )
+    rows = _matrix_rows(section, who, matrix, shares)
     query = urlencode({"rater": rater}) if one else ""
     return Figure(
         "confusion",
@@ -93,10 +87,18 @@ def confusion_figure(section: CriterionSection, rater: str = "") -> Figure:
         sentence,
         chart,
         MATRIX_COLUMNS,
-        rows,
+        tuple(rows),
         CONFUSION_READING,
         query=query,
     )
+
+
+def _matrix_rows(
+    section: CriterionSection, who: str, matrix: Matrix, shares: Sequence[Sequence[float | None]]
+) -> Iterator[tuple[Cell, ...]]:
+    for row, label in enumerate(section.labels):
+        for column, answer in enumerate(section.labels):
+            yield (who, label, answer, matrix[row][column], shares[row][column])
 
 
 def dawid_skene_figure(section: CriterionSection, rater: str = "") -> Figure:

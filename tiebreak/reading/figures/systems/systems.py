@@ -1,6 +1,6 @@
 """Figures of the systems: win rates, strengths, and Elo ratings."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
@@ -113,11 +113,8 @@ def machine_win_rates_figure(section: CriterionSection) -> Figure:
         )
         for name in best_first(systems)
     ]
-    drawn = []  # each system as a heading, and below it a row for each of its raters
-    for row in rows:
-        drawn += [IntervalRow(row.name), *(IntervalRow(one.series, (one,)) for one in row.marks)]
     chart = interval_chart(
-        drawn,
+        list(_row_per_rater(rows)),
         finding=MACHINE_WIN_RATES_TITLE,
         label="win rate",
         reference=0.5,
@@ -188,6 +185,13 @@ def _rows(rates: Estimates, powered: dict[str, Estimates]) -> list[IntervalRow]:
         )
         for name, rate in rates.items()
     ]
+
+
+def _row_per_rater(rows: Iterable[IntervalRow]) -> Iterator[IntervalRow]:
+    """Yield each system as a heading, and below it a row for each of its raters."""
+    for row in rows:
+        yield IntervalRow(row.name)
+        yield from (IntervalRow(one.series, (one,)) for one in row.marks)
 
 
 def _why_undefined(estimates: Iterable[Estimate]) -> str:

@@ -108,10 +108,7 @@ def strata_section(
             return every
         compared = _compared_units(criterion, rater)
         return [
-            {
-                group: design.scoped(by_name, stratum.members & compared, criterion)
-                for group, by_name in groups.items()
-            }
+            _scoped(groups, design, stratum.members & compared, criterion)
             for groups, stratum in zip(every, strata, strict=True)
         ]
 
@@ -357,6 +354,11 @@ def _machine_table(
         and (runs is None or group == "machine_machine")
     }
     return statistics, comparison.patterns, unit
+
+
+def _scoped(groups: Groups, design: DesignWeights, entered: Mask, criterion: Criterion) -> Groups:
+    """Return the estimates with the scope of weighted ones."""
+    return {group: design.scoped(by_name, entered, criterion) for group, by_name in groups.items()}
 
 
 def _estimates(
