@@ -73,9 +73,8 @@ def scores(study: Study) -> Iterator[LaunchCheck]:
     main = study.units.filter(role=Unit.Role.MAIN, system_b__isnull=False)
     n, total = main.filter(separability_raw__isnull=True).count(), main.count()
     units, title = counted(total, "item"), similarity_title(study.similarity)
-    draws = InstanceSelection.objects.filter(study=study)
-    is_drawn = study.selected.exists()
-    if n and is_drawn and not draws.filter(design=InstanceSelection.Design.DOUBT).exists():
+    by_doubt = InstanceSelection.objects.filter(study=study, design=InstanceSelection.Design.DOUBT)
+    if n and study.selected.exists() and not by_doubt.exists():
         yield error(
             "draw_not_scored",
             "The instances were drawn by separability, but the separability score (δ) by"

@@ -114,14 +114,13 @@ def _range(one: OfferedFilter, chosen: Chosen) -> dict[str, Any]:
         kind = "dates" if one.is_date else "numbers"
         sentence = BAD_RANGE.format(one.title, kind, one.low or "any", one.high or "any")
         raise DomainError("bad_range", sentence, status=400)
-    return {
-        end: value.isoformat()
-        if isinstance(value, date)
-        else int(value)
-        if value == int(value)
-        else float(value)
-        for end, value in values.items()
-    }
+    return {end: _sent(value) for end, value in values.items()}
+
+
+def _sent(value: Any) -> int | float | str:
+    if isinstance(value, date):
+        return value.isoformat()
+    return int(value) if value == int(value) else float(value)
 
 
 def _value(one: OfferedFilter, text: str) -> Any:
