@@ -14,6 +14,11 @@ from types import FrameType
 HOST = "127.0.0.1"
 ROOT = Path(__file__).resolve().parent.parent
 RESEARCHER = "researcher"
+WEB = ["gunicorn", "config.wsgi", "--log-level", "warning", "--no-control-socket"]
+WORKER = [
+    *("celery", "-A", "config", "--quiet", "worker", "-Q", "interactive,default,analytics,gpu"),
+    *("--pool", "threads", "--concurrency", "2", "--loglevel", "ERROR"),
+]
 Processes = dict[str, "subprocess.Popen[bytes]"]
 
 
@@ -29,7 +34,8 @@ def main() -> int:
     os.chdir(ROOT)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     study_id, password = _prepare()
-    processes = {"The web server": _start_web(port), "The worker": _start_worker()}
+    web = _start([*WEB, "--bind", f"{HOST}:{port}"])
+    processes = {"The web server": web, "The worker": _start(WORKER)}
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, _interrupt)
     try:
@@ -81,17 +87,6 @@ def _prepare() -> tuple[str, str]:
     researcher.save(update_fields=["password"])
     study = load_demo_study(owner=researcher, say=_print)
     return study.pk, password
-
-
-def _start_web(port: int) -> subprocess.Popen[bytes]:
-    command = ["gunicorn", "config.wsgi", "--bind", f"{HOST}:{port}"]
-    return _start([*command, "--log-level", "warning", "--no-control-socket"])
-
-
-def _start_worker() -> subprocess.Popen[bytes]:
-    queues = ["-Q", "interactive,default,analytics,gpu"]
-    pool = ["--pool", "threads", "--concurrency", "2", "--loglevel", "ERROR"]
-    return _start(["celery", "-A", "config", "--quiet", "worker", *queues, *pool])
 
 
 def _start(module_and_options: list[str]) -> subprocess.Popen[bytes]:

@@ -33,7 +33,9 @@ def stuck_jobs(jobs: Iterable[Job] | None = None, now: datetime | None = None) -
     since = {job: moment for job in jobs if (moment := _silent_since(job, now)) is not None}
     if not since:
         return []
-    busy = _busy_queues(now)
+    live = Q(status=JobChunk.Status.RUNNING, lease_until__gt=now, job__status=Job.Status.RUNNING)
+    # Waiting is normal in a queue in which a worker is busy.
+    busy = set(JobChunk.objects.filter(live).values_list("job__queue", flat=True))
     no_worker = is_late(last_round(), now)
     return [
         StuckJob(job, moment, *_reason(job, moment, no_worker=no_worker))
@@ -54,12 +56,6 @@ def _silent_since(job: Job, now: datetime) -> datetime | None:
     if job.status == Job.Status.RUNNING:  # between two turns
         waits_since = max(filter(None, [waits_since, job.sent_at]))
     return waits_since if waits_since <= now - REQUEUE_AFTER else None
-
-
-def _busy_queues(now: datetime) -> set[str]:
-    """Return the queues in which a worker is busy, so that waiting is normal."""
-    live = Q(status=JobChunk.Status.RUNNING, lease_until__gt=now, job__status=Job.Status.RUNNING)
-    return set(JobChunk.objects.filter(live).values_list("job__queue", flat=True))
 
 
 def _reason(job: Job, since: datetime, *, no_worker: bool) -> tuple[str, str]:

@@ -245,11 +245,14 @@ class CollectingStudyAdmin(StudyAdmin):
                     request, f"Created {counted(n, 'item')} for {name}.", messages.SUCCESS
                 )
                 return self._back(study)
+        counts = Counter(study.units.exclude(role=Unit.Role.MAIN).values_list("role", flat=True))
         context = {
             **self.admin_site.each_context(request),
             "form": form,
             "study": study,
-            "reference_units": _reference_units(study),
+            "reference_units": [
+                (name, counts[role]) for role, name in ROLES.items() if counts[role]
+            ],
             "title": "Create reference items",
         }
         return render(request, "admin/studies/study/reference_units.html", context)
@@ -319,11 +322,6 @@ def make_reference_units(study: Study, form: ReferenceUnitsForm) -> int:
         return degrade_copies(study=study, role=role, n=n, seed=seed, perturbation=perturbation)
     with stored_upload(upload, "known.jsonl", LINES) as path:
         return import_reference_units(study=study, role=role, path=path, limits=upload_limits())
-
-
-def _reference_units(study: Study) -> list[tuple[str, int]]:
-    counts = Counter(study.units.exclude(role=Unit.Role.MAIN).values_list("role", flat=True))
-    return [(name, counts[role.value]) for role, name in ROLES.items() if counts[role.value]]
 
 
 admin.site.unregister(Study)

@@ -5,7 +5,6 @@ from decimal import Decimal
 
 from annotation.counts import progress_of, study_counts
 from annotation.services.late_answers import LateAnswers, late_answers
-from recruitment.admission import ChannelLimit
 from recruitment.costs import ChannelCost, channel_cost, forecast
 from recruitment.early_stops import early_stop_rules
 from recruitment.launch.check import LaunchCheck
@@ -88,17 +87,17 @@ def _cost(study: Study, hits: int) -> Iterator[str]:
     if study.reward is None:
         return
     cost = forecast(study, hits=hits)
+    limits = []
+    for one in cost.maximum.channels:
+        if one.amount:
+            people = counted(max(one.people, one.most_people or 0), "person", "people")
+            limits.append(f"{one.title} admits {people}, each paid up to {one.pay.most}")
     if cost.total is not None:
         yield f"All responses will cost about {cost.total} {study.currency}, with platform fees."
     yield (
         f"The study can cost {cost.maximum.total} {study.currency} at most, with fees:"
-        f" {'; '.join(_at_most(one) for one in cost.maximum.channels if one.amount)}."
+        f" {'; '.join(limits)}."
     )
-
-
-def _at_most(limit: ChannelLimit) -> str:
-    people = counted(max(limit.people, limit.most_people or 0), "person", "people")
-    return f"{limit.title} admits {people}, each paid up to {limit.pay.most}"
 
 
 def closing(study: Study) -> Question:

@@ -1,7 +1,6 @@
 """What annotators are paid who stop early: for the step Size & pay."""
 
 from collections import defaultdict
-from collections.abc import Iterable
 
 from django.utils.text import get_text_list
 
@@ -33,18 +32,15 @@ def early_stop_rules(study: Study, tasks: int) -> list[str]:
     if not study.reward:
         return []
     titles: dict[str, list[str]] = defaultdict(list)
-    for platform in _platforms(study):
+    open_channels = [channel for channel in study.channels.all() if channel.closed_at is None]
+    # Without a channel, people come by the open link.
+    for name in [channel.provider for channel in open_channels] or ["open-link"]:
+        platform = get_platform(name)
         if rule := _rule(study, platform, tasks):
             titles[rule].append(platform.title)
     if len(titles) < 2:
         return list(titles)
     return [f"{get_text_list(names, 'and')}: {rule}" for rule, names in titles.items()]
-
-
-def _platforms(study: Study) -> Iterable[Platform]:
-    """Return the platforms of the channels; without a channel, people come by the open link."""
-    channels = [channel for channel in study.channels.all() if channel.closed_at is None]
-    return [get_platform(name) for name in [c.provider for c in channels] or ["open-link"]]
 
 
 def _rule(study: Study, platform: Platform, tasks: int) -> str:

@@ -64,9 +64,11 @@ class FramingMiddleware:
         frame_token, _, rest = request.path_info.removeprefix(PREFIX).partition("/")
         token = _decrypted(frame_token)
         path = f"/{rest}"
-        if not _is_own_page(path, str(token.arrival["study"])):
+        study_id = token.arrival["study"]
+        if path != f"/s/{study_id}/" and not path.startswith(f"/rate/{study_id}/"):
             raise Http404("No such page in a frame.")
-        _forget_cookies(request)
+        request.META.pop("HTTP_COOKIE", None)
+        request.COOKIES = {}
         channel = _channel(token)
         if token.has_expired(timedelta(minutes=channel.study.lease_minutes), _now()):
             response = notice(request, DomainError("frame_expired", FRAME_EXPIRED, status=403))
@@ -74,7 +76,7 @@ class FramingMiddleware:
             response = self._served(request, token, path)
         response.cookies.clear()
         response["Referrer-Policy"] = "no-referrer"
-        return allow_frames(response, _origins(channel))
+        return allow_frames(response, [*get_platform(channel.provider).frame_ancestors(channel)])
 
     def _served(self, request: HttpRequest, token: FrameToken, path: str) -> HttpResponse:
         request.arrival = token.arrival  # type: ignore[attr-defined]
@@ -97,15 +99,6 @@ def allow_frames(response: HttpResponse, origins: Sequence[str]) -> HttpResponse
     response.xframe_options_exempt = True
     response.headers.pop("X-Frame-Options", None)
     return response
-
-
-def _is_own_page(path: str, study_id: str) -> bool:
-    return path == f"/s/{study_id}/" or path.startswith(f"/rate/{study_id}/")
-
-
-def _forget_cookies(request: HttpRequest) -> None:
-    request.META.pop("HTTP_COOKIE", None)
-    request.COOKIES = {}
 
 
 def _encrypted(arrival: dict[str, Any], arrived_at: int) -> str:
@@ -137,7 +130,3 @@ def _channel(token: FrameToken) -> Channel:
     if channel is None:
         raise Http404("No such page in a frame.")
     return channel
-
-
-def _origins(channel: Channel) -> list[str]:
-    return list(get_platform(channel.provider).frame_ancestors(channel))

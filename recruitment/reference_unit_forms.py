@@ -15,7 +15,6 @@ from studies.design.opened_forms import OpenedForm
 from studies.models import Criterion, Study, Unit
 from tiebreak.errors import DomainError
 from tiebreak.perturbations import PERTURBATIONS
-from tiebreak.scales import Label, Scale
 
 PER_PAGE = 10
 _SIDES = {-1: "A ", 0: "", 1: "B "}
@@ -84,12 +83,11 @@ def _field(criterion: Criterion) -> forms.Field:
     scale = criterion.parsed_scale
     if scale.labels is None:
         return forms.CharField(label=criterion.name, required=False, max_length=50)
-    choices = [("", "not judged"), *((str(label), _words(scale, label)) for label in scale.labels)]
+    choices = [("", "not judged")]
+    for label in scale.labels:
+        words = f"{_SIDES[scale.side_of(label)]}{scale.words_for(label)}"
+        choices.append((str(label), words))
     return forms.ChoiceField(label=criterion.name, required=False, choices=choices)
-
-
-def _words(scale: Scale, label: Label) -> str:
-    return f"{_SIDES[scale.side_of(label)]}{scale.words_for(label)}"
 
 
 def reference_unit_pages(study: Study, number: str | None) -> Page[Unit]:

@@ -44,8 +44,11 @@ class StudyAction:
         return pending(study).exists() if has_late is None else has_late
 
 
-def _plan(study: Study, _by: User, _: Question | None) -> str:
-    return f"Planned {plan_hits(study=study).summary}"
+def _saying(
+    sentence: str, do: Callable[..., object]
+) -> Callable[[Study, User, Question | None], str]:
+    """Return an action with its message, in which {} stands for what `do` returns."""
+    return lambda study, by, _: sentence.format(do(study=study, by=by))
 
 
 def _open(study: Study, by: User, asked: Question | None) -> str:
@@ -53,34 +56,16 @@ def _open(study: Study, by: User, asked: Question | None) -> str:
     return f"The study is open. {confirmations.who_can_enter(study)}"
 
 
-def _pause(study: Study, by: User, _: Question | None) -> str:
-    pause_study(study=study, by=by)
-    return "The study is paused. Annotators may finish the tasks that they have started."
-
-
-def _close(study: Study, by: User, _: Question | None) -> str:
-    close_study(study=study, by=by)
-    return "The study is closed. Answers that still arrive are stored and flagged late."
-
-
-def _reopen(study: Study, by: User, _: Question | None) -> str:
-    reopen_study(study=study, by=by)
-    return "The study is open again."
-
-
-def _accept(study: Study, by: User, _: Question | None) -> str:
-    n = accept_late_answers(study=study, by=by)
-    return f"Late answers that were accepted: {n}."
-
-
-def _decline(study: Study, by: User, _: Question | None) -> str:
-    n = decline_late_answers(study=study, by=by)
-    return f"Late answers that were declined and will never count: {n}."
-
-
+PAUSED = "The study is paused. Annotators may finish the tasks that they have started."
+CLOSED = "The study is closed. Answers that still arrive are stored and flagged late."
+DECLINED = "Late answers that were declined and will never count: {}."
 _ON_LATE = frozenset({"open", "paused"})
 ACTIONS: dict[str, StudyAction] = {
-    "plan": StudyAction("Plan tasks", frozenset({"draft"}), _plan),
+    "plan": StudyAction(
+        "Plan tasks",
+        frozenset({"draft"}),
+        lambda study, *_: f"Planned {plan_hits(study=study).summary}",
+    ),
     "open": StudyAction(
         "Open…",
         frozenset({"draft", "paused"}),
@@ -88,14 +73,32 @@ ACTIONS: dict[str, StudyAction] = {
         confirmations.opening,
         prepare=lambda study: ensure_plan(study=study),
     ),
-    "pause": StudyAction("Pause", frozenset({"open"}), _pause),
-    "close": StudyAction("Close…", frozenset({"open", "paused"}), _close, confirmations.closing),
-    "reopen": StudyAction("Reopen…", frozenset({"closed"}), _reopen, confirmations.reopening),
+    "pause": StudyAction("Pause", frozenset({"open"}), _saying(PAUSED, pause_study)),
+    "close": StudyAction(
+        "Close…",
+        frozenset({"open", "paused"}),
+        _saying(CLOSED, close_study),
+        confirmations.closing,
+    ),
+    "reopen": StudyAction(
+        "Reopen…",
+        frozenset({"closed"}),
+        _saying("The study is open again.", reopen_study),
+        confirmations.reopening,
+    ),
     "accept-late": StudyAction(
-        "Accept late answers…", _ON_LATE, _accept, confirmations.accepting_late, is_on_late=True
+        "Accept late answers…",
+        _ON_LATE,
+        _saying("Late answers that were accepted: {}.", accept_late_answers),
+        confirmations.accepting_late,
+        is_on_late=True,
     ),
     "decline-late": StudyAction(
-        "Decline late answers…", _ON_LATE, _decline, confirmations.declining_late, is_on_late=True
+        "Decline late answers…",
+        _ON_LATE,
+        _saying(DECLINED, decline_late_answers),
+        confirmations.declining_late,
+        is_on_late=True,
     ),
 }
 

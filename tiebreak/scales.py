@@ -458,14 +458,6 @@ def _read_points(spec: str, rest: str) -> tuple[int, ...]:
     return tuple(range(low, high + 1))
 
 
-def _read_ordinal(spec: str, rest: str) -> _LevelAndLabels:
-    return "ordinal", _read_points(spec, rest)
-
-
-def _read_interval(spec: str, rest: str) -> _LevelAndLabels:
-    return "interval", _read_points(spec, rest) if rest else None
-
-
 def _read_ratio(spec: str, rest: str) -> _LevelAndLabels:
     if rest:
         raise InvalidInput(
@@ -476,7 +468,7 @@ def _read_ratio(spec: str, rest: str) -> _LevelAndLabels:
 
 _READERS: dict[str, Callable[[str, str], _LevelAndLabels]] = {
     "nominal": _read_nominal,
-    "ordinal": _read_ordinal,
-    "interval": _read_interval,
+    "ordinal": lambda spec, rest: ("ordinal", _read_points(spec, rest)),
+    "interval": lambda spec, rest: ("interval", _read_points(spec, rest) if rest else None),
     "ratio": _read_ratio,
 }

@@ -69,9 +69,11 @@ def _observations(licence: Licence, criterion: Criterion) -> Iterator[_Observati
         compared &= (categories == licence.category)[criterion.unit]
     rows = np.flatnonzero(compared)
     since = datetime.fromisoformat(licence.evidence["computed_at"])
-    times = map(_time, criterion.rows["created_at"][rows].tolist())
+    times = criterion.rows["created_at"][rows].tolist()
     newer = sorted(
-        (time, row) for time, row in zip(times, rows.tolist(), strict=True) if time and time > since
+        (time, row)
+        for text, row in zip(times, rows.tolist(), strict=True)
+        if text and (time := datetime.fromisoformat(text)) > since
     )
     instances = criterion.clusters[criterion.unit]
     first: dict[int, tuple[datetime, int]] = {}
@@ -79,7 +81,3 @@ def _observations(licence: Licence, criterion: Criterion) -> Iterator[_Observati
         first.setdefault(int(instances[row]), (time, row))
     for time, row in first.values():
         yield time, row, float(agreements[row])
-
-
-def _time(text: str) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None

@@ -18,7 +18,7 @@ from metrics.licensing.messages import (
     UNKNOWN_GAIN,
     WHY_NOT,
 )
-from metrics.models import Licence, SectionSnapshot
+from metrics.models import Licence
 from metrics.results.sections import ensure_section, stored_section
 from metrics.results.selectors import stored_report
 from metrics.results.services import ensure_fresh, watermark
@@ -248,11 +248,9 @@ class StoredEvidence:
 
     def of(self, machine: str, epsilon: float) -> MachineEvidence:
         rows = tuple(self._rows(machine, epsilon))
-        return MachineEvidence(machine, rows, self._gain(machine))
-
-    def _gain(self, machine: str) -> str:
         gains = self.gains(machine)
-        return gain_sentence(gains) if gains else why_no_gain(self.about.systems, machine)
+        gain = gain_sentence(gains) if gains else why_no_gain(self.about.systems, machine)
+        return MachineEvidence(machine, rows, gain)
 
     def one(self, machine: str, category: str, epsilon: float) -> Evidence | None:
         """Return the evidence for all items, or for those of a category, if there is any."""
@@ -317,13 +315,9 @@ def stored_evidence(study: Study, criterion: str) -> StoredEvidence | None:
         section.watermark,
         section.made_at,
         report.source.rows_sha256,
-        is_current=_is_of(section, state) and snapshot.watermark == state,
+        is_current=section.content is not None and section.watermark == snapshot.watermark == state,
         is_simulated=report.simulated,
     )
-
-
-def _is_of(section: SectionSnapshot, state: str) -> bool:
-    return section.content is not None and section.watermark == state
 
 
 def current_evidence(study: Study, criterion: Criterion) -> StoredEvidence:

@@ -89,14 +89,17 @@ def grant_licence(
         raise DomainError("date_is_past", DATE_IS_PAST, status=400)
     stored = current_evidence(study, criterion)
     evidence = stored.one(machine, category, EPSILON[annotators])
-    rater = _machine_rater(study, machine)
+    machines = Rater.objects.filter(kind=Rater.Kind.MACHINE, pseudonym=machine)
+    rater = machines.filter(ratings__unit__study=study).first()
     about = {"machine": machine, "items": items_of(category), "criterion": criterion.name}
     if evidence is None or rater is None:
         raise DomainError("no_such_evidence", NO_SUCH_EVIDENCE.format(**about), status=404)
     if not stored.is_reached:
         raise DomainError("number_unreached", UNREACHED)
     _check_passed(evidence, about)
-    _check_has_people(study, evidence, about)
+    # In a dry run, bots stand for annotators throughout.
+    if evidence.is_only_simulated and study.dry_run_of_id is None:
+        raise DomainError("only_simulated", ONLY_SIMULATED.format(**about))
     licence = Licence(
         study=study,
         criterion=criterion,
@@ -112,11 +115,6 @@ def grant_licence(
     return licence
 
 
-def _machine_rater(study: Study, name: str) -> Rater | None:
-    machines = Rater.objects.filter(kind=Rater.Kind.MACHINE, pseudonym=name)
-    return machines.filter(ratings__unit__study=study).first()
-
-
 def _check_passed(evidence: Evidence, about: dict[str, str]) -> None:
     test = evidence.test
     if evidence.refusal == "not_testable":
@@ -125,12 +123,6 @@ def _check_passed(evidence: Evidence, about: dict[str, str]) -> None:
     if evidence.refusal:
         sentence = NOT_PASSED.format(**about, why_not=evidence.why_not, scope=evidence.scope)
         raise DomainError(evidence.refusal, sentence)
-
-
-def _check_has_people(study: Study, evidence: Evidence, about: dict[str, str]) -> None:
-    """Refuse labels by bots alone, except in a dry run, where bots stand for annotators throughout."""
-    if evidence.is_only_simulated and study.dry_run_of_id is None:
-        raise DomainError("only_simulated", ONLY_SIMULATED.format(**about))
 
 
 @transaction.atomic

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import partial
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -412,19 +413,11 @@ def _job(request: HttpRequest, study: Study) -> Job:
     return job
 
 
-def _pause(request: HttpRequest, study: Study) -> str:
-    pause_job(job=_job(request, study))
-    return JOB_PAUSES
-
-
-def _resume(request: HttpRequest, study: Study) -> str:
-    resume_job(job=_job(request, study))
-    return JOB_RESUMED
-
-
-def _stop(request: HttpRequest, study: Study) -> str:
-    stop_job(job=_job(request, study))
-    return JOB_STOPPED
+def _change_job(
+    change: Callable[..., object], told: str, request: HttpRequest, study: Study
+) -> str:
+    change(job=_job(request, study))
+    return told
 
 
 def _remove_dummies(request: HttpRequest, study: Study) -> str:
@@ -438,8 +431,8 @@ def _remove_dummies(request: HttpRequest, study: Study) -> str:
 
 ACTIONS: dict[str, Callable[[HttpRequest, Study], str]] = {
     "take-all": _take_all,
-    "pause": _pause,
-    "resume": _resume,
-    "stop": _stop,
+    "pause": partial(_change_job, pause_job, JOB_PAUSES),
+    "resume": partial(_change_job, resume_job, JOB_RESUMED),
+    "stop": partial(_change_job, stop_job, JOB_STOPPED),
     "remove-dummies": _remove_dummies,
 }

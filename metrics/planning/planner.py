@@ -173,9 +173,10 @@ def apply_design(*, study: Study, units: int, ratings: int, is_mixed: bool = Fal
 
 def _planned(study: Study, request: HttpRequest) -> dict[str, Any]:
     pilots = _pilots(study, request.user)
-    names = PlanForm.base_fields
-    asked = request.GET if names.keys() & request.GET.keys() else _defaults(study)
-    form = PlanForm(pilots, asked)
+    fields = PlanForm.base_fields
+    defaults = {name: field.initial for name, field in fields.items()}
+    defaults["width"] = study.target_width or defaults["width"]
+    form = PlanForm(pilots, request.GET if fields.keys() & request.GET.keys() else defaults)
     if not form.is_valid():
         return {"form": form}
     values = form.cleaned_data
@@ -204,11 +205,6 @@ def _planned(study: Study, request: HttpRequest) -> dict[str, Any]:
         "can_apply": study.status == Study.Status.DRAFT,
         "single_ratings": SINGLE_RATINGS,
     }
-
-
-def _defaults(study: Study) -> dict[str, Any]:
-    values = {name: field.initial for name, field in PlanForm.base_fields.items()}
-    return values | ({"width": study.target_width} if study.target_width else {})
 
 
 def _pilots(study: Study, user: User | AnonymousUser) -> list[tuple[str, str]]:

@@ -134,14 +134,12 @@ def _answers(
     of_units = ratings.in_statistics().filter(unit__in=by_pk).select_related("rater")
     answers = defaultdict(list)
     for rating in of_units.order_by("pk"):
-        answers[rating.unit_id].append(_answer(rating, by_pk[rating.unit_id], scale))
+        seconds = None if rating.duration_ms is None else rating.duration_ms / 1000
+        is_machine = rating.rater.kind == Rater.Kind.MACHINE
+        words = _words(rating, by_pk[rating.unit_id], scale)
+        answer = Answer(rating.rater.pseudonym, is_machine, words, seconds)
+        answers[rating.unit_id].append(answer)
     return answers
-
-
-def _answer(rating: Rating, unit: Unit, scale: Scale) -> Answer:
-    seconds = None if rating.duration_ms is None else rating.duration_ms / 1000
-    is_machine = rating.rater.kind == Rater.Kind.MACHINE
-    return Answer(rating.rater.pseudonym, is_machine, _words(rating, unit, scale), seconds)
 
 
 def _words(rating: Rating, unit: Unit, scale: Scale) -> str:

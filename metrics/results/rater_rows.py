@@ -68,7 +68,11 @@ class TaskSpeed:
 
 def rater_rows(raters: tuple[RaterFacts, ...], section: CriterionSection) -> list[RaterRow]:
     """Return the annotators with their agreement, the lowest first."""
-    rows = [RaterRow(facts, _agreement(section, facts.name)) for facts in raters]
+    rows = []
+    for facts in raters:
+        known = section.raters.get(facts.name)
+        agreement = (known and known.leave_one_out) or undefined(NO_AGREEMENT)
+        rows.append(RaterRow(facts, agreement))
     return sorted(rows, key=lambda row: (not row.agreement.is_defined, row.agreement.value))
 
 
@@ -135,8 +139,3 @@ def _ratio(part: NDArray[np.float64 | np.int64], of: NDArray[np.int64]) -> NDArr
 
 def _known(number: float) -> float | None:
     return None if np.isnan(number) else float(number)
-
-
-def _agreement(section: CriterionSection, name: str) -> Estimate:
-    known = section.raters.get(name)
-    return (known and known.leave_one_out) or undefined(NO_AGREEMENT)

@@ -13,7 +13,7 @@ from metrics.results.selectors import source_of
 from metrics.results.services import REPORT_FORM, request_once, watermark
 from studies.models import Study
 from tiebreak.report import Report
-from tiebreak.report.build import RequestedSection, build_section
+from tiebreak.report.build import build_section
 from tiebreak.report.model import CriterionSection
 from tiebreak.report.registry import SECTIONS
 from tiebreak.report.serialization import from_json, to_json
@@ -38,23 +38,20 @@ def refresh_section(*, study: Study, name: str, chosen: Filter = EVERYTHING) -> 
     section = build_section(
         source.table, name, scales=source.scales, weights=weights, scores=scores
     )
+    content = {part: {"part": to_json(of)} for part, of in section.criteria.items()}
+    content |= {part: {"reason": reason} for part, reason in section.problems.items()}
     report = ReportSnapshot.objects.get(study=study, digest=chosen.digest)
     snapshot, _ = SectionSnapshot.objects.update_or_create(
         report=report,
         name=name,
         defaults={
-            "content": _content(section),
+            "content": content,
             "watermark": state,
             "made_at": database_now(),
             "requested": "",
         },
     )
     return snapshot
-
-
-def _content(section: RequestedSection) -> dict[str, Any]:
-    parts = {name: {"part": to_json(part)} for name, part in section.criteria.items()}
-    return parts | {name: {"reason": reason} for name, reason in section.problems.items()}
 
 
 def ensure_section(

@@ -12,7 +12,7 @@ from annotation.counts import count_plan, count_ratings, progress_of
 from annotation.filter_choices import FilterChoices, filter_choices
 from annotation.filters import EVERYTHING, NO_FAILED_CHECK, Filter
 from annotation.models import Rater, Rating
-from annotation.services.screening import CheckRecord, check_records
+from annotation.services.screening import check_records
 from jobs.clock import database_now
 from jobs.queue import enqueue
 from metrics.messages import OUTCOME_HIDDEN, REPORT_PENDING
@@ -117,7 +117,10 @@ def store_report(
     *, study: Study, state: str, source: Source, report: Report, chosen: Filter = EVERYTHING
 ) -> ReportSnapshot:
     """Store a report of these ratings, with everything that pages show beside it."""
-    written, rows = report.as_json(), page_rows(source, _checks(study))
+    records = check_records(study.pk)
+    names = Rater.objects.filter(pk__in=records).values_list("pk", "pseudonym")
+    checks = {name: records[pk] for pk, name in names}
+    written, rows = report.as_json(), page_rows(source, checks)
     per_rater = {"report": take_out(written["criteria"]), "rows": take_out(rows)}
     snapshot, _ = ReportSnapshot.objects.update_or_create(
         study=study,
@@ -182,13 +185,6 @@ def _of_whole(study: Study) -> dict[str, Any]:
     }
 
 
-def _checks(study: Study) -> dict[str, CheckRecord]:
-    """Return the annotators' gold checks by their pseudonyms."""
-    records = check_records(study.pk)
-    names = Rater.objects.filter(pk__in=records).values_list("pk", "pseudonym")
-    return {name: records[pk] for pk, name in names}
-
-
 def ensure_fresh(
     *,
     study: Study,
@@ -222,7 +218,9 @@ def request_once(
 
     Raises `DomainError` if the broker cannot be reached.
     """
-    if snapshot.requested and not _is_overdue(snapshot, now):
+    # A request that was not served for long is repeated.
+    asked = snapshot.requested_at
+    if snapshot.requested and asked is not None and asked >= now - STALE_AFTER:
         return
     if not _claim(snapshot, state, now):
         return
@@ -282,11 +280,6 @@ def newest_report(
     if report is None or (must_be_current and not is_current):
         raise refusal or DomainError("report_pending", REPORT_PENDING)
     return report, is_current
-
-
-def _is_overdue(snapshot: ReportSnapshot | SectionSnapshot, now: datetime) -> bool:
-    """Return whether a request was not served for so long that it is repeated."""
-    return snapshot.requested_at is None or snapshot.requested_at < now - STALE_AFTER
 
 
 def _claim(snapshot: ReportSnapshot | SectionSnapshot, state: str, now: datetime) -> bool:

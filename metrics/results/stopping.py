@@ -5,7 +5,6 @@ the reports of its studies.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from annotation.counts import progress_of
 from annotation.planned_order import planned_pairs
@@ -65,7 +64,8 @@ def _opened(study: Study) -> _Opened | None:
         return None
     now, planned = progress_of(study), first.details
     ends = [(now.places, now.completed)]
-    ends += [_end(event.details) for event in events if event.verb == Verb.CLOSE]
+    closed = [event.details for event in events if event.verb == Verb.CLOSE]
+    ends += [(details.get("places", 0), details.get("completed", 0)) for details in closed]
     return _Opened(
         ratings_per_hit=planned["ratings_per_hit"],
         places=planned["places"],
@@ -77,10 +77,6 @@ def _opened(study: Study) -> _Opened | None:
         and now.places == planned["places"]
         and (planned["places"], planned["responses"]) in ends,
     )
-
-
-def _end(details: dict[str, Any]) -> tuple[int, int]:
-    return details.get("places", 0), details.get("completed", 0)
 
 
 def _section(

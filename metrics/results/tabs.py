@@ -87,10 +87,6 @@ class Shown:
         return ratings_in(self.study, self.chosen).filter(criterion__name=self.criterion)
 
 
-def _nothing(_: Shown) -> dict[str, Any]:
-    return {}
-
-
 @dataclass(frozen=True)
 class Tab:
     """A page of the results.
@@ -105,7 +101,7 @@ class Tab:
     title: str
     decides: str
     figures: Callable[[Shown], list[Figure]]
-    more: Callable[[Shown], dict[str, Any]] = _nothing
+    more: Callable[[Shown], dict[str, Any]] = lambda _: {}
     is_live: bool = True
     shows_raters: bool = False
     right: Right = Right.SEE
@@ -115,38 +111,14 @@ class Tab:
         return f"metrics/results/{self.slug}.html"
 
 
-def _agreement(shown: Shown) -> list[Figure]:
-    return [agreement_figure(shown.about)]
-
-
-def _coefficients(shown: Shown) -> dict[str, Any]:
-    return {"coefficients": coefficients(shown.about, states_findings=shown.states_findings)}
-
-
-def _consistency(shown: Shown) -> list[Figure]:
-    about = shown.about
-    return [consistency_figure(about), set_shares_figure(about), strength_figure(about)]
-
-
 def _systems(shown: Shown) -> list[Figure]:
-    if shown.about.success_rates is not None:
-        return [success_rates_figure(shown.about.success_rates)]
-    return [
-        win_rates_figure(shown.about),
-        strengths_figure(shown.about),
-        elo_figure(shown.about),
-        win_or_tie_figure(shown.about),
-        *_order(shown.about),
-    ]
-
-
-def _powered_rates(shown: Shown) -> dict[str, Any]:
-    return {"powered": powered_rates(shown.about)}
-
-
-def _order(about: CriterionSection) -> list[Figure]:
-    """Return the figures of pairs and of one order, which need three systems."""
-    return [win_matrix_figure(about), order_figure(about)] if has_several(about) else []
+    about = shown.about
+    if about.success_rates is not None:
+        return [success_rates_figure(about.success_rates)]
+    figures = [win_rates_figure, strengths_figure, elo_figure, win_or_tie_figure]
+    if has_several(about):  # pairs, and one order, need three systems
+        figures += [win_matrix_figure, order_figure]
+    return [figure(about) for figure in figures]
 
 
 def _machines(shown: Shown) -> list[Figure]:
@@ -162,10 +134,6 @@ def _all_machines(about: CriterionSection) -> list[Figure]:
         return []
     win_rates = [machine_win_rates_figure(about)] if about.systems else []
     return [machines_figure(about), *win_rates]
-
-
-def _annotator_tests(shown: Shown) -> dict[str, Any]:
-    return {"tests": annotator_tests(shown.about, states_findings=shown.states_findings)}
 
 
 def _raters(shown: Shown) -> list[Figure]:
@@ -186,10 +154,6 @@ def _raters_to_choose(shown: Shown) -> dict[str, Any]:
         "rater": rater,
         "is_known": rater in shown.about.raters,
     }
-
-
-def _separability(shown: Shown) -> list[Figure]:
-    return [requested_separability(shown.study, shown.query, shown.user)]
 
 
 def _comparable(shown: Shown) -> dict[str, Any]:
@@ -215,41 +179,37 @@ def _contested(shown: Shown) -> dict[str, Any]:
     return context | {"is_cut": listed.is_cut, "max_listed": MAX_LISTED}
 
 
-def _bias(shown: Shown) -> list[Figure]:
-    about = shown.about
-    return [bias_figure(about), fatigue_figure(shown.rows.speeds), fatigue_slopes_figure(about)]
-
-
-def _stopping(shown: Shown) -> list[Figure]:
-    return width_figures(shown.about, shown.study.target_width)
-
-
 TABS = (
     Tab(
         "systems",
         "Systems",
         "Which system is better, and how sure is that?",
         _systems,
-        _powered_rates,
+        lambda shown: {"powered": powered_rates(shown.about)},
     ),
     Tab(
         "agreement",
         "Agreement",
         "Can the labels be trusted, and on which kinds of items do annotators disagree?",
-        _agreement,
-        _coefficients,
+        lambda shown: [agreement_figure(shown.about)],
+        lambda shown: {
+            "coefficients": coefficients(shown.about, states_findings=shown.states_findings)
+        },
     ),
     Tab(
         "consistency",
         "Consistency",
         "Do annotators prefer both systems of an instance, and does it depend on how far the texts differ?",
-        _consistency,
+        lambda shown: [
+            figure(shown.about)
+            for figure in (consistency_figure, set_shares_figure, strength_figure)
+        ],
     ),
     Tab(
         "separability",
         "Separability",
         "On how many instances can the systems' texts be told apart, and is another dataset better?",
-        _separability,
+        lambda shown: [requested_separability(shown.study, shown.query, shown.user)],
         _comparable,
         is_live=False,
     ),
@@ -258,7 +218,9 @@ TABS = (
         "Machine raters",
         "On which items does a machine rater agree with annotators as they agree with each other?",
         _machines,
-        _annotator_tests,
+        lambda shown: {
+            "tests": annotator_tests(shown.about, states_findings=shown.states_findings)
+        },
     ),
     Tab(
         "raters",
@@ -283,13 +245,17 @@ TABS = (
         "bias",
         "Bias",
         "Do answers depend on the position or the length of texts, or on the time spent?",
-        _bias,
+        lambda shown: [
+            bias_figure(shown.about),
+            fatigue_figure(shown.rows.speeds),
+            fatigue_slopes_figure(shown.about),
+        ],
     ),
     Tab(
         "stopping",
         "Stopping",
         "May collecting end, and what would ending it now conclude?",
-        _stopping,
+        lambda shown: width_figures(shown.about, shown.study.target_width),
         lambda shown: stopping_context(shown.study, shown.about),
     ),
 )

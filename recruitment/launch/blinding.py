@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from statistics import median
@@ -115,20 +115,23 @@ def _read(study: Study) -> _Findings:
         findings.systems[system].add(text)
         lowered = text.lower()
         findings.named += [
-            (name, instance, key) for name in names if name in lowered and _is_word(name, lowered)
+            (name, instance, key)
+            for name in names
+            # The first test is fast, and the second finds whole words.
+            if name in lowered and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", lowered)
         ]
         if any(clue in lowered for clue in _CLUES) and AS_AN_AI.search(text):
             findings.as_an_ai.append(key)
     return findings
 
 
-def _is_word(name: str, lowered: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", lowered) is not None
-
-
 def _names(findings: _Findings) -> Iterator[LaunchCheck]:
     """Yield names of systems, models and vendors, unless the source text has them as well."""
-    sources = _lowered_sources({instance for _, instance, _ in findings.named})
+    instances = Instance.objects.filter(pk__in={instance for _, instance, _ in findings.named})
+    sources = {
+        pk: f"{source} {messages}".lower()
+        for pk, source, messages in instances.values_list("pk", "source", "messages")
+    }
     named: dict[str, list[str]] = defaultdict(list)
     for name, instance, key in findings.named:
         if name not in sources[instance]:
@@ -144,11 +147,6 @@ def _names(findings: _Findings) -> Iterator[LaunchCheck]:
         f" {counted(n, 'time')}, so annotators may learn which system wrote them: {listed}."
         " Replace the names in the data and import it again, or leave out these instances.",
     )
-
-
-def _lowered_sources(instances: Iterable[int]) -> dict[int, str]:
-    rows = Instance.objects.filter(pk__in=instances).values_list("pk", "source", "messages")
-    return {pk: f"{source} {messages}".lower() for pk, source, messages in rows}
 
 
 def _self_references(findings: _Findings) -> Iterator[LaunchCheck]:

@@ -27,9 +27,11 @@ def enough_answers(study: Study) -> Iterator[LaunchCheck]:
 def enough_people(study: Study) -> Iterator[LaunchCheck]:
     """Nobody does the same HIT twice, so R ratings need at least R people."""
     hits = study.hits.main().count()
-    invited = _invited(study)
-    if invited is None or not hits:
+    counts = [len(people(channel)) for channel in study.channels.filter(closed_at__isnull=True)]
+    # Where a channel has no list, others can enter as well.
+    if not counts or not all(counts) or not hits:
         return
+    invited = sum(counts)
     hits_each = min(study.hits_per_annotator or hits, hits)
     needed = max(study.most_ratings, ceil(study.places_of(hits) / hits_each))
     if invited < needed:
@@ -40,13 +42,6 @@ def enough_people(study: Study) -> Iterator[LaunchCheck]:
             f" may do {hits_each}. Invite more, or lower R.",
             RECRUITMENT,
         )
-
-
-def _invited(study: Study) -> int | None:
-    """Return the number of invited people, or None if others can enter as well."""
-    channels = list(study.channels.filter(closed_at__isnull=True))
-    counts = [len(people(channel)) for channel in channels]
-    return sum(counts) if counts and all(counts) else None
 
 
 def limits_agree(study: Study) -> Iterator[LaunchCheck]:

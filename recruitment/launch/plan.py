@@ -68,17 +68,13 @@ def systems_are_connected(study: Study) -> Iterator[LaunchCheck]:
         )
 
 
-def _is_drawn_by_doubt(study: Study) -> bool:
-    by_doubt = InstanceSelection.objects.filter(study=study, design=InstanceSelection.Design.DOUBT)
-    return by_doubt.exists()
-
-
 def scores(study: Study) -> Iterator[LaunchCheck]:
     """Separability is frozen with the units; units without it are left out of analyses by it."""
     main = study.units.filter(role=Unit.Role.MAIN, system_b__isnull=False)
     n, total = main.filter(separability_raw__isnull=True).count(), main.count()
     units, title = counted(total, "item"), similarity_title(study.similarity)
-    if n and study.selected.exists() and not _is_drawn_by_doubt(study):
+    by_doubt = InstanceSelection.objects.filter(study=study, design=InstanceSelection.Design.DOUBT)
+    if n and study.selected.exists() and not by_doubt.exists():
         yield error(
             "draw_not_scored",
             "The instances were drawn by separability, but the separability score (δ) by"

@@ -6,7 +6,6 @@ To add a platform, add a folder.
 """
 
 import pkgutil
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 
@@ -39,7 +38,9 @@ __all__ = [
 @cache
 def platforms() -> dict[str, Platform]:
     """Return all installed platforms by name."""
-    return {platform.name: platform for platform in _installed()}
+    names = [module.name for module in pkgutil.iter_modules(__path__) if module.ispkg]
+    found = [import_module(f"{__name__}.{name}").PLATFORM for name in names]
+    return {platform.name: platform for platform in found}
 
 
 def get_platform(name: str) -> Platform:
@@ -47,9 +48,3 @@ def get_platform(name: str) -> Platform:
     if platform is None:
         raise DomainError("no_such_platform", f"There is no platform {name!r}.", status=404)
     return platform
-
-
-def _installed() -> Iterator[Platform]:
-    for module in pkgutil.iter_modules(__path__):
-        if module.ispkg:
-            yield import_module(f"{__name__}.{module.name}").PLATFORM

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from recruitment.models import Channel, Submission
-from recruitment.platforms.base import ChannelSettings, ReturnInstructions
+from recruitment.platforms.base import ChannelSettings, Ending, ReturnInstructions
 from recruitment.terms import owed
 
 HELP = (
@@ -98,8 +98,12 @@ def pay_claim(channel: Channel) -> PayClaim | None:
     return PayClaim(stored) if stored else None
 
 
-def with_code(channel: Channel, submission: Submission) -> ReturnInstructions:
-    """Return the completion code with what to do with it, if the study pays."""
+def with_code(
+    channel: Channel, submission: Submission | None, ending: Ending
+) -> ReturnInstructions:
+    """Return, after a completed study, the code with what to do with it if the study pays."""
+    if submission is None or ending != Ending.COMPLETED:
+        return ReturnInstructions()
     return ReturnInstructions(
         code=submission.completion_code, advice=_at_the_end(channel, submission)
     )

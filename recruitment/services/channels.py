@@ -176,15 +176,13 @@ def store_channel(
     Study.objects.select_for_update().get(pk=study.pk)
     channel = Channel.objects.filter(study=study, provider=platform.name).first()
     channel = channel or Channel(study=study, provider=platform.name)
-    channel.settings |= {name: _plain(value) for name, value in settings.items()}
+    channel.settings |= {  # JSON has no decimals
+        name: str(value) if isinstance(value, Decimal) else value
+        for name, value in settings.items()
+    }
     new = "" if channel.secret else platform.own_secret(channel)
     token = token if platform.has_token else ""
     return save_channel(channel=channel, token=token or new)
-
-
-def _plain(value: Any) -> Any:
-    """Return decimals as text, because JSON has no decimals."""
-    return str(value) if isinstance(value, Decimal) else value
 
 
 def note_refused_link(*, channel: Channel, refusal: UnusableId) -> None:

@@ -276,13 +276,15 @@ def _store(job: Job, findings: Findings, results: list[Conclusion] | None = None
 
 def conclusions(study: Study, options: DryRunOptions, findings: Findings) -> list[Conclusion]:
     """Return what a researcher should know before recruiting people, most serious first."""
+    ended = study.participations.filter(status__in=[Status.STOPPED, Status.EXCLUDED]).count()
+    exclusion = f"The gold checks ended the participation of {_raters(ended)}."
     results = [
         *_screening_results(
             study, ScreeningAttempt.Stage.COMPREHENSION, "the questions about the guidelines"
         ),
         *_screening_results(study, ScreeningAttempt.Stage.QUALIFICATION, "the test"),
         *_unfilled_places(study, options, findings),
-        *_exclusions(study),
+        *([("ended_by_checks", exclusion)] if ended else []),
         *(
             ("raters_stuck", f"{_raters(n)} could not continue: {problem}")
             for problem, n in findings.problems.most_common()
@@ -317,12 +319,6 @@ def _unfilled_places(
         why = f"the last {_raters(MAX_IDLE_RATERS)} got none. They read: “{findings.last_sentence}”"
     sentence = f"{counts.remaining} of {counts.places} responses were not collected: {why}."
     yield "places_unfilled", sentence
-
-
-def _exclusions(study: Study) -> Iterator[tuple[str, str]]:
-    ended = study.participations.filter(status__in=[Status.STOPPED, Status.EXCLUDED]).count()
-    if ended:
-        yield "ended_by_checks", f"The gold checks ended the participation of {_raters(ended)}."
 
 
 def _raters(n: int) -> str:

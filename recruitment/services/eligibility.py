@@ -106,13 +106,21 @@ def _range(one: OfferedFilter, chosen: Chosen) -> dict[str, Any]:
         values = {}
     low, high = values.get("lower"), values.get("upper")
     is_valid = len(values) == sum(map(bool, texts.values())) > 0 and all(
-        _is_within(one, value) for value in values.values()
+        (not one.low or value >= _value(one, one.low))
+        and (not one.high or value <= _value(one, one.high))
+        for value in values.values()
     )
     if not is_valid or (low is not None and high is not None and low > high):
         kind = "dates" if one.is_date else "numbers"
         sentence = BAD_RANGE.format(one.title, kind, one.low or "any", one.high or "any")
         raise DomainError("bad_range", sentence, status=400)
     return {end: _sent(value) for end, value in values.items()}
+
+
+def _sent(value: Any) -> int | float | str:
+    if isinstance(value, date):
+        return value.isoformat()
+    return int(value) if value == int(value) else float(value)
 
 
 def _value(one: OfferedFilter, text: str) -> Any:
@@ -123,14 +131,3 @@ def _value(one: OfferedFilter, text: str) -> Any:
     if not value.is_finite() or (one.is_whole and value != int(value)):
         raise InvalidOperation
     return value
-
-
-def _is_within(one: OfferedFilter, value: Any) -> bool:
-    is_high_enough = not one.low or value >= _value(one, one.low)
-    return is_high_enough and (not one.high or value <= _value(one, one.high))
-
-
-def _sent(value: Any) -> int | float | str:
-    if isinstance(value, date):
-        return value.isoformat()
-    return int(value) if value == int(value) else float(value)

@@ -63,13 +63,18 @@ def give_consent(*, study: Study, entrant: Entrant, now: datetime | None = None)
         if existing.consented_at is None:
             _reserve(study, entrant, now)
         if is_reentry:
-            _flag_reentry(existing, now)
+            # For the ledger: another person may have given the answers from now on.
+            submissions = Submission.objects.filter(participation=existing)
+            submissions.filter(reentered_at__isnull=True).update(reentered_at=now)
         return _record_consent(existing, entrant, now)
     if study.status != Study.Status.OPEN:
         raise DomainError(f"{study.status}_to_newcomers", CLOSED_TO_NEWCOMERS[study.status])
     check_screening_can_be_passed(study)
     check_entry(study, entrant.address, external_id=entrant.external_id, now=now)
-    rater = _locked_rater(entrant.provider, entrant.external_id)
+    rater, _ = Rater.objects.get_or_create(
+        provider=entrant.provider, external_id=entrant.external_id
+    )
+    rater = Rater.objects.select_for_update(no_key=True).get(pk=rater.pk)
     if _existing_participation(study, entrant) is None:
         _reserve(study, entrant, now)
     # If two browsers agree at once, the second sees the first one's participation only now.
@@ -117,17 +122,6 @@ def _screen_out_reward(entrant: Entrant) -> Decimal | None:
     return (
         amount_in(entrant.channel.settings if entrant.channel else {}, "screen_out_reward") or None
     )
-
-
-def _locked_rater(provider: str, external_id: str) -> Rater:
-    rater, _ = Rater.objects.get_or_create(provider=provider, external_id=external_id)
-    return Rater.objects.select_for_update(no_key=True).get(pk=rater.pk)
-
-
-def _flag_reentry(participation: Participation, now: datetime) -> None:
-    """Mark for the ledger that another person may have given the answers from now on."""
-    unflagged = Submission.objects.filter(participation=participation, reentered_at__isnull=True)
-    unflagged.update(reentered_at=now)
 
 
 def _existing_participation(study: Study, entrant: Entrant) -> Participation | None:

@@ -147,7 +147,9 @@ def _pay(study: Study, amounts: dict[Participation, Decimal], by: User | None) -
         except DomainError as error:
             refusal = error
         else:
-            _log_payments(study, paid, by)
+            names = [participation.rater.pseudonym for participation in paid]
+            details = {"annotator": names, "amount": str(sum(paid.values()))}
+            record_event(study=study, verb=StudyEvent.Verb.PAY, by=by, details=details)
     if refusal is not None:
         raise refusal
     return Paid(recorded, requested)
@@ -176,12 +178,6 @@ def _record_payments(amounts: dict[Participation, Decimal]) -> dict[Participatio
     if not recorded:
         raise AlreadyPaid
     return recorded
-
-
-def _log_payments(study: Study, amounts: dict[Participation, Decimal], by: User | None) -> None:
-    names = [participation.rater.pseudonym for participation in amounts]
-    details = {"annotator": names, "amount": str(sum(amounts.values()))}
-    record_event(study=study, verb=StudyEvent.Verb.PAY, by=by, details=details)
 
 
 def pay_bonus(

@@ -152,10 +152,6 @@ def rows_awaiting_payment(*, channel: Channel) -> list[LedgerRow]:
     ]
 
 
-def _approve_all(channel: Channel, _arguments: dict[str, str]) -> None:
-    approve(participations=[row.participation for row in rows_awaiting_payment(channel=channel)])
-
-
 def _pay_one(channel: Channel, arguments: dict[str, str]) -> None:
     pay(
         participation=_participation(channel, arguments),
@@ -222,7 +218,9 @@ ACTIONS: dict[str, Callable[[Channel, dict[str, str]], object]] = {
     "subscribe-webhook": lambda channel, arguments: subscribe_webhook(
         channel=channel, events_url=arguments["events_url"]
     ),
-    "approve-all": _approve_all,
+    "approve-all": lambda channel, _: approve(
+        participations=[row.participation for row in rows_awaiting_payment(channel=channel)]
+    ),
     "reject": lambda channel, arguments: reject(
         participation=_participation(channel, arguments),
         message=arguments["message"],

@@ -47,7 +47,12 @@ def is_allowed_reentry(
     """
     platform = get_platform(channel.provider)
     rule = platform.reentry(channel)
-    same_person = _consented(channel).filter(rater__external_id=external_id)
+    same_person = Participation.objects.filter(
+        study=channel.study_id,
+        provider=channel.provider,
+        consented_at__isnull=False,
+        rater__external_id=external_id,
+    )
     is_own = rule == Reentry.FREE or _is_among(same_person, browser)
     if not (is_own and same_person.filter(submission_id=submission_id).exists()):
         check_accepts_newcomers(channel)
@@ -58,12 +63,6 @@ def is_allowed_reentry(
     if rule == Reentry.ASK:
         raise ReturnToPanel(platform.panel_page(channel, external_id))
     raise DomainError("other_browser", OTHER_BROWSER, status=403)
-
-
-def _consented(channel: Channel) -> QuerySet[Participation]:
-    return Participation.objects.filter(
-        study=channel.study_id, provider=channel.provider, consented_at__isnull=False
-    )
 
 
 def _is_among(participations: QuerySet[Participation], browser: Browser) -> bool:

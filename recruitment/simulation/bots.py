@@ -195,7 +195,10 @@ class Walk:
             return str(numbers[0])
         right = self._right(question, page.texts)
         if right is not None:
-            return right if self.rng.random() < self.bot.accuracy else self._other(question, right)
+            if self.rng.random() < self.bot.accuracy:
+                return right
+            others = [value for value, _ in question.choices if value != right]
+            return self.rng.choice(others) if others else self._any(question)
         if is_compared:
             return self._preferred(numbers, page)
         return self._judged(question, numbers, page)
@@ -223,10 +226,6 @@ class Walk:
         if known is None or not question.choices:
             return known
         return next((value for value, words in question.choices if known in (value, words)), None)
-
-    def _other(self, question: Field, right: str) -> str | None:
-        others = [value for value, _ in question.choices if value != right]
-        return self.rng.choice(others) if others else self._any(question)
 
     def _any(self, question: Field) -> str | None:
         """Return a random valid answer; None leaves an optional checkbox unticked."""

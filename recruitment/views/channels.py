@@ -125,7 +125,8 @@ def change_state(request: HttpRequest, study_id: str, provider: str, action: str
         # Refused settings must not keep a channel open; they stay on the page.
         refused = _save_settings(request, study, platform)
     try:
-        sentence = STATE_CHANGES[action](channel_for(study, provider))
+        do, sentence = STATE_CHANGES[action]
+        do(channel=channel_for(study, provider))
     except DomainError as refusal:
         # Double submit: the second POST finds the channel already deleted.
         is_gone = refusal.code == "no_such_channel"
@@ -139,31 +140,18 @@ def change_state(request: HttpRequest, study_id: str, provider: str, action: str
     return redirect("recruitment:channels", study_id)
 
 
-def _close(channel: Channel) -> str:
-    close_channel(channel=channel)
-    return "No new participants can enter. Participants who already entered can continue."
-
-
-def _reopen(channel: Channel) -> str:
-    reopen_channel(channel=channel)
-    return "New participants are allowed again."
-
-
-def _remove(channel: Channel) -> str:
-    remove_channel(channel=channel)
-    return "The channel and its settings were removed."
-
-
-def _renew_key(channel: Channel) -> str:
-    renew_signing_key(channel=channel)
-    return "A new signing key was created. Links that were signed with the old key no longer work."
-
-
-STATE_CHANGES: dict[str, Callable[[Channel], str]] = {
-    "close": _close,
-    "reopen": _reopen,
-    "remove": _remove,
-    "new-key": _renew_key,
+# What is done to the channel, and what the page then says.
+STATE_CHANGES: dict[str, tuple[Callable[..., object], str]] = {
+    "close": (
+        close_channel,
+        "No new participants can enter. Participants who already entered can continue.",
+    ),
+    "reopen": (reopen_channel, "New participants are allowed again."),
+    "remove": (remove_channel, "The channel and its settings were removed."),
+    "new-key": (
+        renew_signing_key,
+        "A new signing key was created. Links that were signed with the old key no longer work.",
+    ),
 }
 
 

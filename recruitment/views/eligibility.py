@@ -37,7 +37,10 @@ def eligibility(request: HttpRequest, study_id: str, provider: str) -> HttpRespo
         raise Http404("The study has no channel that offers filters.")
     if request.method != "POST":
         return _page(request, channel, chosen_filters(channel))
-    typed = _typed(request, channel)
+    offered = {one.id: one for one in offered_filters(channel)}
+    shown = [offered[name] for name in request.POST.getlist("filter") if name in offered]
+    # Without those in which nothing was chosen.
+    typed = [chosen for one in shown if (chosen := _typed_filter(request, one))]
     try:
         _save(request, channel, typed)
         enqueue_action(channel=channel, action="check-eligibility")
@@ -59,13 +62,6 @@ def _save(request: HttpRequest, channel: Channel, typed: list[Chosen]) -> None:
     if "filter" in request.POST or "load" not in request.POST:
         check_opened(request, stored=stored, typed=json.dumps(typed), words=words)
         choose_filters(channel=channel, chosen=typed)
-
-
-def _typed(request: HttpRequest, channel: Channel) -> list[Chosen]:
-    """Return the filters of the form, without those in which nothing was chosen."""
-    offered = {one.id: one for one in offered_filters(channel)}
-    shown = [offered[name] for name in request.POST.getlist("filter") if name in offered]
-    return [chosen for one in shown if (chosen := _typed_filter(request, one))]
 
 
 def _typed_filter(request: HttpRequest, one: OfferedFilter) -> Chosen | None:

@@ -47,22 +47,22 @@ def _end_page(
         finish_participation(participation=participation)
     ending = _ending(participation, done)
     instructions = return_instructions(participation, ending)
+    if ended := ENDED.get(participation.status):
+        refusal = DomainError(participation.status, ended)
+    advice = ""
+    if ending == Ending.SCREENED_OUT:
+        advice = f"{_test_pay(participation)} {_next_step(instructions)}".strip()
     context = {
         "study": participation.study,
         "done": done,
         "is_completed": ending == Ending.COMPLETED,
         "is_screened_out": ending == Ending.SCREENED_OUT,
         "return_instructions": instructions,
-        "refusal": _ended(participation) or refusal,
-        "advice": _advice(participation, instructions) if ending == Ending.SCREENED_OUT else "",
+        "refusal": refusal,
+        "advice": advice,
         "may_resume": _may_resume(participation),
     }
     return render(request, "recruitment/end.html", context)
-
-
-def _ended(participation: Participation) -> DomainError | None:
-    sentence = ENDED.get(participation.status)
-    return DomainError(participation.status, sentence) if sentence else None
 
 
 def _test_pay(participation: Participation) -> str:
@@ -71,11 +71,6 @@ def _test_pay(participation: Participation) -> str:
     if amount is not None:
         return TEST_PAID.format(amount, participation.study.currency)
     return TEST_UNPAID if participation.study.reward else ""
-
-
-def _advice(participation: Participation, instructions: ReturnInstructions) -> str:
-    """Return what a screened-out annotator is paid, and should do next by what the page shows."""
-    return f"{_test_pay(participation)} {_next_step(instructions)}".strip()
 
 
 def _next_step(instructions: ReturnInstructions) -> str:

@@ -88,7 +88,8 @@ LABELS = {
 @researchers_only
 def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id, Right.READ)
-    search, status = _wanted(request)
+    search, status = request.GET.get("search", "").strip(), request.GET.get("status", "")
+    status = status if status in Participation.Status else ""
     accounting = accounts(study, search_for(search, status))
     entries = accounting.ledger
     paginator = Paginator(entries.matches, PER_PAGE)
@@ -115,10 +116,9 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
     return render(request, "recruitment/ledger.html", context)
 
 
-def _wanted(request: HttpRequest) -> tuple[str, str]:
-    """Return the text to search for, and the status that the participants should have."""
-    status = request.GET.get("status", "")
-    return request.GET.get("search", "").strip(), status if status in Participation.Status else ""
+def _nothing_waits(entries: Ledger) -> str:
+    """Return the lists that are empty in words, each of which has a sentence of its own if not."""
+    return ", ".join(NOBODY[name] for name, n in entries.totals.listed.items() if not n)
 
 
 def _lists(entries: Ledger, rows: FirstRows) -> list[tuple[str, str, str, int, list[Any]]]:
@@ -137,16 +137,6 @@ def _lists(entries: Ledger, rows: FirstRows) -> list[tuple[str, str, str, int, l
     ]
 
 
-def _nothing_waits(entries: Ledger) -> str:
-    """Return the lists that are empty in words, each of which has a sentence of its own if not."""
-    return ", ".join(NOBODY[name] for name, n in entries.totals.listed.items() if not n)
-
-
-def _participants(study: Study, rows: list[LedgerRow]) -> list[dict[str, Any]]:
-    records = check_records(study.pk, raters=[row.participation.rater_id for row in rows])
-    return [_row(row) | {"checks": records.get(row.participation.rater_id)} for row in rows]
-
-
 def _row_action(row: LedgerRow, action: str, currency: str) -> dict[str, str]:
     """Return a row's action and label. Participants without work are asked to return."""
     channel = row.participation.submission.channel
@@ -162,6 +152,11 @@ def _pay_label(row: LedgerRow, currency: str) -> str:
     if not pays_by_platform(row.participation.submission.channel):
         return f"Mark {amount} as paid"
     return f"Pay {amount} via {platform_title(row.participation)}"
+
+
+def _participants(study: Study, rows: list[LedgerRow]) -> list[dict[str, Any]]:
+    records = check_records(study.pk, raters=[row.participation.rater_id for row in rows])
+    return [_row(row) | {"checks": records.get(row.participation.rater_id)} for row in rows]
 
 
 def _row(row: LedgerRow) -> dict[str, Any]:

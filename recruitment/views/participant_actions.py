@@ -105,14 +105,14 @@ def _chosen(request: HttpRequest) -> tuple[Chosen, list[tuple[str, str]]]:
     return Chosen(public_ids), [("participant", public_id) for public_id in public_ids]
 
 
-def _settle(participation: Participation, _: HttpRequest) -> str:
-    settle(participation=participation)
-    return "The submission was marked as settled and is no longer listed."
+def _saying(
+    sentence: str, do: Callable[..., object]
+) -> Callable[[Participation, HttpRequest], str]:
+    def act(participation: Participation, _: HttpRequest) -> str:
+        do(participation=participation)
+        return sentence
 
-
-def _release(participation: Participation, _: HttpRequest) -> str:
-    release_participant(participation=participation)
-    return "The place is free again. The answers in the unfinished task are kept as a partial set."
+    return act
 
 
 def _exclude(participation: Participation, request: HttpRequest) -> str:
@@ -183,20 +183,19 @@ def _amount(request: HttpRequest) -> Decimal | None:
         raise DomainError("amount_not_a_number", AMOUNT_NOT_A_NUMBER, status=400) from error
 
 
-def _ask_to_return(participation: Participation, _: HttpRequest) -> str:
-    request_return(participation=participation)
-    return (
-        "The place is free again. The platform will ask the participant to return the submission."
-    )
-
-
 ACTIONS: dict[str, Callable[[Participation, HttpRequest], str]] = {
-    "settle": _settle,
-    "release": _release,
+    "settle": _saying("The submission was marked as settled and is no longer listed.", settle),
+    "release": _saying(
+        "The place is free again. The answers in the unfinished task are kept as a partial set.",
+        release_participant,
+    ),
     "exclude": _exclude,
     "reinstate": _reinstate,
     "approve": _pay,
-    "ask-to-return": _ask_to_return,
+    "ask-to-return": _saying(
+        "The place is free again. The platform will ask the participant to return the submission.",
+        request_return,
+    ),
     "bonus": _bonus,
     "reject": _reject,
 }

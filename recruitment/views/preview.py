@@ -106,12 +106,6 @@ def _welcome(request: HttpRequest, study: Study, _criteria: Sequence[Criterion])
     return {"consent": render_markdown(study.consent), **about_channel(channel), **shown}
 
 
-def _guidelines(
-    _request: HttpRequest, study: Study, criteria: Sequence[Criterion]
-) -> dict[str, Any]:
-    return {"guidelines": render_markdown(study.guidelines), "criteria": criteria}
-
-
 def _quick_check(
     _request: HttpRequest, study: Study, _criteria: Sequence[Criterion]
 ) -> dict[str, Any] | None:
@@ -176,9 +170,10 @@ def _sample(_request: HttpRequest, study: Study, criteria: Sequence[Criterion]) 
     n = hit_unit.hit.hit_units.count() if hit_unit else study.comparisons_per_hit
     tasks, has_checks = study.hits.main().count() or 1, mixes_in_checks(study)
     shown = unit and HITUnit(unit=unit, side_bit=bool(hit_unit and hit_unit.side_bit))
+    texts = (unit.generation_a, unit.generation_b) if unit else ()
     return {
         "page": shown and _page_of(shown, criteria),
-        "has_dummies": unit is not None and _has_dummies(unit),
+        "has_dummies": any(text is not None and text.is_dummy for text in texts),
         "progress": UnitProgress(index=1, of=n, is_numbered=not has_checks),
         "stays": has_checks,
         "hit": 1,
@@ -195,11 +190,6 @@ def _with_texts(hit_units: QuerySet[HITUnit]) -> QuerySet[HITUnit]:
 def _page_of(hit_unit: HITUnit, criteria: Sequence[Criterion]) -> UnitPage:
     a_first = not hit_unit.side_bit
     return unit_page(hit_unit.unit, criteria, a_first=a_first, shown_labels={})
-
-
-def _has_dummies(unit: Unit) -> bool:
-    texts = (unit.generation_a, unit.generation_b)
-    return any(text is not None and text.is_dummy for text in texts)
 
 
 def unplanned_unit(study: Study) -> Unit | None:
@@ -243,7 +233,10 @@ def _unit(study: Study, generations: list[Generation]) -> Unit:
 _Context = Callable[[HttpRequest, Study, Sequence[Criterion]], dict[str, Any] | None]
 _CONTEXTS: dict[str, _Context] = {
     "welcome": _welcome,
-    "guidelines": _guidelines,
+    "guidelines": lambda _, study, criteria: {
+        "guidelines": render_markdown(study.guidelines),
+        "criteria": criteria,
+    },
     "quick-check": _quick_check,
     "practice": lambda _, study, criteria: _reference_unit("practice", study, criteria),
     "test": lambda _, study, criteria: _reference_unit("test", study, criteria),

@@ -226,12 +226,6 @@ def read_bundle(path: Path, *, limits: Limits = LIMITS, check: Check | None = No
         return bundle
 
 
-def _find_ratings(folder: Path) -> Path | None:
-    """Return the bundle's ratings file, or None; JSONL is preferred to CSV, and CSV to Parquet."""
-    candidates = (folder / f"ratings{suffix}" for suffix in SUFFIXES)
-    return next((path for path in candidates if path.is_file()), None)
-
-
 class _BundleReader:
     """Reads all files of a bundle, even if one has problems, so that all problems are reported."""
 
@@ -245,10 +239,12 @@ class _BundleReader:
         instances, instance_lines = self._instances()
         spec = self._spec()
         generations, generation_lines = self._generations(spec)
-        path = _find_ratings(self.folder)
+        found = (self.folder / f"ratings{suffix}" for suffix in SUFFIXES)  # JSONL is preferred
+        path = next((file for file in found if file.is_file()), None)
         categories = {row.id: row.category for row in instances}
         ratings = self._ratings(path, spec, categories)
-        pilot = self._ratings(self._pilot_path(), spec, categories)
+        pilot_file = self.folder / PILOT_RATINGS
+        pilot = self._ratings(pilot_file if pilot_file.is_file() else None, spec, categories)
         if pilot is not None:
             self._check_pilot(pilot, ratings)
         tables = self._tables(spec, ratings)
@@ -256,10 +252,6 @@ class _BundleReader:
         self.unread[FILES] = self._other_files()
         unread = {file: tuple(sorted(names)) for file, names in self.unread.items() if names}
         return Bundle(spec, instances, generations, ratings, path, pilot, tables, lines, unread)
-
-    def _pilot_path(self) -> Path | None:
-        path = self.folder / PILOT_RATINGS
-        return path if path.is_file() else None
 
     def _ratings(
         self, path: Path | None, spec: StudySpec, categories: dict[str, str]
@@ -557,7 +549,7 @@ def write_bundle(
     instances: Iterable[InstanceRow],
     generations: Iterable[GenerationRow],
     *,
-    extra: Callable[[Path], None] | None = None,
+    extra: Callable[[Path], object] | None = None,
 ) -> None:
     """Write a study bundle to a folder, completely or not at all.
 

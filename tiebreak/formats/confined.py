@@ -5,6 +5,7 @@ The process gets no secret of its parent, and hands back text: plain rows, or wh
 
 import errno
 import json
+import math
 import os
 import resource
 import signal
@@ -226,18 +227,13 @@ def _table(path: Path, into: Path, limits: Limits, bounds: Bounds) -> Read:
             with problems.at(number):
                 write(number, row, None)
             rows += 1
-            if _is_enough(rows, written, bounds):
+            # A page needs only enough rows of a large table to choose its columns.
+            whole = math.inf if bounds.whole is None else bounds.whole
+            if written > whole and (rows >= bounds.preview or written > 10 * whole):
                 notes = [*table.notes, *problems.notes]
                 return Read(TABLE, str(target), written, is_whole=False, notes=notes)
         _write_problems(problems, write)
         return Read(TABLE, str(target), written, notes=[*table.notes, *problems.notes])
-
-
-def _is_enough(rows: int, size: int, bounds: Bounds) -> bool:
-    """Whether a page has enough rows of a large table to choose its columns."""
-    if bounds.whole is None or size <= bounds.whole:
-        return False
-    return rows >= bounds.preview or size > 10 * bounds.whole
 
 
 def _write_problems(problems: TableProblems, write: Callable[..., None]) -> None:

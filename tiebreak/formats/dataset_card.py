@@ -177,7 +177,7 @@ def _croissant(folder: Path, description: DatasetDescription) -> dict[str, Any]:
             "http://mlcommons.org/croissant/1.0",
             "http://mlcommons.org/croissant/RAI/1.0",
         ],
-        "name": _identifier(description.title),
+        "name": re.sub(r"\W+", "-", description.title).strip("-_").lower() or "study",
         "alternateName": description.title,
         "description": description.about,
         **{f"rai:{name}": value for name, value in description.responsible.items()},
@@ -221,10 +221,6 @@ def _record_set(table: DataTable) -> dict[str, Any]:
             for name in fields
         ],
     }
-
-
-def _identifier(title: str) -> str:
-    return re.sub(r"\W+", "-", title).strip("-_").lower() or "study"
 
 
 def _plain(text: str) -> str:

@@ -94,10 +94,6 @@ def _text(column: str, value: Any) -> str:
     return value or ""
 
 
-def _optional_id(column: str, value: Any) -> str | None:
-    return None if value in (None, "") else check_id(column, value)
-
-
 def _number(column: str, value: Any) -> float | None:
     if value is None:
         return None
@@ -179,7 +175,10 @@ PARSERS: Mapping[str, Mapping[str, Parser]] = {
         "role": _role,
         "hit": _position,
         **dict.fromkeys(("repeats", "further"), _zero_or_one),
-        **dict.fromkeys(("instance", "system_a", "system_b"), _optional_id),
+        **dict.fromkeys(
+            ("instance", "system_a", "system_b"),
+            lambda column, value: None if value in (None, "") else check_id(column, value),
+        ),
         **dict.fromkeys(("sample_a", "sample_b"), _whole),
         **dict.fromkeys(("phase", "similarity"), _text),
         "inclusion_probability": _probability,

@@ -45,13 +45,11 @@ def _csv_cell(_: str, value: Any) -> bytes:
     if isinstance(value, bool):
         return b",true" if value else b",false"
     text = escape_formula(value) if isinstance(value, str) else str(value)
-    return b"," + (_quoted(text) if _SPECIAL.search(text) else text).encode()
-
-
-def _quoted(text: str) -> str:
-    line = io.StringIO()
-    csv.writer(line).writerow((text,))
-    return line.getvalue().removesuffix("\r\n")
+    if _SPECIAL.search(text):
+        line = io.StringIO()
+        csv.writer(line).writerow((text,))
+        text = line.getvalue().removesuffix("\r\n")
+    return b"," + text.encode()
 
 
 def _joined(batch: Batch, encode: Encode) -> Iterator[bytes]:

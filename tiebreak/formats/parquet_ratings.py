@@ -150,19 +150,14 @@ def _coded(name: str, encoded: Any, max_cell: int) -> Column:
         return CodedColumn.from_codes(codes, distinct)
     values = [*distinct.to_pylist(), *([None] if is_missing else [])]
     codes[missing] = len(values) - 1
-    _check_all(name, values, max_cell)
+    for value in values:
+        check_cells({name: value}, max_cell)
     parsed = [parse_cell(name, value) if name in COLUMNS else value for value in values]
     if name in _NUMERIC or name in FLAGS:
         return np.array(parsed, dtype=bool if name in FLAGS else float)[codes]
     index = {value: code for code, value in enumerate(dict.fromkeys(parsed))}
     of_value = np.array([index[value] for value in parsed], dtype=np.int64)
     return CodedColumn.from_codes(of_value[codes], [*index])
-
-
-def _check_all(name: str, values: list[Any], max_cell: int) -> None:
-    """Raise `InvalidInput` for a value that may not be in a cell."""
-    for value in values:
-        check_cells({name: value}, max_cell)
 
 
 def _are_plain(name: str, distinct: Any, max_cell: int) -> bool:

@@ -199,7 +199,11 @@ def parse_timestamp(text: str) -> datetime | None:
 def _number(column: str, value: Any) -> float:
     if value == "":
         return math.nan
-    if not _is_number(value):
+    if isinstance(value, str):
+        is_number = _NUMBER.fullmatch(value.strip()) is not None
+    else:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number:
         raise InvalidInput("not_a_number", f"{column} must be a number, not {value!r}"[:200])
     try:
         number = float(value)
@@ -208,12 +212,6 @@ def _number(column: str, value: Any) -> float:
     if not math.isfinite(number):
         raise InvalidInput("not_finite", f"{column} must be finite, not {value!r}"[:200])
     return number
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, str):
-        return _NUMBER.fullmatch(value.strip()) is not None
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _integer(column: str, value: Any) -> float:
@@ -242,11 +240,6 @@ def _probability(column: str, value: Any) -> float:
             "not_a_probability", f"{column} must be above 0 and at most 1, not {value!r}"[:200]
         )
     return number
-
-
-def _probabilities(_: str, value: Any) -> str:
-    """Return the probability of each label as JSON, or "" for an empty cell."""
-    return "" if value == "" else written_probabilities(read_probabilities(value))
 
 
 def read_probabilities(value: Any) -> dict[str, float]:
@@ -298,7 +291,11 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = (
     | dict.fromkeys(NUMBERS, _number)
     | dict.fromkeys(FLAGS, _flag)
     | {"inclusion_probability": _probability, "created_at": _timestamp}
-    | {"probabilities": _probabilities}
+    | {
+        "probabilities": lambda _, v: (
+            "" if v == "" else written_probabilities(read_probabilities(v))
+        )
+    }
 )
 _DEFAULTS: Row = (
     dict.fromkeys(TEXTS, "")

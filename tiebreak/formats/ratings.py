@@ -218,7 +218,13 @@ class RatingTable:
         >>> tables[0].joined(tables[1])["rater"].tolist()
         ['r', 's']
         """
-        columns = {name: _both(self.columns[name], other.columns[name]) for name in self.columns}
+        columns: dict[str, Column] = {}
+        for name, first in self.columns.items():
+            second = other.columns[name]
+            if _has_texts(first) and _has_texts(second):
+                columns[name] = as_coded(first).joined(as_coded(second))
+            else:
+                columns[name] = np.concatenate([_values(first), _values(second)])
         lines = np.concatenate([self.lines, other.lines])
         unread = tuple(sorted({*self.unread, *other.unread}))
         return replace(self, columns=columns, lines=lines, unread=unread)
@@ -375,8 +381,10 @@ def canonical_digest(table: RatingTable) -> str:
     # A JSON text ends where its quote does, so ordered columns order the lines, as sorting them would.
     order = np.argsort(combined(column.codes for column in columns), kind="stable")
     texts = [column.distinct.copy() for column in columns]
-    for number, (before, after) in enumerate(_around(len(columns))):
-        texts[number] = as_objects([f"{before}{text}{after}" for text in texts[number]])
+    for number, column_texts in enumerate(texts):
+        before = ", " if number else "\n["
+        after = "]" if number == len(texts) - 1 else ""
+        texts[number] = as_objects([f"{before}{text}{after}" for text in column_texts])
     digest = hashlib.sha256()
     for start in range(0, len(order), _JOINED_AT_ONCE):
         rows = order[start : start + _JOINED_AT_ONCE]
@@ -384,11 +392,6 @@ def canonical_digest(table: RatingTable) -> str:
         lines = "".join(np.stack(cells, axis=1).ravel().tolist())
         digest.update(lines[0 if start else 1 :].encode())
     return digest.hexdigest()
-
-
-def _around(columns: int) -> list[tuple[str, str]]:
-    """Return what stands before and after the cells of a line, which starts a new line."""
-    return [("\n[" if k == 0 else ", ", "]" if k == columns - 1 else "") for k in range(columns)]
 
 
 def _written(column: CodedColumn) -> CodedColumn:
@@ -419,16 +422,11 @@ def _joined(columns: list[CodedColumn]) -> list[CodedColumn]:
 
 def _as_json(values: list[Any]) -> list[str]:
     """Return each value as a JSON text; one call for all of them takes a tenth of the time."""
-    cells = [value if type(value) is str else _canonical(value) for value in values]
+    whole = (int(v) if isinstance(v, float) and v == int(v) else v for v in values)
+    cells = [None if value is None else str(value) for value in whole]
     # No text has a line break, because JSON writes it as two characters.
     lines = json.dumps(cells, ensure_ascii=False, separators=("\n", ":"))[1:-1]
     return lines.split("\n") if cells else []
-
-
-def _canonical(value: Any) -> str | None:
-    if isinstance(value, float) and value == int(value):
-        value = int(value)
-    return None if value is None else str(value)
 
 
 @dataclass
@@ -449,7 +447,12 @@ class _TableBuilder:
             column.append(parsed[name])
 
     def table(self, name: str) -> RatingTable:
-        columns = {column: _finished(values) for column, values in self.values.items()}
+        columns: dict[str, Column] = {
+            column: values.column()
+            if isinstance(values, _Texts)
+            else np.array(values, dtype=bool if isinstance(values, bytearray) else float)
+            for column, values in self.values.items()
+        }
         lines = np.array(self.lines, dtype=np.int64)
         return RatingTable(columns, lines, name, tuple(sorted(self.ignored)))
 
@@ -474,12 +477,6 @@ class _Texts:
         return CodedColumn.from_codes(np.array(self.codes, dtype=np.int64), distinct)
 
 
-def _both(first: Column, second: Column) -> Column:
-    if _has_texts(first) and _has_texts(second):
-        return as_coded(first).joined(as_coded(second))
-    return np.concatenate([_values(first), _values(second)])
-
-
 def _has_texts(column: Column) -> bool:
     return isinstance(column, CodedColumn) and column.distinct.dtype == object
 
@@ -493,12 +490,6 @@ def _container(column: str) -> Any:
     if column in FLAGS:
         return bytearray()
     return array("d") if column in INTEGERS or column in NUMBERS else _Texts()
-
-
-def _finished(values: Any) -> Column:
-    if isinstance(values, _Texts):
-        return values.column()
-    return np.array(values, dtype=bool if isinstance(values, bytearray) else float)
 
 
 def _by_columns(path: Path, limits: Limits, problems: Problems) -> RatingTable | None:
@@ -546,8 +537,9 @@ def _check_consistency(table: RatingTable, problems: Problems) -> None:
     for owner, facts in _FACTS.items():
         owners = table.coded(owner)
         for fact in facts:
-            known, value = _known_and_comparable(table.columns[fact])
-            rows = np.flatnonzero(known)
+            column = table.columns[fact]
+            value = column.codes if isinstance(column, CodedColumn) else column
+            rows = np.flatnonzero(is_known(column))
             code = owners.codes[rows]
             first = np.zeros(len(owners.stored), dtype=np.int64)
             first[code[::-1]] = rows[::-1]
@@ -559,13 +551,6 @@ def _check_consistency(table: RatingTable, problems: Problems) -> None:
                     " earlier line"
                 )
                 problems.add(table.name, int(table.lines[i]), "contradiction", reason)
-
-
-def _known_and_comparable(column: Column) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-    """Return which cells have a value, and numbers that are equal for equal values."""
-    if not isinstance(column, CodedColumn):
-        return is_known(column), column
-    return is_known(column), column.codes
 
 
 def is_known(column: Column) -> NDArray[np.bool_]:

@@ -167,7 +167,10 @@ def write_in_batches(
     [1]
     """
     columns = tuple(columns)
-    yield from write_batches(path, _in_batches(rows, columns), columns, types=types)
+    remaining = iter(rows)
+    parts = iter(lambda: list(islice(remaining, BATCH)), [])
+    batches = (partial(_columns, part, columns) for part in parts)
+    yield from write_batches(path, batches, columns, types=types)
 
 
 def write_batches(
@@ -211,12 +214,6 @@ def rows_of(batch: Batch) -> Iterator[Row]:
         yield dict(zip(batch, values, strict=True))
 
 
-def _in_batches(rows: Iterable[Row], names: Sequence[str]) -> Iterator[Columns]:
-    remaining = iter(rows)
-    while some := list(islice(remaining, BATCH)):
-        yield partial(_columns, some, names)
-
-
 def _columns(rows: list[Row], names: Sequence[str]) -> Batch:
     return {name: [row.get(name) for row in rows] for name in names}
 
@@ -245,9 +242,12 @@ def _parquet_writer(path: Path, columns: Sequence[str], types: Types) -> Iterato
     schema = pa.schema([(name, _arrow_type(pa, name, types)) for name in columns])
 
     def write(batch: Batch) -> None:
-        arrays = [
-            pa.array(_arrow_values(batch[name], name), schema.field(name).type) for name in columns
-        ]
+        arrays = []
+        for name in columns:
+            column = batch[name]
+            if name in LABELS:  # numbers for some criteria, and words for others
+                column = [None if value is None else str(value) for value in column]
+            arrays.append(pa.array(column, schema.field(name).type))
         writer.write_batch(pa.record_batch(arrays, schema=schema))
 
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
@@ -259,13 +259,6 @@ def _arrow_type(pa: Any, name: str, types: Mapping[str, str]) -> Any:
     if kind != MESSAGES:
         return getattr(pa, kind)()
     return pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
-
-
-def _arrow_values(column: Sequence[Any], name: str) -> Sequence[Any]:
-    # Labels become text, because they are numbers for some criteria and words for others.
-    if name not in LABELS:
-        return column
-    return [None if value is None else str(value) for value in column]
 
 
 _WRITERS: dict[str, Callable[[Path, Sequence[str], Types], AbstractContextManager[WriteBatch]]] = {

@@ -149,7 +149,8 @@ class TransformersEncoder:
         )
         with _no_progress_bar(transformers):
             self._tokenizer, self._model = self._load(transformers, layer)
-        self.name = name or _default_name(path_or_name)
+        path = Path(path_or_name)
+        self.name = name or (path.resolve().name if path.is_dir() else str(path_or_name))
         self.revision = revision_of(path_or_name, revision, self._model.config)
 
     def _load(self, transformers: Any, layer: int | None) -> tuple[Any, Any]:
@@ -386,11 +387,6 @@ def _check_layer(layer: int | None, n_layers: int) -> int:
             f"The layer must be from 1 to {n_layers}, not {layer}.",
         )
     return layer
-
-
-def _default_name(path_or_name: str | Path) -> str:
-    path = Path(path_or_name)
-    return path.resolve().name if path.is_dir() else str(path_or_name)
 
 
 @contextmanager

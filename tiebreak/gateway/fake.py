@@ -152,8 +152,10 @@ class FakeModels:
         noise = self._random("draw", source, f"unseeded {j}" if seed is None else str(seed))
         scale = request.temperature * request.top_p
         words = _compose(source, model, noise, scale).split()
-        text, is_stopped = _cut_at_stop(" ".join(words[: request.max_tokens]), request)
-        is_too_long = len(words) > request.max_tokens and not is_stopped
+        text = " ".join(words[: request.max_tokens])
+        ends = [text.find(stop) for stop in request.stop if stop in text]
+        text = text[: min(ends, default=None)]
+        is_too_long = len(words) > request.max_tokens and not ends
         return Sample(text, "length" if is_too_long else "stop", seed, len(text.split()))
 
     def _labels(self, request: LabelLogprobsRequest) -> LabelLogprobs:
@@ -204,8 +206,3 @@ def _compose(source: str, model: Random, noise: Random, scale: float) -> str:
     best = sorted(range(len(sentences)), key=scores.__getitem__, reverse=True)[:length]
     body = " ".join(sentences[index] for index in sorted(best)) or "Nothing was said."
     return OPENINGS[int(opening * len(OPENINGS)) % len(OPENINGS)] + body
-
-
-def _cut_at_stop(text: str, request: SampleRequest) -> tuple[str, bool]:
-    ends = [text.find(stop) for stop in request.stop if stop in text]
-    return (text[: min(ends)], True) if ends else (text, False)

@@ -281,11 +281,7 @@ class _Server:
 
     async def generate(self, prompt: Prompt | list[int], body: JsonObject, reader: Reader[B]) -> B:
         """Request a chat completion of messages, or a completion of another prompt."""
-
-        def checked_reader(data: JsonObject) -> B:
-            responses.check_model(data, self._names)
-            return reader(data)
-
+        checked_reader = self._checked(reader)
         body = {"model": self.model, **body}
         if _is_chat(prompt):
             body["messages"] = _messages(prompt)
@@ -295,14 +291,16 @@ class _Server:
 
     async def classify(self, prompt: Prompt, reader: Reader[B]) -> B:
         """Request what a classifier makes of a text, without an activation."""
+        text = {"messages": _messages(prompt)} if _is_chat(prompt) else {"input": prompt}
+        body = {"model": self.model, "use_activation": False, **text}
+        return await self.connection.post_root("/classify", body, self._checked(reader))
 
+    def _checked(self, reader: Reader[B]) -> Reader[B]:
         def checked_reader(data: JsonObject) -> B:
             responses.check_model(data, self._names)
             return reader(data)
 
-        text = {"messages": _messages(prompt)} if _is_chat(prompt) else {"input": prompt}
-        body = {"model": self.model, "use_activation": False, **text}
-        return await self.connection.post_root("/classify", body, checked_reader)
+        return checked_reader
 
     async def tokens(self, prompt: Prompt, answer: str = "") -> list[int] | None:
         """Return the token ids of prompt and answer, or None if the server has no ``/tokenize``."""
@@ -401,7 +399,10 @@ async def _label_logprobs(server: _Server, request: LabelLogprobsRequest) -> Lab
     ids = await server.label_ids(request.labels)
     if ids is None:
         tokens = {label: label for label in request.labels}
-        body = _top_logprobs(request.prompt)
+        # A chat asks for the tokens with a flag and a number, and a completion with the number.
+        body = {"logprobs": MAX_TOP_LOGPROBS}
+        if _is_chat(request.prompt):
+            body = {"logprobs": True, "top_logprobs": MAX_TOP_LOGPROBS}
     else:
         tokens = {label: "" if i is None else f"token_id:{i}" for label, i in ids.items()}
         body = _logprobs_of(request.prompt, sorted({i for i in ids.values() if i is not None}))
@@ -421,13 +422,6 @@ async def _label_logprobs(server: _Server, request: LabelLogprobsRequest) -> Lab
         )
 
     return await server.generate(request.prompt, {**SINGLE_TOKEN, **body}, read)
-
-
-def _top_logprobs(prompt: Prompt) -> JsonObject:
-    """Return the options that request the log-probabilities of the most probable next tokens."""
-    if _is_chat(prompt):
-        return {"logprobs": True, "top_logprobs": MAX_TOP_LOGPROBS}
-    return {"logprobs": MAX_TOP_LOGPROBS}
 
 
 def _logprobs_of(prompt: Prompt, ids: list[int]) -> JsonObject:

@@ -61,15 +61,12 @@ def samples(
         Sample(
             text=_generated_text(choice),
             finish_reason=_finish_reason(choice),
-            seed=_seed(request, j, has_seed_per_text),
-            tokens=_token_count(choice, completion_tokens),
+            seed=None if request.seed is None else request.seed + j * has_seed_per_text,
+            tokens=len(ids) if isinstance(ids, list) else completion_tokens,
         )
         for j, choice in enumerate(choices)
+        for ids in [choice.get("token_ids")]
     )
-
-
-def _seed(request: SampleRequest, j: int, has_seed_per_text: bool) -> int | None:
-    return request.seed + j if request.seed is not None and has_seed_per_text else request.seed
 
 
 def _generated_text(choice: JsonObject) -> str:
@@ -94,12 +91,6 @@ def _finish_reason(choice: JsonObject) -> str:
         "The model server aborted the generation of a text. Try again.",
         is_retryable=True,
     )
-
-
-def _token_count(choice: JsonObject, completion_tokens: int | None) -> int | None:
-    """Return the text's length in tokens, also if the response lists no token ids."""
-    ids = choice.get("token_ids")
-    return len(ids) if isinstance(ids, list) else completion_tokens
 
 
 def usage(data: JsonObject, name: str) -> int | None:

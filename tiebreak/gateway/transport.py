@@ -127,9 +127,12 @@ class Connection:
         self._stop_event = asyncio.Event()
         self._consecutive_failures = 0
         self._paused_until = 0.0
+        # A wait doubles after each attempt, and half of it is random to spread clients out.
+        half, max_half = limits.initial_backoff_s / 2, MAX_WAIT_S / 2
+        wait = wait_exponential(half, max=max_half) + wait_random_exponential(half, max=max_half)
         self._retrying = AsyncRetrying(
             stop=stop_after_attempt(limits.max_attempts),
-            wait=_exponential_backoff(limits.initial_backoff_s),
+            wait=wait,
             retry=retry_if_exception(_is_worth_retrying),
             before_sleep=self._honour_retry_after,
             sleep=self._sleep,
@@ -242,12 +245,6 @@ class Connection:
 
 class MalformedResponse(ValueError):
     """A response that lacks a required field, or has one of the wrong type."""
-
-
-def _exponential_backoff(initial_s: float) -> Callable[[RetryCallState], float]:
-    """Return a wait that doubles after each attempt, half of it random to spread clients out."""
-    half, max_half = initial_s / 2, MAX_WAIT_S / 2
-    return wait_exponential(half, max=max_half) + wait_random_exponential(half, max=max_half)
 
 
 def _is_worth_retrying(error: BaseException) -> bool:

@@ -197,7 +197,8 @@ class InProcessVLLM:
         """Run a batch in one call; if a request makes the call fail, run each half separately."""
         try:
             prompts = [{"prompt_token_ids": prompt(request)} for request in batch]
-            outputs = self._generate(prompts, [params(request) for request in batch])
+            sampling = [params(request) for request in batch]
+            outputs = self._open_engine().generate(prompts, sampling, use_tqdm=False)
         except Exception as error:
             if len(batch) == 1 or not _is_request_fault(error):
                 yield from (Failed(request.id, _gateway_error(error)) for request in batch)
@@ -208,10 +209,6 @@ class InProcessVLLM:
         else:
             for request, output in zip(batch, outputs, strict=True):
                 yield _read(request, output, read)
-
-    def _generate(self, prompts: list[Any], params: list[Any]) -> list[Any]:
-        outputs: list[Any] = self._open_engine().generate(prompts, params, use_tqdm=False)
-        return outputs
 
     def _open_engine(self) -> Any:
         if self._engine is None:

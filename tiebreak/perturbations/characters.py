@@ -1,8 +1,6 @@
 """Perturbations of characters: letters are missing, or typed wrongly."""
 
-import re
 from collections import Counter
-from collections.abc import Sequence
 from itertools import accumulate
 
 from tiebreak.perturbations.edits import LETTER, Draws, Edit, share_of
@@ -21,7 +19,10 @@ def deleted_letters(text: str, degree: str, draws: Draws) -> list[Edit]:
     """
     letters = list(LETTER.finditer(text))
     n = share_of(len(letters), _DELETED[degree], least=_LEAST[degree])
-    words = _words_of(letters)
+    # The number of each letter's word; a word is letters without anything between them.
+    ends = [0, *(letter.end() for letter in letters)]
+    begins = (letter.start() != end for letter, end in zip(letters, ends, strict=False))
+    words = list(accumulate(begins))
     left = Counter(words)
     deleted: set[int] = set()
     for index in draws.shuffled(range(len(letters))):
@@ -29,13 +30,6 @@ def deleted_letters(text: str, degree: str, draws: Draws) -> list[Edit]:
             left[words[index]] -= 1
             deleted.add(index)
     return [Edit(letters[index].start(), letters[index][0], "") for index in sorted(deleted)]
-
-
-def _words_of(letters: Sequence[re.Match[str]]) -> list[int]:
-    """Return the number of each letter's word; a word is letters without anything between them."""
-    ends = [0, *(letter.end() for letter in letters)]
-    begins = (letter.start() != end for letter, end in zip(letters, ends, strict=False))
-    return list(accumulate(begins))
 
 
 def typos(text: str, degree: str, draws: Draws) -> list[Edit]:

@@ -98,7 +98,11 @@ def fictional_entities(text: str, degree: str, draws: Draws) -> list[Edit]:
 
     A name becomes the same invented name wherever it occurs.
     """
-    passages = sorted([*_names(text), *_numbers(text)], key=lambda passage: passage.position)
+    starts = {word.position for word in words(text)}
+    # Without those that number the items of a list.
+    found = [m for m in _NUMBER.finditer(text) if m.start() in starts]
+    numbers = [Edit(m.start(), m[0], "") for m in found]
+    passages = sorted([*_names(text), *numbers], key=lambda passage: passage.position)
     distinct = list(dict.fromkeys(passage.before for passage in passages))
     chosen = draws.some(distinct, share_of(len(distinct), _INVENTED[degree]))
     names = draws.shuffled(NAMES)
@@ -127,12 +131,6 @@ def _names(text: str) -> list[Edit]:
     return names
 
 
-def _numbers(text: str) -> list[Edit]:
-    """Return numbers, without those that number the items of a list."""
-    passages = {word.position for word in words(text)}
-    return [Edit(m.start(), m[0], "") for m in _NUMBER.finditer(text) if m.start() in passages]
-
-
 def _other_number(number: str, draws: Draws) -> str:
     """Return a number that looks alike: other digits, of which the first is not 0; or another year."""
     if _YEAR.fullmatch(number):
@@ -153,19 +151,17 @@ def grammatical_errors(text: str, degree: str, draws: Draws) -> list[Edit]:
         return []
     passages = [word for word in in_order if word.before.lower() in GRAMMAR]
     chosen = draws.some(passages, share_of(len(passages), _UNGRAMMATICAL[degree]))
-    return [Edit(p.position, p.before, _ungrammatical(p.before, draws)) for p in chosen]
-
-
-def _ungrammatical(word: str, draws: Draws) -> str:
-    other = draws.one(GRAMMAR[word.lower()])
-    return other.capitalize() if word[0].isupper() else other
+    wrong = [draws.one(GRAMMAR[p.before.lower()]) for p in chosen]
+    return [
+        Edit(p.position, p.before, other.capitalize() if p.before[0].isupper() else other)
+        for p, other in zip(chosen, wrong, strict=True)
+    ]
 
 
 def disorder(text: str, _: str, draws: Draws) -> list[Edit]:
     """Shuffle the sentences, shuffle the words within each of them, and drop three words in ten."""
-    order = draws.shuffled([sentence.before for sentence in sentences(text)])
-    return [Edit(0, text, " ".join(_scrambled(sentence.split(), draws) for sentence in order))]
-
-
-def _scrambled(in_order: list[str], draws: Draws) -> str:
-    return " ".join(draws.shuffled(in_order)[: share_of(len(in_order), KEPT_IN_DISORDER)])
+    left: list[str] = []
+    for sentence in draws.shuffled([sentence.before for sentence in sentences(text)]):
+        in_order = sentence.split()
+        left += draws.shuffled(in_order)[: share_of(len(in_order), KEPT_IN_DISORDER)]
+    return [Edit(0, text, " ".join(left))]

@@ -43,14 +43,6 @@ def _json(report: Report, _: ReportDocument, path: Path) -> None:
     _whole(path, json.dumps(report.as_json(), indent=1, allow_nan=False).encode() + b"\n")
 
 
-def _html(_: Report, document: ReportDocument, path: Path) -> None:
-    _whole(path, as_html(document).encode())
-
-
-def _pdf(_: Report, document: ReportDocument, path: Path) -> None:
-    _whole(path, as_pdf(document))
-
-
 def _latex(_: Report, document: ReportDocument, path: Path) -> None:
     """Write the tables, and beside them the references, with the same name and the ending .bib."""
     references = path.with_suffix(".bib")
@@ -76,8 +68,16 @@ def _whole(path: Path, content: bytes) -> None:
 
 WRITTEN = {
     "out": WrittenFile(_json, "report.json", "write every number with all its digits, as JSON"),
-    "html": WrittenFile(_html, "report.html", "write the report as one HTML page with figures"),
-    "pdf": WrittenFile(_pdf, "report.pdf", "write the report as PDF"),
+    "html": WrittenFile(
+        lambda _, document, path: _whole(path, as_html(document).encode()),
+        "report.html",
+        "write the report as one HTML page with figures",
+    ),
+    "pdf": WrittenFile(
+        lambda _, document, path: _whole(path, as_pdf(document)),
+        "report.pdf",
+        "write the report as PDF",
+    ),
     "latex": WrittenFile(
         _latex, "tables.tex", "write its tables for LaTeX, and the references beside them (.bib)"
     ),

@@ -175,7 +175,7 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
     share = f"All annotators agree on {share_of(unanimous, section.strata)} of {items} {WITH_TWO}."
     if not alpha.has_interval:
         return NO_ALPHA_HEADING, f"{share} {alpha.reason or ''} {scope_sentence(alpha)}"
-    heading, sentence = _beyond_chance(alpha, _advice_on_machines(section))
+    heading, sentence = _beyond_chance(alpha, MACHINES_FIRST * bool(section.all_units.machines))
     scope = scope_sentence(alpha, of_these=OTHERS_AGREE in sentence)
     return f"{heading}{scope_suffix(alpha)}", f"{share} {sentence}{scope}"
 
@@ -194,10 +194,6 @@ def _beyond_chance(alpha: Estimate, advice: str) -> tuple[str, str]:
         "The interval of α includes 0. This does not show that annotators rate at random, because the"
         " texts may be hard to tell apart. ",
     )
-
-
-def _advice_on_machines(section: CriterionSection) -> str:
-    return MACHINES_FIRST if section.all_units.machines else ""
 
 
 def separability_finding(sets: RaterSets) -> tuple[str, str]:
@@ -280,9 +276,9 @@ def win_rate_finding(section: CriterionSection) -> tuple[str, str]:
 
 def _finding_at_one_look(section: CriterionSection, rates: Estimates) -> tuple[str, str]:
     ahead, here = shown_ahead(section), _ahead_here(section)
-    explanation = (
-        f"{WIN_RATE_IS}{_how_weighted(section)} {win_rate_scope(section)}{_at_once(section)}"
-    )
+    pairs = (section.selection or {}).values()
+    weighted = f" {WEIGHTED}" if any(pair.win_rate.is_defined for pair in pairs) else ""
+    explanation = f"{WIN_RATE_IS}{weighted} {win_rate_scope(section)}{_at_once(section)}"
     if not is_even(section):
         explanation += f" {UNEVEN}"
     if any(pair.bad for pair in counts_of(section)):
@@ -314,8 +310,12 @@ def _ahead_here(section: CriterionSection) -> Estimates:
     """Return the systems whose win rates are above one half for these raters, if none is for others."""
     if shown_ahead(section):
         return {}
-    together = simultaneous_rates(section)
-    return {name: rate for name, rate in together.items() if _is_above_half_here(rate)}
+    return {
+        name: rate
+        for name, rate in simultaneous_rates(section).items()
+        # The narrower interval is that of these raters, on new instances.
+        if any(inner.low > 0.5 and inner.scope.instances != "these" for inner in rate.narrower)
+    }
 
 
 def is_even(section: CriterionSection) -> bool:
@@ -356,11 +356,6 @@ def _instances_suffix(rates: Estimates) -> str:
     return OVER_DATASET if "dataset" in scopes else ""
 
 
-def _how_weighted(section: CriterionSection) -> str:
-    pairs = (section.selection or {}).values()
-    return f" {WEIGHTED}" if any(pair.win_rate.is_defined for pair in pairs) else ""
-
-
 def scope_of_all(rates: Estimates, *, of_these: bool = False) -> str:
     """Return whom the rates speak of, once for systems that speak of the same."""
     sentences: dict[str, list[str]] = {}
@@ -398,11 +393,6 @@ def _no_winner(section: CriterionSection) -> str:
     if len(counts) > 1:
         return TOO_FEW_OF_PAIRS.format(noun=noun)
     return TOO_FEW.format(n=counted(most, noun), verb="is" if most == 1 else "are")
-
-
-def _is_above_half_here(rate: Estimate) -> bool:
-    """Return whether the rate of these raters, on new instances, is above one half."""
-    return any(inner.low > 0.5 and inner.scope.instances != "these" for inner in rate.narrower)
 
 
 def _reasons_without_intervals(rates: Estimates) -> str:

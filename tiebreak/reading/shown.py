@@ -134,7 +134,10 @@ def section_of(name: str, section: CriterionSection) -> Section:
         agreement=agreement_finding(section),
         agreement_columns=[NAMES[column] for column in columns],
         tables=_tables(section, columns),
-        machines=_machine_tables(section),
+        machines=[
+            Table(machine, _machine_rows(groups))
+            for machine, groups in sorted(section.all_units.machines.items())
+        ],
         sets=without_finding(section, sets_finding(sets), "Rating sets") if sets else None,
         separability=without_finding(section, separability_finding(sets), BY_SEPARABILITY)
         if sets
@@ -190,6 +193,11 @@ def _ranking(systems: SystemsSection) -> Ranking | None:
     return Ranking(titles, rows, [HOW_TO_READ_RANK_SETS, *notes] if sets else notes)
 
 
+def _score(estimate: Estimate, is_rate: bool) -> Number:
+    shown = number(estimate, low=0)
+    return shown if is_rate else replace(shown, glyph=NOTHING)
+
+
 def _ranks(ranks: RankSet | None) -> Number:
     if ranks is None:
         return _EMPTY_CELL
@@ -232,11 +240,6 @@ def _worth(systems: SystemsSection, machine: str) -> Estimates:
 
 def _any_known(estimates: Estimates) -> bool:
     return any(estimate.is_defined for estimate in estimates.values())
-
-
-def _score(estimate: Estimate, is_rate: bool) -> Number:
-    shown = number(estimate, low=0)
-    return shown if is_rate else replace(shown, glyph=NOTHING)
 
 
 def set_estimates(sets: RaterSets) -> Estimates:
@@ -286,12 +289,6 @@ def _row(stratum: StratumSection, share: str, estimates: list[Estimate]) -> Row:
     if not stratum.n_units:
         return Row(name, 0, share, [Number("–", "", NOTHING, NO_UNITS)] * len(estimates))
     return Row(name, stratum.n_units, share, [number(estimate) for estimate in estimates])
-
-
-def _machine_tables(section: CriterionSection) -> list[Table]:
-    """Return a table per machine: agreement with annotators, with one annotator, and Δ."""
-    machines = section.all_units.machines
-    return [Table(name, _machine_rows(groups)) for name, groups in sorted(machines.items())]
 
 
 def _machine_rows(groups: MachineAgreement) -> list[Row]:

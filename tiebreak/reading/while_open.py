@@ -36,10 +36,14 @@ def sequence_finding(stopping: StoppingSection) -> tuple[str, str]:
     ahead = [heading for pair in stopping.pairs.values() if (heading := _heading(pair))]
     n = counted(stopping.statements, "comparison")
     valid = WATCHED.format(level=stopping.confidence_level, statements=n)
-    so_far = " ".join(_so_far(name, pair) for name, pair in stopping.pairs.items())
+    so_far = ""
+    for name, pair in stopping.pairs.items():
+        waiting = f", {pair.held_back} complete ones wait" if pair.held_back else ""
+        planned = counted(pair.planned, "instance")
+        so_far += f" {name}: {pair.win_rate.n} of {planned} entered{waiting}."
     return (
         f"{WITH_THESE}{'; '.join(ahead)}" if ahead else NO_WINNER_YET,
-        f"{valid} {WATCHED_UNITS} {so_far} {WATCHED_SCOPE}",
+        f"{valid} {WATCHED_UNITS}{so_far} {WATCHED_SCOPE}",
     )
 
 
@@ -49,11 +53,6 @@ def _heading(pair: PairSequence) -> str:
         return ""
     winner, loser = (first, second) if rate.low > 0.5 else (second, first)
     return f"{winner} wins more often than {loser}"
-
-
-def _so_far(name: str, pair: PairSequence) -> str:
-    waiting = f", {pair.held_back} complete ones wait" if pair.held_back else ""
-    return f"{name}: {pair.win_rate.n} of {counted(pair.planned, 'instance')} entered{waiting}."
 
 
 def without_finding(

@@ -40,7 +40,9 @@ def _line(pair: PairCounts, *, has_ties: bool) -> str:
         parts.insert(1, f"tied {pair.ties:,}")
     if pair.bad:
         parts.append(f"both bad {pair.bad:,}")
-    return f"{', '.join(parts)} (of {_basis(pair)})"
+    ratings = counted(pair.ratings, "rating")
+    people, items = counted(pair.raters, "annotator"), counted(pair.units, "item")
+    return f"{', '.join(parts)} (of {ratings} by {people} on {items})"
 
 
 def counts_sentence(pair: PairCounts, *, has_ties: bool) -> str:
@@ -55,11 +57,6 @@ def counts_sentence(pair: PairCounts, *, has_ties: bool) -> str:
         f"{counted(pair.raters, 'annotator')} gave {counted(pair.ratings, 'rating')} of"
         f" {counted(pair.units, 'comparison')}: {', '.join(parts[:-1])}, and {parts[-1]}."
     )
-
-
-def _basis(pair: PairCounts) -> str:
-    people, items = counted(pair.raters, "annotator"), counted(pair.units, "item")
-    return f"{counted(pair.ratings, 'rating')} by {people} on {items}"
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:

@@ -159,7 +159,10 @@ class Criterion:
 
     def of_units(self, column: str) -> NDArray[Any]:
         """Return the first known value of each unit in a column that describes units."""
-        return _per_unit(self.rows, column, self.unit, self.first_row)
+        # Some rows of a unit may lack the value.
+        chosen = _rows_of_units(self.rows, column, self.unit, self.first_row)
+        values = self.rows.columns[column][chosen]
+        return values.values if isinstance(values, CodedColumn) else values
 
     @cached_property
     def pairs(self) -> NDArray[np.str_]:
@@ -200,7 +203,8 @@ def read_criteria(
     criteria, unknown = [], {}
     counted, repeats = table.select(table.is_counted), table.select(table.is_planned_repeat)
     set_aside = table.select(table.is_set_aside)
-    for name in _in_order(counted.coded("criterion").in_order, order):
+    names = counted.coded("criterion").in_order
+    for name in [*(n for n in order if n in names), *(n for n in names if n not in order)]:
         rows = counted.select(counted.coded("criterion").equals(name))
         declared = scales.get(name)
         try:
@@ -224,11 +228,6 @@ def read_criteria(
         made = _criterion(name, scale, declared is None, rows, labels, **others)
         criteria.append(replace(made, missing=missing))
     return criteria, unknown
-
-
-def _in_order(distinct: list[str], order: Sequence[str]) -> list[str]:
-    """Return the distinct names: first those in ``order``, then the others by first appearance."""
-    return [*(name for name in order if name in distinct), *(n for n in distinct if n not in order)]
 
 
 def _inferred(table: RatingTable, name: str) -> Scale:
@@ -376,13 +375,6 @@ def _machines(
         unparsed = np.bincount(unit[mask & is_unparsed], minlength=shape[0]).astype(np.int64)
         machines[str(name)] = Machine(_counts(unit, label, mask, shape), unparsed)
     return machines
-
-
-def _per_unit(rows: RatingTable, column: str, unit: Codes, first_row: Codes) -> NDArray[Any]:
-    """Return the first known value of each unit, because some rows of a unit may lack the value."""
-    chosen = _rows_of_units(rows, column, unit, first_row)
-    values = rows.columns[column][chosen]
-    return values.values if isinstance(values, CodedColumn) else values
 
 
 def _rows_of_units(rows: RatingTable, column: str, unit: Codes, first_row: Codes) -> Codes:

@@ -50,18 +50,13 @@ def _reader(kind: Hashable) -> Callable[[Any], Any]:
         return _dataclass_reader(kind)
     origin, parts = get_origin(kind), get_args(kind)
     if origin is dict:
-        return _dict_reader(_reader(parts[1]))
+        read = _reader(parts[1])
+        return dict if read is _same else lambda data: {k: read(part) for k, part in data.items()}
     if origin is tuple:
         return _tuple_reader(_reader(parts[0]))
     if origin is types.UnionType and parts[1] is types.NoneType:
         return _reader(parts[0])
     return _number if kind is float else _same
-
-
-def _dict_reader(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    if read is _same:
-        return dict
-    return lambda data: {name: read(part) for name, part in data.items()}
 
 
 def _tuple_reader(read: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -117,7 +117,9 @@ def align_many(
             "one_process_only",
             f"{similarity.name} needs a model and can only run in one process. Use workers=1.",
         )
-    chunks = _chunks(instances, chunk or (DEVICE_CHUNK if similarity.is_on_device else CHUNK))
+    size = chunk or (DEVICE_CHUNK if similarity.is_on_device else CHUNK)
+    remaining = iter(instances)
+    chunks = iter(lambda: list(islice(remaining, size)), [])
     if workers > 1:
         pool: Executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
         return _align_in_pool(chunks, similarity, pool, workers)
@@ -139,12 +141,6 @@ def _align_in_pool(
             yield from pending.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _chunks(instances: Iterable[Instance], size: int) -> Iterator[list[Instance]]:
-    iterator = iter(instances)
-    while chunk := list(islice(iterator, size)):
-        yield chunk
 
 
 def _align_chunk(instances: Sequence[Instance], similarity: Similarity) -> list[Alignments]:

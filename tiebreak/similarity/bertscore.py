@@ -75,8 +75,12 @@ class BertScore(Similarity):
         """Return the F1 of all pairs in each group; all groups are transferred in one step."""
         is_empty = [np.array([_is_empty(text) for text in group], dtype=bool) for group in groups]
         nonempty = [[text.tokens for text in group if not _is_empty(text)] for group in groups]
-        f1 = greedy_f1_each(nonempty)
-        return [_expand(*mask_and_f1) for mask_and_f1 in zip(is_empty, f1, strict=True)]
+        matrices = []
+        for mask, f1 in zip(is_empty, greedy_f1_each(nonempty), strict=True):
+            matrix = np.zeros((len(mask), len(mask)))
+            matrix[np.ix_(~mask, ~mask)] = f1
+            matrices.append(with_empty_texts(matrix, mask))
+        return matrices
 
     def is_truncated(self, prepared: Encoded) -> bool:
         """Return whether the text was longer than the encoder's window."""
@@ -114,13 +118,6 @@ class LengthAdjustedBertScore(BertScore):
 
 def _is_empty(text: Encoded) -> bool:
     return not text.tokens.is_counted.any()
-
-
-def _expand(is_empty: NDArray[np.bool_], f1: FloatArray) -> FloatArray:
-    """Return the matrix of all texts, given the matrix of the non-empty texts."""
-    matrix = np.zeros((len(is_empty), len(is_empty)))
-    matrix[np.ix_(~is_empty, ~is_empty)] = f1
-    return with_empty_texts(matrix, is_empty)
 
 
 def length_penalty(lengths: NDArray[np.floating[Any]]) -> FloatArray:

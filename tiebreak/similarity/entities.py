@@ -86,7 +86,10 @@ class EntityJaccard(Similarity):
     def prepare(self, texts: Sequence[str]) -> list[NamedEntities]:
         """Return the distinct entities of each text."""
         return [
-            NamedEntities(frozenset(map(_normalised, entities)), not text.strip())
+            NamedEntities(
+                frozenset(" ".join(entity.casefold().split()) for entity in entities),
+                not text.strip(),
+            )
             for entities, text in zip(self.recogniser.entities(texts), texts, strict=True)
         ]
 
@@ -100,10 +103,6 @@ class EntityJaccard(Similarity):
         union = n_entities[:, None] + n_entities - intersection
         jaccard = np.divide(intersection, union, out=np.ones_like(union), where=union > 0)
         return with_empty_texts(jaccard, np.array([text.is_empty for text in prepared], dtype=bool))
-
-
-def _normalised(entity: str) -> str:
-    return " ".join(entity.casefold().split())
 
 
 class SpacyEntities:

@@ -91,7 +91,9 @@ def _directed_bleu(length: IntArray, words: IntArray, text: IntArray) -> FloatAr
     for order in range(1, MAX_ORDER + 1):
         grams = longer_grams(grams, words, order) if order > 1 else words
         total = (length - order + 1)[:, None]
-        shared = _shared_grams(grams, text, order, len(length))
+        first, last = text[: len(grams)], text[order - 1 :]
+        inside = first == last  # n-grams that do not span two texts
+        shared = shared_counts(grams[inside], first[inside], len(length))
         if order == 1:
             is_disjoint = shared == 0
         halvings += (shared == 0) & (total > 0)
@@ -100,10 +102,3 @@ def _directed_bleu(length: IntArray, words: IntArray, text: IntArray) -> FloatAr
     orders = np.clip(length, 1, MAX_ORDER)[:, None]
     brevity = np.minimum(0, 1 - length / np.maximum(length, 1)[:, None])
     return np.where(is_disjoint, 0.0, np.exp(brevity + logs / orders))
-
-
-def _shared_grams(grams: IntArray, text: IntArray, order: int, n_texts: int) -> FloatArray:
-    """Return how many n-grams each pair of texts shares, without n-grams that span two texts."""
-    first, last = text[: len(grams)], text[order - 1 :]
-    is_within_text = first == last
-    return shared_counts(grams[is_within_text], first[is_within_text], n_texts)

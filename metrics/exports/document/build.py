@@ -60,6 +60,7 @@ def build_document(
     """
     counts = study_counts(study)
     references = references_of(report, *([SEPARABILITY] if has_separability(study) else []))
+    deviations = (*departures(study, report), deviation_table(study) or Paragraph(NO_DEVIATION))
     return ReportDocument(
         title=study.title,
         subtitle=f"Report of a preference study with {report.source.n_used} ratings",
@@ -79,7 +80,7 @@ def build_document(
             *synthetic_sections(study),
             methods(references),
             DocumentSection("Limitations", tuple(map(Paragraph, limitations(study, counts)))),
-            DocumentSection("Deviations", _deviations(study, report)),
+            DocumentSection("Deviations", deviations),
             reproduction(report, made_at, RECOMPUTE),
             *reference_sections(references),
         ),
@@ -100,8 +101,3 @@ def _participants(study: Study, counts: StudyCounts) -> tuple[Block, ...]:
     entered += [Paragraph(others)] if others else []
     exclusions = exclusion_table(study) or Paragraph("No rating was excluded.")
     return (*entered, exclusions, ratings_table(counts))
-
-
-def _deviations(study: Study, report: Report) -> tuple[Block, ...]:
-    table, named = deviation_table(study), tuple(departures(study, report))
-    return (*named, table if table is not None else Paragraph(NO_DEVIATION))

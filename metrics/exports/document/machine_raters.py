@@ -1,6 +1,6 @@
 """What the machine raters of a study are, as a section of a document: judges, rules, juries, uploads."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from annotation.models import Rater, Rating
 from machine_raters.exported_raters import machine_rater_rows
@@ -53,10 +53,6 @@ def _uploaded(study: Study, known: set[str]) -> Iterator[tuple[str, ...]]:
         yield name, criterion, "uploaded", UPLOADED
 
 
-def _judge_in_words(settings: Row) -> str:
-    return f"language model {settings['language_model']}" if settings["language_model"] else UNNAMED
-
-
 def _rule_in_words(settings: Row) -> str:
     method = Baseline.Method(settings["method"])
     seed = f" (seed {settings['seed']})" if method is Baseline.Method.RANDOM else ""
@@ -64,11 +60,15 @@ def _rule_in_words(settings: Row) -> str:
     return f"prefers {method.label}{model}{seed}"
 
 
-def _jury_in_words(settings: Row) -> str:
-    return f"{Jury.Rule(settings['rule']).label}; members: {', '.join(settings['members'])}"
-
-
-_WHAT = {"judge": _judge_in_words, "simple rater": _rule_in_words, "jury": _jury_in_words}
+_WHAT: dict[str, Callable[[Row], str]] = {
+    "judge": lambda settings: (
+        f"language model {settings['language_model']}" if settings["language_model"] else UNNAMED
+    ),
+    "simple rater": _rule_in_words,
+    "jury": lambda settings: (
+        f"{Jury.Rule(settings['rule']).label}; members: {', '.join(settings['members'])}"
+    ),
+}
 
 
 def _judge(row: Row) -> Iterator[Block]:

@@ -93,16 +93,6 @@ def _reject(participation: Participation, options: dict[str, Any]) -> str:
     return "The rejection was requested."
 
 
-def _exclude(participation: Participation, options: dict[str, Any]) -> str:
-    n = exclude_participant(participation=participation, reason=options["reason"])
-    return f"Tasks that no longer count: {n}."
-
-
-def _reinstate(participation: Participation, _: dict[str, Any]) -> str:
-    n = reinstate_participant(participation=participation)
-    return f"Tasks that count again or are surplus: {n}."
-
-
 def _listed(study: Study) -> str:
     header = ("rater", "status", "HITs", "ratings", "paid", "owed")
     rows = [
@@ -138,6 +128,11 @@ def _person(study: Study, pseudonym: str) -> Participation:
 ACTIONS: dict[str, Callable[[Participation, dict[str, Any]], str]] = {
     "bonus": _bonus,
     "reject": _reject,
-    "exclude": _exclude,
-    "reinstate": _reinstate,
+    "exclude": lambda one, options: (
+        "Tasks that no longer count:"
+        f" {exclude_participant(participation=one, reason=options['reason'])}."
+    ),
+    "reinstate": lambda one, _: (
+        f"Tasks that count again or are surplus: {reinstate_participant(participation=one)}."
+    ),
 }

@@ -95,9 +95,7 @@ class Invitation(Platform):
     def return_instructions(
         self, channel: Channel, submission: Submission | None, ending: Ending
     ) -> ReturnInstructions:
-        if submission is None or ending != Ending.COMPLETED:
-            return ReturnInstructions()
-        return with_code(channel, submission)
+        return with_code(channel, submission, ending)
 
 
 NOT_INVITED = (

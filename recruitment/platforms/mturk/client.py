@@ -191,7 +191,8 @@ class MTurkClient:
 
 def external_question(entry_url: str, frame_height: int = 800) -> str:
     """Return the XML document that makes the platform show an address in a frame."""
-    if urlsplit(entry_url).scheme not in {"http", "https"} or not _is_printable(entry_url):
+    is_plain = entry_url.isprintable() and " " not in entry_url
+    if urlsplit(entry_url).scheme not in {"http", "https"} or not is_plain:
         raise MTurkError(
             "mturk_entry_url",
             "The entry address must be an http or https URL without spaces or control characters.",
@@ -287,10 +288,6 @@ def _dollars(amount: Decimal) -> str:
 
 def _seconds(length: timedelta) -> int:
     return int(length.total_seconds())
-
-
-def _is_printable(text: str) -> bool:
-    return text.isprintable() and " " not in text
 
 
 BUSY = {"ServiceFault", "InternalFailure", "ServiceUnavailable", "RequestTimeout"}

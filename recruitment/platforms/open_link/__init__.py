@@ -42,9 +42,7 @@ class OpenLink(Platform):
     def return_instructions(
         self, channel: Channel, submission: Submission | None, ending: Ending
     ) -> ReturnInstructions:
-        if submission is None or ending != Ending.COMPLETED:
-            return ReturnInstructions()
-        return with_code(channel, submission)
+        return with_code(channel, submission, ending)
 
 
 def new_entry_token() -> str:

@@ -140,7 +140,10 @@ class Panel(Platform):
         visit = id_in(request.GET, submission, ANY_ID) if submission else person
         is_signed = bool(names.get("is_signed"))
         if is_signed:
-            _check_signature(request, channel, signed_part(channel, person, visit))
+            key, sent = decrypted(channel.secret), request.GET.get("signature", "").lower()
+            part = signed_part(channel, person, visit)
+            if not key or not hmac.compare_digest(signature(key, part).encode(), sent.encode()):
+                raise DomainError("unsigned_link", UNSIGNED, status=403)
         return PlatformEntry(external_id=person, submission_id=visit, is_confirmed=is_signed)
 
     def return_instructions(
@@ -178,12 +181,6 @@ def signed_part(channel: Channel, person: str, visit: str) -> str:
 def signature(key: str, part: str) -> str:
     """Return the HMAC-SHA256 under the channel's key, in hexadecimal digits."""
     return hmac.new(key.encode(), part.encode(), hashlib.sha256).hexdigest()
-
-
-def _check_signature(request: HttpRequest, channel: Channel, part: str) -> None:
-    key, sent = decrypted(channel.secret), request.GET.get("signature", "").lower()
-    if not key or not hmac.compare_digest(signature(key, part).encode(), sent.encode()):
-        raise DomainError("unsigned_link", UNSIGNED, status=403)
 
 
 def _filled(template: str, submission: Submission | None, code: str) -> str:

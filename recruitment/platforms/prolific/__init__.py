@@ -41,7 +41,7 @@ from recruitment.platforms.prolific.payloads import (
     StudyDraft,
     maximum_allowed_minutes,
 )
-from recruitment.platforms.prolific.responses import Bound, Filter, ProlificSubmission
+from recruitment.platforms.prolific.responses import Filter, ProlificSubmission
 from recruitment.platforms.prolific.signatures import (
     EntryRefused,
     check_claimed_age,
@@ -409,7 +409,11 @@ class Prolific(Platform):
             self.renew_keys(channel)
 
     def renew_keys(self, channel: Channel) -> None:
-        keys = [_as_dict(key) for key in fetch_keys(settings.TIEBREAK_PROLIFIC_KEYS_URL).keys]
+        keys: list[dict[str, object]] = [
+            key.Algorithm.to_jwk(key.key, as_dict=True)
+            | {"kid": key.key_id, "alg": "RS256", "use": "sig"}
+            for key in fetch_keys(settings.TIEBREAK_PROLIFIC_KEYS_URL).keys
+        ]
         _keep_settings(channel, keys=keys, keys_at=database_now().isoformat())
 
 
@@ -492,11 +496,6 @@ def _use_up(channel: Channel, token: str) -> None:
             "This link has already been used. Please open the study from Prolific again.",
             status=403,
         ) from error
-
-
-def _as_dict(key: jwt.PyJWK) -> dict[str, object]:
-    numbers: dict[str, object] = dict(key.Algorithm.to_jwk(key.key, as_dict=True))
-    return numbers | {"kid": key.key_id, "alg": "RS256", "use": "sig"}
 
 
 def _client(channel: Channel) -> ProlificClient:
@@ -618,7 +617,10 @@ def _draft(channel: Channel, participants: int, entry_url: str) -> StudyDraft:
 
 
 def _offered(offered: Filter) -> OfferedFilter:
-    low, high = ("" if bound is None else _plain(bound) for bound in (offered.low, offered.high))
+    low, high = (
+        "" if bound is None else f"{bound:g}" if isinstance(bound, float) else str(bound)
+        for bound in (offered.low, offered.high)
+    )
     return OfferedFilter(
         id=offered.id,
         title=offered.title,
@@ -629,10 +631,6 @@ def _offered(offered: Filter) -> OfferedFilter:
         is_date=offered.data_type == "date",
         is_whole=offered.data_type == "integer",
     )
-
-
-def _plain(bound: Bound) -> str:
-    return f"{bound:g}" if isinstance(bound, float) else str(bound)
 
 
 def _completion_codes(channel: Channel, participants: int) -> list[CompletionCode]:

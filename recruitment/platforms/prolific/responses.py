@@ -97,11 +97,8 @@ def _optional_text(data: Data, *names: str) -> str | None:
 
 def _moment(data: Data, name: str) -> datetime | None:
     text = _optional_text(data, name)
-    return _aware(datetime.fromisoformat(text)) if text else None
-
-
-def _aware(moment: datetime) -> datetime:
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    moment = datetime.fromisoformat(text) if text else None
+    return moment.replace(tzinfo=moment.tzinfo or UTC) if moment else None
 
 
 def _number(data: Data, name: str) -> float | None:

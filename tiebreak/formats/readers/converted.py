@@ -48,12 +48,8 @@ class Converted:
             self.spec,
             self.instances,
             self.generations,
-            extra=lambda folder: _write_ratings(folder / "ratings.jsonl", self.ratings, columns),
+            extra=lambda folder: write_rows(folder / "ratings.jsonl", self.ratings, columns),
         )
-
-
-def _write_ratings(path: Path, rows: list[Row], columns: Sequence[str]) -> None:
-    write_rows(path, rows, columns)
 
 
 def files_of(paths: Sequence[Path], pattern: str) -> list[Path]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from tiebreak.formats import FormatError, InstanceRow
 from tiebreak.formats.bundle import CriterionSpec
@@ -100,7 +99,10 @@ def _add(
         study.text(instance, side)
     for annotation in _annotations([task]):
         seconds = annotation.get("lead_time")
-        facts: Row = {"rater": _annotator(annotation.get("completed_by")), "kind": "human"}
+        person = annotation.get("completed_by")
+        # The id only: an object has the e-mail address, too.
+        name = person.get("id") if isinstance(person, dict) else person
+        facts: Row = {"rater": f"annotator {name}", "kind": "human"}
         if isinstance(seconds, int | float) and 0 <= seconds < 10**6:
             facts["duration_ms"] = round(seconds * 1000)
         is_pairwise = any(
@@ -157,11 +159,6 @@ def _unused(
     lost["annotations without a vote"] = sum(not one.keys() & controls.keys() for one in given)
     lost["predictions of machines"] = sum(len(task.get("predictions") or ()) for task in tasks)
     return lost
-
-
-def _annotator(value: Any) -> str:
-    """Return the id of who annotated; e-mail addresses are not taken over."""
-    return f"annotator {value.get('id') if isinstance(value, dict) else value}"
 
 
 def _vote(words: str) -> int | None:

@@ -26,7 +26,8 @@ def read_llmbar(paths: Sequence[Path], systems: tuple[str, str] | None = None) -
     """
     names = systems or SYSTEMS
     files = [file for path in paths for file in _files(path)] or files_of(paths, "*.csv")
-    results = {path: rows for path in files if (rows := _results(path))}
+    lists = {path: load_list(path) for path in files if path.suffix == ".json"}
+    results = {path: rows for path, rows in lists.items() if rows and "results" in rows[0]}
     instances, generations = _texts(files, results, names)
     ratings = [row for path in files if path.suffix == ".csv" for row in _verdicts(path, names)]
     ratings += _of_evaluators(results, names)
@@ -47,12 +48,6 @@ def _files(path: Path) -> list[Path]:
         return [path]
     patterns = ("*.csv", "dataset_*.json", "**/result.json")
     return [file for pattern in patterns for file in sorted(path.glob(pattern))]
-
-
-def _results(path: Path) -> list[Row]:
-    """Return the rows of a file of an evaluator's results, or none for another file."""
-    rows = load_list(path) if path.suffix == ".json" else []
-    return rows if rows and "results" in rows[0] else []
 
 
 def _texts(

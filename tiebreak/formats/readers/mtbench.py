@@ -87,12 +87,14 @@ def _of_game(row: Row, game: str, labels: dict[str, int], path: Path, line: int)
     left, right = models if game == "g1" else models[::-1]
     winner = text_cell(row, f"{game}_winner", path, line)
     common = _pair(row, (left, right), path, line)
+    is_first = left == common["system_a"]
     raw = str(row.get(f"{game}_judgment") or winner)[:MAX_RAW]
     return {
         **common,
         "rater": _judge(row, path, line),
         "kind": "machine",
-        **_shown(left, common),
+        "side_a": "left" if is_first else "right",
+        "order": "ab" if is_first else "ba",
         **_answer(labels.get(winner), left, common, raw),
         **added_by_exports(row),
     }
@@ -130,11 +132,6 @@ def _pair(row: Row, shown: tuple[str, str], path: Path, line: int) -> Row:
         "system_a": a,
         "system_b": b,
     }
-
-
-def _shown(left: str, common: Row) -> Row:
-    is_first = left == common["system_a"]
-    return {"side_a": "left" if is_first else "right", "order": "ab" if is_first else "ba"}
 
 
 def _answer(label: int | None, first: str, common: Row, raw: str) -> Row:

@@ -103,21 +103,18 @@ def _instance(row: Row) -> InstanceRow:
 
 def _common(row: Row) -> Row:
     system_a, system_b = _systems(row)
+    sides = zip(("sample_a", "sample_b"), _texts(row).items(), strict=True)
+    # An empty response has no sample.
+    samples = {side: row["samples"][system] for side, (system, text) in sides if text.strip()}
     return {
         "unit": str(row["idx"]),
         "criterion": PREFERENCE.name,
         "instance": row["instance"],
         "system_a": system_a,
         "system_b": system_b,
-        **_samples(row),
+        **samples,
         "category": str(row.get("motivation_app") or ""),
     }
-
-
-def _samples(row: Row) -> Row:
-    """Return the sample of each side; an empty response has no sample."""
-    sides = zip(("sample_a", "sample_b"), _texts(row).items(), strict=True)
-    return {side: row["samples"][system] for side, (system, text) in sides if text.strip()}
 
 
 def _of_annotators(row: Row) -> list[Row]:

@@ -65,15 +65,13 @@ def named(verdicts: Iterator[Verdict], name: str, rater: str, file: str) -> Iter
             reason = "does not name its evaluator; name the machine beside the file"
             raise FormatError.of(file, None, "rater_needed", reason)
         # A file that calls its voters people is not overruled.
-        changed = _of_machine(row, rater) if rater and "states_kind" not in row else {}
-        yield Verdict(row | changed, verdict.source, verdict.text_a, verdict.text_b)
-
-
-def _of_machine(row: Row, rater: str) -> Row:
-    """Return what follows if a machine gave a verdict: its passes are told apart by the order."""
-    order = {"left": "ab", "right": "ba"}.get(row.get("side_a", ""))
-    facts = {"rater": rater, "kind": "machine"}
-    return facts | ({"order": order} if order and not row.get("order") else {})
+        if rater and "states_kind" not in row:
+            row = row | {"rater": rater, "kind": "machine"}
+            # The passes of a machine are told apart by the order.
+            order = {"left": "ab", "right": "ba"}.get(row.get("side_a", ""))
+            if order and not row.get("order"):
+                row["order"] = order
+        yield Verdict(row, verdict.source, verdict.text_a, verdict.text_b)
 
 
 def _source(instance: object) -> str:

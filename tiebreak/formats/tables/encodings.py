@@ -2,7 +2,6 @@
 
 import codecs
 import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -64,7 +63,9 @@ def _legacy_encoding(file: IO[bytes]) -> str:
     file.seek(0)
     sample = io.BytesIO()
     utf8 = other = 0
-    for line in _lines_beyond_ascii(file):
+    for line in iter(lambda: file.readline(CHUNK), b""):
+        if line.isascii():
+            continue
         try:
             line.decode("utf-8")
             utf8 += 1
@@ -73,12 +74,6 @@ def _legacy_encoding(file: IO[bytes]) -> str:
             if sample.tell() < SAMPLE:
                 sample.write(line[:SAMPLE])
     return "utf-8" if utf8 else _detected(sample.getvalue())
-
-
-def _lines_beyond_ascii(file: IO[bytes]) -> Iterator[bytes]:
-    while line := file.readline(CHUNK):
-        if not line.isascii():
-            yield line
 
 
 def _detected(sample: bytes) -> str:

@@ -82,14 +82,11 @@ class Extraction:
         key = (generation.instance, generation.system)
         self.systems[generation.system] = self.systems.get(generation.system, 0) + 1
         self.generations += 1
-        if self._remembers():
+        # Later rows may have texts of the same instance and system.
+        if self.plan.layout == LONG or self._is_pairs or self.plan.repeats:
             self._samples[key] = max(self._samples.get(key, 0), generation.sample_index + 1)
         if self._is_pairs:
             self._texts.setdefault(key, set()).add(hash(generation.text))
-
-    def _remembers(self) -> bool:
-        """Whether later rows may have texts of the same instance and system."""
-        return self.plan.layout == LONG or self._is_pairs or self.plan.repeats
 
     @property
     def _is_pairs(self) -> bool:
@@ -121,16 +118,15 @@ class Extraction:
 
     def _source(self, row: Row) -> tuple[str, list[Any]]:
         """Return what the systems were given: a text, or the turns before their first answer."""
-        role = "source" if "source" in self.plan.columns else self._first_text()
+        columns = self.plan.columns
+        # The first text may be a conversation that begins with the source.
+        texts = (role for role in columns if role.startswith("text"))
+        role = "source" if "source" in columns else next(texts)
         value = self._cell(row, role)
         if is_conversation(value):
             turns = question_of(value)
             return (turns[0]["content"], []) if len(turns) == 1 else ("", turns)
         return (self._plain(row, role) if role == "source" else ""), []
-
-    def _first_text(self) -> str:
-        """Return the role of a text, which may be a conversation that begins with the source."""
-        return next(role for role in self.plan.columns if role.startswith("text"))
 
     def _check_same(self, instance: InstanceRow, known: _Known | None) -> None:
         if known is None:

@@ -33,9 +33,13 @@ def json_layout(path: Path) -> str:
             return "list"
         if not first.startswith(b"{"):
             return ""
-        is_named_so = path.suffix in {".jsonl", ".ndjson"}
-        is_lines = _is_object(first) and (is_named_so or not _is_whole(file, first))
-        return "lines" if is_lines else "object"
+        if not _is_object(first):
+            return "object"
+        if path.suffix in {".jsonl", ".ndjson"}:
+            return "lines"
+        # A file of one line may be an object of columns, and not one row.
+        has_more = any(line.strip() for line in iter(lambda: file.readline(4096), b""))
+        return "lines" if has_more or _records(parse_json(first)) is None else "object"
 
 
 def _is_object(line: bytes) -> bool:
@@ -43,12 +47,6 @@ def _is_object(line: bytes) -> bool:
         return isinstance(parse_json(line), dict)
     except InvalidInput:
         return False
-
-
-def _is_whole(file: Any, first: bytes) -> bool:
-    """Whether a file of one line is an object of columns, and not one row."""
-    has_more = any(line.strip() for line in iter(lambda: file.readline(4096), b""))
-    return not has_more and _records(parse_json(first)) is not None
 
 
 def read_lines(path: Path, problems: TableProblems) -> Iterator[tuple[int, Row]]:

@@ -55,8 +55,10 @@ def _by_name(value: Any) -> Any:
         return value
     texts: dict[str, list[Any]] = {}
     for item in value:
-        texts.setdefault(text_of(item[name_key]), []).extend(_as_list(item[text_key]))
-    return {name: cell[0] if len(cell) == 1 else cell for name, cell in texts.items()}
+        cell = item[text_key]
+        own = cell if isinstance(cell, list) else [cell]
+        texts.setdefault(text_of(item[name_key]), []).extend(own)
+    return {name: own[0] if len(own) == 1 else own for name, own in texts.items()}
 
 
 def _is_list_of_objects(value: Any) -> bool:
@@ -65,10 +67,6 @@ def _is_list_of_objects(value: Any) -> bool:
 
 def _key_of(items: list[dict[str, Any]], keys: tuple[str, ...]) -> str | None:
     return next((key for key in keys if all(item.get(key) for item in items)), None)
-
-
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def text_of(value: Any) -> str:

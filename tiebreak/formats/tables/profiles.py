@@ -95,7 +95,9 @@ class Column:
         self.characters += len(text)
         self.single_words += _ONE_WORD.fullmatch(head) is not None
         self.words += len(_WORD.findall(head))
-        self.numbers += _is_numeric(value) or _NUMBER.fullmatch(head) is not None
+        parts = value if isinstance(value, list) else [value]
+        is_numeric = all(isinstance(part, int | float) for part in parts)
+        self.numbers += is_numeric or _NUMBER.fullmatch(head) is not None
         self.links += _LINK.match(head) is not None or _DATE.match(head) is not None
         self.questions += text.rstrip().endswith("?")
         self.repetition.add(text)
@@ -196,12 +198,6 @@ def profile_of(rows: Iterable[tuple[int, Row]]) -> Profile:
         if len(profile.head) < HEAD_ROWS:
             profile.head.append({name: _shortened(value) for name, value in row.items()})
     return profile
-
-
-def _is_numeric(value: Any) -> bool:
-    """Whether a cell is a number, a truth value or a list of them."""
-    values = value if isinstance(value, list) else [value]
-    return all(isinstance(part, int | float) for part in values)
 
 
 def check_width(columns: int) -> None:

@@ -69,25 +69,21 @@ class Table:
             for number, row in _below_headers(reader(path, problems), problems):
                 count += 1
                 if count > self.limits.rows:
-                    problems.stop(before + number, "too_many_rows", self._too_many_rows())
+                    reason = (
+                        f"The table has more than {self.limits.rows:,} rows, which is the limit"
+                    )
+                    problems.stop(before + number, "too_many_rows", self.limits.refusal(reason))
                     return
                 size += sum(len(cell) for cell in row.values() if isinstance(cell, str))
                 if size > self.limits.unpacked:
-                    problems.stop(before + number, "unpacks_too_large", self._too_large())
+                    reason = f"The table has texts of more than {self.limits.unpacked:,} characters"
+                    problems.stop(before + number, "unpacks_too_large", self.limits.refusal(reason))
                     return
                 with problems.at(before + number):
                     yield before + number, self._checked(row)
             if problems.is_fatal:
                 return
             before += number
-
-    def _too_many_rows(self) -> str:
-        reason = f"The table has more than {self.limits.rows:,} rows, which is the limit"
-        return self.limits.refusal(reason)
-
-    def _too_large(self) -> str:
-        reason = f"The table has texts of more than {self.limits.unpacked:,} characters"
-        return self.limits.refusal(reason)
 
     def _checked(self, row: Row) -> Row:
         cells = flattened(row)
@@ -111,16 +107,15 @@ class Table:
 def _below_headers(rows: Rows, problems: TableProblems) -> Rows:
     """Leave out Qualtrics' second and third header row, which have questions and ids in JSON."""
     first = list(islice(rows, 2))
-    headers = next((k for k, (_, row) in enumerate(first, start=1) if _has_import_ids(row)), 0)
+    headers = 0
+    for k, (_, row) in enumerate(first, start=1):
+        cells = [str(cell) for cell in row.values() if cell]
+        if cells and all(cell.startswith('{"ImportId":') for cell in cells):
+            headers = headers or k
     if headers:
         problems.notes.append(f"Further header rows of Qualtrics were left out: {headers}.")
     yield from first[headers:]
     yield from rows
-
-
-def _has_import_ids(row: Row) -> bool:
-    cells = [cell for cell in row.values() if cell]
-    return bool(cells) and all(str(cell).startswith('{"ImportId":') for cell in cells)
 
 
 @contextmanager

@@ -164,9 +164,6 @@ class _Guess:
     def _texts(self) -> list[Column]:
         return [c for c in self.free if _may_be_text(c)]
 
-    def _is_free_for(self, role: str) -> bool:
-        return role not in self.chosen
-
     # Rows with a pair.
 
     def _pair(self) -> tuple[Column, Column, Column, Column] | None:
@@ -336,7 +333,7 @@ class _Guess:
     # Roles of every layout.
 
     def _add(self, roles: dict[str, str], role: str, column: Column | None) -> None:
-        if column is not None and self._is_free_for(role):
+        if column is not None and role not in self.chosen:
             roles[role] = column.name
             self._leave_out([column.name])
 
@@ -491,15 +488,10 @@ def _wide_systems(texts: list[Column]) -> list[Column]:
     plain = [c for c in texts if not _is_plain_source(c) and not says(c.name, "fact")]
     if len(answers) < 2:
         return plain or answers
-    if _shared_words(answers):
+    if set.intersection(*(set(words_of(c.name)) for c in answers)) - {"1", "2"}:
         return answers
     mean = sum(c.length for c in answers) / len(answers)
     return [c for c in plain if c in answers or mean / 3 <= c.length <= mean * 3]
-
-
-def _shared_words(columns: list[Column]) -> set[str]:
-    words = [set(words_of(c.name)) for c in columns]
-    return set.intersection(*words) - {"1", "2"} if words else set()
 
 
 def _system_names(columns: list[Column]) -> dict[str, Column]:

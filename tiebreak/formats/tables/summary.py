@@ -138,11 +138,13 @@ class TableReading:
 
     def summary(self) -> TableSummary:
         """Return what the rows contain that were read so far."""
+        systems = self.extraction.systems
+        order = self.plan.systems or sorted(systems)  # of their columns, or of their names
         return TableSummary(
             self.plan,
             self.profile.rows,
             len(self.extraction.instances),
-            _in_order(self.plan, self.extraction.systems),
+            tuple(name for name in order if name in systems),
             self.extraction.generations,
             tuple(self.problems.items),
             self.problems.total,
@@ -215,10 +217,11 @@ def _check_second_header(plan: Plan, profile: Profile, problems: TableProblems) 
     if len(set(cells)) < len(cells) or any(len(cell) > 40 or cell.isdecimal() for cell in cells):
         return
     texts = [c for r, c in plan.columns.items() if r.startswith("text") or r == "source"]
-    is_above = [
-        _is_short_above(first.get(name), [row.get(name) for row in others]) for name in texts
-    ]
-    if texts and all(is_above):
+    for name in texts:
+        lengths = [len(str(value)) for row in others if (value := row.get(name))]
+        if not lengths or not first.get(name) or 4 * len(str(first[name])) >= min(lengths):
+            return
+    if texts:
         problems.stop(2, "two_headers", TWO_HEADERS)
 
 
@@ -230,15 +233,3 @@ def _is_above_numbers(first: Row, others: list[Row]) -> bool:
     ]
     words = [str(first[name]) for name in below if first[name] not in (None, "")]
     return len(words) > 1 and not any(map(is_number, words))
-
-
-def _is_short_above(first: object, others: list[object]) -> bool:
-    lengths = [len(str(value)) for value in others if value]
-    return bool(lengths) and bool(first) and 4 * len(str(first)) < min(lengths)
-
-
-def _in_order(plan: Plan, systems: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the systems in the order of their columns, or of their names."""
-    if plan.systems:
-        return tuple(name for name in plan.systems if name in systems)
-    return tuple(sorted(systems))

@@ -110,17 +110,16 @@ class _Sheet:
         for number, (cells, formulas) in self.problems.numbered(self._pairs(sheet)):
             present = [cell for cell in cells if cell not in (None, "")]
             if not header and present:
-                header = self._header(cells, number)
+                if len(cells) > MAX_WIDTH:
+                    sentence = f"The sheet has {len(cells):,} columns."
+                    raise InvalidInput("too_many_columns", sentence)
+                names = [str(_plain(cell) or "").strip() for cell in cells]
+                header = checked_header(names, number)
             elif header and present:
                 with self.problems.at(number):
                     row = self._row(header, cells)
                     if self._is_usable(header, cells, formulas, number):
                         yield number, row
-
-    def _header(self, cells: tuple[Any, ...], number: int) -> list[str]:
-        if len(cells) > MAX_WIDTH:
-            raise InvalidInput("too_many_columns", f"The sheet has {len(cells):,} columns.")
-        return checked_header([str(_plain(cell) or "").strip() for cell in cells], number)
 
     def _pairs(self, sheet: Any) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
         values = sheet.iter_rows(values_only=True)

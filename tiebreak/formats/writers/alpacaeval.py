@@ -27,6 +27,10 @@ class AlpacaEvalWriter:
         """Do nothing: every row has been written."""
 
     def _row(self, item: JudgedItem, vote: Vote) -> Row:
+        if vote.is_machine:
+            rater: Row = {"raw_completion": vote.raw or None}
+        else:
+            rater = {"annotator_index": self._people.setdefault(vote.rater, len(self._people))}
         return {
             "instruction": item.source,
             "output_1": item.text_a,
@@ -36,14 +40,9 @@ class AlpacaEvalWriter:
             "dataset": item.category,
             "annotator": vote.rater,
             "preference": _preference(vote),
-            **self._of_rater(vote),
+            **rater,
             **added(item, vote),
         }
-
-    def _of_rater(self, vote: Vote) -> Row:
-        if vote.is_machine:
-            return {"raw_completion": vote.raw or None}
-        return {"annotator_index": self._people.setdefault(vote.rater, len(self._people))}
 
 
 def added(item: JudgedItem, vote: Vote) -> Row:

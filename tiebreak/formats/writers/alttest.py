@@ -2,7 +2,6 @@
 
 import json
 from collections import defaultdict
-from pathlib import Path
 
 from tiebreak.formats.writers.files import ObjectFiles
 from tiebreak.formats.writers.items import JudgedItem
@@ -41,11 +40,8 @@ class AltTestWriter:
         """Write the files."""
         for (criterion, is_machine), labels in self._labels.items():
             name = f"{self.files.name_for(criterion)}-{ENDINGS[is_machine]}.json"
-            _write(self.files.folder / name, labels)
+            path = self.files.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("w", encoding="utf-8") as file:
+                json.dump(labels, file, ensure_ascii=False, indent=1)
             self.files.rows[name] = sum(map(len, labels.values()))
-
-
-def _write(path: Path, labels: dict[str, dict[str, Label]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8") as file:
-        json.dump(labels, file, ensure_ascii=False, indent=1)

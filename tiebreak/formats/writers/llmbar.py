@@ -27,7 +27,12 @@ class LLMBarWriter:
         labels = {vote.label for vote in votes if not vote.is_machine}
         if self._systems not in (None, systems):
             self.left_out.add("other_systems", len(votes))
-        elif len(labels) != 1 or _has_other_answers(item):
+        elif len(labels) != 1 or any(
+            # A person preferred neither text, which the format cannot say.
+            vote.label not in (-1, 1)
+            for vote in item.votes
+            if not vote.is_machine
+        ):
             self.left_out.add("annotators_disagree", len(votes))
         else:
             self._systems = systems
@@ -52,11 +57,6 @@ class LLMBarWriter:
             facts = {"rater": rater} | ({"run": run} if run else {})
             results = {swap: _verdict(by_order[order]) for swap, order in SWAPS.items()}
             self.files.add(f"evaluators/{folder}/result.json", row | {"results": [results]} | facts)
-
-
-def _has_other_answers(item: JudgedItem) -> bool:
-    """Whether a person preferred neither text, which the format cannot say."""
-    return any(vote.label not in (-1, 1) for vote in item.votes if not vote.is_machine)
 
 
 def _verdict(vote: Vote) -> Row:

@@ -29,7 +29,15 @@ class PandaLMWriter:
         for vote in votes:
             if vote.is_machine:
                 name = f"{self.files.name_for(vote.rater, vote.run, vote.order)}.json"
-                self.files.add(name, _verdict(item, vote, self._next))
+                verdict = vote.raw if vote.label is None else str(RESULTS[vote.label])  # type: ignore[index]
+                facts = {
+                    "rater": vote.rater,
+                    "run": vote.run,
+                    "order": vote.order,
+                    "unit": item.unit,
+                }
+                row = {"idx": self._next, "machine_result": verdict}
+                self.files.add(name, row | {key: fact for key, fact in facts.items() if fact})
         self._next += 1
 
     def close(self) -> None:
@@ -54,9 +62,3 @@ def _row(item: JudgedItem, people: list[Vote], index: int) -> Row:
         **{f"annotator{n}": RESULTS[v.label] for n, v in enumerate(people, 1)},  # type: ignore[index]
         "unit": item.unit,
     }
-
-
-def _verdict(item: JudgedItem, vote: Vote, index: int) -> Row:
-    result = vote.raw if vote.label is None else str(RESULTS[vote.label])  # type: ignore[index]
-    facts = {"rater": vote.rater, "run": vote.run, "order": vote.order, "unit": item.unit}
-    return {"idx": index, "machine_result": result} | {k: v for k, v in facts.items() if v}

@@ -33,15 +33,12 @@ NOTHING = Svg()
 
 
 def tag(name: str, content: str = "", **attributes: Any) -> str:
-    markup = "".join(
-        f" {key.rstrip('_').replace('_', '-')}={quoteattr(_value(value))}"
-        for key, value in attributes.items()
-    )
+    markup = ""
+    for key, value in attributes.items():
+        is_float = isinstance(value, float)
+        text = f"{value:.2f}".rstrip("0").rstrip(".") if is_float else str(value)
+        markup += f" {key.rstrip('_').replace('_', '-')}={quoteattr(text)}"
     return f"<{name}{markup}>{content}</{name}>"
-
-
-def _value(value: Any) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
 def text(x: float, y: float, words: str, anchor: str = "middle", css_class: str = "tick") -> str:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from tiebreak.reading.document.content import (
     Block,
-    Citation,
     DataTable,
     Figure,
     Paragraph,
@@ -51,7 +50,12 @@ def _block(block: Block) -> str:
         caption = f"<figcaption>{escape(block.caption)}</figcaption>"
         return f'<figure><div class="scroll" tabindex="0">{block.svg}</div>{caption}</figure>\n'
     if isinstance(block, ReferenceList):
-        return f'<ul class="references">{"".join(map(_citation, block.entries))}</ul>\n'
+        entries = ""
+        for entry in block.entries:
+            url = escape(entry.url)
+            link = f' <a href="{url}">{url}</a>' if url else ""
+            entries += f"<li>{escape(entry.text)}{link}</li>"
+        return f'<ul class="references">{entries}</ul>\n'
     if block.title:
         listing = f'<pre class="listing" tabindex="0">{escape(block.text)}</pre>'
         return f"<h3>{escape(block.title)}</h3>{listing}\n"
@@ -74,9 +78,3 @@ def _table(table: DataTable) -> str:
 def _cells(texts: Iterable[str], element: str) -> str:
     name = element.partition(" ")[0]
     return "".join(f"<{element}>{escape(text)}</{name}>" for text in texts)
-
-
-def _citation(entry: Citation) -> str:
-    url = escape(entry.url)
-    link = f' <a href="{url}">{url}</a>' if url else ""
-    return f"<li>{escape(entry.text)}{link}</li>"

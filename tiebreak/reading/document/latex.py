@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from tiebreak.reading.document.content import Citation, DataTable, Paragraph, ReportDocument
+from tiebreak.reading.document.content import DataTable, Paragraph, ReportDocument
 
 PREAMBLE = r"""% To be read into a document that has, before it begins:
 %   \usepackage[T1]{fontenc}
@@ -45,14 +45,10 @@ def as_latex(document: ReportDocument, *, references: str = REFERENCES) -> str:
         if isinstance(block, Paragraph)
     ]
     if document.citations:
-        parts.append(_cited(document.citations))
+        cited = (f"{_escaped(c.used_for)}~\\cite{{{c.key}}}" for c in document.citations)
+        parts.append(f"Sources of the methods: {'; '.join(cited)}.")
     parts += [_table(table, number) for number, table in enumerate(document.tables, start=1)]
     return "\n\n".join(parts) + "\n"
-
-
-def _cited(citations: tuple[Citation, ...]) -> str:
-    cited = (f"{_escaped(entry.used_for)}~\\cite{{{entry.key}}}" for entry in citations)
-    return f"Sources of the methods: {'; '.join(cited)}."
 
 
 def _table(table: DataTable, number: int) -> str:
@@ -84,11 +80,13 @@ def _shape(table: DataTable, *, is_wide: bool) -> str:
     short = sum(n for n in longest if n <= _LONGEST) * character
     left = max(1 - short - space * len(longest), 0.3)
     weights = [min(n, 4 * _LONGEST) if n > _LONGEST else 0 for n in longest]
-    return "".join(_column(left * weight / sum(weights)) if weight else "l" for weight in weights)
-
-
-def _column(share: float) -> str:
-    return rf">{{\raggedright\arraybackslash}}p{{{share:.2f}\linewidth}}"
+    total = sum(weights)
+    return "".join(
+        rf">{{\raggedright\arraybackslash}}p{{{left * weight / total:.2f}\linewidth}}"
+        if weight
+        else "l"
+        for weight in weights
+    )
 
 
 def _row(cells: tuple[str, ...]) -> str:

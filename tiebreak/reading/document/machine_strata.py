@@ -19,7 +19,12 @@ def machine_strata(about: CriterionSection) -> Iterator[Block]:
     """Yield a table for each machine rater, and what its Δ shows once a finding may be stated."""
     strata = [stratum for stratum in about.strata if stratum.n_units]
     for machine in sorted(about.all_units.machines):
-        shown = [stratum for stratum in strata if _is_shown(stratum, machine)]
+        shown = [
+            stratum
+            for stratum in strata
+            if stratum.stratifier == "all"
+            or any(one.has_interval for one in _estimates(stratum, machine))
+        ]
         yield _table(machine, shown)
         if left_out := len(strata) - len(shown):
             groups = counted(left_out, "further stratum", "further strata")
@@ -28,11 +33,6 @@ def machine_strata(about: CriterionSection) -> Iterator[Block]:
                 " report.json."
             )
         yield Paragraph(NO_FINDING_YET if unreached(about) else delta_finding(about, machine))
-
-
-def _is_shown(stratum: StratumSection, machine: str) -> bool:
-    is_all = stratum.stratifier == "all"
-    return is_all or any(one.has_interval for one in _estimates(stratum, machine))
 
 
 def _estimates(stratum: StratumSection, machine: str) -> tuple[Estimate, ...]:

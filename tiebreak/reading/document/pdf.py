@@ -10,7 +10,6 @@ from typing import cast
 from tiebreak import optional
 from tiebreak.reading.document.content import (
     Block,
-    Citation,
     DataTable,
     Figure,
     Paragraph,
@@ -70,15 +69,14 @@ def _block(block: Block, figures: Iterator[int]) -> str:
         image = f'image("{next(figures)}.svg", alt: {caption}, width: 70%)'
         return f"#figure({image}, caption: {caption}, kind: image)"
     if isinstance(block, ReferenceList):
-        return "\n\n".join(map(_reference, block.entries))
+        entries = []
+        for entry in block.entries:
+            text = typst_string(entry.text)
+            link = f" #link({typst_string(entry.url)})" if entry.url else ""
+            entries.append(f"#block[#set par(hanging-indent: 1.5em)\n#text({text}){link}]")
+        return "\n\n".join(entries)
     title = f"#strong({typst_string(block.title)})\n" if block.title else ""
     return f"{title}#text(size: 8pt, raw({typst_string(block.text)}, block: true))"
-
-
-def _reference(entry: Citation) -> str:
-    text = typst_string(entry.text)
-    link = f" #link({typst_string(entry.url)})" if entry.url else ""
-    return f"#block[#set par(hanging-indent: 1.5em)\n#text({text}){link}]"
 
 
 def _table(table: DataTable) -> str:

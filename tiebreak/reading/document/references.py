@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tiebreak.reading.findings import consistency_sets
 from tiebreak.reading.shown import NAMES
 from tiebreak.report import Report
-from tiebreak.report.model import CriterionSection, Estimates, RaterSets, SystemsSection
+from tiebreak.report.model import CriterionSection, Estimates, SystemsSection
 from tiebreak.stats import Estimate
 
 
@@ -298,7 +298,9 @@ def _shown(section: CriterionSection) -> Iterator[Shown]:
         yield from _of_systems(section.systems)
     sets = consistency_sets(section)
     if sets is not None and sets.n:
-        yield from (pair for s in (sets, *sets.machines.values()) for pair in _of_sets(s))
+        for s in (sets, *sets.machines.values()):
+            shown = (s.consistency, s.zero, s.perfect, s.preference_strength)
+            yield from ((SEPARABILITY, e) for e in (*shown, s.spearman_separability))
     for drawn in (section.selection or {}).values():
         yield from ((HAJEK, rate) for rate in (drawn.win_rate, drawn.win_rate_control))
     if section.bias is not None:
@@ -320,8 +322,3 @@ def _of_systems(systems: SystemsSection) -> Iterator[Shown]:
         *((PREDICTION_POWERED, rates) for rates in (systems.prediction_powered or {}).values()),
     ]
     return ((reference, e) for reference, estimates in named for e in estimates.values())
-
-
-def _of_sets(sets: RaterSets) -> Iterator[Shown]:
-    shown = (sets.consistency, sets.zero, sets.perfect, sets.preference_strength)
-    return ((SEPARABILITY, estimate) for estimate in (*shown, sets.spearman_separability))

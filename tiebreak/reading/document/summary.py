@@ -29,7 +29,11 @@ def summary(report: Report, systems: Sequence[str]) -> tuple[Paragraph, ...]:
         Paragraph(" ".join(_findings(name, report.criteria[name])))
         for name in report.criteria_order
     )
-    return (*findings, Paragraph(_methods(report, systems)))
+    compared = f"We compared {counted(len(systems), 'system')} ({', '.join(systems)}). "
+    intervals = "".join(_intervals(report)).strip()
+    computed = f" Statistics were computed with Tiebreak {tiebreak.__version__}."
+    methods = f"{compared if systems else ''}{intervals}{computed}".strip()
+    return (*findings, Paragraph(methods))
 
 
 def _findings(name: str, about: CriterionSection) -> Iterator[str]:
@@ -77,12 +81,6 @@ def _agreement(about: CriterionSection) -> Iterator[str]:
             f"Agreement among annotators was Krippendorff's α = {in_digits(alpha.value)}"
             f"{interval if alpha.has_interval else ''}."
         )
-
-
-def _methods(report: Report, systems: Sequence[str]) -> str:
-    compared = f"We compared {counted(len(systems), 'system')} ({', '.join(systems)}). "
-    computed = f" Statistics were computed with Tiebreak {tiebreak.__version__}."
-    return f"{compared * bool(systems)}{''.join(_intervals(report)).strip()}{computed}".strip()
 
 
 def _intervals(report: Report) -> Iterator[str]:

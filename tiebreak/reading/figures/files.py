@@ -8,7 +8,7 @@ from typing import Literal
 
 from tiebreak import optional
 from tiebreak.formats.rows import escape_formula
-from tiebreak.reading.figures.figure import Cell, Figure
+from tiebreak.reading.figures.figure import Figure
 
 CONTENT_TYPES = {
     "svg": "image/svg+xml",
@@ -35,14 +35,11 @@ def _csv(figure: Figure) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(figure.columns)
-    writer.writerows([_cell(cell) for cell in row] for row in figure.rows)
+    writer.writerows(  # None is written as an empty cell
+        [escape_formula(cell) if isinstance(cell, str) else cell for cell in row]
+        for row in figure.rows
+    )
     return out.getvalue().encode("utf-8-sig")  # as Excel needs it
-
-
-def _cell(cell: Cell) -> Cell:
-    if cell is None:
-        return ""
-    return escape_formula(cell) if isinstance(cell, str) else cell
 
 
 def _typeset(figure: Figure, kind: Literal["pdf", "png"]) -> bytes:

@@ -51,22 +51,16 @@ def _drawn(section: CriterionSection) -> Iterator[tuple[str, Figure]]:
             yield from ((name, figure) for figure in figures_of_section(name, part) if figure.chart)
 
 
-def _machines(section: CriterionSection) -> list[Figure]:
-    return [machines_figure(section)] if section.all_units.machines else []
-
-
-def _success_rates(section: CriterionSection) -> list[Figure]:
-    rates = section.success_rates
-    return [success_rates_figure(rates)] if rates else []
-
-
 def _one(draw: Callable[[CriterionSection], Figure]) -> Callable[[CriterionSection], list[Figure]]:
     return lambda section: [draw(section)]
 
 
 # What is drawn of every report, by section, in the order of documents.
 FIGURES: tuple[tuple[str, Callable[[CriterionSection], Iterable[Figure]]], ...] = (
-    ("success_rates", _success_rates),
+    (
+        "success_rates",
+        lambda section: [success_rates_figure(rates)] if (rates := section.success_rates) else [],
+    ),
     ("systems", _one(win_rates_figure)),
     ("systems", _one(strengths_figure)),
     ("systems", _one(elo_figure)),
@@ -75,7 +69,7 @@ FIGURES: tuple[tuple[str, Callable[[CriterionSection], Iterable[Figure]]], ...] 
     ("systems", _one(machine_win_rates_figure)),
     ("transitivity", _one(order_figure)),
     ("strata", _one(agreement_figure)),
-    ("strata", _machines),
+    ("strata", lambda s: [machines_figure(s)] if s.all_units.machines else []),
     ("strata", machine_figures),
     ("strata", share_figures),
     ("rating_sets", _one(consistency_figure)),

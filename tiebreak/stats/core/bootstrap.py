@@ -72,6 +72,10 @@ class Mean(NamedTuple):
     denominator: int = 0
     bounds: Bounds = SHARE
 
+    def value(self, sums: FloatArray) -> FloatArray:
+        """Return the quotient; NaN where the denominator is 0."""
+        return ratio(sums[..., self.numerator], sums[..., self.denominator])
+
 
 @dataclass(frozen=True)
 class Statistic:

@@ -140,7 +140,9 @@ def separability(
         c = _sample_pairs(c, cross_pairs, rng)
     alignments = _off_diagonal_mean(a), _off_diagonal_mean(b), _mean(c)
     reason = _too_few(*alignments)
-    return Separability(*alignments, _delta(*alignments), _jackknife(a, b, c), reason)
+    # Python's max would ignore a NaN in its second argument.
+    delta = float(np.maximum(*alignments[:2])) - alignments[2]
+    return Separability(*alignments, delta, _jackknife(a, b, c), reason)
 
 
 def normalised_separability(
@@ -234,11 +236,6 @@ def _off_diagonal_mean(matrix: FloatArray) -> float:
 def _mean(matrix: FloatArray) -> float:
     known = matrix[~np.isnan(matrix)]
     return float(known.mean()) if len(known) else NAN
-
-
-def _delta(self_a: float, self_b: float, cross: float) -> float:
-    # Python's max would ignore a NaN in its second argument.
-    return float(np.maximum(self_a, self_b)) - cross
 
 
 def _too_few(self_a: float, self_b: float, cross: float) -> str | None:

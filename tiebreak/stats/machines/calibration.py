@@ -24,6 +24,7 @@ BINS = 10
 DECIMALS = 9
 NO_LABELS = "No human labelled an item that has a probability."
 EMPTY_BIN = "No human labelled an item whose probability is in this range."
+_MEAN = Mean(1, 2)
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ def _brier_score(forecasts: Forecasts) -> Statistic:
         p, (_, yes, of) = forecasts.probability(rows), rows.T
         return np.stack([entered(rows), yes * (1 - p) ** 2 + (of - yes) * p**2, of], axis=1)
 
-    return Statistic(3, features, _quotient, NO_LABELS, NO_LABELS, mean=Mean(1, 2))
+    return Statistic(3, features, _MEAN.value, NO_LABELS, NO_LABELS, mean=_MEAN)
 
 
 def _calibration_error(forecasts: Forecasts, bins: int) -> Statistic:
@@ -197,11 +198,7 @@ def _share(forecasts: Forecasts, number: int, bins: int) -> Statistic:
         units = np.stack([entered(rows), rows[:, 1], rows[:, 2]], axis=1)
         return np.asarray(units * inside[:, None])
 
-    return Statistic(3, features, _quotient, EMPTY_BIN, EMPTY_BIN, mean=Mean(1, 2))
-
-
-def _quotient(sums: FloatArray) -> FloatArray:
-    return ratio(sums[..., 1], sums[..., 2])
+    return Statistic(3, features, _MEAN.value, EMPTY_BIN, EMPTY_BIN, mean=_MEAN)
 
 
 def _bin(forecasts: Forecasts, number: int, bins: int, share: Estimate) -> ReliabilityBin:

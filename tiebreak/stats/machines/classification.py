@@ -43,26 +43,14 @@ def classification_statistics(pairs: Pairs) -> dict[str, AnyStatistic]:
     """Return the statistics for the fields of `Classification`, by field name."""
     return {
         "accuracy": pairs.percentage_statistic(),
-        "macro_precision": _macro(pairs, _predicted),
-        "macro_recall": _macro(pairs, _true),
-        "macro_f1": _macro(pairs, _mean),
+        "macro_precision": _macro(pairs, lambda _true, predicted: predicted),
+        "macro_recall": _macro(pairs, lambda true, _predicted: true),
+        "macro_f1": _macro(pairs, lambda true, predicted: (true + predicted) / 2),
     }
 
 
 # Maps the numbers of true and of predicted labels to the denominator of a score.
 _Denominator = Callable[[FloatArray, FloatArray], FloatArray]
-
-
-def _predicted(_true: FloatArray, predicted: FloatArray) -> FloatArray:
-    return predicted
-
-
-def _true(true: FloatArray, _predicted: FloatArray) -> FloatArray:
-    return true
-
-
-def _mean(true: FloatArray, predicted: FloatArray) -> FloatArray:
-    return (true + predicted) / 2
 
 
 def _macro(pairs: Pairs, denominator: _Denominator) -> Statistic:

@@ -297,7 +297,9 @@ def summarise_discernment(
     for name, score in scores.items():
         by_level.setdefault(levels[name], []).append(score)
     means = {
-        level: _mean(values, UNDEFINED_SCORE.format(level=level))
+        level: undefined(UNDEFINED_SCORE.format(level=level), len(values))
+        if np.isnan(values).any()
+        else Estimate(float(np.mean(values)), n=len(values))
         for level, values in by_level.items()
     }
     reason = next((mean.reason for mean in means.values() if not mean.is_defined), None)
@@ -310,8 +312,3 @@ def summarise_discernment(
         Estimate(min(scores.values()), n=len(scores), method="minimum over perturbations"),
         means,
     )
-
-
-def _mean(values: list[float], reason: str) -> Estimate:
-    mean = float(np.mean(values))
-    return undefined(reason, len(values)) if np.isnan(mean) else Estimate(mean, n=len(values))

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
-from tiebreak.stats.core.results import NAN
+from tiebreak.stats.core.bootstrap import ratio
 from tiebreak.stats.core.validation import FloatArray, IntArray, check_choice
 from tiebreak.stats.raters.dawid_skene import dawid_skene
 
@@ -85,10 +85,15 @@ def jury(answers: npt.ArrayLike, *, rule: JuryRule = "vote") -> Jury:
     check_choice(rule, allowed=RULES, name="rule")
     table = _answers(answers)
     if rule == "mean_probability":
-        shares = _mean(table)
+        answered = (~np.isnan(table)).sum(axis=0)
+        shares = ratio(np.nansum(table, axis=0), answered)
     else:
         votes = _largest(table)
-        shares = _votes(votes, table.shape[2]) if rule == "vote" else _posterior(votes, table.shape)
+        if rule == "dawid_skene":
+            shares = _posterior(votes, table.shape)
+        else:
+            counts = (votes[:, :, None] == np.arange(table.shape[2])).sum(axis=0)
+            shares = ratio(counts, counts.sum(axis=1, keepdims=True))
     return Jury(shares, _largest(shares))
 
 
@@ -106,24 +111,12 @@ def _answers(answers: npt.ArrayLike) -> FloatArray:
     return table
 
 
-def _mean(table: FloatArray) -> FloatArray:
-    n = (~np.isnan(table)).sum(axis=0)
-    total = np.nansum(table, axis=0)
-    return np.where(n > 0, total / np.maximum(n, 1), NAN)
-
-
 def _largest(shares: FloatArray) -> IntArray:
     """Return the label with the largest share, or −1 if there are several or none."""
     rounded = np.nan_to_num(shares, nan=-1).round(_DECIMALS)
     highest = rounded.max(axis=-1, keepdims=True)
     is_alone = ((rounded == highest).sum(axis=-1) == 1) & (highest[..., 0] >= 0)
     return np.where(is_alone, rounded.argmax(axis=-1), -1)
-
-
-def _votes(votes: IntArray, n_labels: int) -> FloatArray:
-    counts = (votes[:, :, None] == np.arange(n_labels)).sum(axis=0)
-    total = counts.sum(axis=1, keepdims=True)
-    return np.where(total > 0, counts / np.maximum(total, 1), NAN)
 
 
 def _posterior(votes: IntArray, shape: tuple[int, ...]) -> FloatArray:

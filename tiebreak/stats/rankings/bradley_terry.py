@@ -3,7 +3,7 @@
 Sources: Bradley and Terry 1952; Ford 1957 (when the maximum exists); Davidson 1970 (ties).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -301,16 +301,10 @@ def _bootstrapped(
     has_enough = table.patterns.n_clusters >= MIN_CLUSTERS
     if replicates and fit.converged[0] and has_enough:
         batches = replicate_counts(table.patterns, replicates, rng, batch or table.batch)
-        bootstrap_values = np.concatenate(list(_refits(table, batches, fit.parameters[0])))
+        start = fit.parameters[0]  # of the sample
+        refits = (maximum_likelihood(table.outcomes(counts), start=start) for counts in batches)
+        bootstrap_values = np.concatenate([refit.parameters for refit in refits])
     return _result(table, fit, bootstrap_values, confidence_level)
-
-
-def _refits(
-    table: "_PairTable", batches: Iterator[FloatArray], start: FloatArray
-) -> Iterator[FloatArray]:
-    """Yield the fitted parameters of each batch of replicates, starting at the sample's fit."""
-    for counts in batches:
-        yield maximum_likelihood(table.outcomes(counts), start=start).parameters
 
 
 def _result(

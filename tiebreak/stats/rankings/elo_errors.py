@@ -38,14 +38,11 @@ class PlayedGames:
         errors = np.zeros(self.systems)
         for system, (by_gain, by_play) in enumerate(zip(*path.slopes(), strict=True)):
             contribution = self.step * (self.score * by_gain[pair] + by_play[pair])
-            errors[system] = _error(np.bincount(self.cluster, contribution).astype(float))
+            # A total over clusters: its error comes from its parts.
+            parts = np.bincount(self.cluster, contribution).astype(float)
+            n = len(parts)
+            errors[system] = sqrt(n * float(parts.var(ddof=1))) if n > 1 else float("nan")
         return errors
-
-
-def _error(sums: FloatArray) -> float:
-    """Return the standard error of a total over clusters, given its parts."""
-    n = len(sums)
-    return sqrt(n * float(sums.var(ddof=1))) if n > 1 else float("nan")
 
 
 @dataclass(frozen=True, eq=False)

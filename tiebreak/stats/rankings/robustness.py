@@ -541,7 +541,8 @@ def _removal(table: _Table, scoring: _Scoring, lead: FloatArray) -> IntArray | N
     low, high = 0, len(kinds)  # the whole path turns the lead
     while high - low > 1:
         middle = (low + high) // 2
-        if _has_turned(scoring, table.ratings - _counted(kinds[:middle], table), lead):
+        left = table.ratings - _counted(kinds[:middle], table)
+        if lead @ scoring.scores(left[None].astype(float))[0] < -TOLERANCE:  # False if undefined
             high = middle
         else:
             low = middle
@@ -550,11 +551,6 @@ def _removal(table: _Table, scoring: _Scoring, lead: FloatArray) -> IntArray | N
 
 def _counted(kinds: IntArray, table: _Table) -> IntArray:
     return np.bincount(kinds, minlength=len(table.ratings)).astype(np.int64)
-
-
-def _has_turned(scoring: _Scoring, ratings: IntArray, lead: FloatArray) -> bool:
-    scores = scoring.scores(ratings[None].astype(float))[0]
-    return bool(lead @ scores < -TOLERANCE)  # False if undefined
 
 
 def _path(table: _Table, scoring: _Scoring, lead: FloatArray) -> list[tuple[int, int]] | None:

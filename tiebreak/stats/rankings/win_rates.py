@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import BAD, Label
-from tiebreak.stats.core.bootstrap import Mean, Resampling, Statistic, estimate, ratio
+from tiebreak.stats.core.bootstrap import Mean, Resampling, Statistic, estimate
 from tiebreak.stats.core.counts import Patterns, as_patterns
 from tiebreak.stats.core.results import Estimate
 from tiebreak.stats.core.validation import (
@@ -208,31 +208,15 @@ def win_rates(
 
     names = sorted({*first.tolist(), *second.tolist()})
     sides = {*zip(first.tolist(), second.tolist(), strict=True)}
-    compared = {_in_order(a, b) for a, b in sides}
-    pairs = {pair: rate(*_sides(first, second, pair)) for pair in sorted(compared)}
+    pairs = {}
+    for a, b in sorted({(min(pair), max(pair)) for pair in sides}):
+        pairs[a, b] = rate((first == a) & (second == b), (first == b) & (second == a))
     if len(pairs) == 1:
-        (estimate,) = pairs.values()
-        return WinRates({names[0]: estimate, names[1]: _mirrored(estimate)}, pairs)
+        (one,) = pairs.values()
+        other = replace(one, value=1 - one.value, low=1 - one.high, high=1 - one.low)
+        return WinRates({names[0]: one, names[1]: other}, pairs)
     systems = {name: rate(first == name, second == name) for name in names}
     return WinRates(systems, pairs)
-
-
-def _mirrored(estimate: Estimate) -> Estimate:
-    """Return the win rate of the other system, if there are only two systems."""
-    return replace(estimate, value=1 - estimate.value, low=1 - estimate.high, high=1 - estimate.low)
-
-
-def _in_order(a: str, b: str) -> tuple[str, str]:
-    return (a, b) if a < b else (b, a)
-
-
-def _sides(
-    first: npt.NDArray[np.str_], second: npt.NDArray[np.str_], pair: tuple[str, str]
-) -> tuple[Mask, Mask]:
-    """Return in which units the pair's first system is system A, and in which it is system B."""
-    is_first: Mask = (first == pair[0]) & (second == pair[1])
-    is_second: Mask = (first == pair[1]) & (second == pair[0])
-    return is_first, is_second
 
 
 def _win_statistic(tie: float) -> Statistic:
@@ -240,7 +224,5 @@ def _win_statistic(tie: float) -> Statistic:
         size = rows.sum(axis=1)
         return np.column_stack([size > 0, rows[:, 0] + tie * rows[:, 1], size])
 
-    def value(sums: FloatArray) -> FloatArray:
-        return ratio(sums[..., 1], sums[..., 2])
-
-    return Statistic(3, features, value, NO_RATING, NO_RATING, mean=Mean(1, 2))
+    mean = Mean(1, 2)
+    return Statistic(3, features, mean.value, NO_RATING, NO_RATING, mean=mean)

@@ -59,7 +59,8 @@ def jensen_shannon(p: npt.ArrayLike, q: npt.ArrayLike, *, form: Form = "distance
     1.0
     """
     check_choice(form, allowed=FORMS, name="form")
-    a, b = (_shares(np.asarray(side, dtype=np.float64)) for side in (p, q))
+    counts = (np.asarray(side, dtype=np.float64) for side in (p, q))
+    a, b = (ratio(side, side.sum(axis=-1, keepdims=True)) for side in counts)
     middle = (a + b) / 2
     divergence = (_relative_entropy(a, middle) + _relative_entropy(b, middle)) / 2
     # The square root would turn a rounding error of 1e-16 into 1e-8.
@@ -67,10 +68,6 @@ def jensen_shannon(p: npt.ArrayLike, q: npt.ArrayLike, *, form: Form = "distance
     if form != "distance":
         divergence = divergence / np.log(2)
     return divergence if form == "divergence" else np.sqrt(divergence)
-
-
-def _shares(counts: FloatArray) -> FloatArray:
-    return ratio(counts, counts.sum(axis=-1, keepdims=True))
 
 
 def _relative_entropy(shares: FloatArray, middle: FloatArray) -> FloatArray:

@@ -5,7 +5,7 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
-from tiebreak.stats.core.bootstrap import Mean, Resampling, Statistic, estimate, ratio
+from tiebreak.stats.core.bootstrap import Mean, Resampling, Statistic, estimate
 from tiebreak.stats.core.counts import Patterns, as_patterns
 from tiebreak.stats.core.results import Estimate
 from tiebreak.stats.core.validation import FloatArray, IntArray
@@ -67,10 +67,8 @@ def leave_one_out_statistic() -> Statistic:
         credit = is_alone * (most > 1) * most * (1 / (1 + behind))
         return np.stack([paired, paired * credit / np.maximum(size, 1)], axis=1).astype(np.float64)
 
-    def value(sums: FloatArray) -> FloatArray:
-        return ratio(sums[..., 1], sums[..., 0])
-
-    return Statistic(2, features, value, NO_PAIR, NO_PAIR, mean=Mean())
+    mean = Mean()
+    return Statistic(2, features, mean.value, NO_PAIR, NO_PAIR, mean=mean)
 
 
 def outer_credits(rows: IntArray) -> FloatArray:

@@ -229,11 +229,12 @@ def collect_rating_sets(
     required = _required_sizes(instance, units, set_size)
     known = ~np.isnan(r)
     strength = np.where(known, r, 0.0)
-    if (strength != np.round(strength)).any() or (np.abs(strength) > max_strength).any():
+    off_scale = (strength != np.round(strength)) | (np.abs(strength) > max_strength)
+    if off_scale.any():
         raise InvalidInput(
             "out_of_range",
             f"labels must be whole numbers from -{max_strength} to {max_strength}, or NaN for a"
-            f" missing rating; {_off_scale(strength, max_strength):g} is not allowed.",
+            f" missing rating; {strength[off_scale][0]:g} is not allowed.",
         )
     key = instance * (rater.max(initial=0) + 1) + rater
     _, first, set_index = np.unique(key, return_index=True, return_inverse=True)
@@ -361,11 +362,6 @@ def consistency_by_separability(
     )
 
 
-def _off_scale(strength: FloatArray, max_strength: int) -> float:
-    """Return the first strength that is not on the scale."""
-    return float(strength[(strength != np.round(strength)) | (np.abs(strength) > max_strength)][0])
-
-
 def _required_sizes(
     instance: IntArray, units: npt.ArrayLike | None, set_size: int | None
 ) -> IntArray:
@@ -406,20 +402,16 @@ def _all_ties(totals: IntArray, _strongest: int) -> FloatArray:
     return np.asarray((totals[:, 0] == 0) & (totals[:, 1] == 0), dtype=np.float64)
 
 
-def _zero(totals: IntArray, max_strength: int) -> FloatArray:
-    return _contradictory(totals, max_strength) + _all_ties(totals, max_strength)
-
-
-def _perfect(totals: IntArray, max_strength: int) -> FloatArray:
-    return np.asarray(_consistency(totals, max_strength) == 1, dtype=np.float64)
-
-
 _SET_VALUES: dict[str, _SetValue] = {
     "consistency": _consistency,
-    "zero": _zero,
+    "zero": lambda totals, strongest: (
+        _contradictory(totals, strongest) + _all_ties(totals, strongest)
+    ),
     "contradictory": _contradictory,
     "all_ties": _all_ties,
-    "perfect": _perfect,
+    "perfect": lambda totals, strongest: np.asarray(
+        _consistency(totals, strongest) == 1, dtype=np.float64
+    ),
     "preference_strength": _strength,
 }
 _RANGE_VALUES = ("consistency", "zero", "perfect", "preference_strength")

@@ -1,12 +1,10 @@
 """Figures of the composite, which uses the best machine rater of each category."""
 
-from collections.abc import Iterator
 from itertools import chain
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.matrices import matrix_chart
 from tiebreak.reading.figures.figure import (
-    Cell,
     Figure,
     draws,
     empty_figure,
@@ -124,12 +122,10 @@ def _chosen(section: CompositeSection) -> Figure:
         "",
         chart,
         ("category", "machine_rater", "folds_chosen", "folds"),
-        tuple(_folds(section)),
+        tuple(
+            (category, machine, chosen.get(machine, 0), sum(chosen.values()))
+            for category, chosen in section.chosen.items()
+            for machine in machines
+        ),
         CHOSEN_READING + reading_if_drawn(one.all_units for one in section.machines.values()),
     )
-
-
-def _folds(section: CompositeSection) -> Iterator[tuple[Cell, ...]]:
-    for category, chosen in section.chosen.items():
-        for machine in sorted(section.machines):
-            yield category, machine, chosen.get(machine, 0), sum(chosen.values())

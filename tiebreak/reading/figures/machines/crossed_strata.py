@@ -21,6 +21,7 @@ from tiebreak.report.model import CriterionSection, CrossedSection, StratumSecti
 from tiebreak.stats import Estimate
 
 MAX_DRAWN = 60
+CHART_ENDS = "The chart ends before the last groups; the table has all."
 SHARES_READING = (
     "In each group of items: ■ how often the machine rater gives annotators' majority label; □ how often"
     " it gives the answer of one annotator drawn at random; ○ how often a random labeller, who draws"
@@ -70,16 +71,15 @@ def _share_figure(section: CriterionSection, machine: str, number: int) -> Figur
 
 def _marks(stratum: StratumSection, machine: str) -> tuple[Mark, ...]:
     groups = stratum.machines[machine]
+    chance = groups.random_baseline.percentage_agreement
     return (
         Mark("machine", groups.human_machine.percentage_agreement, "majority label"),
         Mark("machine-open", groups.single_human_machine.percentage_agreement, "one annotator"),
-        Mark("human-open", _value_of(groups.random_baseline.percentage_agreement), "random labels"),
+        # Without an interval: what chance scores is no finding.
+        Mark(
+            "human-open", Estimate(chance.value, n=chance.n, reason=chance.reason), "random labels"
+        ),
     )
-
-
-def _value_of(estimate: Estimate) -> Estimate:
-    """Return an estimate without its interval: what chance scores is no finding."""
-    return Estimate(estimate.value, n=estimate.n, reason=estimate.reason)
 
 
 @draws("pairs_by_agreement")
@@ -103,10 +103,12 @@ def _crossed_figure(section: CrossedSection, machine: str, number: int) -> Figur
         for series, estimate in _series(stratum, machine)
     ]
     columns = ("pair", "agreement_among_annotators", "items", "share_of_items", "series")
+    left_out = f"Pairs with fewer items, which are left out: {section.pairs_left_out}."
+    notes = CHART_ENDS * (len(rows) > MAX_DRAWN), left_out * bool(section.pairs_left_out)
     return Figure(
         f"crossed-{number}",
         title,
-        _left_out(len(rows), section.pairs_left_out),
+        " ".join(filter(None, notes)),
         chart,
         (*columns, *table_of(())[0][2:]),
         estimate_rows(named),
@@ -137,9 +139,3 @@ def _series(stratum: StratumSection, machine: str) -> Iterator[tuple[str, Estima
 
 def _agreement(stratum: StratumSection) -> str:
     return stratum_name("agreement", stratum.stratum.rpartition(": ")[2])
-
-
-def _left_out(rows: int, pairs: int) -> str:
-    cut = "The chart ends before the last groups; the table has all." if rows > MAX_DRAWN else ""
-    fewer = f"Pairs with fewer items, which are left out: {pairs}." if pairs else ""
-    return " ".join(filter(None, [cut, fewer]))

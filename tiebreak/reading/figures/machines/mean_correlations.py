@@ -1,7 +1,5 @@
 """Correlations of mean ratings with machine raters."""
 
-from collections.abc import Iterable
-
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
     Figure,
@@ -13,7 +11,6 @@ from tiebreak.reading.figures.figure import (
 from tiebreak.report.model import (
     MeanCorrelations,
 )
-from tiebreak.stats import Estimate
 
 MEANS_TITLE = "Correlation of mean ratings with machine raters"
 
@@ -44,7 +41,8 @@ def mean_correlation_figures(section: dict[str, MeanCorrelations]) -> list[Figur
     chart = interval_chart(
         rows, finding=MEANS_TITLE, label="correlation", reference=0, bounds=(-1, 1)
     )
-    sentence = _reasons(mark.estimate for row in rows for mark in row.marks)
+    reasons = (mark.estimate.reason for row in rows for mark in row.marks)
+    sentence = " ".join(dict.fromkeys(filter(None, reasons)))
     return [
         Figure(
             "mean-correlations",
@@ -56,7 +54,3 @@ def mean_correlation_figures(section: dict[str, MeanCorrelations]) -> list[Figur
             legend_of(rows),
         )
     ]
-
-
-def _reasons(estimates: Iterable[Estimate]) -> str:
-    return " ".join(dict.fromkeys(e.reason for e in estimates if e.reason))

@@ -91,18 +91,15 @@ def _reliability(number: int, name: str, one: MachineProbabilities) -> Figure:
         )
         for part in one.bins
     )
-    sentence = " ".join([_source(one), *_errors(one), BIASED])
+    calibration = f"Expected calibration error {_in_words(one.expected_calibration_error)}."
+    brier = f"Brier score {_in_words(one.brier_score)}."
+    sentence = f"{_source(one)} {calibration} {brier} {BIASED}"
     return Figure(slug, title, sentence, chart, RELIABILITY_COLUMNS, rows, RELIABILITY_READING)
 
 
 def _source(one: MachineProbabilities) -> str:
     items, of = counted(one.n_units, "item"), ANSWER_NAMES[one.answer]
     return SOURCES[one.source].format(of=of, items=items)
-
-
-def _errors(one: MachineProbabilities) -> Iterator[str]:
-    yield f"Expected calibration error {_in_words(one.expected_calibration_error)}."
-    yield f"Brier score {_in_words(one.brier_score)}."
 
 
 def _in_words(estimate: Estimate) -> str:
@@ -123,10 +120,11 @@ def _debiasing(section: dict[str, MachineProbabilities]) -> list[Figure]:
         ways = dict(_ways(one, one.debiasing))
         rows += [IntervalRow(name)]
         rows += [IntervalRow(way, (Mark("machine", agreement),)) for way, agreement in ways.items()]
-        cells += [
-            (name, *_facts(one.debiasing), way, *estimate_cells(e)) for way, e in ways.items()
-        ]
-        sentences.append(_preference(name, one.debiasing))
+        d = one.debiasing
+        shares = (d.prefers_first, d.threshold, d.alpha, d.prior_shift)
+        facts = (d.n, *(None if math.isnan(share) else share for share in shares))
+        cells += [(name, *facts, way, *estimate_cells(e)) for way, e in ways.items()]
+        sentences.append(_preference(name, d))
     if not rows:
         return []
     chart = interval_chart(
@@ -154,11 +152,6 @@ def _ways(one: MachineProbabilities, debiasing: DebiasingSection) -> Iterator[tu
     for way, agreement in zip(WAY_NAMES, agreements, strict=True):
         if agreement is not None:
             yield way, agreement
-
-
-def _facts(debiasing: DebiasingSection) -> tuple[Cell, ...]:
-    shares = (debiasing.prefers_first, debiasing.threshold, debiasing.alpha, debiasing.prior_shift)
-    return debiasing.n, *(None if math.isnan(share) else share for share in shares)
 
 
 def _preference(name: str, debiasing: DebiasingSection) -> str:

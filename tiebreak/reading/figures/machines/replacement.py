@@ -39,11 +39,12 @@ def machine_replacement_figures(section: Sequence[ReplacementStratum]) -> list[F
         for stratum in section
         for machine, one in sorted(stratum.machines.items())
     ]
-    rows = [
-        IntervalRow(f"{machine}: {_name(stratum)}", (Mark("machine", _advantage(one)),))
-        for machine, stratum, one in named
-        if one.tests
-    ]
+    rows = []
+    for machine, stratum, one in named:
+        if one.tests:  # the advantage probability does not depend on ε
+            advantage = Estimate(one.tests[0].advantage_probability, n=one.labels)
+            name = stratum_name(stratum.stratifier, stratum.stratum)
+            rows.append(IntervalRow(f"{machine}: {name}", (Mark("machine", advantage),)))
     rows = [row for row in rows if row.drawn]
     if not rows:
         reasons = (one.reason for *_, one in named if one.reason)
@@ -52,30 +53,19 @@ def machine_replacement_figures(section: Sequence[ReplacementStratum]) -> list[F
         rows[:MAX_STRATA], finding=TITLE, label="advantage probability ρ", bounds=(0, 1)
     )
     cells = tuple(chain.from_iterable(_cells(*row) for row in named))
-    reading = READING + _if_drawn(section[0])
+    tests = chain.from_iterable(one.tests for one in section[0].machines.values())
+    # Which instances the tests of all items describe; the table has it for each test.
+    described = next((test.speaks_of for test in tests if not test.reason), "these")
+    reading = READING + READING_IF_DRAWN[described]
     return [Figure("machine-replacement", TITLE, "", chart, COLUMNS, cells, reading)]
-
-
-def _if_drawn(everything: ReplacementStratum) -> str:
-    """Return which instances the tests of all items describe; the table has it for each test."""
-    drawn = (t.speaks_of for one in everything.machines.values() for t in one.tests if not t.reason)
-    return READING_IF_DRAWN[next(drawn, "these")]
-
-
-def _name(stratum: ReplacementStratum) -> str:
-    return stratum_name(stratum.stratifier, stratum.stratum)
-
-
-def _advantage(one: MachineReplacement) -> Estimate:
-    """Return the advantage probability, which does not depend on ε."""
-    return Estimate(one.tests[0].advantage_probability, n=one.labels)
 
 
 def _cells(
     machine: str, stratum: ReplacementStratum, one: MachineReplacement
 ) -> Iterator[tuple[Cell, ...]]:
     agreement = None if isnan(one.agreement) else one.agreement
-    about = (machine, _name(stratum), stratum.n_units, one.labels, one.instances, agreement)
+    name = stratum_name(stratum.stratifier, stratum.stratum)
+    about = (machine, name, stratum.n_units, one.labels, one.instances, agreement)
     if not one.tests:
         yield (*about, *(None,) * 8, one.reason or DESCRIBED_ONLY)
     for test in one.tests:

@@ -10,7 +10,7 @@ from tiebreak.reading.figures.figure import (
     empty_figure,
     estimate_rows,
 )
-from tiebreak.reading.figures.machines.crossed_strata import MAX_DRAWN
+from tiebreak.reading.figures.machines.crossed_strata import CHART_ENDS, MAX_DRAWN
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
 from tiebreak.reading.findings import share_of, stratum_name
 from tiebreak.reading.messages import READING_IF_DRAWN
@@ -51,18 +51,16 @@ def _figure(section: WinRateStrata, system: str, number: int) -> Figure:
     if not chart:
         return empty_figure(name, title, NO_RATES)
     named = [
-        ((*_about(stratum), mark.series), mark.estimate)
-        for stratum in section.strata
-        for mark in _marks(stratum, system)
+        ((STRATIFIERS[s.stratifier], _name(s), s.n_units, s.share, mark.series), mark.estimate)
+        for s in section.strata
+        for mark in _marks(s, system)
     ]
     reading = READING + READING_IF_DRAWN.get(section.strata[0].humans[system].scope.instances, "")
-    sentence = _left_out(len(rows), sum(section.left_out.values()))
+    left_out = sum(section.left_out.values())
+    fewer = f"Left out, because they have fewer items: {counted(left_out, 'group')}."
+    notes = CHART_ENDS * (len(rows) > MAX_DRAWN), fewer * bool(left_out)
+    sentence = " ".join(filter(None, notes))
     return Figure(name, title, sentence, chart, COLUMNS, estimate_rows(named), reading)
-
-
-def _about(stratum: WinRateStratum) -> tuple[str, str, int, float]:
-    kind = STRATIFIERS[stratum.stratifier]
-    return kind, _name(stratum), stratum.n_units, stratum.share
 
 
 def _name(stratum: WinRateStratum) -> str:
@@ -88,9 +86,3 @@ def _marks(stratum: WinRateStratum, system: str) -> list[Mark]:
         for machine, of_machine in sorted(stratum.machines.items())
         if system in of_machine
     ]
-
-
-def _left_out(rows: int, strata: int) -> str:
-    cut = "The chart ends before the last groups; the table has all." if rows > MAX_DRAWN else ""
-    fewer = f"Left out, because they have fewer items: {counted(strata, 'group')}." * bool(strata)
-    return " ".join(filter(None, [cut, fewer]))

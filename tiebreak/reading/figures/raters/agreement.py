@@ -77,11 +77,12 @@ def agreement_figure(section: CriterionSection) -> Figure:
 def machines_figure(section: CriterionSection) -> Figure:
     """Return α of every machine rater with annotators on all items, beside α among annotators."""
     machines = section.all_units.machines
+    alphas = {name: m.single_human_machine.krippendorff_alpha for name, m in machines.items()}
+    highest_first = sorted(
+        machines, key=lambda name: -alphas[name].value if alphas[name].is_defined else math.inf
+    )
     rows = [IntervalRow("annotators", (_among_annotators(section.all_units),))]
-    rows += [
-        IntervalRow(name, _with_annotators(machines[name]))
-        for name in sorted(machines, key=lambda name: _most_agreement_first(machines[name]))
-    ]
+    rows += [IntervalRow(name, _with_annotators(machines[name])) for name in highest_first]
     chart = interval_chart(rows, finding=MACHINES_TITLE, label="Krippendorff's α", reference=0)
     if not chart:
         return empty_figure("machines", MACHINES_TITLE, _reason(next(iter(machines.values()))))
@@ -95,11 +96,6 @@ def machines_figure(section: CriterionSection) -> Figure:
         MACHINES_READING,
         legend_of(rows),
     )
-
-
-def _most_agreement_first(groups: MachineAgreement) -> float:
-    alpha = groups.single_human_machine.krippendorff_alpha
-    return -alpha.value if alpha.is_defined else math.inf
 
 
 def machine_figures(section: CriterionSection) -> list[Figure]:

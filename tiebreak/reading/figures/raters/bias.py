@@ -52,20 +52,20 @@ def _finding(bias: Bias) -> tuple[str, str]:
     if not known:
         return TITLE, scope_sentence(bias.position)
     first, *_ = known.values()
+    of_these_raters = (
+        next((replace(one, low=e.low, high=e.high) for e in one.narrower), undefined(""))
+        for one in named.values()
+    )
     if shown := _preferred(bias):
         of_these = any(one.scope.raters == "these" for one in shown.values())
         who, end = "These annotators" if of_these else "Annotators", ""
-    elif shown := _preferred(Bias(*map(_for_these_raters, named.values()))):
+    elif shown := _preferred(Bias(*of_these_raters)):
         of_these, who, end = True, "These annotators", "; whether others do is not shown"
     else:
         heading = f"No {' or '.join(known)} bias of annotators is shown"
         return f"{heading}{scope_suffix(first)}", scope_sentence(first)
     heading = f"{who} prefer {' and '.join(shown)}{scope_suffix(first)}{end}"
     return heading, scope_sentence(first, of_these=of_these)
-
-
-def _for_these_raters(bias: Estimate) -> Estimate:
-    return next((replace(bias, low=e.low, high=e.high) for e in bias.narrower), undefined(""))
 
 
 def _preferred(bias: Bias) -> dict[str, Estimate]:

@@ -36,7 +36,9 @@ def fatigue_slopes_figure(section: CriterionSection) -> Figure:
     chart = interval_chart(rows, finding=finding, label="change for 10 items more", reference=0)
     if not chart:
         return empty_figure("fatigue-slopes", TITLE, fatigue.agreement.reason or "")
-    sentence = " ".join(filter(None, [_in_words(fatigue), _scope(fatigue)]))
+    estimates = [e for e in (fatigue.agreement, fatigue.duration) if e.has_interval]
+    scope = scope_sentence(estimates[0]) + about_thick_lines(estimates) if estimates else ""
+    sentence = " ".join(filter(None, [_in_words(fatigue), scope]))
     columns, cells = table_of(rows, "outcome")
     return Figure("fatigue-slopes", finding, sentence, chart, columns, cells, READING, title=TITLE)
 
@@ -73,8 +75,3 @@ def _with_interval(change: Estimate, *, percent: bool = False) -> str:
     if not change.has_interval:
         return words(change.value)
     return f"{words(change.value)} ({words(change.low)} to {words(change.high)})"
-
-
-def _scope(fatigue: FatigueSection) -> str:
-    estimates = [e for e in (fatigue.agreement, fatigue.duration) if e.has_interval]
-    return f"{scope_sentence(estimates[0])}{about_thick_lines(estimates)}" if estimates else ""

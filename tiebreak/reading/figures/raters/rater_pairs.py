@@ -77,7 +77,10 @@ def pairwise_figures(section: PairwiseAgreementSection) -> list[Figure]:
 
 @draws("drop_one_influence")
 def influence_figures(section: dict[str, Influence]) -> list[Figure]:
-    by_change = sorted(section.items(), key=lambda item: _size(item[1].change))
+    by_change = sorted(
+        section.items(),
+        key=lambda item: -abs(item[1].change.value) if item[1].change.is_defined else 1.0,
+    )
     rows = [IntervalRow(name, (Mark("human", one.change),)) for name, one in by_change]
     chart = interval_chart(
         rows[:MAX_DRAWN], finding=INFLUENCE_TITLE, label="change of α", reference=0
@@ -87,7 +90,7 @@ def influence_figures(section: dict[str, Influence]) -> list[Figure]:
         return [empty_figure("rater-influence", INFLUENCE_TITLE, " ".join(sorted(reasons)))]
     cut = f" The chart shows the {MAX_DRAWN} with the largest change." * (len(rows) > MAX_DRAWN)
     cells = tuple(
-        (name, one.n_ratings, _value(one.without), *estimate_cells(one.change))
+        (name, one.n_ratings, estimate_cells(one.without)[0], *estimate_cells(one.change))
         for name, one in by_change
     )
     columns = ("rater", "ratings", "alpha_without", *table_of(rows)[0][2:])
@@ -97,11 +100,3 @@ def influence_figures(section: dict[str, Influence]) -> list[Figure]:
             "rater-influence", INFLUENCE_TITLE, sentence, chart, columns, cells, INFLUENCE_READING
         )
     ]
-
-
-def _size(change: Estimate) -> float:
-    return -abs(change.value) if change.is_defined else 1.0
-
-
-def _value(estimate: Estimate) -> float | None:
-    return estimate.value if estimate.is_defined else None

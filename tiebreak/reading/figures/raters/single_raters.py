@@ -68,7 +68,9 @@ def confusion_figure(section: CriterionSection, rater: str = "") -> Figure:
     matrix = one.confusion if one else _summed(section.raters.values())
     if matrix is None:
         return empty_figure("confusion", title, _why_no_confusion(section, one))
-    shares = [_shares(row) for row in matrix]
+    shares = [
+        [n / total if total else None for n in row] for row in matrix for total in [math.fsum(row)]
+    ]
     labels = ("most frequent answer of the others", f"answer of {who}")
     chart = matrix_chart(_names(section), shares, finding=title, labels=labels, kind=_kind(one))
     total = math.fsum(n for row in matrix for n in row)
@@ -89,6 +91,14 @@ def confusion_figure(section: CriterionSection, rater: str = "") -> Figure:
         CONFUSION_READING,
         query=query,
     )
+
+
+def _matrix_rows(
+    section: CriterionSection, who: str, matrix: Matrix, shares: Sequence[Sequence[float | None]]
+) -> Iterator[tuple[Cell, ...]]:
+    for row, label in enumerate(section.labels):
+        for column, answer in enumerate(section.labels):
+            yield (who, label, answer, matrix[row][column], shares[row][column])
 
 
 def dawid_skene_figure(section: CriterionSection, rater: str = "") -> Figure:
@@ -228,19 +238,6 @@ def _summed(raters: Iterable[RaterSection]) -> Matrix | None:
         tuple(math.fsum(cells) for cells in zip(*rows, strict=True))
         for rows in zip(*known, strict=True)
     )
-
-
-def _shares(row: Sequence[float]) -> list[float | None]:
-    total = math.fsum(row)
-    return [n / total if total else None for n in row]
-
-
-def _matrix_rows(
-    section: CriterionSection, who: str, matrix: Matrix, shares: Sequence[Sequence[float | None]]
-) -> Iterator[tuple[Cell, ...]]:
-    for row, label in enumerate(section.labels):
-        for column, answer in enumerate(section.labels):
-            yield (who, label, answer, matrix[row][column], shares[row][column])
 
 
 def _names(section: CriterionSection) -> list[str]:

@@ -199,21 +199,18 @@ def _categories_figure(section: LeaderboardSection) -> Figure:
         for category, rates in section.categories.items()
         if system in rates
     )
+    drawn = f"The chart shows the first {MAX_COLUMNS}; the table has all."
+    more = f"{section.categories_left_out} categories with fewer items are left out."
+    notes = drawn * (len(categories) > MAX_COLUMNS), more * bool(section.categories_left_out)
     return Figure(
         "win-rates-by-category",
         CATEGORIES_TITLE,
-        _left_out(len(categories) - MAX_COLUMNS, section.categories_left_out),
+        " ".join(filter(None, notes)),
         chart,
         CATEGORIES_COLUMNS,
         rows,
         CATEGORIES_READING,
     )
-
-
-def _left_out(undrawn: int, left_out: int) -> str:
-    drawn = f"The chart shows the first {MAX_COLUMNS}; the table has all." if undrawn > 0 else ""
-    more = f"{left_out} categories with fewer items are left out." if left_out else ""
-    return " ".join(filter(None, [drawn, more]))
 
 
 def _next_figure(pairs: Sequence[NextPair]) -> Figure:

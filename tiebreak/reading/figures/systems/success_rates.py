@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import Figure, about_thick_lines, legend_of, table_of
-from tiebreak.report.model import KnownOrder, MachineSuccess, SuccessRates, SystemSuccess
+from tiebreak.report.model import KnownOrder, SuccessRates, SystemSuccess
 from tiebreak.stats import Estimate
 
 TITLE = "Success rates of the systems"
@@ -24,9 +24,16 @@ TUNED, FULL = "annotators and {machine}", "annotators and {machine}, λ = 1"
 
 def success_rates_figure(section: SuccessRates) -> Figure:
     """Return the rates by annotators, by each machine rater, and by both together."""
-    ordered = [(name, section.systems[name]) for name in _ordered(section)]
+    # The highest rate first; those without a rate are last.
+    ordered = sorted(section.systems.items(), key=lambda item: (-_rate(item[1]), item[0]))
     rows = [row for name, system in ordered for row in _drawn_rows(name, system)]
-    data = [IntervalRow(name, (*_marks(system), *_full_weight(system))) for name, system in ordered]
+    data = []
+    for name, system in ordered:
+        full = (
+            Mark("machine", one.powered_lambda_1, FULL.format(machine=machine))
+            for machine, one in system.machines.items()
+        )
+        data.append(IntervalRow(name, (*_marks(system), *full)))
     chart = interval_chart(rows, finding=TITLE, label="success rate", bounds=(0, 1))
     about_order = known_order_sentence(section.known_order)
     sentence = f"A success is the answer “{section.success}”. {about_order}"
@@ -46,7 +53,12 @@ def known_order_sentence(known: KnownOrder | None) -> str:
     """Return how far the rates agree with the known order, if there is one."""
     if known is None:
         return ""
-    taus = "; ".join(f"{name}: {_in_words(tau)}" for name, tau in taus_of(known))
+    taus = "; ".join(
+        f"{name}: {in_digits(tau.value)}"
+        if tau.is_defined
+        else f"{name}: {(tau.reason or '').rstrip('.').lower()}"
+        for name, tau in taus_of(known)
+    )
     missing = f" Without ratings: {', '.join(known.missing)}." if known.missing else ""
     return (
         f"Kendall's τ with the known order {', '.join(known.order)} (1 is the same order, −1 the"
@@ -63,10 +75,6 @@ def taus_of(known: KnownOrder) -> Iterator[tuple[str, Estimate]]:
         if machine in known.powered:
             yield TUNED.format(machine=machine), known.powered[machine]
             yield FULL.format(machine=machine), known.powered_lambda_1[machine]
-
-
-def _in_words(tau: Estimate) -> str:
-    return in_digits(tau.value) if tau.is_defined else (tau.reason or "").rstrip(".").lower()
 
 
 def _drawn_rows(name: str, system: SystemSuccess) -> Iterator[IntervalRow]:
@@ -88,21 +96,7 @@ def _marks(system: SystemSuccess) -> Iterator[Mark]:
         yield Mark("machine", one.powered, TUNED.format(machine=machine))
 
 
-def _full_weight(system: SystemSuccess) -> Iterator[Mark]:
-    for machine, one in system.machines.items():
-        yield Mark("machine", one.powered_lambda_1, FULL.format(machine=machine))
-
-
-def _ordered(section: SuccessRates) -> list[str]:
-    """Return the systems, those with the highest rate first; those without a rate are last."""
-    return sorted(section.systems, key=lambda name: (-_rate(section.systems[name]), name))
-
-
 def _rate(system: SystemSuccess) -> float:
     """Return the rate by both together where there is one, or else by annotators."""
-    candidates = [*map(_powered, system.machines.values()), system.human]
+    candidates = [*(machine.powered for machine in system.machines.values()), system.human]
     return next((rate.value for rate in candidates if rate.is_defined), -1.0)
-
-
-def _powered(one: MachineSuccess) -> Estimate:
-    return one.powered

@@ -131,13 +131,6 @@ def machine_win_rates_figure(section: CriterionSection) -> Figure:
     )
 
 
-def _row_per_rater(rows: Iterable[IntervalRow]) -> Iterator[IntervalRow]:
-    """Yield each system as a heading, and below it a row for each of its raters."""
-    for row in rows:
-        yield IntervalRow(row.name)
-        yield from (IntervalRow(one.series, (one,)) for one in row.marks)
-
-
 def strengths_figure(section: CriterionSection) -> Figure:
     systems = section.systems
     strengths = _best_first(systems.bradley_terry) if systems and systems.bradley_terry else {}
@@ -192,6 +185,13 @@ def _rows(rates: Estimates, powered: dict[str, Estimates]) -> list[IntervalRow]:
         )
         for name, rate in rates.items()
     ]
+
+
+def _row_per_rater(rows: Iterable[IntervalRow]) -> Iterator[IntervalRow]:
+    """Yield each system as a heading, and below it a row for each of its raters."""
+    for row in rows:
+        yield IntervalRow(row.name)
+        yield from (IntervalRow(one.series, (one,)) for one in row.marks)
 
 
 def _why_undefined(estimates: Iterable[Estimate]) -> str:

@@ -43,7 +43,9 @@ def annotator_test(
 ) -> AnnotatorTestSection:
     """Return the test of one machine on all units, or on those of a stratum."""
     if criterion.has_many_values:
-        return _not_computed(epsilon)
+        return AnnotatorTestSection(
+            epsilon, "neg_rmse", NAN, NAN, 0, 0, passes=None, reason=TOO_MANY_VALUES
+        )
     ratings, options, speaks_of = _compared(criterion, machine, members)
     test = alternative_annotator_test(*ratings, **options, epsilon=epsilon)
     return AnnotatorTestSection(**vars(test), speaks_of=speaks_of)
@@ -99,9 +101,3 @@ def _compared(
         "weights": weights,
     }
     return ratings, options, speaks_of
-
-
-def _not_computed(epsilon: float) -> AnnotatorTestSection:
-    return AnnotatorTestSection(
-        epsilon, "neg_rmse", NAN, NAN, 0, 0, passes=None, reason=TOO_MANY_VALUES
-    )

@@ -75,7 +75,11 @@ class _Compared:
     def of(cls, criterion: Criterion, names: list[str], used: Mask) -> "_Compared":
         texts = criterion.of_units("category")[used].astype(str).tolist()
         strata = tuple(one for one in key_strata("category", texts) if one.n_units)
-        machines = {name: _of_units(criterion.machines[name], used) for name in names}
+        machines = {
+            name: Machine(machine.counts[used], machine.unparsed[used])
+            for name in names
+            for machine in [criterion.machines[name]]
+        }
         category = np.argmax([stratum.members for stratum in strata], axis=0)
         design = DesignWeights.of(criterion, used)
         weights = np.ones(int(used.sum())) if design is None else design.of_units[used]
@@ -188,7 +192,3 @@ class _Compared:
         entered = np.zeros(len(self.used), dtype=np.bool_)
         entered[self.used] = stratum.members
         return self.design.scoped(estimates, entered, self.criterion)
-
-
-def _of_units(machine: Machine, used: Mask) -> Machine:
-    return Machine(machine.counts[used], machine.unparsed[used])

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,8 +65,12 @@ def discernment_section(criterion: Criterion) -> DiscernmentSection:
     raters = {ANNOTATORS: criterion.is_human} if criterion.is_human.any() else {}
     names = criterion.rows.coded("rater")
     raters |= {name: ~criterion.is_human & names.equals(name) for name in criterion.machines}
-    tests = {name: _rater(criterion, pairs, rows) for name, rows in raters.items()}
-    return DiscernmentSection(raters=tests, criteria=(criterion.name,))
+    section = {}
+    for rater, rows in raters.items():
+        means = criterion.mean_scores(rows, np.arange(criterion.n_units))
+        tests = {name: _test(name, *pairs.scores(name, means)) for name in pairs.names}
+        section[rater] = RaterDiscernment(tests, *_summary(tests))
+    return DiscernmentSection(raters=section, criteria=(criterion.name,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,12 +121,6 @@ def level_of(name: str) -> str:
 
 def _rank(name: str) -> int:
     return (*LEVELS, OTHER_LEVEL).index(level_of(name))
-
-
-def _rater(criterion: Criterion, pairs: _Pairs, rows: NDArray[Any]) -> RaterDiscernment:
-    means = criterion.mean_scores(rows, np.arange(criterion.n_units))
-    tests = {name: _test(name, *pairs.scores(name, means)) for name in pairs.names}
-    return RaterDiscernment(tests, *_summary(tests))
 
 
 def _test(name: str, originals: Scores, copies: Scores) -> PerturbationTest:

@@ -34,8 +34,7 @@ def expert_weights(table: RatingTable) -> dict[str, dict[str, float]]:
             votes[name][str(label)] += 1
     if not votes:
         raise InvalidInput("no_votes", NO_VOTES)
-    return {name: _shares(votes[name]) for name in sorted(votes)}
-
-
-def _shares(votes: Counter[str]) -> dict[str, float]:
-    return {quality: n / votes.total() for quality, n in sorted(votes.items())}
+    return {
+        name: {quality: n / given.total() for quality, n in sorted(given.items())}
+        for name, given in sorted(votes.items())
+    }

@@ -30,9 +30,14 @@ def mean_correlations_section(
     """Return the correlations with each machine; empty for labels without an order."""
     if criterion.scale.level == "nominal":
         return {}
-    if criterion.has_many_values:
-        return {name: _of_many_values(criterion, name) for name in criterion.machines}
     section = {}
+    if criterion.has_many_values:  # too many to count, so from the labels themselves
+        by_people = _means(criterion, criterion.is_human)
+        for name in criterion.machines:
+            is_machine = ~criterion.is_human & criterion.rows.coded("rater").equals(name)
+            correlations = correlations_of_values(by_people, _means(criterion, is_machine))
+            section[name] = MeanCorrelations(**correlations)
+        return section
     for name, machine in criterion.machines.items():
         comparison = Comparison.of(
             criterion.humans, machine.counts, unparsed=machine.unparsed, clusters=criterion.clusters
@@ -50,13 +55,6 @@ def mean_correlations_section(
         )
         section[name] = MeanCorrelations(spearman, kendall)
     return section
-
-
-def _of_many_values(criterion: Criterion, machine: str) -> MeanCorrelations:
-    """Return the correlations from the labels themselves, of which there are too many to count."""
-    of_machine = ~criterion.is_human & criterion.rows.coded("rater").equals(machine)
-    sides = (_means(criterion, rows) for rows in (criterion.is_human, of_machine))
-    return MeanCorrelations(**correlations_of_values(*sides))
 
 
 def _means(criterion: Criterion, rows: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -87,20 +87,16 @@ def scoring_section(
     joint = dict(_joint(compared, scored))
     if not joint:
         return ScoringSection({}, 1 - ERROR_LEVEL, reason=NOBODY)
-    joint, left_out = _largest(joint)
+    # The most pairs of texts in the same order come first.
+    by_size = sorted(joint, key=lambda name: (-len(joint[name].units), name))
+    left_out = tuple(by_size[MAX_COMPARISONS:])
+    joint = {name: one for name, one in joint.items() if name not in left_out}
     level = 1 - ERROR_LEVEL / (len(joint) * len(compared.rules))  # Bonferroni
     how: Resampling = {"replicates": replicates, "confidence_level": level}
     comparisons = {
         name: one.comparison(how | {"rng": seeds.generator(name)}) for name, one in joint.items()
     }
     return ScoringSection(comparisons, level, left_out)
-
-
-def _largest(joint: dict[str, "_Joint"]) -> tuple[dict[str, "_Joint"], tuple[str, ...]]:
-    """Return the comparisons with the most pairs of texts in the same order, and those left out."""
-    by_size = sorted(joint, key=lambda name: (-len(joint[name].units), name))
-    left_out = by_size[MAX_COMPARISONS:]
-    return {name: one for name, one in joint.items() if name not in left_out}, tuple(left_out)
 
 
 def has_scores(criterion: Criterion) -> bool:
@@ -336,10 +332,8 @@ def _mean(value_of: Callable[[IntArray], FloatArray]) -> Statistic:
     def features(rows: IntArray) -> FloatArray:
         return np.column_stack([np.ones(len(rows)), value_of(rows)])
 
-    def value(sums: FloatArray) -> FloatArray:
-        return ratio(sums[..., 1], sums[..., 0])
-
-    return Statistic(2, features, value, NO_UNIT, NO_UNIT, mean=Mean())
+    mean = Mean()
+    return Statistic(2, features, mean.value, NO_UNIT, NO_UNIT, mean=mean)
 
 
 def _system_correlations(joint: _Joint) -> SystemCorrelations:

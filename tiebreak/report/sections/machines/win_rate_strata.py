@@ -1,6 +1,6 @@
 """Win rates of systems by annotators and by each machine in strata of units."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
@@ -41,7 +41,11 @@ def win_rate_strata_section(criterion: Criterion, seeds: Seeds, replicates: int)
     if compared is None or not compared.systems:
         raise InvalidInput("no_systems", NO_SYSTEMS)
     by_stratifier = _strata(criterion)
-    kept = {name: _largest(strata) for name, strata in by_stratifier.items()}
+    kept = {}
+    for name, strata in by_stratifier.items():
+        largest = sorted(strata, key=lambda stratum: -stratum.n_units)[:MAX_STRATA]
+        names = {stratum.name for stratum in largest}
+        kept[name] = [stratum for stratum in strata if stratum.name in names]
     return WinRateStrata(
         tuple(
             _stratum(compared, one, seeds.below(one.stratifier, one.name), replicates)
@@ -66,13 +70,6 @@ def _strata(criterion: Criterion) -> dict[str, list[Stratum]]:
         for name, strata in by_stratifier.items()
         if len(strata) > 1 or name not in BY_KEY
     }
-
-
-def _largest(strata: Sequence[Stratum]) -> list[Stratum]:
-    """Return the strata with the most units, in the order in which they were."""
-    by_size = sorted(strata, key=lambda stratum: -stratum.n_units)[:MAX_STRATA]
-    names = {stratum.name for stratum in by_size}
-    return [stratum for stratum in strata if stratum.name in names]
 
 
 def _stratum(

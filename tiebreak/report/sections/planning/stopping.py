@@ -14,7 +14,7 @@ from tiebreak.report.model import NeededInstances, PairSequence, SequencePoint
 from tiebreak.report.registry import Section, declare
 from tiebreak.stats import confidence_sequence
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
-from tiebreak.stats.core.results import Estimate, Scope
+from tiebreak.stats.core.results import Scope
 from tiebreak.stats.core.validation import FloatArray
 from tiebreak.stats.design.confidence_sequences import EVEN, ConfidenceSequence
 
@@ -118,6 +118,8 @@ def pair_sequence(
     level = split_level(statements)
     running = confidence_sequence(pair.means, confidence_level=level)
     entered = np.asarray(pair.means, dtype=float)[: len(running.low)]
+    current = running.current
+    method = f"{current.method}, level {level:.4g}" if current.is_defined else current.method
     of_dataset = None
     if pair.is_dataset and len(pair.means):
         planned = confidence_sequence(
@@ -129,18 +131,12 @@ def pair_sequence(
         planned=len(pair.means),
         complete=int(np.isfinite(np.asarray(pair.means, dtype=float)).sum()),
         held_back=running.n_held_back,
-        win_rate=_current(running, level),
+        win_rate=replace(current, method=method, stated_scope=THESE_RATERS),
         of_dataset=of_dataset,
         excluded_half_after=running.stop.n,
         path=_path(running, pair.ratings),
         needed=_needed(entered, level) if with_forecasts else (),
     )
-
-
-def _current(running: ConfidenceSequence, level: float) -> Estimate:
-    current = running.current
-    method = current.method if not current.is_defined else f"{current.method}, level {level:.4g}"
-    return replace(current, method=method, stated_scope=THESE_RATERS)
 
 
 def _needed(entered: FloatArray, level: float) -> tuple[NeededInstances, ...]:

@@ -34,11 +34,13 @@ def fatigue_section(criterion: Criterion) -> FatigueSection:
     milliseconds = criterion.rows["duration_ms"].astype(float)
     with np.errstate(divide="ignore"):
         durations = np.where(milliseconds > 0, np.log(milliseconds), np.nan)
+    agreement = _slope(criterion, agreement_with_others(criterion), number)
     duration = _slope(criterion, durations, number)
     return FatigueSection(
         n_ratings=int((~np.isnan(number)).sum()),
-        agreement=_mapped(_slope(criterion, agreement_with_others(criterion), number), _times),
-        duration=_mapped(duration, _relative),
+        agreement=_mapped(agreement, lambda slope: STEP * slope),
+        # The slope is that of the logarithm, so this is the relative change.
+        duration=_mapped(duration, lambda slope: math.expm1(STEP * slope)),
     )
 
 
@@ -81,15 +83,6 @@ def _slope(criterion: Criterion, values: Floats, number: Floats) -> Estimate:
         criterion.rows.ranked("rater", known)[1],
         criterion.clusters[criterion.unit[known]],
     )
-
-
-def _times(slope: float) -> float:
-    return STEP * slope
-
-
-def _relative(slope: float) -> float:
-    """Return the relative change for ten items from the slope of the logarithm."""
-    return math.expm1(STEP * slope)
 
 
 def _mapped(slope: Estimate, change: Callable[[float], float]) -> Estimate:

@@ -218,7 +218,8 @@ def _of_machine(
             _add_ratio(groups, name, _Alpha.between(compared_side, side), strata)
         _add_ratio_delta(groups, _Alpha.within(humans), strata)
     for group, stratum in zip(groups, strata, strict=True):
-        group["human_machine"] |= _correlations(humans, side, stratum.members)
+        medians = (one.median[stratum.members] for one in (humans, side))
+        group["human_machine"] |= correlations_of_values(*medians)
     return groups
 
 
@@ -301,11 +302,6 @@ def _difference(first: Estimate, second: Estimate) -> Estimate:
         if not one.is_defined:
             return undefined(f"{side}: {one.reason}", n)
     return Estimate(first.value - second.value, n=n, reason=NO_INTERVAL)
-
-
-def _correlations(humans: _Side, machine: _Side, members: NDArray[np.bool_]) -> Estimates:
-    """Return the correlations of the lower medians of some units."""
-    return correlations_of_values(humans.median[members], machine.median[members])
 
 
 def correlations_of_values(humans: Floats, machine: Floats) -> Estimates:

@@ -65,7 +65,9 @@ def core_sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> Ra
 def _summaries(
     criterion: Criterion, mask: NDArray[np.bool_], seeds: Seeds, replicates: int, *, core: bool
 ) -> RaterSets:
-    groups = _unit_groups(criterion)
+    # A group is a combination of instance and pair of systems.
+    names, pairs = criterion.coded_pairs
+    groups = numbered(criterion.clusters * max(len(names), 1) + pairs)
     sets = _sets(criterion, groups, mask)
     first_unit = np.zeros(groups.max(initial=-1) + 1, dtype=np.int64)
     first_unit[groups[::-1]] = np.arange(len(groups))[::-1]
@@ -92,10 +94,13 @@ def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool
     size = np.bincount(groups)
     rated = mask & (criterion.label >= 0) & ~np.isnan(criterion.strength)
     group = groups[criterion.unit[rated]]
+    # A rater is a combination of rater, run and presentation order.
+    codes = [criterion.rows.ranked(name)[1] for name in ("rater", "run", "order")]
+    raters = distinct_rows(np.column_stack(codes))[1]
     sets = collect_rating_sets(
         criterion.strength[rated],
         instances=group,
-        raters=_rater_codes(criterion)[rated],
+        raters=raters[rated],
         set_size=1,
         max_strength=criterion.max_strength,
     )
@@ -108,22 +113,10 @@ def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool
     )
 
 
-def _rater_codes(criterion: Criterion) -> NDArray[np.int64]:
-    """Return a code for each rating's combination of rater, run and presentation order."""
-    codes = [criterion.rows.ranked(name)[1] for name in ("rater", "run", "order")]
-    return distinct_rows(np.column_stack(codes))[1]
-
-
 def _clustered(sets: RatingSets, cluster: NDArray[np.int64]) -> RatingSets:
     """Replace the group of each set by the instance, because intervals resample instances."""
     instances = cluster[sets.instances.astype(np.int64)]
     return RatingSets(sets.totals, instances, sets.max_strength, sets.n_incomplete)
-
-
-def _unit_groups(criterion: Criterion) -> NDArray[np.int64]:
-    """Return a code for each unit's combination of instance and system pair."""
-    names, pairs = criterion.coded_pairs
-    return numbered(criterion.clusters * max(len(names), 1) + pairs)
 
 
 def _trend(

@@ -13,7 +13,7 @@ from tiebreak.report.model import SelfConsistencySection
 from tiebreak.report.registry import section
 from tiebreak.scales import Label
 from tiebreak.stats import Estimate, self_consistency
-from tiebreak.stats.core.bootstrap import Mean, Statistic, estimate_each, ratio
+from tiebreak.stats.core.bootstrap import Mean, Statistic, estimate_each
 from tiebreak.stats.core.counts import Patterns, count_matrix
 
 NO_REPEATS = "No annotator answered a planned repeat."
@@ -100,8 +100,5 @@ def _features(rows: NDArray[np.int64]) -> Floats:
     return np.stack([n > 0, rows[:, ALIKE], n], axis=1).astype(np.float64)
 
 
-def _share(sums: Floats) -> Floats:
-    return ratio(sums[..., 1], sums[..., 2])
-
-
-_SHARE = Statistic(3, _features, _share, NO_REPEATS, NO_REPEATS, mean=Mean(1, 2))
+_MEAN = Mean(1, 2)
+_SHARE = Statistic(3, _features, _MEAN.value, NO_REPEATS, NO_REPEATS, mean=_MEAN)

@@ -302,11 +302,6 @@ def _compared_units(criterion: Criterion, machine: str | None) -> Mask:
     return np.asarray((rated > 0) & (answers.counts.sum(axis=1) + answers.unparsed > 0))
 
 
-def _scoped(groups: Groups, design: DesignWeights, entered: Mask, criterion: Criterion) -> Groups:
-    """Return the estimates with the scope of weighted ones."""
-    return {group: design.scoped(by_name, entered, criterion) for group, by_name in groups.items()}
-
-
 def _human_table(criterion: Criterion, split: Codes, weights: UnitWeights | None) -> Table:
     """Return all statistics among humans by group and name, with the rows for computing them."""
     labels = len(criterion.labels)
@@ -359,6 +354,11 @@ def _machine_table(
         and (runs is None or group == "machine_machine")
     }
     return statistics, comparison.patterns, unit
+
+
+def _scoped(groups: Groups, design: DesignWeights, entered: Mask, criterion: Criterion) -> Groups:
+    """Return the estimates with the scope of weighted ones."""
+    return {group: design.scoped(by_name, entered, criterion) for group, by_name in groups.items()}
 
 
 def _estimates(

@@ -65,22 +65,18 @@ def _tests(
     reason = TOO_FEW if n < MIN_CLUSTERS else None
     if n > MAX_INSTANCES or not with_curve:
         reason = TOO_MANY
+    permutations = min(PERMUTATIONS, max(MIN_PERMUTATIONS, MAX_SIGNS // max(n, 1)))
     return PairedTests(
         systems=pair,
         instances=n,
         difference=float(differences.mean()) if n else math.nan,
         t_test=paired_t_test(differences),
         permutation_test=permutation_test(
-            differences, rng=seeds.generator("permutation"), permutations=_permutations(n)
+            differences, rng=seeds.generator("permutation"), permutations=permutations
         ),
         curve=() if reason else _curve(differences, seeds.generator("curve")),
         reason=reason,
     )
-
-
-def _permutations(instances: int) -> int:
-    """Return 10,000 permutations, or fewer for many instances."""
-    return min(PERMUTATIONS, max(MIN_PERMUTATIONS, MAX_SIGNS // max(instances, 1)))
 
 
 def _curve(differences: Differences, rng: np.random.Generator) -> tuple[PValuePoint, ...]:

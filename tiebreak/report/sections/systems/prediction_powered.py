@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,7 +165,11 @@ def _powered_system(  # noqa: PLR0917  the fields of the result
     """Return the comparison; `of_these` is `human` with variances divided by n, as in `alone`."""
     reference = human if of_these is None else of_these
     effective = {m: effective_sample_size(ratings, reference, rate) for m, rate in alone.items()}
-    machine, best = min(alone.items(), key=lambda item: (*_precision(item[1]), item[0]))
+    # The most precise one; without an interval, the first name.
+    machine, best = min(
+        alone.items(),
+        key=lambda item: (item[1].standard_error if item[1].has_interval else inf, item[0]),
+    )
     return PoweredSystem(
         human=human,
         best=best,
@@ -177,10 +181,6 @@ def _powered_system(  # noqa: PLR0917  the fields of the result
         effective_stack=effective_sample_size(ratings, human, stack),
         effective_by_machine=effective,
     )
-
-
-def _precision(rate: Estimate) -> tuple[bool, float]:
-    return not rate.has_interval, rate.standard_error if rate.has_interval else 0.0
 
 
 def _drawn_powered_rate(

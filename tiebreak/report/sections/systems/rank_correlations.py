@@ -17,13 +17,10 @@ def row_correlations(x: Numbers, y: Numbers) -> Numbers:
     It is NaN where a score is missing, or where all scores of a row are equal.
     """
     # Sums of the same numbers in another order must not count as different scores.
-    a, b = (_centred(rankdata(np.round(one, 12), axis=1)) for one in (x, y))
+    a, b = (rankdata(np.round(one, 12), axis=1) for one in (x, y))
+    a, b = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (a, b))
     length = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
     defined = (length > 0) & ~np.isnan(length)
     rho = np.full(len(x), np.nan)
     np.divide((a * b).sum(axis=1), length, out=rho, where=defined)
     return rho
-
-
-def _centred(ranks: Numbers) -> Numbers:
-    return np.asarray(ranks - ranks.mean(axis=1, keepdims=True))

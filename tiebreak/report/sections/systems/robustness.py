@@ -101,13 +101,10 @@ class _Rates:
     def _rate(self, scores: Scores, seeds: Seeds) -> Estimate:
         _, instance = np.unique(scores.instance, return_inverse=True)
         if self.design is None:
-            narrow = self._unweighted(scores, instance, seeds)
+            counts = np.zeros((int(instance.max()) + 1, 3), dtype=np.int64)
+            np.add.at(counts, instance, scores.counts)
+            narrow = win_rate(counts, rng=seeds.generator(), replicates=self.replicates)
         else:
             narrow = self.design.mean(scores.value, scores.unit, self.criterion)
         weights = self._weights(scores)
         return two_way_mean(scores.value, instance, scores.rater, narrow=narrow, weights=weights)
-
-    def _unweighted(self, scores: Scores, instance: NDArray[np.int64], seeds: Seeds) -> Estimate:
-        by_instance = np.zeros((int(instance.max()) + 1, 3), dtype=np.int64)
-        np.add.at(by_instance, instance, scores.counts)
-        return win_rate(by_instance, rng=seeds.generator(), replicates=self.replicates)
