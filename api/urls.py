@@ -3,22 +3,18 @@ from django.urls import include, path, re_path
 import studies.converters  # noqa: F401  registers public_id
 from api import pages, webhook_pages
 from api.views import (
-    baselines,
     data,
     design,
-    example_sets,
     expert_weights,
     jobs,
-    judges,
-    juries,
     licences,
+    machine_raters,
     participants,
     people,
     ratings,
     recruitment,
     schema,
     scores,
-    synthetic,
     tables,
 )
 from api.views import studies as studies_views
@@ -28,9 +24,7 @@ app_name = "api"
 STUDY = "studies/<public_id:study_id>/"
 CHANNEL = f"{STUDY}channels/<slug:provider>/"
 JOB = f"{STUDY}jobs/<public_id:job_id>/"
-JUDGE = f"{STUDY}judges/<public_id:judge_id>/"
-BASELINE = f"{STUDY}baselines/<public_id:baseline_id>/"
-SYNTHETIC = f"{STUDY}synthetic/<public_id:set_id>/"
+RATER = f"{STUDY}machine-raters/<public_id:rater_id>/"
 PARTICIPANT = f"{STUDY}participants/<public_id:participation_id>/"
 endpoints = [
     path("schema/", schema.Schema.as_view(), name="schema"),
@@ -98,53 +92,21 @@ endpoints = [
     path(f"{STUDY}separability/", ratings.Scores.as_view(), name="separability"),
     path(f"{STUDY}ratings/", ratings.Ratings.as_view(), name="ratings"),
     path(f"{STUDY}machine-ratings/", ratings.MachineRatings.as_view(), name="machine-ratings"),
-    path(f"{STUDY}judges/", judges.Judges.as_view(), name="judges"),
+    path(f"{STUDY}machine-raters/", machine_raters.MachineRaters.as_view(), name="machine-raters"),
+    path(RATER, machine_raters.OneMachineRater.as_view(), name="machine-rater"),
+    path(f"{RATER}start/", machine_raters.StartMachineRater.as_view(), name="start-machine-rater"),
     path(
-        f"{STUDY}judges/each-criterion/",
-        judges.JudgesOfEachCriterion.as_view(),
-        name="judges-of-each-criterion",
-    ),
-    path(JUDGE, judges.DeleteJudge.as_view(), name="judge"),
-    path(f"{JUDGE}try/", judges.TryJudge.as_view(), name="try-judge"),
-    path(f"{JUDGE}injections/", judges.TryInjections.as_view(), name="try-injections"),
-    path(f"{JUDGE}start/", judges.StartJudge.as_view(), name="start-judge"),
-    path(f"{STUDY}synthetic/", synthetic.SyntheticSets.as_view(), name="synthetic-sets"),
-    path(SYNTHETIC, synthetic.DeleteSyntheticSet.as_view(), name="synthetic-set"),
-    path(
-        f"{SYNTHETIC}exclude/",
-        synthetic.ExcludeSyntheticSet.as_view(),
-        name="exclude-synthetic-set",
+        f"{RATER}exclude/",
+        machine_raters.ExcludeMachineRater.as_view(),
+        name="exclude-machine-rater",
     ),
     path(
-        f"{SYNTHETIC}reinstate/",
-        synthetic.ReinstateSyntheticSet.as_view(),
-        name="reinstate-synthetic-set",
+        f"{RATER}reinstate/",
+        machine_raters.ReinstateMachineRater.as_view(),
+        name="reinstate-machine-rater",
     ),
-    path(
-        f"{SYNTHETIC}start/",
-        synthetic.ContinueSyntheticSet.as_view(),
-        name="start-synthetic-set",
-    ),
-    path(
-        f"{SYNTHETIC}judges/<public_id:judge_id>/",
-        synthetic.CheckJudge.as_view(),
-        name="check-judge",
-    ),
-    path(f"{STUDY}example-sets/", example_sets.ExampleSets.as_view(), name="example-sets"),
-    path(
-        f"{STUDY}example-sets/<public_id:example_set_id>/",
-        example_sets.DeleteExampleSet.as_view(),
-        name="example-set",
-    ),
-    path(f"{STUDY}juries/", juries.Juries.as_view(), name="juries"),
-    path(
-        f"{STUDY}juries/<public_id:jury_id>/start/", juries.StartJury.as_view(), name="start-jury"
-    ),
-    path(f"{STUDY}baselines/", baselines.Baselines.as_view(), name="baselines"),
-    path(BASELINE, baselines.DeleteBaseline.as_view(), name="baseline"),
-    path(f"{BASELINE}exclude/", baselines.ExcludeBaseline.as_view(), name="exclude-baseline"),
-    path(f"{BASELINE}reinstate/", baselines.ReinstateBaseline.as_view(), name="reinstate-baseline"),
-    path(f"{BASELINE}start/", baselines.StartBaseline.as_view(), name="start-baseline"),
+    path(f"{RATER}try/", machine_raters.TryJudge.as_view(), name="try-judge"),
+    path(f"{RATER}injections/", machine_raters.TryInjections.as_view(), name="try-injections"),
     path(
         f"{STUDY}expert-weights/", expert_weights.ExpertWeightsView.as_view(), name="expert-weights"
     ),

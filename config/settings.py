@@ -430,6 +430,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "StudyStatus": "studies.models.Study.Status",
         "JobStatus": "jobs.models.Job.Status",
+        "MachineRaterKind": "machine_raters.models.MachineRater.Kind",
         "MemberRole": "studies.models.Membership.Role",
         "ReferenceUnitRole": "api.serializers.design.ROLE_CHOICES",
         "Perturbation": "api.serializers.design.PERTURBATION_CHOICES",

@@ -4,8 +4,63 @@ ADD_TO_DRAFT = (
     "This study is a draft, whose items may still change. Open it first, and add the ratings then."
 )
 
-# Judges.
+# All machine raters.
+NO_SERVERS = (
+    "This server knows no model servers. Its administrator can list some in TIEBREAK_MODEL_SERVERS."
+)
+NO_SUCH_MACHINE = "This study has no such machine rater. Reload the page to see those that it has."
+MACHINE_EXCLUDED = (
+    "{name} is excluded, so it does nothing more. Please reinstate it first, or add another one."
+)
+MACHINE_HAS_RATINGS = (
+    "It has answered items, or answers are about it, and answers are never deleted. Please exclude it"
+    " instead: it is then left out of all results."
+)
+MACHINE_AT_WORK = (
+    "A job is still at work on it. Please stop the job under Jobs, or wait until it is finished, and"
+    " try again then."
+)
+MACHINE_DELETED = "{name} was deleted."
+MACHINE_REINSTATED = "{name} was reinstated, and counts again."
+MACHINE_IS_EXCLUDED = "{name} was excluded, and no longer counts."
+DELETE_MACHINE = "Delete the {kind} “{name}”?"
+DELETES_MACHINE = (
+    "It is deleted with everything that was made for it. This cannot be undone. It has no answers, so"
+    " none is lost."
+)
+EXCLUSION_NO_REASON = (
+    "An exclusion needs a reason, because reports and exports state it. Please say what is wrong."
+)
+REASON_TOO_LONG = "The reason is too long. Please say what is wrong in at most {most} characters."
+EXCLUSION_IS_LISTED = (
+    "It does nothing more. The report lists the exclusion with its time as a deviation. You can"
+    " reinstate it later, and it counts again."
+)
+RATINGS_LEFT_OUT = (
+    "Its answers ({ratings}) are left out of all results, reports and figures. They stay in exports,"
+    " flagged as excluded, with your reason."
+)
+JURIES_STAY = (
+    "It is a member of {juries}. What was decided with it stays as it is, and nothing more is decided"
+    " while it is excluded."
+)
 RATER_NAME_TAKEN = "A rater of this study is already called {name}. Please choose another name."
+
+# Judges.
+JUDGE_ADVICE = (
+    "A judge cannot be changed once it exists, so that all its ratings were made in the same way. Try it"
+    " on five items first: nothing is stored, and you see prompts, answers, and what the whole would"
+    " take."
+)
+JUDGE_CREATED = "{name} was created. Try it on five items next."
+JUDGES_CREATED = "One judge was created for each criterion. Try them on five items next."
+JUDGE_STARTED = "{name} has started. It can be paused and stopped under Jobs."
+JUDGE_TRIED = "{name} is being tried. Its prompts and answers appear below."
+INJECTIONS_TRIED = "Prompt injections are being tried on {name}. What they changed appears below."
+JUDGE_EXCLUSION = (
+    "Exclude it for how it was made, such as a wrong prompt or model. To leave out a judge because it"
+    " disagrees with people would make the others look better than they are."
+)
 JUDGE_REPEATS_ITSELF = (
     "At temperature 0 all answers to the same question are equal. Please ask for one answer to each"
     " item and order, or raise the temperature."
@@ -13,6 +68,9 @@ JUDGE_REPEATS_ITSELF = (
 JUDGE_HAS_ONE_PROBABILITY = (
     "The probabilities of answers are the same each time. Please ask once about each item and order,"
     " or choose written answers."
+)
+JUDGE_WITHOUT_CRITERION = (
+    "The criterion of this judge was deleted. Please delete the judge, and create another one."
 )
 JUDGE_WITHOUT_LABELS = (
     "Probabilities are asked for where a scale has at most {most} labels. Please choose written"
@@ -88,10 +146,6 @@ JUDGE_NO_ITEMS = (
     "There is nothing to rate: no planned item of this study has texts. Upload verdicts that were"
     " given elsewhere, or start a new study from the texts."
 )
-JUDGE_HAS_RATINGS = (
-    "This judge has rated items or is at work, and ratings are never deleted. Please leave it as it"
-    " is, and create another judge for other settings."
-)
 SYNTHETIC_NO_MODEL = (
     "This model server does not say which language model it runs. Enter the name of the model that is"
     " to write."
@@ -104,10 +158,24 @@ JUDGE_WITHOUT_STEPS = (
     "The model wrote no evaluation steps, so nothing was asked. {} Try again, or create a judge without"
     " steps."
 )
-NO_SUCH_JUDGE = "This study has no such judge. Reload the page to see those it has."
 
 # Synthetic items.
-NO_SUCH_SYNTHETIC_SET = "This study has no such synthetic set. Reload the page to see those it has."
+SYNTHETIC_ADVICE = (
+    "The model is asked for one question for each passage. A question stays only if its own passage is"
+    " retrieved first by it; then the model is asked for a correct answer, one that contradicts the"
+    " passage, and one that does not answer the question. A set cannot be changed once it exists, so"
+    " that all its texts were made in the same way."
+)
+SYNTHETIC_CREATED = "{name} is being made."
+SYNTHETIC_STARTED = "The missing texts of {name} are being made."
+JUDGE_TESTED = "{name} is being tested on {set}."
+SYNTHETIC_EXCLUSION = (
+    "No judge is tested on its items any more, and how judges did on them (answers: {answers}) is left"
+    " out of pages and reports. The set and the answers stay in exports, flagged as excluded, with your"
+    " reason.",
+    "Exclude it for how it was made, such as a wrong model or texts of poor quality. To leave out a set"
+    " on which a judge does badly would make the judge look better than it is.",
+)
 NO_SYNTHETIC_CRITERIA = (
     "Synthetic items have labels for the criteria {names}, and this study has none that they fit."
     " Single texts are answered by yes or no (scale nominal:yes,no), comparisons by a preference, and"
@@ -124,38 +192,25 @@ NO_EXAMPLE_QUESTIONS = (
     " its passage into one with the role Passage. To go on without examples, and with the source of"
     " each instance as its passage, set the number of examples to 0."
 )
-SYNTHETIC_NAME_TAKEN = "This study has a synthetic set named {name}. Please choose another name."
 JUDGE_HAS_NO_SYNTHETIC_ITEMS = (
     "The synthetic set has no items for {criterion}. Wait until it is made, or look at why its texts"
     " were dropped."
 )
-SYNTHETIC_HAS_ANSWERS = (
-    "Judges have answered items of this synthetic set, and their answers are kept. Please exclude"
-    " the set instead: it is then left out of what judges are asked and of the results."
-)
-SYNTHETIC_EXCLUDED = (
-    "This synthetic set is excluded, so no more texts are made for it and no judge is tested on it."
-    " Please reinstate it first, or have another set made."
-)
-
-# What machines made by mistake.
-MACHINE_AT_WORK = (
-    "A job is still at work on it. Please stop the job under Jobs, or wait until it is finished, and"
-    " try again then."
-)
-EXCLUSION_NO_REASON = (
-    "An exclusion needs a reason, because reports and exports state it. Please say what is wrong."
-)
-REASON_TOO_LONG = "The reason is too long. Please say what is wrong in at most {most} characters."
 
 # Baselines.
-BASELINE_HAS_RATINGS = (
-    "This simple rater has rated items, and ratings are never deleted. Please exclude it instead: its"
-    " ratings are then left out of all results."
+BASELINE_ADVICE = (
+    "It rates all items at once, as a machine rater with the name that you choose. It cannot be changed."
+    " One that has rated cannot be deleted either, because ratings never are, but it can be excluded"
+    " from all results."
 )
-BASELINE_EXCLUDED = (
-    "This simple rater is excluded, so it rates nothing more. Please reinstate it first, or add"
-    " another one."
+BASELINE_CREATED = "{name} was added, and has started to rate."
+BASELINE_STARTED = "{name} rates what it has not rated yet."
+BASELINE_NO_PREFERENCE = (
+    "Simple raters prefer one of two texts, and this study asks for no preference."
+)
+BASELINE_EXCLUSION = (
+    "Exclude it for how it was made, such as a wrong criterion or rule. To leave out a yardstick that"
+    " does better than a judge would make the judge look better than it is."
 )
 BASELINE_IN_DRAFT = "This study is a draft, whose items may still change. Open it first, and add simple raters then."
 BASELINE_NO_PAIRS = (
@@ -186,9 +241,24 @@ PERPLEXITY_OF_PROMPT = (
     "The prompt of {system} contains the reference, so how probable the reference is says nothing."
     " Please choose another rule."
 )
-NO_SUCH_BASELINE = "This study has no such simple rater. Reload the page to see those it has."
 
 # Juries.
+JURY_ADVICE = (
+    "Each item is decided once, as soon as every member has answered it. A jury cannot be changed, and"
+    " one that has decided cannot be deleted, because ratings never are. Choose the members before you"
+    " look at how well they agree with people: a jury of those that do best here looks better than it"
+    " is."
+)
+JURY_CREATED = "{name} was added, and has started to decide."
+JURY_STARTED = "{name} decides what its members have answered since."
+JURY_NO_MEMBERS = (
+    "This study has no machine raters yet. Add judges or simple raters, or upload verdicts, under"
+    " Judges."
+)
+JURY_EXCLUSION = (
+    "Exclude it for how it was made, such as a wrong rule or member. To leave out a jury because it"
+    " disagrees with people would make other machine raters look better than they are."
+)
 FEW_MEMBERS = "A jury needs two members or more. Please choose them among the machine raters."
 JURY_NEEDS_LABELS = (
     "A jury decides between labels, but {criterion} allows any number. Please choose a criterion with"
@@ -213,4 +283,3 @@ JURY_MEMBER_EXCLUDED = (
     "{member} is excluded, so the jury cannot decide anything more. Please reinstate it first, or add a"
     " jury without it."
 )
-NO_SUCH_JURY = "This study has no such jury. Reload the page to see those it has."

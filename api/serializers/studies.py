@@ -15,7 +15,6 @@ from annotation.services.planning import Plan
 from api.serializers.design import QuestionSerializer, ScreeningSerializer
 from jobs.models import Job
 from jobs.rows import JobRow
-from machine_raters.models.exclusion import MAX_REASON
 from machine_raters.uploads.ratings import AddedRatings
 from machine_raters.uploads.uploading import UPLOAD_FORMATS
 from recruitment.forms import MAX_RATERS
@@ -535,13 +534,6 @@ class RejectionRequest(serializers.Serializer[Any]):
         max_length=50, default="", allow_blank=True, help_text="One of the platform's categories."
     )
     message = serializers.CharField(max_length=MAX_MESSAGE, help_text="What the person reads.")
-
-
-class MachineExclusionRequest(serializers.Serializer[Any]):
-    reason = serializers.CharField(
-        max_length=MAX_REASON,
-        help_text="What is wrong with how it was made, as the report and exports should state it.",
-    )
 
 
 class ExclusionRequest(serializers.Serializer[Any]):

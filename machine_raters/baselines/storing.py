@@ -13,11 +13,9 @@ from jobs.clock import database_now
 from machine_raters.baselines.scored import Scored
 from machine_raters.judging.passes import Pass, items_of
 from machine_raters.judging.prompts import A_FIRST
-from machine_raters.messages import BASELINE_EXCLUDED
 from machine_raters.models import Abstention, Baseline
-from machine_raters.services.raters import machine_assignments
+from machine_raters.services.raters import lock_in_use, machine_assignments
 from studies.models import Study, Unit
-from tiebreak.errors import DomainError
 from tiebreak.scales import Scale
 
 Reason = Abstention.Reason
@@ -37,12 +35,6 @@ def missing_units(baseline: Baseline) -> QuerySet[Unit]:
     return pairs_of(baseline.study).exclude(pk__in=rated.values("unit")).exclude(pk__in=unrated)
 
 
-def check_in_use(baseline: Baseline) -> None:
-    """Raise `DomainError` if the baseline is excluded, so that it rates nothing more."""
-    if baseline.excluded:
-        raise DomainError("baseline_excluded", BASELINE_EXCLUDED)
-
-
 @transaction.atomic
 def store_preferences(baseline: Baseline, results: Sequence[Scored]) -> None:
     """Store ratings, and the reasons for which units have none.
@@ -50,7 +42,7 @@ def store_preferences(baseline: Baseline, results: Sequence[Scored]) -> None:
     The baseline is locked, so that two workers cannot store the same unit twice, and none stores
     for a baseline that was excluded in the meantime.
     """
-    check_in_use(Baseline.objects.select_for_update().get(pk=baseline.pk))
+    lock_in_use(baseline)
     units = {result.unit.pk for result in results}
     missing = set(missing_units(baseline).filter(pk__in=units).values_list("pk", flat=True))
     reasons: dict[Unit, Reason] = {}
@@ -62,7 +54,7 @@ def store_preferences(baseline: Baseline, results: Sequence[Scored]) -> None:
             reasons[result.unit] = reason
         else:
             preferred[Pass(result.unit.pk, result.order, "1")] = result
-    assignments = machine_assignments(baseline.study, baseline.rater, preferred)
+    assignments = machine_assignments(baseline, preferred)
     now = database_now()
     ratings = [_rating(baseline, preferred[one], assignments[one], now) for one in preferred]
     Rating.objects.bulk_create(ratings)

@@ -5,25 +5,31 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.urls import reverse
 
-from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.kinds import ChunkPlan, Progress
 from jobs.models import Job
 from machine_raters.judging.example_sets import examples_of
-from machine_raters.judging.job import Request, asked_of, judge_of, open_judge, responses
+from machine_raters.judging.job import Request, asked_of, open_judge, questions_of, responses
 from machine_raters.judging.passes import Pass
 from machine_raters.judging.prompts import A_FIRST, B_FIRST
 from machine_raters.judging.replies import Response, reply_of
 from machine_raters.judging.storing import MAX_CHARACTERS
-from machine_raters.models import Judge, SyntheticItem, SyntheticSet, SyntheticVerdict
+from machine_raters.machine_job import MachineJob
+from machine_raters.models import (
+    Judge,
+    JudgeCriterion,
+    SyntheticItem,
+    SyntheticSet,
+    SyntheticVerdict,
+)
+from machine_raters.services.raters import in_use, lock_in_use, machine_of
 from machine_raters.synthetic.passages import passages_of, turns
-from machine_raters.synthetic.sets import lock_set, set_of
 from studies.model_servers import RequestTally, ask_and_store, prompt_sha256
 from studies.models import Generation, Instance, Unit
 from tiebreak.gateway import GatewayError, Message, SampleRequest
 
 
-class SyntheticCheckJob(JobKind):
+class SyntheticCheckJob(MachineJob):
     """Asks a judge about the items of a synthetic set that it has not answered yet.
 
     The judge reads what it reads of the study's own items, and is not told that these are synthetic.
@@ -31,27 +37,31 @@ class SyntheticCheckJob(JobKind):
 
     name = "synthetic-check"
     label = "test a judge on synthetic items"
+    page, also_about = "synthetic", ("synthetic_set",)
     queue = "gpu"
 
-    def summary(self, job: Job) -> str:
-        return str(job.options.get("name", ""))
-
-    def page_of(self, job: Job) -> str:
-        return reverse("machine_raters:synthetic", args=[job.owner])
-
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
-        yield ChunkPlan(len(_items(set_of(job), judge_of(job))))
+        judge, made = machine_of(job, Judge), _set_of(job)
+        for question in questions_of(judge):
+            yield ChunkPlan(len(_items(made, question)), {"criterion": question.criterion_id})
 
-    def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
-        judge, made = judge_of(job), set_of(job)
-        items = _items(made, judge)
-        stored = set(judge.synthetic_verdicts.values_list("item", "order"))
+    def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
+        judge, made = machine_of(job, Judge), _set_of(job)
+        question = questions_of(judge).get(criterion=payload["criterion"])
+        items = _items(made, question)
+        verdicts = judge.synthetic_verdicts.filter(criterion=question.criterion)
+        stored = set(verdicts.values_list("item", "order"))
         missing = [one for one in items if (one[0].pk, one[1]) not in stored]
         tally = RequestTally(done=len(items) - len(missing))
         yield tally.progress()
         if missing:
-            yield from _ask(judge, made, missing, tally)
+            yield from _ask(question, made, missing, tally)
         yield tally.progress()
+
+
+def _set_of(job: Job) -> SyntheticSet:
+    sets = SyntheticSet.objects.filter(public_id=job.options["synthetic_set"], study=job.owner)
+    return in_use(sets.select_related("study").first())
 
 
 # Items with the orders in which a judge reads their answers.
@@ -68,9 +78,9 @@ class _Asked:
     prompt: tuple[Message, ...]
 
 
-def _items(made: SyntheticSet, judge: Judge) -> _Questions:
+def _items(made: SyntheticSet, question: JudgeCriterion) -> _Questions:
     """Return the items for a judge; a comparison is asked about in both orders of its answers."""
-    items = made.items.filter(labels__has_key=judge.criterion.name)
+    items = made.items.filter(labels__has_key=question.criterion.name)
     items = items.select_related("question", "answer", "other_answer").order_by("pk")
     return [
         (item, order)
@@ -80,32 +90,33 @@ def _items(made: SyntheticSet, judge: Judge) -> _Questions:
 
 
 def _ask(
-    judge: Judge, made: SyntheticSet, missing: _Questions, tally: RequestTally
+    question: JudgeCriterion, made: SyntheticSet, missing: _Questions, tally: RequestTally
 ) -> Iterator[Progress]:
     pending: dict[str, _Asked] = {}
 
     def store(answers: list[tuple[_Asked, Response]]) -> int:
-        rows = [_verdict(judge, asked, response) for asked, response in answers]
+        rows = [_verdict(question, asked, response) for asked, response in answers]
         with transaction.atomic():
-            lock_set(made)
+            lock_in_use(made)
+            lock_in_use(question.judge)
             SyntheticVerdict.objects.bulk_create(rows, ignore_conflicts=True)
         return len(rows)
 
-    with open_judge(judge) as models:
-        requests = _requests(judge, missing, pending, tally)
-        yield from ask_and_store(responses(judge, models, requests), pending, store, tally)
+    with open_judge([question]) as models:
+        requests = _requests(question, missing, pending, tally)
+        yield from ask_and_store(responses(question.judge, models, requests), pending, store, tally)
 
 
 def _requests(
-    judge: Judge, missing: _Questions, pending: dict[str, _Asked], tally: RequestTally
+    question: JudgeCriterion, missing: _Questions, pending: dict[str, _Asked], tally: RequestTally
 ) -> Iterator[Request]:
-    examples = examples_of(judge)
-    passages = {passage.instance: passage.text for passage in passages_of(judge.study)}
+    examples = examples_of(question)
+    passages = {passage.instance: passage.text for passage in passages_of(question.judge.study)}
     for item, order in missing:
         unit = as_unit(item, passages[item.passage_id])
         asked = Pass(item.pk, order, "1")
         try:
-            made = asked_of(judge, unit, asked, examples)
+            made = asked_of(question, unit, asked, examples)
         except GatewayError as error:
             tally.note(error)
             continue
@@ -123,10 +134,11 @@ def as_unit(item: SyntheticItem, passage: str) -> Unit:
     return unit
 
 
-def _verdict(judge: Judge, asked: _Asked, response: Response) -> SyntheticVerdict:
-    reply = reply_of(judge, asked.asked, response)
+def _verdict(question: JudgeCriterion, asked: _Asked, response: Response) -> SyntheticVerdict:
+    reply = reply_of(question, asked.asked, response)
     return SyntheticVerdict(
-        judge=judge,
+        judge=question.judge,
+        criterion=question.criterion,
         item=asked.item,
         order=asked.asked.order,
         label=None if reply.label is None else str(reply.label),

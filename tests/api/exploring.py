@@ -20,8 +20,7 @@ from schemathesis.specs.openapi.checks import (
 from api.models import ApiToken
 from api.services.tokens import create_token
 from api.throttling import ClientThrottle
-from machine_raters.baselines.services import add_baseline
-from machine_raters.judging.services import create_judge
+from machine_raters.services.machine_raters import create_machine_rater
 from tests.api.clients import at
 from tests.api.description import OPERATIONS
 from tests.jobs.factories import make_job
@@ -52,7 +51,8 @@ def test_no_request_gives_an_error_or_an_undescribed_answer(  # noqa: PLR0917
     """Requests that follow the description and requests that break it, on existing objects too."""
     monkeypatch.setattr("jobs.services.enqueue", lambda *_, **__: None)
     study = make_open_study(instances=1, member=ruth)
-    judge = create_judge(
+    judge = create_machine_rater(
+        kind="judge",
         study=study,
         name="judge",
         criterion=study.criteria.get(),
@@ -60,17 +60,10 @@ def test_no_request_gives_an_error_or_an_undescribed_answer(  # noqa: PLR0917
         language_model="tiny",
         instructions="?",
     )
-    baseline = add_baseline(
-        study=study, name="length", criterion=study.criteria.get(), method="longer"
-    )
     known = {
         "study_id": study.pk,
         "job_id": make_job(study).public_id,
-        "judge_id": judge.public_id,
-        "baseline_id": baseline.public_id,
-        "example_set_id": study.pk,
-        "jury_id": study.pk,
-        "set_id": study.pk,
+        "rater_id": judge.public_id,
         "dataset_id": study.dataset_id,
         "licence_id": study.pk,
         "payment_id": study.pk,
