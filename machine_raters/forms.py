@@ -29,13 +29,13 @@ SET_SETTINGS = (
 if TYPE_CHECKING:
     ModelForm = forms.ModelForm[MachineRater]
     ExampleSetModelForm = forms.ModelForm[ExampleSet]
-    CriterionField = forms.ModelChoiceField[Criterion]
-    ExampleSetField = forms.ModelChoiceField[ExampleSet]
-    MembersField = forms.ModelMultipleChoiceField[Rater]
 else:
     ModelForm = ExampleSetModelForm = forms.ModelForm
-    CriterionField = ExampleSetField = forms.ModelChoiceField
-    MembersField = forms.ModelMultipleChoiceField
+
+
+def _choice(model: Any, **options: Any) -> Any:
+    """Return a field that names a row. The form knows which rows there are."""
+    return forms.ModelChoiceField(model.objects.none(), to_field_name="name", **options)
 
 
 class MachineRaterForm(ModelForm):
@@ -81,10 +81,9 @@ class MachineRaterForm(ModelForm):
 
 class JudgeForm(MachineRaterForm):
     FIRST = ("name", "criterion", "server", "language_model", "instructions", "answered_by")
-    criterion = CriterionField(Criterion.objects.none(), to_field_name="name")
-    example_set = ExampleSetField(
-        ExampleSet.objects.none(),
-        to_field_name="name",
+    criterion = _choice(Criterion)
+    example_set = _choice(
+        ExampleSet,
         required=False,
         label="Set of examples",
         help_text="A named set of training items, instead of a number of them.",
@@ -116,7 +115,7 @@ class JudgesForm(JudgeForm):
 
 
 class BaselineForm(MachineRaterForm):
-    criterion = CriterionField(Criterion.objects.none(), to_field_name="name")
+    criterion = _choice(Criterion)
 
     class Meta:
         model = Baseline
@@ -131,8 +130,8 @@ class BaselineForm(MachineRaterForm):
 
 
 class JuryForm(MachineRaterForm):
-    criterion = CriterionField(Criterion.objects.none(), to_field_name="name")
-    members = MembersField(
+    criterion = _choice(Criterion)
+    members = forms.ModelMultipleChoiceField(
         Rater.objects.none(), to_field_name="pseudonym", widget=forms.CheckboxSelectMultiple
     )
 

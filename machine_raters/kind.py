@@ -11,8 +11,8 @@ from jobs.models import Job
 from machine_raters.forms import MachineRaterForm
 from machine_raters.judging.passes import Items
 from machine_raters.machine_job import MachineJob
-from machine_raters.messages import JURIES_STAY, NO_SERVERS, RATINGS_LEFT_OUT
-from machine_raters.models import Jury, MachineRater
+from machine_raters.messages import NO_SERVERS
+from machine_raters.models import MachineRater
 from studies.models import Study
 
 
@@ -47,15 +47,12 @@ class Kind(ABC):
     starts_at_once: ClassVar[bool] = True
 
     # Its list and form: their address below the study's, which names them, and the page that has
-    # them. Then sentences: about the form, instead of the form if nothing could be chosen in it,
-    # on the button, and after it.
+    # them. Then what stands above the form, and on its button.
     path: ClassVar[str]
     page: ClassVar[str] = "judges"
     heading: ClassVar[str]
     advice: ClassVar[str]
     button: ClassVar[str]
-    created: ClassVar[str]
-    started: ClassVar[str]
 
     @property
     def url(self) -> str:
@@ -123,17 +120,3 @@ class Kind(ABC):
         """Return why a form cannot be filled in, or ""."""
         field = form.fields.get("server")
         return NO_SERVERS if field and field.required and not field.choices else ""
-
-    @abstractmethod
-    def exclusion(self, machine: Any) -> list[str]:
-        """Return what an exclusion does, in sentences."""
-
-
-def exclusion_of_rater(machine: Any, answers: int, advice: str) -> list[str]:
-    """Return what the exclusion of a machine that rates does, in sentences."""
-    names = ", ".join(map(str, Jury.objects.filter(members=machine.rater)))
-    return [
-        RATINGS_LEFT_OUT.format(ratings=answers),
-        *([JURIES_STAY.format(juries=names)] if names else []),
-        advice,
-    ]

@@ -8,6 +8,7 @@ ADD_TO_DRAFT = (
 NO_SERVERS = (
     "This server knows no model servers. Its administrator can list some in TIEBREAK_MODEL_SERVERS."
 )
+NO_MODEL = "This model server does not say which language model it runs. Please enter the name of the model."
 NO_SUCH_MACHINE = "This study has no such machine rater. Reload the page to see those that it has."
 MACHINE_EXCLUDED = (
     "{name} is excluded, so it does nothing more. Please reinstate it first, or add another one."
@@ -20,6 +21,9 @@ MACHINE_AT_WORK = (
     "A job is still at work on it. Please stop the job under Jobs, or wait until it is finished, and"
     " try again then."
 )
+MACHINE_CREATED = "{name} was created, and is at work."
+MACHINE_TO_TRY = "{name} was created. Try it on five items next."
+MACHINE_STARTED = "{name} is at work. It can be paused and stopped under Jobs."
 MACHINE_DELETED = "{name} was deleted."
 MACHINE_REINSTATED = "{name} was reinstated, and counts again."
 MACHINE_IS_EXCLUDED = "{name} was excluded, and no longer counts."
@@ -32,13 +36,13 @@ EXCLUSION_NO_REASON = (
     "An exclusion needs a reason, because reports and exports state it. Please say what is wrong."
 )
 REASON_TOO_LONG = "The reason is too long. Please say what is wrong in at most {most} characters."
-EXCLUSION_IS_LISTED = (
+EXCLUSION = (
+    "Its answers, or those about it ({answers}), are left out of all results, reports and figures. They"
+    " stay in exports, flagged as excluded, with your reason.",
     "It does nothing more. The report lists the exclusion with its time as a deviation. You can"
-    " reinstate it later, and it counts again."
-)
-RATINGS_LEFT_OUT = (
-    "Its answers ({ratings}) are left out of all results, reports and figures. They stay in exports,"
-    " flagged as excluded, with your reason."
+    " reinstate it later, and it counts again.",
+    "Exclude it for how it was made, such as a wrong criterion, rule, prompt or model. To leave it out"
+    " for how it did would make others look better or worse than they are.",
 )
 JURIES_STAY = (
     "It is a member of {juries}. What was decided with it stays as it is, and nothing more is decided"
@@ -52,15 +56,9 @@ JUDGE_ADVICE = (
     " on five items first: nothing is stored, and you see prompts, answers, and what the whole would"
     " take."
 )
-JUDGE_CREATED = "{name} was created. Try it on five items next."
 JUDGES_CREATED = "One judge was created for each criterion. Try them on five items next."
-JUDGE_STARTED = "{name} has started. It can be paused and stopped under Jobs."
 JUDGE_TRIED = "{name} is being tried. Its prompts and answers appear below."
 INJECTIONS_TRIED = "Prompt injections are being tried on {name}. What they changed appears below."
-JUDGE_EXCLUSION = (
-    "Exclude it for how it was made, such as a wrong prompt or model. To leave out a judge because it"
-    " disagrees with people would make the others look better than they are."
-)
 JUDGE_REPEATS_ITSELF = (
     "At temperature 0 all answers to the same question are equal. Please ask for one answer to each"
     " item and order, or raise the temperature."
@@ -146,14 +144,6 @@ JUDGE_NO_ITEMS = (
     "There is nothing to rate: no planned item of this study has texts. Upload verdicts that were"
     " given elsewhere, or start a new study from the texts."
 )
-SYNTHETIC_NO_MODEL = (
-    "This model server does not say which language model it runs. Enter the name of the model that is"
-    " to write."
-)
-JUDGE_NO_MODEL = (
-    "This model server does not say which language model it runs. Enter the name of the model that the"
-    " judge is to ask."
-)
 JUDGE_WITHOUT_STEPS = (
     "The model wrote no evaluation steps, so nothing was asked. {} Try again, or create a judge without"
     " steps."
@@ -166,16 +156,7 @@ SYNTHETIC_ADVICE = (
     " passage, and one that does not answer the question. A set cannot be changed once it exists, so"
     " that all its texts were made in the same way."
 )
-SYNTHETIC_CREATED = "{name} is being made."
-SYNTHETIC_STARTED = "The missing texts of {name} are being made."
 JUDGE_TESTED = "{name} is being tested on {set}."
-SYNTHETIC_EXCLUSION = (
-    "No judge is tested on its items any more, and how judges did on them (answers: {answers}) is left"
-    " out of pages and reports. The set and the answers stay in exports, flagged as excluded, with your"
-    " reason.",
-    "Exclude it for how it was made, such as a wrong model or texts of poor quality. To leave out a set"
-    " on which a judge does badly would make the judge look better than it is.",
-)
 NO_SYNTHETIC_CRITERIA = (
     "Synthetic items have labels for the criteria {names}, and this study has none that they fit."
     " Single texts are answered by yes or no (scale nominal:yes,no), comparisons by a preference, and"
@@ -203,14 +184,8 @@ BASELINE_ADVICE = (
     " One that has rated cannot be deleted either, because ratings never are, but it can be excluded"
     " from all results."
 )
-BASELINE_CREATED = "{name} was added, and has started to rate."
-BASELINE_STARTED = "{name} rates what it has not rated yet."
 BASELINE_NO_PREFERENCE = (
     "Simple raters prefer one of two texts, and this study asks for no preference."
-)
-BASELINE_EXCLUSION = (
-    "Exclude it for how it was made, such as a wrong criterion or rule. To leave out a yardstick that"
-    " does better than a judge would make the judge look better than it is."
 )
 BASELINE_IN_DRAFT = "This study is a draft, whose items may still change. Open it first, and add simple raters then."
 BASELINE_NO_PAIRS = (
@@ -224,9 +199,6 @@ BASELINE_NEEDS_PREFERENCE = (
 BASELINE_NO_REFERENCE = (
     "No item of this study has a reference to compare its texts with. Please choose a rule that"
     " needs none."
-)
-REWARD_NO_MODEL = (
-    "The server does not say which model it runs. Please enter the name of the reward model."
 )
 BASELINE_SERVER_NOT_USED = (
     "Only a reward model needs a model server here. Please leave server and model empty, or choose"
@@ -249,15 +221,9 @@ JURY_ADVICE = (
     " look at how well they agree with people: a jury of those that do best here looks better than it"
     " is."
 )
-JURY_CREATED = "{name} was added, and has started to decide."
-JURY_STARTED = "{name} decides what its members have answered since."
 JURY_NO_MEMBERS = (
     "This study has no machine raters yet. Add judges or simple raters, or upload verdicts, under"
     " Judges."
-)
-JURY_EXCLUSION = (
-    "Exclude it for how it was made, such as a wrong rule or member. To leave out a jury because it"
-    " disagrees with people would make other machine raters look better than they are."
 )
 FEW_MEMBERS = "A jury needs two members or more. Please choose them among the machine raters."
 JURY_NEEDS_LABELS = (

@@ -11,20 +11,17 @@ from machine_raters.baselines.job import BaselineJob
 from machine_raters.baselines.rules import PERPLEXITIES, needs_reference
 from machine_raters.baselines.storing import Reason, pairs_of
 from machine_raters.forms import BaselineForm
-from machine_raters.kind import Kind, Shown, exclusion_of_rater
+from machine_raters.kind import Kind, Shown
 from machine_raters.messages import (
     BASELINE_ADVICE,
-    BASELINE_CREATED,
-    BASELINE_EXCLUSION,
     BASELINE_IN_DRAFT,
     BASELINE_NEEDS_PREFERENCE,
     BASELINE_NO_PAIRS,
     BASELINE_NO_PREFERENCE,
     BASELINE_NO_REFERENCE,
     BASELINE_SERVER_NOT_USED,
-    BASELINE_STARTED,
+    NO_MODEL,
     PERPLEXITY_NO_SERVER,
-    REWARD_NO_MODEL,
 )
 from machine_raters.models import Baseline, MachineRater
 from studies.instance_selection.scoring import what_is_missing
@@ -37,7 +34,7 @@ class BaselineKind(Kind):
     name, model, form = MachineRater.Kind.BASELINE, Baseline, BaselineForm
     job = BaselineJob
     path, heading, button = "baselines", "Simple raters", "Add a simple rater"
-    advice, created, started = BASELINE_ADVICE, BASELINE_CREATED, BASELINE_STARTED
+    advice = BASELINE_ADVICE
 
     def of(self, study: Study) -> QuerySet[Any]:
         """Return baselines with how many items each has rated and left unrated."""
@@ -91,13 +88,10 @@ class BaselineKind(Kind):
     def why_not(self, form: Any) -> str:
         return "" if form.fields["criterion"].choices else BASELINE_NO_PREFERENCE
 
-    def exclusion(self, baseline: Baseline) -> list[str]:
-        return exclusion_of_rater(baseline, self.answers(baseline), BASELINE_EXCLUSION)
-
 
 def _check_server(baseline: Baseline) -> None:
     if baseline.method == Baseline.Method.REWARD:
-        server_settings(baseline.server, baseline.language_model, advice=REWARD_NO_MODEL)
+        server_settings(baseline.server, baseline.language_model, advice=NO_MODEL)
     elif baseline.server or baseline.language_model:
         raise DomainError("server_not_used", BASELINE_SERVER_NOT_USED, status=400)
 

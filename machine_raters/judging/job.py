@@ -27,7 +27,7 @@ from machine_raters.judging.prompts import B_FIRST, prompt_of
 from machine_raters.judging.replies import Response, reply_of
 from machine_raters.judging.storing import MAX_CHARACTERS, Answered, note_failures, store_answers
 from machine_raters.machine_job import MachineJob
-from machine_raters.messages import JUDGE_NO_MODEL, NO_PROBABILITIES
+from machine_raters.messages import NO_MODEL, NO_PROBABILITIES
 from machine_raters.models import Judge, JudgeCriterion
 from machine_raters.services.raters import machine_of
 from studies.model_servers import RequestTally, ask_and_store, open_server, prompt_sha256
@@ -118,8 +118,8 @@ class JudgeDryRunJob(MachineJob):
         started, rows = monotonic(), []
         with open_judge(questions) as models:
             for question in questions:
-                pending: dict[str, _Asked] = {}
-                requests = _requests(question, asked, pending, tally)
+                pending: dict[str, Asked] = {}
+                requests = requests_of(question, asked, pending, tally)
                 for response in responses(judge, models, requests):
                     if isinstance(response, Failed):
                         tally.note(response.error)
@@ -134,7 +134,7 @@ class JudgeDryRunJob(MachineJob):
         Job.objects.filter(pk=job.pk).update(result=result)
 
 
-def _tried(question: JudgeCriterion, made: "_Asked", response: Response) -> dict[str, Any]:
+def _tried(question: JudgeCriterion, made: "Asked", response: Response) -> dict[str, Any]:
     reply, scale = reply_of(question, made.asked, response), question.scale
     shares = reply.probabilities or {}
     return {
@@ -153,7 +153,7 @@ def _tried(question: JudgeCriterion, made: "_Asked", response: Response) -> dict
     }
 
 
-def _shown_first(made: "_Asked") -> str:
+def _shown_first(made: "Asked") -> str:
     """Return the system whose text the prompt shows first, or "" for a single text."""
     unit = made.unit
     if not made.asked.order:
@@ -176,14 +176,14 @@ def questions_of(judge: Judge) -> QuerySet[JudgeCriterion]:
 def open_judge(questions: Sequence[JudgeCriterion]) -> Iterator[Models]:
     """Open the judge's model, which writes its evaluation steps first if it has to."""
     judge = questions[0].judge
-    with open_server(judge.server, judge.language_model, advice=JUDGE_NO_MODEL) as models:
+    with open_server(judge.server, judge.language_model, advice=NO_MODEL) as models:
         for question in questions:
             ensure_steps(question, models)
         yield models
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
     """A request on its way: the pass that it is for, and the prompt."""
 
     unit: Unit
@@ -204,15 +204,15 @@ def _ask(
     missing: Iterable[tuple[Unit, Pass]],
     tally: RequestTally,
 ) -> Iterator[Progress]:
-    pending: dict[str, _Asked] = {}
-    requests = _requests(
+    pending: dict[str, Asked] = {}
+    requests = requests_of(
         question, missing, pending, tally, lambda *failure: note_failures(question, [failure])
     )
 
-    def store(answers: list[tuple[_Asked, Response]]) -> int:
+    def store(answers: list[tuple[Asked, Response]]) -> int:
         return store_answers(question, [asked.answered(question, one) for asked, one in answers])
 
-    def note(failures: list[tuple[_Asked, GatewayError]]) -> None:
+    def note(failures: list[tuple[Asked, GatewayError]]) -> None:
         note_failures(question, [(asked.asked, error) for asked, error in failures])
 
     answers = responses(question.judge, models, requests)
@@ -234,10 +234,10 @@ def _with_advice(response: LabelLogprobs | Failed) -> LabelLogprobs | Failed:
     return Failed(response.id, GatewayError("unsupported", message))
 
 
-def _requests(
+def requests_of(
     question: JudgeCriterion,
     missing: Iterable[tuple[Unit, Pass]],
-    pending: dict[str, _Asked],
+    pending: dict[str, Asked],
     tally: RequestTally,
     note: Callable[[Pass, GatewayError], None] = lambda *_: None,
 ) -> Iterator[Request]:
@@ -254,10 +254,10 @@ def _requests(
         yield made.request
 
 
-def asked_of(question: JudgeCriterion, unit: Unit, asked: Pass, examples: list[Unit]) -> _Asked:
+def asked_of(question: JudgeCriterion, unit: Unit, asked: Pass, examples: list[Unit]) -> Asked:
     """Return the request for a pass. Raises `GatewayError` if a text cannot be sent."""
     prompt = prompt_of(question, unit, asked.order, examples)
-    return _Asked(unit, asked, _request(question, unit, asked, prompt), prompt)
+    return Asked(unit, asked, _request(question, unit, asked, prompt), prompt)
 
 
 def _request(

@@ -13,23 +13,20 @@ from machine_raters.judging.injection_job import JudgeInjectionJob
 from machine_raters.judging.job import JudgeDryRunJob, JudgingJob, questions_of
 from machine_raters.judging.passes import Items, items_of
 from machine_raters.judging.progress import progress_of
-from machine_raters.kind import Kind, Shown, exclusion_of_rater
+from machine_raters.kind import Kind, Shown
 from machine_raters.messages import (
     JUDGE_ADVICE,
     JUDGE_ASKS_ALL,
     JUDGE_ASKS_TWICE,
-    JUDGE_CREATED,
-    JUDGE_EXCLUSION,
     JUDGE_HAS_ONE_PROBABILITY,
     JUDGE_IN_DRAFT,
     JUDGE_NO_ITEMS,
-    JUDGE_NO_MODEL,
     JUDGE_OF_NUMBERS,
     JUDGE_REPEATS_ITSELF,
-    JUDGE_STARTED,
     JUDGE_WITHOUT_CRITERION,
     JUDGE_WITHOUT_LABELS,
     JUDGE_WRITES_NOTHING,
+    NO_MODEL,
 )
 from machine_raters.models import Judge, JudgeCriterion, MachineRater, SyntheticVerdict
 from studies.model_servers import check_model
@@ -44,7 +41,7 @@ class JudgeKind(Kind):
     # Its prompts are read in a trial first.
     starts_at_once = False
     path, heading, button = "judges", "Judges", "Create"
-    advice, created, started = JUDGE_ADVICE, JUDGE_CREATED, JUDGE_STARTED
+    advice = JUDGE_ADVICE
 
     def of(self, study: Study) -> QuerySet[Any]:
         """Return judges with how many answers are stored, and how many were unreadable."""
@@ -64,7 +61,7 @@ class JudgeKind(Kind):
         return judges
 
     def check_new(self, judge: Judge, rows: Mapping[str, Any]) -> None:
-        check_model(judge.server, judge.language_model, advice=JUDGE_NO_MODEL)
+        check_model(judge.server, judge.language_model, advice=NO_MODEL)
         if judge.comparisons == Judge.Schedule.ALL and judge.budget is not None:
             raise DomainError("budget_of_all", JUDGE_ASKS_ALL, status=400)
         if judge.comparisons == Judge.Schedule.SYMMETRIC and (judge.budget or 0) % 2:
@@ -106,9 +103,6 @@ class JudgeKind(Kind):
             "answers": judge.answers or judge.is_tested,
             "start": start if can_start else "",
         }
-
-    def exclusion(self, judge: Judge) -> list[str]:
-        return exclusion_of_rater(judge, self.answers(judge), JUDGE_EXCLUSION)
 
 
 def why_not_yet(study: Study, items: Items) -> str:

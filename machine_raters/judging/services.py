@@ -27,20 +27,17 @@ def create_judges(
     All judges of a study read its guidelines, and each the question of its criterion. Raises
     `DomainError` if a name is taken; none is created then.
     """
-    if criterion is not None:
-        made = create_machine_rater(study=study, kind=KIND, by=by, criterion=criterion, **settings)
-        return [made]
-    name = settings.pop("name")
+    name, each = settings.pop("name"), criterion is None
     return [
         create_machine_rater(
             study=study,
             kind=KIND,
             by=by,
             criterion=one,
-            name=f"{name}: {one.name}",
+            name=f"{name}: {one.name}" if each else name,
             **settings,
         )
-        for one in study.criteria.all()
+        for one in ([criterion] if criterion is not None else study.criteria.all())
     ]
 
 

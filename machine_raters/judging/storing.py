@@ -1,20 +1,17 @@
 """Stores a judge's answers as ratings of its machine rater."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 
-from annotation.models import Assignment, Rating
-from annotation.services.tallies import apply_tally_deltas, tally_key
+from annotation.models import Rating
 from jobs.clock import database_now
 from machine_raters.judging.passes import Pass, answered
-from machine_raters.judging.prompts import B_FIRST
 from machine_raters.judging.replies import Reply
 from machine_raters.models import JudgeCriterion, JudgeFailure, Verdict
-from machine_raters.services.raters import lock_in_use, machine_assignments
+from machine_raters.services.raters import lock_in_use, store_ratings
 from studies.models import Unit
 from tiebreak.gateway import GatewayError
 
@@ -47,13 +44,8 @@ def store_answers(question: JudgeCriterion, answers: Sequence[Answered]) -> int:
     lock_in_use(judge)
     known = answered(question, [answer.asked.unit for answer in answers])
     answers = [answer for answer in answers if answer.asked not in known]
-    asked = (answer.asked for answer in answers)
-    assignments = machine_assignments(judge, asked)
-    now = database_now()
-    ratings = [_rating(question, answer, assignments, now) for answer in answers]
-    Rating.objects.bulk_create(ratings)
+    ratings = store_ratings(judge, question.criterion, {one.asked: _fields(one) for one in answers})
     Verdict.objects.bulk_create(map(_verdict, [question] * len(answers), answers, ratings))
-    apply_tally_deltas(Counter(map(tally_key, ratings)))
     _forget_failures(question, {answer.asked for answer in answers})
     return len(answers)
 
@@ -91,29 +83,14 @@ def _forget_failures(question: JudgeCriterion, asked: set[Pass]) -> None:
         failures.filter(pk__in=over).delete()
 
 
-def _rating(
-    question: JudgeCriterion,
-    answer: Answered,
-    assignments: dict[Pass, Assignment],
-    now: datetime,
-) -> Rating:
-    judge, asked, reply = question.judge, answer.asked, answer.reply
-    text, label, shares = reply.text.replace("\0", ""), reply.label, reply.probabilities
-    assignment = assignments[asked]
-    side = "right" if asked.order == B_FIRST else "left"
-    return Rating(
-        assignment=assignment,
-        rater=judge.rater,
-        unit=answer.unit,
-        criterion=question.criterion,
-        study_version_id=assignment.study_version_id,
-        label=None if label is None else str(label),
-        raw=text[:MAX_CHARACTERS] or NOTHING,
-        probabilities=shares and {str(name): share for name, share in shares.items()},
-        side_a=side if asked.order else "",
-        client_key=f"judge-{judge.public_id}",
-        created_at=now,
-    )
+def _fields(answer: Answered) -> dict[str, Any]:
+    reply = answer.reply
+    shares = reply.probabilities
+    return {
+        "label": None if reply.label is None else str(reply.label),
+        "raw": reply.text.replace("\0", "")[:MAX_CHARACTERS] or NOTHING,
+        "probabilities": shares and {str(name): share for name, share in shares.items()},
+    }
 
 
 def _verdict(question: JudgeCriterion, answer: Answered, rating: Rating) -> Verdict:

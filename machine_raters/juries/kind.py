@@ -11,12 +11,10 @@ from machine_raters.forms import JuryForm
 from machine_raters.judging.passes import comparisons_of, items_of
 from machine_raters.juries.job import JuryJob
 from machine_raters.juries.verdicts import answers_of, undecided_units
-from machine_raters.kind import Kind, Shown, exclusion_of_rater
+from machine_raters.kind import Kind, Shown
 from machine_raters.messages import (
     FEW_MEMBERS,
     JURY_ADVICE,
-    JURY_CREATED,
-    JURY_EXCLUSION,
     JURY_MEMBER_EXCLUDED,
     JURY_MEMBER_HAS_BUDGET,
     JURY_MEMBER_LACKS,
@@ -24,7 +22,6 @@ from machine_raters.messages import (
     JURY_NEEDS_LABELS,
     JURY_NO_MEMBERS,
     JURY_NOTHING_TO_DECIDE,
-    JURY_STARTED,
 )
 from machine_raters.models import Judge, Jury, MachineRater
 from studies.models import Study
@@ -35,7 +32,7 @@ class JuryKind(Kind):
     name, model, form, job = MachineRater.Kind.JURY, Jury, JuryForm, JuryJob
     rows = ("members",)
     path, page, heading, button = "juries", "juries", "Juries", "Add a jury"
-    advice, created, started = JURY_ADVICE, JURY_CREATED, JURY_STARTED
+    advice = JURY_ADVICE
 
     def of(self, study: Study) -> QuerySet[Any]:
         """Return juries with how many items each has decided, and how many not by a label."""
@@ -80,9 +77,6 @@ class JuryKind(Kind):
 
     def why_not(self, form: Any) -> str:
         return "" if form.fields["members"].choices else JURY_NO_MEMBERS
-
-    def exclusion(self, jury: Jury) -> list[str]:
-        return exclusion_of_rater(jury, self.answers(jury), JURY_EXCLUSION)
 
 
 def _count(ratings: QuerySet[Rating]) -> Coalesce:

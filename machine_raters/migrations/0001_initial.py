@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('public_id', models.CharField(default=tiebreak.identifiers.new_public_id, editable=False, max_length=22, unique=True)),
-                ('kind', models.CharField(editable=False, max_length=50)),
+                ('kind', models.CharField(max_length=50)),
                 ('name', models.CharField(help_text='Its name in exports and results.', max_length=200, validators=[studies.models.dataset.validate_name])),
                 ('excluded', models.BooleanField(default=False, editable=False)),
                 ('excluded_reason', models.CharField(blank=True, editable=False, max_length=200)),

@@ -27,7 +27,7 @@ class MachineRater(models.Model):
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="machine_raters")
-    kind = OpenChoiceField(choices=Kind.choices, editable=False)
+    kind = OpenChoiceField(choices=Kind.choices)
     # The rater whose ratings are this machine's; null if it rates nothing.
     rater = models.OneToOneField(
         Rater, on_delete=models.PROTECT, null=True, related_name="machine_rater", editable=False

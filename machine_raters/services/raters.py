@@ -1,20 +1,26 @@
 """The raters of a study's machines: their names, their assignments, and whether they may rate."""
 
-from collections.abc import Iterable
-from typing import TypeVar, cast
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar, cast
 
 from django.db.models import Q, QuerySet
 
-from annotation.models import HIT, Assignment, HITUnit, Rater
+from annotation.models import HIT, Assignment, HITUnit, Rater, Rating
 from annotation.services.rating_writer import create_raters, provider_of
+from annotation.services.tallies import apply_tally_deltas, tally_key
+from jobs.clock import database_now
 from jobs.models import Job
 from machine_raters.judging.passes import Pass
+from machine_raters.judging.prompts import A_FIRST, B_FIRST
 from machine_raters.messages import MACHINE_EXCLUDED, NO_SUCH_MACHINE, RATER_NAME_TAKEN
 from machine_raters.models import MachineRater
-from studies.models import Study
+from studies.models import Criterion, Study
 from studies.services import record_version
 from tiebreak.errors import DomainError
 
+# Where the text of system A was shown, by the order of the texts.
+SIDES = {"": "", A_FIRST: "left", B_FIRST: "right"}
 Machine = TypeVar("Machine", bound=MachineRater)
 
 
@@ -73,7 +79,34 @@ def unused_raters(study: Study, name: str) -> QuerySet[Rater]:
     )
 
 
-def machine_assignments(machine: MachineRater, asked: Iterable[Pass]) -> dict[Pass, Assignment]:
+def store_ratings(
+    machine: MachineRater, criterion: Criterion, answers: Mapping[Pass, Mapping[str, Any]]
+) -> list[Rating]:
+    """Store the rating of each pass, whose label and other fields are given, with its tallies.
+
+    The machine rater must be locked, so that two workers do not store the same ratings.
+    """
+    assignments, now = _assignments(machine, answers), database_now()
+    ratings = [
+        Rating(
+            assignment=assignments[one],
+            rater=machine.rater,
+            unit_id=one.unit,
+            criterion=criterion,
+            study_version_id=assignments[one].study_version_id,
+            side_a=SIDES[one.order],
+            client_key=f"{machine.kind}-{machine.public_id}",
+            created_at=now,
+            **fields,
+        )
+        for one, fields in answers.items()
+    ]
+    Rating.objects.bulk_create(ratings)
+    apply_tally_deltas(Counter(map(tally_key, ratings)))
+    return ratings
+
+
+def _assignments(machine: MachineRater, asked: Iterable[Pass]) -> dict[Pass, Assignment]:
     """Return the assignment of each pass; missing ones are created."""
     asked = list(asked)
     hits = dict(

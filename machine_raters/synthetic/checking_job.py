@@ -1,19 +1,23 @@
 """The kind of job in which a judge is tested on the items of a synthetic set."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
 
 from jobs.kinds import ChunkPlan, Progress
 from jobs.models import Job
-from machine_raters.judging.example_sets import examples_of
-from machine_raters.judging.job import Request, asked_of, open_judge, questions_of, responses
+from machine_raters.judging.job import (
+    Asked,
+    open_judge,
+    questions_of,
+    requests_of,
+    responses,
+)
 from machine_raters.judging.passes import Pass
 from machine_raters.judging.prompts import A_FIRST, B_FIRST
-from machine_raters.judging.replies import Response, reply_of
-from machine_raters.judging.storing import MAX_CHARACTERS
+from machine_raters.judging.replies import Response
+from machine_raters.judging.storing import MAX_CHARACTERS, Answered
 from machine_raters.machine_job import MachineJob
 from machine_raters.models import (
     Judge,
@@ -24,9 +28,8 @@ from machine_raters.models import (
 )
 from machine_raters.services.raters import in_use, lock_in_use, machine_of
 from machine_raters.synthetic.passages import passages_of, turns
-from studies.model_servers import RequestTally, ask_and_store, prompt_sha256
+from studies.model_servers import RequestTally, ask_and_store
 from studies.models import Generation, Instance, Unit
-from tiebreak.gateway import GatewayError, Message, SampleRequest
 
 
 class SyntheticCheckJob(MachineJob):
@@ -51,7 +54,7 @@ class SyntheticCheckJob(MachineJob):
         items = _items(made, question)
         verdicts = judge.synthetic_verdicts.filter(criterion=question.criterion)
         stored = set(verdicts.values_list("item", "order"))
-        missing = [one for one in items if (one[0].pk, one[1]) not in stored]
+        missing = [one for one in items if (one[1].unit, one[1].order) not in stored]
         tally = RequestTally(done=len(items) - len(missing))
         yield tally.progress()
         if missing:
@@ -64,38 +67,28 @@ def _set_of(job: Job) -> SyntheticSet:
     return in_use(sets.select_related("study").first())
 
 
-# Items with the orders in which a judge reads their answers.
-_Questions = list[tuple[SyntheticItem, str]]
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """A request on its way, with the item that it is about."""
-
-    item: SyntheticItem
-    asked: Pass
-    request: Request
-    prompt: tuple[Message, ...]
-
-
-def _items(made: SyntheticSet, question: JudgeCriterion) -> _Questions:
+def _items(made: SyntheticSet, question: JudgeCriterion) -> list[tuple[Unit, Pass]]:
     """Return the items for a judge; a comparison is asked about in both orders of its answers."""
     items = made.items.filter(labels__has_key=question.criterion.name)
     items = items.select_related("question", "answer", "other_answer").order_by("pk")
+    passages = {passage.instance: passage.text for passage in passages_of(question.judge.study)}
     return [
-        (item, order)
+        (as_unit(item, passages[item.passage_id]), Pass(item.pk, order, "1"))
         for item in items
         for order in ((A_FIRST, B_FIRST) if item.other_answer_id else ("",))
     ]
 
 
 def _ask(
-    question: JudgeCriterion, made: SyntheticSet, missing: _Questions, tally: RequestTally
+    question: JudgeCriterion,
+    made: SyntheticSet,
+    missing: list[tuple[Unit, Pass]],
+    tally: RequestTally,
 ) -> Iterator[Progress]:
-    pending: dict[str, _Asked] = {}
+    pending: dict[str, Asked] = {}
 
-    def store(answers: list[tuple[_Asked, Response]]) -> int:
-        rows = [_verdict(question, asked, response) for asked, response in answers]
+    def store(answers: list[tuple[Asked, Response]]) -> int:
+        rows = [_verdict(question, asked.answered(question, one)) for asked, one in answers]
         with transaction.atomic():
             lock_in_use(made)
             lock_in_use(question.judge)
@@ -103,25 +96,8 @@ def _ask(
         return len(rows)
 
     with open_judge([question]) as models:
-        requests = _requests(question, missing, pending, tally)
+        requests = requests_of(question, missing, pending, tally)
         yield from ask_and_store(responses(question.judge, models, requests), pending, store, tally)
-
-
-def _requests(
-    question: JudgeCriterion, missing: _Questions, pending: dict[str, _Asked], tally: RequestTally
-) -> Iterator[Request]:
-    examples = examples_of(question)
-    passages = {passage.instance: passage.text for passage in passages_of(question.judge.study)}
-    for item, order in missing:
-        unit = as_unit(item, passages[item.passage_id])
-        asked = Pass(item.pk, order, "1")
-        try:
-            made = asked_of(question, unit, asked, examples)
-        except GatewayError as error:
-            tally.note(error)
-            continue
-        pending[made.request.id] = _Asked(item, asked, made.request, made.prompt)
-        yield made.request
 
 
 def as_unit(item: SyntheticItem, passage: str) -> Unit:
@@ -134,17 +110,17 @@ def as_unit(item: SyntheticItem, passage: str) -> Unit:
     return unit
 
 
-def _verdict(question: JudgeCriterion, asked: _Asked, response: Response) -> SyntheticVerdict:
-    reply = reply_of(question, asked.asked, response)
+def _verdict(question: JudgeCriterion, answer: Answered) -> SyntheticVerdict:
+    reply = answer.reply
     return SyntheticVerdict(
         judge=question.judge,
         criterion=question.criterion,
-        item=asked.item,
-        order=asked.asked.order,
+        item_id=answer.asked.unit,
+        order=answer.asked.order,
         label=None if reply.label is None else str(reply.label),
         raw=reply.text.replace("\0", "")[:MAX_CHARACTERS],
-        language_model=response.model[:200],
-        prompt_sha256=prompt_sha256(asked.prompt),
-        seed=asked.request.seed if isinstance(asked.request, SampleRequest) else None,
+        language_model=answer.language_model[:200],
+        prompt_sha256=answer.prompt_sha256,
+        seed=answer.seed,
         tokens=reply.tokens,
     )

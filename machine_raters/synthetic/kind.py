@@ -10,12 +10,9 @@ from machine_raters.kind import Kind, Shown
 from machine_raters.messages import (
     FEW_PASSAGES,
     NO_EXAMPLE_QUESTIONS,
+    NO_MODEL,
     NO_SYNTHETIC_CRITERIA,
     SYNTHETIC_ADVICE,
-    SYNTHETIC_CREATED,
-    SYNTHETIC_EXCLUSION,
-    SYNTHETIC_NO_MODEL,
-    SYNTHETIC_STARTED,
 )
 from machine_raters.models import (
     Judge,
@@ -40,7 +37,7 @@ class SyntheticSetKind(Kind):
     has_rater = False
     path, page, heading = "synthetic", "synthetic", "Synthetic items"
     button = "Make synthetic items"
-    advice, created, started = SYNTHETIC_ADVICE, SYNTHETIC_CREATED, SYNTHETIC_STARTED
+    advice = SYNTHETIC_ADVICE
 
     def of(self, study: Study) -> QuerySet[Any]:
         return synthetic_sets_of(study)
@@ -57,7 +54,7 @@ class SyntheticSetKind(Kind):
             raise DomainError("few_passages", FEW_PASSAGES)
         if made.examples and not any(passage.question for passage in passages):
             raise DomainError("no_example_questions", NO_EXAMPLE_QUESTIONS)
-        check_model(made.server, made.language_model, advice=SYNTHETIC_NO_MODEL)
+        check_model(made.server, made.language_model, advice=NO_MODEL)
 
     def check_start(self, made: SyntheticSet) -> None:
         """Any set can go on: what is stored is not asked for again."""
@@ -88,7 +85,3 @@ class SyntheticSetKind(Kind):
     def row(self, made: Any, shown: Shown) -> dict[str, Any]:  # noqa: ARG002  as every kind
         words = {"about": ABOUT, "caution": CAUTION}
         return words | {"answers": bool(made.judges), "start": "Ask for missing texts"}
-
-    def exclusion(self, made: SyntheticSet) -> list[str]:
-        left_out, advice = SYNTHETIC_EXCLUSION
-        return [left_out.format(answers=self.answers(made)), advice]

@@ -10,7 +10,7 @@ from django.db import transaction
 from jobs.kinds import ChunkPlan, Progress
 from jobs.models import Job
 from machine_raters.machine_job import MachineJob
-from machine_raters.messages import SYNTHETIC_NO_MODEL
+from machine_raters.messages import NO_MODEL
 from machine_raters.models import SyntheticSet, SyntheticText
 from machine_raters.services.raters import lock_in_use, machine_of
 from machine_raters.synthetic.items import put_together
@@ -54,7 +54,7 @@ class SyntheticJob(MachineJob):
         among = passages_of(made.study)
         passages = chosen_passages(made, among)
         work = _Work(made, RequestTally(done=made.texts.count()), passages, among)
-        with open_server(made.server, made.language_model, advice=SYNTHETIC_NO_MODEL) as models:
+        with open_server(made.server, made.language_model, advice=NO_MODEL) as models:
             yield from work.ask(models, SyntheticText.Kind.QUESTION)
             drop_not_retrieved(made, passages)
             for kind in REPLIES:

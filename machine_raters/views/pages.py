@@ -20,16 +20,20 @@ from machine_raters.kinds import KINDS
 from machine_raters.messages import (
     DELETE_MACHINE,
     DELETES_MACHINE,
-    EXCLUSION_IS_LISTED,
+    EXCLUSION,
     INJECTIONS_TRIED,
     JUDGE_TESTED,
     JUDGE_TRIED,
     JUDGES_CREATED,
+    JURIES_STAY,
+    MACHINE_CREATED,
     MACHINE_DELETED,
     MACHINE_IS_EXCLUDED,
     MACHINE_REINSTATED,
+    MACHINE_STARTED,
+    MACHINE_TO_TRY,
 )
-from machine_raters.models import MachineRater
+from machine_raters.models import Jury, MachineRater
 from machine_raters.models.machine_rater import MAX_REASON
 from machine_raters.services.machine_raters import (
     create_machine_rater,
@@ -47,6 +51,8 @@ from studies.data.dataset_jobs import jobs_of
 from studies.models import Study
 from studies.refusals import form_errors
 from tiebreak.errors import DomainError
+
+Action = Callable[[HttpRequest, Any, User], str | HttpResponse]
 
 
 class ExclusionForm(forms.Form):
@@ -80,9 +86,9 @@ def machine_raters(request: HttpRequest, study_id: str, kind: str) -> HttpRespon
 def _create(of: Kind, study: Study, by: User, values: dict[str, Any]) -> str:
     if of.name == MachineRater.Kind.JUDGE:
         judges = create_judges(study=study, by=by, **values)
-        return of.created.format(name=judges[0]) if len(judges) == 1 else JUDGES_CREATED
+        return MACHINE_TO_TRY.format(name=judges[0]) if len(judges) == 1 else JUDGES_CREATED
     made = create_machine_rater(study=study, kind=of.name, by=by, **values)
-    return of.created.format(name=made)
+    return MACHINE_CREATED.format(name=made)
 
 
 def machine_raters_page(
@@ -160,26 +166,6 @@ def act(request: HttpRequest, study_id: str, rater_id: str, action: str) -> Http
     return redirect(back)
 
 
-def _start(_: HttpRequest, machine: Any, by: User) -> str:
-    start_machine_rater(machine=machine, by=by)
-    return KINDS[machine.kind].started.format(name=machine)
-
-
-def _try(_: HttpRequest, judge: Any, by: User) -> str:
-    try_judge(judge=judge, by=by)
-    return JUDGE_TRIED.format(name=judge)
-
-
-def _try_injections(_: HttpRequest, judge: Any, by: User) -> str:
-    try_injections(judge=judge, by=by)
-    return INJECTIONS_TRIED.format(name=judge)
-
-
-def _reinstate(_: HttpRequest, machine: Any, by: User) -> str:
-    reinstate_machine_rater(machine=machine, by=by)
-    return MACHINE_REINSTATED.format(name=machine)
-
-
 def _delete(request: HttpRequest, machine: Any, by: User) -> str | HttpResponse:
     kind = KINDS[machine.kind]
     question = Question(
@@ -206,7 +192,7 @@ def _exclude(request: HttpRequest, machine: Any, by: User) -> str | HttpResponse
     context = {
         "study": machine.study,
         "machine": machine,
-        "sentences": [*kind.exclusion(machine), EXCLUSION_IS_LISTED],
+        "sentences": _about_exclusion(kind, machine),
         "back": _page_of(kind, machine.study),
         "form": form,
     }
@@ -214,12 +200,32 @@ def _exclude(request: HttpRequest, machine: Any, by: User) -> str | HttpResponse
     return render(request, "machine_raters/exclude.html", context, status=status)
 
 
-ACTIONS: dict[str, Callable[[HttpRequest, Any, User], str | HttpResponse]] = {
-    "start": _start,
-    "try": _try,
-    "injections": _try_injections,
+def _about_exclusion(kind: Kind, machine: Any) -> list[str]:
+    left_out, *others = EXCLUSION
+    juries = ", ".join(map(str, Jury.objects.filter(members=machine.rater_id or 0)))
+    return [
+        left_out.format(answers=kind.answers(machine)),
+        *([JURIES_STAY.format(juries=juries)] if juries else []),
+        *others,
+    ]
+
+
+def _saying(sentence: str, verb: Callable[..., object], name: str = "machine") -> Action:
+    """Return an action that calls a service, and what is said afterwards."""
+
+    def act_and_say(_: HttpRequest, machine: Any, by: User) -> str:
+        verb(**{name: machine}, by=by)
+        return sentence.format(name=machine)
+
+    return act_and_say
+
+
+ACTIONS: dict[str, Action] = {
+    "start": _saying(MACHINE_STARTED, start_machine_rater),
+    "try": _saying(JUDGE_TRIED, try_judge, "judge"),
+    "injections": _saying(INJECTIONS_TRIED, try_injections, "judge"),
     "exclude": _exclude,
-    "reinstate": _reinstate,
+    "reinstate": _saying(MACHINE_REINSTATED, reinstate_machine_rater),
     "delete": _delete,
 }
 # The actions that only some kinds have.
