@@ -80,8 +80,10 @@ class MachineRaterForm(ModelForm):
 
 
 class JudgeForm(MachineRaterForm):
+    """The settings of a new judge, or without a criterion of one judge for each criterion."""
+
     FIRST = ("name", "criterion", "server", "language_model", "instructions", "answered_by")
-    criterion = _choice(Criterion)
+    criterion = _choice(Criterion, required=False)
     example_set = _choice(
         ExampleSet,
         required=False,
@@ -97,17 +99,10 @@ class JudgeForm(MachineRaterForm):
         super().__init__(study, data, initial={"instructions": INSTRUCTIONS})
         sets: Any = self.fields["example_set"]
         sets.queryset = study.example_sets.all()
-
-
-class JudgesForm(JudgeForm):
-    """The settings of a new judge, or without a criterion of one judge for each criterion."""
-
-    def __init__(self, study: Study, data: Any = None) -> None:
-        super().__init__(study, data)
         criteria: Any = self.fields["criterion"]
-        criteria.required = False
-        if study.criteria.count() > 1:
-            criteria.empty_label = EACH_CRITERION
+        if len(criteria.choices) > 1:
+            self.initial["criterion"] = criteria.choices[0][0]
+            criteria.choices = [*criteria.choices, ("", EACH_CRITERION)]
             criteria.help_text = (
                 "With one judge for each criterion, each is asked one question at a time; their names"
                 " end with the criterion."

@@ -47,11 +47,10 @@ class Kind(ABC):
     starts_at_once: ClassVar[bool] = True
 
     # Its list and form: their address below the study's, which names them, and the page that has
-    # them. Then what stands above the form, and on its button.
+    # them. Then the heading, and what is on the form's button.
     path: ClassVar[str]
     page: ClassVar[str] = "judges"
     heading: ClassVar[str]
-    advice: ClassVar[str]
     button: ClassVar[str]
 
     @property

@@ -51,11 +51,6 @@ JURIES_STAY = (
 RATER_NAME_TAKEN = "A rater of this study is already called {name}. Please choose another name."
 
 # Judges.
-JUDGE_ADVICE = (
-    "A judge cannot be changed once it exists, so that all its ratings were made in the same way. Try it"
-    " on five items first: nothing is stored, and you see prompts, answers, and what the whole would"
-    " take."
-)
 JUDGES_CREATED = "One judge was created for each criterion. Try them on five items next."
 JUDGE_TRIED = "{name} is being tried. Its prompts and answers appear below."
 INJECTIONS_TRIED = "Prompt injections are being tried on {name}. What they changed appears below."
@@ -150,12 +145,6 @@ JUDGE_WITHOUT_STEPS = (
 )
 
 # Synthetic items.
-SYNTHETIC_ADVICE = (
-    "The model is asked for one question for each passage. A question stays only if its own passage is"
-    " retrieved first by it; then the model is asked for a correct answer, one that contradicts the"
-    " passage, and one that does not answer the question. A set cannot be changed once it exists, so"
-    " that all its texts were made in the same way."
-)
 JUDGE_TESTED = "{name} is being tested on {set}."
 NO_SYNTHETIC_CRITERIA = (
     "Synthetic items have labels for the criteria {names}, and this study has none that they fit."
@@ -179,11 +168,6 @@ JUDGE_HAS_NO_SYNTHETIC_ITEMS = (
 )
 
 # Baselines.
-BASELINE_ADVICE = (
-    "It rates all items at once, as a machine rater with the name that you choose. It cannot be changed."
-    " One that has rated cannot be deleted either, because ratings never are, but it can be excluded"
-    " from all results."
-)
 BASELINE_NO_PREFERENCE = (
     "Simple raters prefer one of two texts, and this study asks for no preference."
 )
@@ -215,12 +199,6 @@ PERPLEXITY_OF_PROMPT = (
 )
 
 # Juries.
-JURY_ADVICE = (
-    "Each item is decided once, as soon as every member has answered it. A jury cannot be changed, and"
-    " one that has decided cannot be deleted, because ratings never are. Choose the members before you"
-    " look at how well they agree with people: a jury of those that do best here looks better than it"
-    " is."
-)
 JURY_NO_MEMBERS = (
     "This study has no machine raters yet. Add judges or simple raters, or upload verdicts, under"
     " Judges."

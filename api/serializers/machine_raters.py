@@ -1,12 +1,13 @@
 """What requests and responses about machine raters contain, for each kind."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework import serializers
 
 from machine_raters.forms import BASELINE_SETTINGS, JUDGE_SETTINGS, JURY_SETTINGS, SET_SETTINGS
+from machine_raters.kinds import KINDS
 from machine_raters.models import (
     Baseline,
     Judge,
@@ -205,56 +206,34 @@ class NewMachine(serializers.ModelSerializer[Any]):
     kind = serializers.ChoiceField(Kind.choices)
 
 
-class NewJudge(NewMachine):
-    criterion = serializers.CharField(max_length=200, help_text="The criterion's name.")
-    instructions = serializers.CharField(
-        max_length=100_000,
-        required=False,
-        help_text="With {guidelines}, {question} and {answers} in it; by default the page's.",
-    )
-    example_set = serializers.CharField(
-        max_length=200, required=False, help_text="The name of a set of examples."
-    )
-
-    class Meta:
-        model = Judge
-        fields = ("kind", *JUDGE_SETTINGS)
-
-
-class NewJury(NewMachine):
-    criterion = serializers.CharField(max_length=200, help_text="The criterion's name.")
-    members = serializers.ListField(
+# The settings that are named, and those with another default than the table's.
+NAMED: Mapping[str, serializers.Field[Any, Any, Any, Any]] = {
+    "criterion": serializers.CharField(max_length=200, help_text="The criterion's name."),
+    "members": serializers.ListField(
         child=serializers.CharField(max_length=200),
         min_length=2,
         max_length=100,
         help_text="The names of machine raters.",
-    )
-
-    class Meta:
-        model = Jury
-        fields = ("kind", *JURY_SETTINGS)
-
-
-class NewBaseline(NewMachine):
-    criterion = serializers.CharField(max_length=200, help_text="The criterion's name.")
-
-    class Meta:
-        model = Baseline
-        fields = ("kind", *BASELINE_SETTINGS)
-
-
-class NewSyntheticSet(NewMachine):
-    class Meta:
-        model = SyntheticSet
-        fields = ("kind", *SET_SETTINGS)
-
-
-NEW: Mapping[str, type[NewMachine]] = {
-    Kind.JUDGE.value: NewJudge,
-    Kind.BASELINE.value: NewBaseline,
-    Kind.JURY.value: NewJury,
-    Kind.SYNTHETIC_SET.value: NewSyntheticSet,
+    ),
+    "example_set": serializers.CharField(
+        max_length=200, required=False, help_text="The name of a set of examples."
+    ),
+    "instructions": serializers.CharField(
+        max_length=100_000,
+        required=False,
+        help_text="With {guidelines}, {question} and {answers} in it; by default the page's.",
+    ),
 }
+
+
+def _new(model: type[MachineRater], settings: Sequence[str]) -> type[NewMachine]:
+    """Return the serializer of a request to create a machine rater with these settings."""
+    fields = {name: NAMED[name] for name in settings if name in NAMED}
+    meta = type("Meta", (), {"model": model, "fields": ("kind", *settings)})
+    return type(f"New{model.__name__}", (NewMachine,), {"Meta": meta, **fields})
+
+
+NEW = {name: _new(kind.model, [*kind.form.base_fields]) for name, kind in KINDS.items()}
 
 
 class NewMachineRater(PolymorphicProxySerializer):

@@ -13,7 +13,6 @@ from machine_raters.baselines.storing import Reason, pairs_of
 from machine_raters.forms import BaselineForm
 from machine_raters.kind import Kind, Shown
 from machine_raters.messages import (
-    BASELINE_ADVICE,
     BASELINE_IN_DRAFT,
     BASELINE_NEEDS_PREFERENCE,
     BASELINE_NO_PAIRS,
@@ -34,7 +33,6 @@ class BaselineKind(Kind):
     name, model, form = MachineRater.Kind.BASELINE, Baseline, BaselineForm
     job = BaselineJob
     path, heading, button = "baselines", "Simple raters", "Add a simple rater"
-    advice = BASELINE_ADVICE
 
     def of(self, study: Study) -> QuerySet[Any]:
         """Return baselines with how many items each has rated and left unrated."""

@@ -1,6 +1,6 @@
 """The kind of job that hides instructions in a judge's texts, and counts the answers that change."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import cycle
 from typing import Any, TypeVar
@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from jobs.kinds import ChunkPlan, Progress
 from jobs.models import Job
 from machine_raters.judging.answers import answer_text, in_system_order, signs
-from machine_raters.judging.example_sets import examples_of
 from machine_raters.judging.injections import (
     INJECTIONS,
     Injection,
@@ -18,10 +17,10 @@ from machine_raters.judging.injections import (
 )
 from machine_raters.judging.job import (
     WITH_TEXTS,
-    Request,
-    asked_of,
+    Asked,
     open_judge,
     questions_of,
+    requests_of,
     responses,
 )
 from machine_raters.judging.passes import Pass, comparisons_of, passes
@@ -153,26 +152,20 @@ def _try(
 
 
 def _answers(
-    question: JudgeCriterion, models: Models, items: Iterable[Item], tally: RequestTally
+    question: JudgeCriterion, models: Models, items: Sequence[Item], tally: RequestTally
 ) -> Iterator[tuple[Item, Reply]]:
     """Yield each item that was answered, with the answer."""
-    examples, pending = examples_of(question), dict[str, Item]()
-
-    def requests() -> Iterator[Request]:
-        for number, item in enumerate(items):
-            pending[str(number)] = item
-            request = asked_of(question, item.unit, item.asked, examples).request
-            yield replace(request, id=str(number))
-
-    for response in responses(question.judge, models, requests()):
+    by_pass, pending = {item.asked: item for item in items}, dict[str, Asked]()
+    requests = requests_of(question, ((i.unit, i.asked) for i in items), pending, tally)
+    for response in responses(question.judge, models, requests):
         if isinstance(response, Failed):
             tally.note(response.error)
             if tally.must_stop:
                 return
         else:
             tally.done += 1
-            item = pending.pop(response.id)
-            yield item, reply_of(question, item.asked, response)
+            asked = pending.pop(response.id).asked
+            yield by_pass[asked], reply_of(question, asked, response)
 
 
 def _with_orders(

@@ -245,19 +245,14 @@ def requests_of(
     examples = examples_of(question)
     for unit, asked in missing:
         try:
-            made = asked_of(question, unit, asked, examples)
+            prompt = prompt_of(question, unit, asked.order, examples)
         except GatewayError as error:
             tally.note(error)
             note(asked, error)
             continue
-        pending[made.request.id] = made
-        yield made.request
-
-
-def asked_of(question: JudgeCriterion, unit: Unit, asked: Pass, examples: list[Unit]) -> Asked:
-    """Return the request for a pass. Raises `GatewayError` if a text cannot be sent."""
-    prompt = prompt_of(question, unit, asked.order, examples)
-    return Asked(unit, asked, _request(question, unit, asked, prompt), prompt)
+        request = _request(question, unit, asked, prompt)
+        pending[request.id] = Asked(unit, asked, request, prompt)
+        yield request
 
 
 def _request(

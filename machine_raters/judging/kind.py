@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotation.services.planning import ensure_plan
-from machine_raters.forms import JudgesForm
+from machine_raters.forms import JudgeForm
 from machine_raters.judging.answers import MAX_SIGNS, allowed_answers, has_signs
 from machine_raters.judging.example_sets import check_examples, fix_examples
 from machine_raters.judging.injection_job import JudgeInjectionJob
@@ -15,7 +15,6 @@ from machine_raters.judging.passes import Items, items_of
 from machine_raters.judging.progress import progress_of
 from machine_raters.kind import Kind, Shown
 from machine_raters.messages import (
-    JUDGE_ADVICE,
     JUDGE_ASKS_ALL,
     JUDGE_ASKS_TWICE,
     JUDGE_HAS_ONE_PROBABILITY,
@@ -35,13 +34,12 @@ from tiebreak.errors import DomainError
 
 
 class JudgeKind(Kind):
-    name, model, form = MachineRater.Kind.JUDGE, Judge, JudgesForm
+    name, model, form = MachineRater.Kind.JUDGE, Judge, JudgeForm
     job, other_jobs = JudgingJob, (JudgeDryRunJob, JudgeInjectionJob)
     rows = ("criterion",)
     # Its prompts are read in a trial first.
     starts_at_once = False
     path, heading, button = "judges", "Judges", "Create"
-    advice = JUDGE_ADVICE
 
     def of(self, study: Study) -> QuerySet[Any]:
         """Return judges with how many answers are stored, and how many were unreadable."""

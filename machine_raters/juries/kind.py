@@ -14,7 +14,6 @@ from machine_raters.juries.verdicts import answers_of, undecided_units
 from machine_raters.kind import Kind, Shown
 from machine_raters.messages import (
     FEW_MEMBERS,
-    JURY_ADVICE,
     JURY_MEMBER_EXCLUDED,
     JURY_MEMBER_HAS_BUDGET,
     JURY_MEMBER_LACKS,
@@ -32,7 +31,6 @@ class JuryKind(Kind):
     name, model, form, job = MachineRater.Kind.JURY, Jury, JuryForm, JuryJob
     rows = ("members",)
     path, page, heading, button = "juries", "juries", "Juries", "Add a jury"
-    advice = JURY_ADVICE
 
     def of(self, study: Study) -> QuerySet[Any]:
         """Return juries with how many items each has decided, and how many not by a label."""

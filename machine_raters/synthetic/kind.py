@@ -12,7 +12,6 @@ from machine_raters.messages import (
     NO_EXAMPLE_QUESTIONS,
     NO_MODEL,
     NO_SYNTHETIC_CRITERIA,
-    SYNTHETIC_ADVICE,
 )
 from machine_raters.models import (
     Judge,
@@ -37,7 +36,6 @@ class SyntheticSetKind(Kind):
     has_rater = False
     path, page, heading = "synthetic", "synthetic", "Synthetic items"
     button = "Make synthetic items"
-    advice = SYNTHETIC_ADVICE
 
     def of(self, study: Study) -> QuerySet[Any]:
         return synthetic_sets_of(study)

@@ -1,5 +1,7 @@
 """One judge for each criterion at once: by the page, by the interface, and all or none."""
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
@@ -49,6 +51,10 @@ def test_each_judge_is_asked_its_own_question_from_the_guidelines(study, model):
 
 def test_the_page_creates_them_by_one_click(client, study):
     address = reverse("machine_raters:judges", args=[study.pk])
+    shown = client.get(address).content.decode()
+    assert re.findall(r'<option value="" selected|<option value="">each', shown) == [
+        '<option value="">each'
+    ]
     values = entered(make_open_study(instances=1), criterion="")
     assert client.post(address, values).status_code == 302
     assert list(study.machine_raters.values_list("name", flat=True)) == NAMES
