@@ -11,8 +11,8 @@ from machine_raters.models import MachineRater
 from studies.models import Membership
 from tests.confirming import post_confirmed
 from tests.machine_raters.judging.scripted import model
-from tests.machine_raters.machines import again, answered, create, idle, settings_of
-from tests.machine_raters.sections import section_on
+from tests.machine_raters.machines import again, answered, create, idle, prepare, settings_of
+from tests.machine_raters.sections import codes_of, section_on
 from tests.machine_raters.synthetic.rag import make_rag_study
 from tests.pages import codes_on, page_of
 
@@ -47,6 +47,22 @@ def offered(client, machine) -> set[str]:
     actions = {action for action in ACTIONS if act_at(machine, action) in shown}
     assert {action for action in ACTIONS if act_at(machine, action) in part} == actions
     return actions
+
+
+@each_kind
+def test_one_is_created_by_its_form_and_a_refused_form_keeps_what_was_typed(
+    client, study, model, kind
+):
+    prepare(kind, study, model)
+    address, form = reverse(KINDS[kind].url, args=[study.pk]), KINDS[kind].form(study)
+    shown = {field.name: field.initial for field in form if field.initial is not None}
+    entered = shown | settings_of(kind)
+    assert page_of(client.post(address, entered, follow=True)) == "machine_raters"
+    assert MachineRater.objects.get(name="machine").kind == kind
+    page = client.post(address, entered)
+    assert (page.status_code, codes_of(page, kind)) == (400, ["name_taken"])
+    assert section_on(page, kind)["form"]["name"].value() == "machine"
+    assert [one["kind"].name for one in page.context["sections"] if one["form"].is_bound] == [kind]
 
 
 @each_kind

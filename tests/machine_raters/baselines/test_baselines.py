@@ -4,7 +4,7 @@ import sys
 from collections import Counter
 
 import pytest
-from django.contrib.auth.models import User
+from django.urls import reverse
 
 from annotation.exports.ratings import rating_rows
 from annotation.models import Place, Rating
@@ -16,6 +16,7 @@ from machine_raters.baselines.rules import needs_reference
 from machine_raters.baselines.scored import Scored
 from machine_raters.baselines.storing import store_preferences
 from machine_raters.kinds import KINDS
+from machine_raters.messages import BASELINE_NO_PREFERENCE
 from machine_raters.models import Abstention, Baseline
 from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
 from metrics.results.selectors import source_of
@@ -238,8 +239,16 @@ def test_every_method_is_a_rule_or_a_similarity_of_the_library():
     assert not any(map(needs_reference, rules))
 
 
-def test_the_log_says_who_added_a_simple_rater():
-    study, ada = open_study(("a", "b")), User.objects.create_user("ada")
-    add(study, "longer", by=ada)
-    event = study.events.get(verb="add-machine-rater")
-    assert (event.by, event.details["method"]) == (ada, "longer")
+def test_the_page_says_what_was_left_out_and_rates_what_is_missing(admin_client):
+    study = make_open_study(instances=2, samples=1, scale="preference")  # texts of equal length
+    baseline, address = add(study, "longer"), reverse("machine_raters:judges", args=[study.pk])
+    page = admin_client.get(address).content.decode()
+    assert "<strong>0 of 2</strong> items rated. 2 without a rating" in page
+    assert "Rate the remaining" not in page
+    Abstention.objects.all().delete()
+    assert "Rate the remaining 2 items" in admin_client.get(address).content.decode()
+    where = [study.pk, baseline.public_id, "start"]
+    admin_client.post(reverse("machine_raters:act", args=where))
+    assert baseline.abstentions.count() == 2
+    study.criteria.update(scale="ordinal:1..5")
+    assert BASELINE_NO_PREFERENCE in admin_client.get(address).content.decode()

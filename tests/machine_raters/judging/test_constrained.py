@@ -148,25 +148,3 @@ def test_a_criterion_without_labels_has_nothing_to_choose_from(spec, options, co
     with refused(code):
         judge_for(study, **options)
     assert judge_for(study)
-
-
-def test_the_interface_offers_the_same(study, serve, client, admin_user):
-    serve()
-    client.force_login(admin_user)
-    address = reverse("api:machine-raters", args=[study.pk])
-    wanted = {
-        "kind": "judge",
-        "name": "gpt",
-        "criterion": "preference",
-        "server": "here",
-        "language_model": "tiny",
-    }
-    wanted |= {"constraint": "where_possible", "prompt_price": "2", "answer_price": "8.5"}
-    created = client.post(address, wanted, content_type="application/json").json()
-    assert created["constraint"] == "where_possible"
-    client.post(reverse("api:start-machine-rater", args=[study.pk, created["id"]]))
-    [judge] = client.get(address).json()
-    [row] = judge["models"]
-    assert (row["model"], row["constrained"], row["answers"]) == ("tiny", 8, 8)
-    assert float(judge["cost"]["amount"]) > 0
-    assert judge["failures"] == []

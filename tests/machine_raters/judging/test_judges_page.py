@@ -72,16 +72,6 @@ def test_a_judge_is_created_tried_and_started_by_clicks(client, study, address, 
     assert codes_on(act(client, judge, "delete")) == {"has_ratings"}
 
 
-def test_a_refused_form_keeps_what_was_typed(client, study, address, model):
-    model(lambda request: "A")
-    client.post(address, entered(study))
-    response = client.post(address, entered(study, instructions="My own wording."))
-    assert response.status_code == 400
-    assert "My own wording." in response.content.decode()
-    assert codes_of(response, "judge") == ["name_taken"]
-    assert Judge.objects.count() == 1
-
-
 def test_the_fold_of_further_settings_opens_for_what_it_refuses(client, study, address, model):
     model(lambda request: "A")
     fold = "<details open><summary>More settings"
@@ -112,81 +102,18 @@ def test_a_criterion_of_another_study_is_no_choice(client, study, address, model
     assert (response.status_code, Judge.objects.count()) == (400, 0)
 
 
-@pytest.mark.thorough
-def test_the_page_takes_as_many_statements_for_ten_judges(
-    client, study, address, model, django_assert_max_num_queries
-):
-    model(lambda request: "A")
-    for number in range(10):
-        client.post(address, entered(study, name=f"judge {number}"))
-        act(client, Judge.objects.latest("pk"), "try")
-    with django_assert_max_num_queries(14):
-        assert len(section_on(client.get(address), "judge")["rows"]) == 10
-
-
 def test_without_a_model_server_the_page_says_who_can_add_one(client, address, settings):
     settings.TIEBREAK_MODEL_SERVERS = {}
     assert "TIEBREAK_MODEL_SERVERS" in client.get(address).content.decode()
 
 
-def test_unknown_judges_and_actions(client, study, address, model):
-    model(lambda request: "A")
-    client.post(address, entered(study))
-    judge = Judge.objects.get()
-    assert act(client, judge, "praise").status_code == 404
-    judge.public_id = "nosuchjudge1"
-    assert codes_on(act(client, judge, "start")) == {"no_such_machine_rater"}
-
-
-def test_the_same_by_the_interface(client, study, model):
-    models = model(lambda request: "B")
-    address = reverse("api:machine-raters", args=[study.pk])
-    wanted = {
-        "kind": "judge",
-        "name": "gpt",
-        "criterion": "preference",
-        "server": "here",
-        "language_model": "tiny",
-    }
-    created = client.post(address, wanted, content_type="application/json")
-    assert (created.status_code, created.json()["comparisons"]) == (201, "all")
-    public_id = created.json()["id"]
-    tried = client.post(reverse("api:try-judge", args=[study.pk, public_id]))
-    assert (tried.status_code, Rating.objects.count()) == (201, 0)
-    assert len(models.asked) == 2
-    client.post(reverse("api:start-machine-rater", args=[study.pk, public_id]))
-    [judge] = client.get(address).json()
-    assert (judge["answers"], judge["unparsed"]) == (4, 0)
-    refused = client.delete(reverse("api:machine-rater", args=[study.pk, public_id]))
-    assert (refused.status_code, refused.json()["code"]) == (409, "has_ratings")
-
-
-def test_the_interface_names_a_criterion_that_is_not_there(client, study, model):
-    model(lambda request: "A")
-    wanted = {"kind": "judge", "name": "gpt", "criterion": "beauty", "server": "here"}
-    address = reverse("api:machine-raters", args=[study.pk])
-    response = client.post(address, wanted, content_type="application/json")
-    assert response.status_code == 400
-    assert [problem["field"] for problem in response.json()["problems"]] == ["criterion"]
-
-
-def test_answers_by_probability_are_asked_for_on_the_page_and_by_the_interface(
-    client, study, address, model
-):
+def test_answers_by_probability_are_asked_for_on_the_page(client, study, address, model):
     models = model(lambda request: {"A": -0.1, "B": -3.0, "C": -4.0})
     client.post(address, entered(study, answered_by="probability"))
     act(client, Judge.objects.get(), "start")
-    wanted = {"kind": "judge", "name": "other", "criterion": "preference", "server": "here"}
-    wanted |= {"language_model": "tiny", "answered_by": "probability"}
-    api = reverse("api:machine-raters", args=[study.pk])
-    created = client.post(api, wanted, content_type="application/json")
-    assert (created.status_code, created.json()["answered_by"]) == (201, "probability")
-    client.post(reverse("api:start-machine-rater", args=[study.pk, created.json()["id"]]))
-    assert (len(models.asked), Rating.objects.exclude(probabilities=None).count()) == (8, 8)
-    repeated = client.post(
-        api, wanted | {"name": "third", "runs": 2}, content_type="application/json"
-    )
-    assert (repeated.status_code, repeated.json()["code"]) == (400, "equal_answers")
+    assert (len(models.asked), Rating.objects.exclude(probabilities=None).count()) == (4, 4)
+    repeated = client.post(address, entered(study, answered_by="probability", name="x", runs=2))
+    assert codes_of(repeated, "judge") == ["equal_answers"]
 
 
 def test_the_page_says_why_a_judge_cannot_rate_yet(client, study, address, model):

@@ -253,12 +253,6 @@ def test_what_keeps_a_draft_from_being_planned_keeps_its_judges_from_being_tried
             verb(judge=judge)
 
 
-def test_names_of_raters_are_not_used_twice(study):
-    judge_for(study)
-    with refused("name_taken"):
-        judge_for(study)
-
-
 def test_repeated_answers_need_a_temperature(study):
     with refused("equal_answers"):
         judge_for(study, runs=2)

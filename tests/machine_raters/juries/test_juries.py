@@ -15,7 +15,6 @@ from machine_raters.uploads.ratings import add_machine_ratings
 from tests.annotation.tallies import recount, stored_tallies
 from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.judging.test_judging import judge_for
-from tests.machine_raters.sections import section_on
 from tests.pages import codes_on, page_of
 from tests.refusals import refused
 from tests.studies.factories import make_open_study
@@ -209,16 +208,3 @@ def test_the_page_adds_a_jury_by_clicks_and_says_what_it_did(client, study, uplo
     )
     assert "nothing_to_decide" in codes_on(again)
     assert study.events.filter(verb="add-machine-rater").get().details["members"] == ["x", "y"]
-
-
-def test_the_page_takes_as_many_statements_for_ten_juries(
-    client, study, upload, django_assert_max_num_queries
-):
-    upload(x=[(1,)], y=[(1,)])
-    for number in range(10):
-        jury_of(study, "x", "y", name=f"jury {number}")
-    address = reverse("machine_raters:juries", args=[study.pk])
-    client.get(address)  # Django asks once in a process what the database can do.
-    with django_assert_max_num_queries(12):
-        page = client.get(address)
-    assert len(section_on(page, "jury")["rows"]) == 10
