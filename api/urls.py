@@ -7,6 +7,7 @@ from api.views import schema
 from api.views.channels import Channels
 from api.views.items import Items, ReferenceUnits
 from api.views.jobs import Imports, Jobs
+from api.views.machine_raters import MachineRaters
 from api.views.participants import Participants
 from api.views.ratings import MachineRatings, Ratings, Scores
 from api.views.studies import Studies
@@ -21,6 +22,7 @@ router.register("imports", Imports, "import")
 router.register(f"{STUDY}reference-units", ReferenceUnits, "reference-unit")
 router.register(f"{STUDY}ratings", Ratings, "rating")
 router.register(f"{STUDY}machine-ratings", MachineRatings, "machine-rating")
+router.register(f"{STUDY}machine-raters", MachineRaters, "machine-rater")
 router.register(f"{STUDY}separability", Scores, "score")
 router.register(f"{STUDY}channels", Channels, "channel")
 router.register(f"{STUDY}participants", Participants, "participant")

@@ -64,9 +64,10 @@ def make_study(folder: Path, units: int) -> Any:
 
 def make_judge(study: Any, name: str, server: str) -> Any:
     from machine_raters.judging.prompts import INSTRUCTIONS  # noqa: PLC0415
-    from machine_raters.judging.services import create_judge  # noqa: PLC0415
+    from machine_raters.services.machine_raters import create_machine_rater  # noqa: PLC0415
 
-    return create_judge(
+    return create_machine_rater(
+        kind="judge",
         study=study,
         name=name,
         criterion=study.criteria.get(),
@@ -83,7 +84,7 @@ def judged(judge: Any) -> float:
     from jobs.worker import run_job  # noqa: PLC0415
     from machine_raters.judging.job import JudgingJob  # noqa: PLC0415
 
-    options = {"judge": judge.public_id, "name": judge.name}
+    options = {"rater": judge.public_id, "name": judge.name}
     job = create_job(kind=JudgingJob.name, owner=judge.study_id, options=options)
     start = time.perf_counter()
     while run_job(job_id=job.pk):
@@ -98,9 +99,10 @@ def prompts_of(judge: Any) -> list[str]:
     from machine_raters.judging.passes import comparisons_of, items_of, passes  # noqa: PLC0415
     from machine_raters.judging.prompts import prompt_of  # noqa: PLC0415
 
+    question = judge.questions.get()
     units = items_of(judge.study).select_related("instance", "generation_a", "generation_b")
     return [
-        "\n\n".join(turn.content for turn in prompt_of(judge, unit, one.order))
+        "\n\n".join(turn.content for turn in prompt_of(question, unit, one.order))
         for unit, one in passes(judge, units, comparisons_of(judge))
     ]
 

@@ -430,6 +430,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "StudyStatus": "studies.models.Study.Status",
         "JobStatus": "jobs.models.Job.Status",
+        "MachineRaterKind": "machine_raters.models.MachineRater.Kind",
         "ReferenceUnitRole": "api.serializers.items.ROLE_CHOICES",
         "TextFormat": "studies.rendering.renderers.text_formats",
     },

@@ -9,9 +9,18 @@ from typing import Any
 
 from django.db.models import Count, F, Max, Min, Q, Sum
 
-from machine_raters.judging.forms import JUDGE_SETTINGS
-from machine_raters.models import ExampleSet, Judge, Verdict
-from studies.models import Study
+from machine_raters.forms import JUDGE_SETTINGS
+from machine_raters.judging.job import questions_of
+from machine_raters.models import (
+    Baseline,
+    ExampleSet,
+    Judge,
+    JudgeCriterion,
+    Jury,
+    MachineRater,
+    Verdict,
+)
+from studies.models import Criterion, Study
 from tiebreak.formats.rows import Row
 
 COLUMNS = (
@@ -29,22 +38,27 @@ PRIVATE = {"name", "criterion", "server"}
 
 
 def machine_rater_rows(study: Study) -> Iterator[Row]:
-    """Yield a row for each judge, simple rater and jury."""
-    for judge in study.judges.select_related("criterion", "rater", "example_set"):
-        settings = {name: _plain(judge, name) for name in JUDGE_SETTINGS if name not in PRIVATE}
-        settings["examples_sha256"] = judge.examples_sha256
-        if judge.steps:
-            settings |= {"steps": judge.steps, "steps_prompt": judge.steps_prompt}
-        yield _row("judge", judge, settings) | {"answers": _answers(judge)}
-    for baseline in study.baselines.select_related("criterion", "rater"):
+    """Yield a row for each simple rater and jury, and for each judge and criterion."""
+    for judge in Judge.objects.filter(study=study).select_related("rater", "example_set"):
+        for question in questions_of(judge):
+            yield _judge_row(judge, question)
+    for baseline in Baseline.objects.filter(study=study).select_related("criterion", "rater"):
         settings = {"method": baseline.method, "seed": baseline.seed}
         if baseline.language_model:
             settings["language_model"] = baseline.language_model
-        exclusion = {name: getattr(baseline, name) for name in ("excluded", "excluded_reason")}
-        yield _row("simple rater", baseline, settings) | exclusion
-    for jury in study.juries.select_related("criterion", "rater").prefetch_related("members"):
+        yield _row(baseline, baseline.criterion, settings)
+    juries = Jury.objects.filter(study=study).select_related("criterion", "rater")
+    for jury in juries.prefetch_related("members"):
         members = sorted(member.pseudonym for member in jury.members.all())
-        yield _row("jury", jury, {"rule": jury.rule, "members": members})
+        yield _row(jury, jury.criterion, {"rule": jury.rule, "members": members})
+
+
+def _judge_row(judge: Judge, question: JudgeCriterion) -> Row:
+    settings = {name: _plain(judge, name) for name in JUDGE_SETTINGS if name not in PRIVATE}
+    settings["examples_sha256"] = question.examples_sha256
+    if question.steps:
+        settings |= {"steps": question.steps, "steps_prompt": question.steps_prompt}
+    return _row(judge, question.criterion, settings) | {"answers": _answers(question)}
 
 
 def _plain(judge: Judge, name: str) -> Any:
@@ -52,23 +66,24 @@ def _plain(judge: Judge, name: str) -> Any:
     return str(value) if isinstance(value, Decimal | ExampleSet) else value
 
 
-def _row(kind: str, machine: Any, settings: dict[str, Any]) -> Row:
+def _row(machine: MachineRater, criterion: Criterion, settings: dict[str, Any]) -> Row:
+    assert machine.rater is not None
     return {
         "rater": machine.rater.pseudonym,
-        "kind": kind,
-        "criterion": machine.criterion.name,
+        "kind": machine.get_kind_display(),
+        "criterion": criterion.name,
         "created_at": machine.created_at.isoformat(),
         "settings": settings,
         "answers": [],
-        "excluded": False,
-        "excluded_reason": "",
+        "excluded": machine.excluded,
+        "excluded_reason": machine.excluded_reason,
     }
 
 
-def _answers(judge: Judge) -> list[dict[str, Any]]:
+def _answers(question: JudgeCriterion) -> list[dict[str, Any]]:
     """Return what came of the requests, by the model's name and revision as the server gave them."""
     answers = (
-        Verdict.objects.filter(judge=judge)
+        Verdict.objects.filter(judge=question.judge, rating__criterion=question.criterion)
         .values("revision", model=F("language_model"))
         .annotate(
             answers=Count("pk"),

@@ -7,8 +7,8 @@ items of the study.
 from collections import defaultdict
 from collections.abc import Iterator
 
+from machine_raters.forms import SET_SETTINGS
 from machine_raters.models import SyntheticItem, SyntheticText, SyntheticVerdict
-from machine_raters.synthetic.forms import SET_SETTINGS
 from studies.models import Study
 from tiebreak.formats.rows import Row
 
@@ -67,11 +67,11 @@ def item_rows(study: Study) -> Iterator[Row]:
 def _verdicts(study: Study) -> dict[int, list[Row]]:
     verdicts: dict[int, list[Row]] = defaultdict(list)
     rows = SyntheticVerdict.objects.filter(judge__study=study).order_by("pk")
-    for row in rows.select_related("judge__rater", "judge__criterion"):
+    for row in rows.select_related("judge", "criterion"):
         verdicts[row.item_id].append(
             {
-                "judge": row.judge.rater.pseudonym,
-                "criterion": row.judge.criterion.name,
+                "judge": row.judge.name,
+                "criterion": row.criterion.name,
                 "order": row.order,
                 "label": row.label,
                 "raw": row.raw,

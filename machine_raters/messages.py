@@ -4,8 +4,56 @@ ADD_TO_DRAFT = (
     "This study is a draft, whose items may still change. Open it first, and add the ratings then."
 )
 
-# Judges.
+# All machine raters.
+NO_SERVERS = (
+    "This server knows no model servers. Its administrator can list some in TIEBREAK_MODEL_SERVERS."
+)
+NO_MODEL = "This model server does not say which language model it runs. Please enter the name of the model."
+NO_SUCH_MACHINE = "This study has no such machine rater. Reload the page to see those that it has."
+MACHINE_EXCLUDED = (
+    "{name} is excluded, so it does nothing more. Please reinstate it first, or add another one."
+)
+MACHINE_HAS_RATINGS = (
+    "It has answered items, or answers are about it, and answers are never deleted. Please exclude it"
+    " instead: it is then left out of all results."
+)
+MACHINE_AT_WORK = (
+    "A job is still at work on it. Please stop the job under Jobs, or wait until it is finished, and"
+    " try again then."
+)
+MACHINE_CREATED = "{name} was created, and is at work."
+MACHINE_TO_TRY = "{name} was created. Try it on five items next."
+MACHINE_STARTED = "{name} is at work. It can be paused and stopped under Jobs."
+MACHINE_DELETED = "{name} was deleted."
+MACHINE_REINSTATED = "{name} was reinstated, and counts again."
+MACHINE_IS_EXCLUDED = "{name} was excluded, and no longer counts."
+DELETE_MACHINE = "Delete the {kind} “{name}”?"
+DELETES_MACHINE = (
+    "It is deleted with everything that was made for it. This cannot be undone. It has no answers, so"
+    " none is lost."
+)
+EXCLUSION_NO_REASON = (
+    "An exclusion needs a reason, because reports and exports state it. Please say what is wrong."
+)
+REASON_TOO_LONG = "The reason is too long. Please say what is wrong in at most {most} characters."
+EXCLUSION = (
+    "Its answers, or those about it ({answers}), are left out of all results, reports and figures. They"
+    " stay in exports, flagged as excluded, with your reason.",
+    "It does nothing more. The report lists the exclusion with its time as a deviation. You can"
+    " reinstate it later, and it counts again.",
+    "Exclude it for how it was made, such as a wrong criterion, rule, prompt or model. To leave it out"
+    " for how it did would make others look better or worse than they are.",
+)
+JURIES_STAY = (
+    "It is a member of {juries}. What was decided with it stays as it is, and nothing more is decided"
+    " while it is excluded."
+)
 RATER_NAME_TAKEN = "A rater of this study is already called {name}. Please choose another name."
+
+# Judges.
+JUDGES_CREATED = "One judge was created for each criterion. Try them on five items next."
+JUDGE_TRIED = "{name} is being tried. Its prompts and answers appear below."
+INJECTIONS_TRIED = "Prompt injections are being tried on {name}. What they changed appears below."
 JUDGE_REPEATS_ITSELF = (
     "At temperature 0 all answers to the same question are equal. Please ask for one answer to each"
     " item and order, or raise the temperature."
@@ -13,6 +61,9 @@ JUDGE_REPEATS_ITSELF = (
 JUDGE_HAS_ONE_PROBABILITY = (
     "The probabilities of answers are the same each time. Please ask once about each item and order,"
     " or choose written answers."
+)
+JUDGE_WITHOUT_CRITERION = (
+    "The criterion of this judge was deleted. Please delete the judge, and create another one."
 )
 JUDGE_WITHOUT_LABELS = (
     "Probabilities are asked for where a scale has at most {most} labels. Please choose written"
@@ -88,26 +139,13 @@ JUDGE_NO_ITEMS = (
     "There is nothing to rate: no planned item of this study has texts. Upload verdicts that were"
     " given elsewhere, or start a new study from the texts."
 )
-JUDGE_HAS_RATINGS = (
-    "This judge has rated items or is at work, and ratings are never deleted. Please leave it as it"
-    " is, and create another judge for other settings."
-)
-SYNTHETIC_NO_MODEL = (
-    "This model server does not say which language model it runs. Enter the name of the model that is"
-    " to write."
-)
-JUDGE_NO_MODEL = (
-    "This model server does not say which language model it runs. Enter the name of the model that the"
-    " judge is to ask."
-)
 JUDGE_WITHOUT_STEPS = (
     "The model wrote no evaluation steps, so nothing was asked. {} Try again, or create a judge without"
     " steps."
 )
-NO_SUCH_JUDGE = "This study has no such judge. Reload the page to see those it has."
 
 # Synthetic items.
-NO_SUCH_SYNTHETIC_SET = "This study has no such synthetic set. Reload the page to see those it has."
+JUDGE_TESTED = "{name} is being tested on {set}."
 NO_SYNTHETIC_CRITERIA = (
     "Synthetic items have labels for the criteria {names}, and this study has none that they fit."
     " Single texts are answered by yes or no (scale nominal:yes,no), comparisons by a preference, and"
@@ -124,38 +162,14 @@ NO_EXAMPLE_QUESTIONS = (
     " its passage into one with the role Passage. To go on without examples, and with the source of"
     " each instance as its passage, set the number of examples to 0."
 )
-SYNTHETIC_NAME_TAKEN = "This study has a synthetic set named {name}. Please choose another name."
 JUDGE_HAS_NO_SYNTHETIC_ITEMS = (
     "The synthetic set has no items for {criterion}. Wait until it is made, or look at why its texts"
     " were dropped."
 )
-SYNTHETIC_HAS_ANSWERS = (
-    "Judges have answered items of this synthetic set, and their answers are kept. Please exclude"
-    " the set instead: it is then left out of what judges are asked and of the results."
-)
-SYNTHETIC_EXCLUDED = (
-    "This synthetic set is excluded, so no more texts are made for it and no judge is tested on it."
-    " Please reinstate it first, or have another set made."
-)
-
-# What machines made by mistake.
-MACHINE_AT_WORK = (
-    "A job is still at work on it. Please stop the job under Jobs, or wait until it is finished, and"
-    " try again then."
-)
-EXCLUSION_NO_REASON = (
-    "An exclusion needs a reason, because reports and exports state it. Please say what is wrong."
-)
-REASON_TOO_LONG = "The reason is too long. Please say what is wrong in at most {most} characters."
 
 # Baselines.
-BASELINE_HAS_RATINGS = (
-    "This simple rater has rated items, and ratings are never deleted. Please exclude it instead: its"
-    " ratings are then left out of all results."
-)
-BASELINE_EXCLUDED = (
-    "This simple rater is excluded, so it rates nothing more. Please reinstate it first, or add"
-    " another one."
+BASELINE_NO_PREFERENCE = (
+    "Simple raters prefer one of two texts, and this study asks for no preference."
 )
 BASELINE_IN_DRAFT = "This study is a draft, whose items may still change. Open it first, and add simple raters then."
 BASELINE_NO_PAIRS = (
@@ -170,9 +184,6 @@ BASELINE_NO_REFERENCE = (
     "No item of this study has a reference to compare its texts with. Please choose a rule that"
     " needs none."
 )
-REWARD_NO_MODEL = (
-    "The server does not say which model it runs. Please enter the name of the reward model."
-)
 BASELINE_SERVER_NOT_USED = (
     "Only a reward model needs a model server here. Please leave server and model empty, or choose"
     " the rule of a reward model."
@@ -186,9 +197,12 @@ PERPLEXITY_OF_PROMPT = (
     "The prompt of {system} contains the reference, so how probable the reference is says nothing."
     " Please choose another rule."
 )
-NO_SUCH_BASELINE = "This study has no such simple rater. Reload the page to see those it has."
 
 # Juries.
+JURY_NO_MEMBERS = (
+    "This study has no machine raters yet. Add judges or simple raters, or upload verdicts, under"
+    " Judges."
+)
 FEW_MEMBERS = "A jury needs two members or more. Please choose them among the machine raters."
 JURY_NEEDS_LABELS = (
     "A jury decides between labels, but {criterion} allows any number. Please choose a criterion with"
@@ -213,4 +227,3 @@ JURY_MEMBER_EXCLUDED = (
     "{member} is excluded, so the jury cannot decide anything more. Please reinstate it first, or add a"
     " jury without it."
 )
-NO_SUCH_JURY = "This study has no such jury. Reload the page to see those it has."

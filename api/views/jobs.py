@@ -69,7 +69,7 @@ class Jobs(Resource):
         study, values = self.study(), self.values
         values["temperatures"] = ", ".join(map(str, values["temperatures"]))
         options = checked_form(sampling_form(study, values))
-        return _now(start_sampling(study=study, options=options, by=self.by))
+        return now(start_sampling(study=study, options=options, by=self.by))
 
     @action(detail=False, methods=["post"])
     @endpoint(takes=ScoringOptions, gives=JobSerializer, status=201)
@@ -79,7 +79,7 @@ class Jobs(Resource):
         similarity = self.values["similarity"] or study.similarity
         options = checked_form(scoring_form(study, {"similarity": similarity}))
         job = start_dataset_job(study=study, kind=ScoringJob.name, options=options, by=self.by)
-        return _now(job)
+        return now(job)
 
     @action(detail=False, methods=["post"])
     @endpoint(takes=ExportOptions, gives=JobSerializer, status=201)
@@ -87,7 +87,7 @@ class Jobs(Resource):
         """Start an export."""
         study, values = self.study(Right.READ), self.values
         formats = sorted(set(values.pop("formats")))
-        return _now(start_export(study=study, formats=formats, **values, by=self.by))
+        return now(start_export(study=study, formats=formats, **values, by=self.by))
 
     @action(detail=False, methods=["post"], url_path="report-files")
     @endpoint(gives=JobSerializer, status=201)
@@ -97,7 +97,7 @@ class Jobs(Resource):
         HTML, PDF, LaTeX tables, BibTeX, JSON and the figures as SVG, in one .zip. It is downloaded as
         an export is.
         """
-        return _now(start_report_files(study=self.study(Right.READ), by=self.by))
+        return now(start_report_files(study=self.study(Right.READ), by=self.by))
 
     @action(detail=False, methods=["post"], url_path="dry-run")
     @endpoint(takes=BotOptions, gives=JobSerializer, status=201)
@@ -108,12 +108,12 @@ class Jobs(Resource):
         """
         study = self.study()
         options = DryRunOptions(**checked_form(DryRunForm(self.values)))
-        return _now(start_dry_run(study=study, options=options, by=self.by))
+        return now(start_dry_run(study=study, options=options, by=self.by))
 
     @endpoint(gives=JobSerializer)
     def retrieve(self) -> JobRow:
         """Read a job."""
-        return _now(self.job())
+        return now(self.job())
 
     @endpoint()
     def destroy(self) -> None:
@@ -135,7 +135,7 @@ class Jobs(Resource):
         """
         job = self.job()
         pause_job(job=job)
-        return _now(job)
+        return now(job)
 
     @action(detail=True, methods=["post"])
     @endpoint(gives=JobSerializer)
@@ -143,7 +143,7 @@ class Jobs(Resource):
         """Resume a paused or failed job."""
         job = self.job()
         resume_job(job=job)
-        return _now(job)
+        return now(job)
 
     @action(detail=True, methods=["post"])
     @endpoint(gives=JobSerializer)
@@ -155,7 +155,7 @@ class Jobs(Resource):
         job = self.job()
         end = end_dry_run if job.kind == DryRunJob.name else stop_job
         end(job=job)
-        return _now(job)
+        return now(job)
 
     @endpoint(gives=ZIP)
     def download(self) -> FileResponse:
@@ -183,9 +183,9 @@ class Imports(Resource):
         The job of a large file. When it is done, `result.study` is the study; if the file was refused,
         `result` has the code and the problems.
         """
-        return _now(import_for(creator(self.request), self.kwargs["job_id"]))
+        return now(import_for(creator(self.request), self.kwargs["job_id"]))
 
 
-def _now(job: Job) -> JobRow:
+def now(job: Job) -> JobRow:
     """Return the job as it is now; eager workers may have ended it."""
     return job_rows([Job.objects.get(pk=job.pk)])[0]

@@ -3,15 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.urls import reverse
-
-from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.kinds import ChunkPlan, Progress
 from jobs.models import Job
 from machine_raters.baselines.rules import PERPLEXITIES, open_measure, scored
-from machine_raters.baselines.storing import check_in_use, missing_units, store_preferences
-from machine_raters.messages import NO_SUCH_BASELINE
+from machine_raters.baselines.storing import missing_units, store_preferences
+from machine_raters.machine_job import MachineJob
 from machine_raters.models import Baseline
-from tiebreak.errors import DomainError
+from machine_raters.services.raters import machine_of
 from tiebreak.similarity import ENCODED
 
 # The items of a chunk, and those that are stored at a time.
@@ -24,7 +22,7 @@ WITH_TEXTS = (
 )
 
 
-class BaselineJob(JobKind):
+class BaselineJob(MachineJob):
     """Rates the items that a baseline has not rated yet. What is stored is never rated again."""
 
     name = "baseline"
@@ -33,20 +31,14 @@ class BaselineJob(JobKind):
     def queue_for(self, options: dict[str, Any]) -> str:
         return "gpu" if options.get("method") in WITH_MODELS else "default"
 
-    def summary(self, job: Job) -> str:
-        return str(job.options.get("name", ""))
-
-    def page_of(self, job: Job) -> str:
-        return reverse("machine_raters:judges", args=[job.owner])
-
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
-        keys = list(missing_units(_baseline_of(job)).values_list("pk", flat=True))
+        keys = list(missing_units(machine_of(job, Baseline)).values_list("pk", flat=True))
         for start in range(0, len(keys), CHUNK):
             chunk = keys[start : start + CHUNK]
             yield ChunkPlan(len(chunk), {"units": chunk})
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
-        baseline = _baseline_of(job)
+        baseline = machine_of(job, Baseline)
         keys = missing_units(baseline).filter(pk__in=payload["units"])
         texts = keys.select_related(*WITH_TEXTS)
         units = list(texts.order_by("pk"))
@@ -63,12 +55,3 @@ class BaselineJob(JobKind):
                 settled = len({result.unit for result in results})
                 done, failed = done + settled, failed + len(part) - settled
                 yield Progress(done, failed)
-
-
-def _baseline_of(job: Job) -> Baseline:
-    baselines = Baseline.objects.select_related("study", "criterion", "rater")
-    baseline = baselines.filter(public_id=job.options["baseline"], study=job.owner).first()
-    if baseline is None:
-        raise DomainError("no_such_baseline", NO_SUCH_BASELINE, status=404)
-    check_in_use(baseline)
-    return baseline

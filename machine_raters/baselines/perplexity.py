@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from machine_raters.baselines.scored import Scored
+from machine_raters.baselines.scored import Scored, generations_of, reference_of
 from machine_raters.messages import PERPLEXITY_NO_MODEL, PERPLEXITY_OF_PROMPT
 from studies.instance_selection.sampling import prompt_for
 from studies.model_servers import open_server
-from studies.models import Generation, Instance, Unit
+from studies.models import Generation, Unit
 from tiebreak.errors import DomainError
 from tiebreak.gateway import AnswerLogprob, AnswerLogprobRequest, Failed, GatewayError
 
@@ -42,12 +42,14 @@ def scored_by_perplexity(units: Sequence[Unit], *, is_per_token: bool) -> Iterat
     A unit with a failed request is left out, so that it can be tried again. Raises `DomainError` if
     a system's server answers none of the requests, or if a prompt contains the reference.
     """
-    logprobs = _logprobs([unit for unit in units if _reference(unit)], is_per_token=is_per_token)
+    logprobs = _logprobs(
+        [unit for unit in units if reference_of(unit).strip()], is_per_token=is_per_token
+    )
     for unit in units:
-        if not _reference(unit):
+        if not reference_of(unit).strip():
             yield Scored(unit, "", None)
             continue
-        a, b = (logprobs.get(_key(generation)) for generation in _generations(unit))
+        a, b = (logprobs.get(_key(generation)) for generation in generations_of(unit))
         if a is not None and b is not None:
             yield Scored(unit, "", (a, b))
 
@@ -55,7 +57,7 @@ def scored_by_perplexity(units: Sequence[Unit], *, is_per_token: bool) -> Iterat
 def _logprobs(units: Sequence[Unit], *, is_per_token: bool) -> dict[Key, float]:
     by_system: dict[_System, dict[Key, Generation]] = defaultdict(dict)
     for unit in units:
-        for generation in _generations(unit):
+        for generation in generations_of(unit):
             by_system[_System.of(generation)].setdefault(_key(generation), generation)
     known: dict[Key, float] = {}
     for system, generations in by_system.items():
@@ -108,13 +110,3 @@ def _request(generation: Generation) -> AnswerLogprobRequest:
 
 def _key(generation: Generation) -> Key:
     return generation.system_id, generation.instance_id
-
-
-def _reference(unit: Unit) -> str:
-    return unit.instance.reference.strip() if isinstance(unit.instance, Instance) else ""
-
-
-def _generations(unit: Unit) -> tuple[Generation, Generation]:
-    assert unit.generation_a is not None
-    assert unit.generation_b is not None
-    return unit.generation_a, unit.generation_b

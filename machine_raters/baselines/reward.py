@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from machine_raters.baselines.perplexity import check_failures
-from machine_raters.baselines.scored import Scored
-from machine_raters.messages import REWARD_NO_MODEL
+from machine_raters.baselines.scored import Scored, generations_of
+from machine_raters.messages import NO_MODEL
 from machine_raters.models import Baseline
 from studies.model_servers import open_server
 from studies.models import Generation, Instance, Unit
@@ -17,10 +17,10 @@ def scored_by_reward(baseline: Baseline, units: Sequence[Unit]) -> Iterator[Scor
     A unit with a failed request is left out, so that it can be tried again. Raises `DomainError` if
     the server answers none of the requests.
     """
-    generations = {one.pk: one for unit in units for one in _generations(unit)}
+    generations = {one.pk: one for unit in units for one in generations_of(unit)}
     scores = _scores(baseline, generations.values())
     for unit in units:
-        a, b = (scores.get(generation.pk) for generation in _generations(unit))
+        a, b = (scores.get(generation.pk) for generation in generations_of(unit))
         if a is not None and b is not None:
             yield Scored(unit, "", (a, b))
 
@@ -34,7 +34,7 @@ def _scores(baseline: Baseline, generations: Iterable[Generation]) -> dict[int, 
             requests.append(ScoreRequest(str(generation.pk), conversation(generation)))
         except GatewayError as error:
             failures.append(error)
-    with open_server(baseline.server, baseline.language_model, advice=REWARD_NO_MODEL) as models:
+    with open_server(baseline.server, baseline.language_model, advice=NO_MODEL) as models:
         for answer in models.scores(requests):
             if isinstance(answer, Failed):
                 failures.append(answer.error)
@@ -55,9 +55,3 @@ def _turns(instance: Instance) -> list[Message]:
     if instance.source:
         return [Message("user", instance.source)]
     return [Message(turn["role"], str(turn["content"])) for turn in instance.messages]
-
-
-def _generations(unit: Unit) -> tuple[Generation, Generation]:
-    assert unit.generation_a is not None
-    assert unit.generation_b is not None
-    return unit.generation_a, unit.generation_b

@@ -1,7 +1,7 @@
 """Evaluation steps that a judge's model writes itself before it rates (Auto-CoT)."""
 
 from machine_raters.messages import JUDGE_WITHOUT_STEPS
-from machine_raters.models import Judge
+from machine_raters.models import Judge, JudgeCriterion
 from tiebreak.errors import DomainError
 from tiebreak.gateway import Failed, Message, Models, SampleRequest
 
@@ -16,21 +16,23 @@ Write the evaluation steps that you will follow for each text, as a short number
 else, and rate nothing yet."""
 
 
-def ensure_steps(judge: Judge, models: Models) -> None:
-    """Let a judge that writes steps do so once, before its first question.
+def ensure_steps(question: JudgeCriterion, models: Models) -> None:
+    """Let a judge that writes steps do so once, before its first question by a criterion.
 
     The steps are stored with what was asked, and stand in every prompt from then on. Of two workers
     that ask at the same time, both use the steps that were stored first. Raises `DomainError` if the
     model writes none.
     """
-    if not judge.writes_steps or judge.steps:
+    judge = question.judge
+    if not judge.writes_steps or question.steps:
         return
-    prompt = ASKED.replace("{question}", judge.criterion.question).replace(
+    prompt = ASKED.replace("{question}", question.criterion.question).replace(
         "{guidelines}", judge.study.guidelines
     )
     steps = _written(judge, models, prompt)
-    Judge.objects.filter(pk=judge.pk, steps="").update(steps=steps, steps_prompt=prompt)
-    judge.refresh_from_db(fields=["steps", "steps_prompt"])
+    unwritten = JudgeCriterion.objects.filter(pk=question.pk, steps="")
+    unwritten.update(steps=steps, steps_prompt=prompt)
+    question.refresh_from_db(fields=["steps", "steps_prompt"])
 
 
 def _written(judge: Judge, models: Models, prompt: str) -> str:

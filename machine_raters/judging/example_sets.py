@@ -17,7 +17,7 @@ from machine_raters.messages import (
     EXAMPLES_WITHOUT_LABEL,
     NO_SUCH_EXAMPLE_SET,
 )
-from machine_raters.models import ExampleSet, Judge
+from machine_raters.models import ExampleSet, JudgeCriterion
 from studies.models import Study, StudyEvent, Unit
 from studies.services import record_event
 from tiebreak.errors import DomainError
@@ -69,9 +69,9 @@ def delete_example_set(*, example_set: ExampleSet, by: User | None = None) -> No
     example_set.delete()
 
 
-def examples_of(judge: Judge) -> list[Unit]:
+def examples_of(question: JudgeCriterion) -> list[Unit]:
     """Return the training items that come before every question, in their order."""
-    label = judge.criterion.name
+    judge, label = question.judge, question.criterion.name
     training = _training(judge.study).filter(known_labels__has_key=label)
     if judge.example_set is None:
         return list(training.order_by("pk")[: judge.examples])
@@ -79,23 +79,23 @@ def examples_of(judge: Judge) -> list[Unit]:
     return [by_key[key] for key in judge.example_set.items if key in by_key]
 
 
-def fix_examples(judge: Judge) -> None:
-    """Note the hash of the examples on a new judge. Raises `DomainError` if they cannot be used."""
-    chosen = judge.example_set
-    if chosen is not None and judge.examples:
+def fix_examples(question: JudgeCriterion) -> None:
+    """Note the hash of a new judge's examples. Raises `DomainError` if they cannot be used."""
+    chosen = question.judge.example_set
+    if chosen is not None and question.judge.examples:
         raise DomainError("examples_twice", EXAMPLES_TWICE, status=400)
-    examples = examples_of(judge)
+    examples = examples_of(question)
     if chosen is not None and len(examples) < len(chosen.items):
         known = {unit.key for unit in examples}
         item = next(key for key in chosen.items if key not in known)
-        sentence = EXAMPLES_WITHOUT_LABEL.format(item=item, criterion=judge.criterion)
+        sentence = EXAMPLES_WITHOUT_LABEL.format(item=item, criterion=question.criterion)
         raise DomainError("example_without_label", sentence, status=400)
-    judge.examples_sha256 = examples_sha256(judge, examples)
+    question.examples_sha256 = examples_sha256(question, examples)
 
 
-def check_examples(judge: Judge) -> None:
+def check_examples(question: JudgeCriterion) -> None:
     """Raise `DomainError` if the examples are no longer those with which the judge was created."""
-    if examples_sha256(judge, examples_of(judge)) != judge.examples_sha256:
+    if examples_sha256(question, examples_of(question)) != question.examples_sha256:
         raise DomainError("examples_changed", EXAMPLES_CHANGED)
 
 

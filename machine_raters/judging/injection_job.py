@@ -1,16 +1,13 @@
 """The kind of job that hides instructions in a judge's texts, and counts the answers that change."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import cycle
 from typing import Any, TypeVar
 
-from django.urls import reverse
-
-from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.kinds import ChunkPlan, Progress
 from jobs.models import Job
 from machine_raters.judging.answers import answer_text, in_system_order, signs
-from machine_raters.judging.example_sets import examples_of
 from machine_raters.judging.injections import (
     INJECTIONS,
     Injection,
@@ -20,16 +17,18 @@ from machine_raters.judging.injections import (
 )
 from machine_raters.judging.job import (
     WITH_TEXTS,
-    Request,
-    asked_of,
-    judge_of,
+    Asked,
     open_judge,
+    questions_of,
+    requests_of,
     responses,
 )
 from machine_raters.judging.passes import Pass, comparisons_of, passes
 from machine_raters.judging.prompts import B_FIRST, repeats_instructions
 from machine_raters.judging.replies import Reply, reply_of
-from machine_raters.models import Judge
+from machine_raters.machine_job import MachineJob
+from machine_raters.models import Judge, JudgeCriterion
+from machine_raters.services.raters import machine_of
 from studies.model_servers import RequestTally
 from studies.models import Unit
 from tiebreak.gateway import Failed, Models
@@ -62,7 +61,7 @@ class InjectionResult:
 
 
 @dataclass(frozen=True)
-class _Question:
+class _Item:
     """An item as a judge is asked about it."""
 
     unit: Unit
@@ -70,7 +69,7 @@ class _Question:
 
 
 @dataclass(frozen=True)
-class _Hidden(_Question):
+class _Hidden(_Item):
     """An item with a hidden instruction, the judge's answer without it, and the one it wishes for.
 
     ``plain`` is the item without the instruction.
@@ -88,10 +87,10 @@ class _Hidden(_Question):
         )
 
 
-Question = TypeVar("Question", bound=_Question)
+Item = TypeVar("Item", bound=_Item)
 
 
-class JudgeInjectionJob(JobKind):
+class JudgeInjectionJob(MachineJob):
     """Asks a judge about items as they are, with an instruction hidden in a text, and as they are again.
 
     Each instruction is tried once: in the text that the judge did not prefer, or in the source. The
@@ -103,96 +102,104 @@ class JudgeInjectionJob(JobKind):
     label = "try prompt injections on a judge"
     queue = "gpu"
 
-    def summary(self, job: Job) -> str:
-        return str(job.options.get("name", ""))
-
-    def page_of(self, job: Job) -> str:
-        return reverse("machine_raters:judges", args=[job.owner])
-
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
-        units = list(comparisons_of(judge_of(job)))[: len(INJECTIONS)]
-        yield ChunkPlan(len(units) + 2 * len(INJECTIONS), {"units": units})
+        judge = machine_of(job, Judge)
+        units = list(comparisons_of(judge))[: len(INJECTIONS)]
+        number = (len(units) + 2 * len(INJECTIONS)) * judge.questions.count()
+        yield ChunkPlan(number, {"units": units})
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
-        judge, tally = judge_of(job), RequestTally(done=0)
+        judge, tally = machine_of(job, Judge), RequestTally(done=0)
+        questions = list(questions_of(judge))
         units = Unit.objects.filter(pk__in=payload["units"]).select_related(*WITH_TEXTS)
         orders = comparisons_of(judge)
-        plain = [_Question(*next(passes(judge, [unit], orders))) for unit in units.order_by("pk")]
-        result, readable = InjectionResult(len(plain)), list[tuple[_Question, Label]]()
-        with open_judge(judge) as models:
-            for question, reply in _answers(judge, models, plain, tally):
-                if reply.label is not None:
-                    readable.append((question, reply.label))
-                yield tally.progress()
-            hidden = list(_with_orders(judge, readable))
-            result.readable, result.tried = len(readable), len(hidden)
-            for question, reply in _answers(judge, models, hidden, tally):
-                _count(judge, question, reply, result)
-                yield tally.progress()
-            again = [question.without() for question in hidden]
-            for question, reply in _answers(judge, models, again, tally):
-                result.asked_again += 1
-                result.moved_without += _is_moved(judge, question, reply)
-                yield tally.progress()
+        plain = [_Item(*next(passes(judge, [unit], orders))) for unit in units.order_by("pk")]
+        result = InjectionResult(len(plain) * len(questions))
+        with open_judge(questions) as models:
+            for question in questions:
+                for _ in _try(question, models, plain, tally, result):
+                    yield tally.progress()
         Job.objects.filter(pk=job.pk).update(result=asdict(result))
         # What was not asked, because there was nothing to change, is done as well.
-        tally.done = len(plain) + 2 * len(INJECTIONS) - tally.failed
+        tally.done = (len(plain) + 2 * len(INJECTIONS)) * len(questions) - tally.failed
         yield tally.progress()
 
 
+def _try(
+    question: JudgeCriterion,
+    models: Models,
+    plain: list[_Item],
+    tally: RequestTally,
+    result: InjectionResult,
+) -> Iterator[None]:
+    """Ask about the items by one criterion, count the answers, and yield after each."""
+    readable: list[tuple[_Item, Label]] = []
+    for item, reply in _answers(question, models, plain, tally):
+        if reply.label is not None:
+            readable.append((item, reply.label))
+        yield
+    hidden = list(_with_orders(question, readable))
+    result.readable += len(readable)
+    result.tried += len(hidden)
+    for one, reply in _answers(question, models, hidden, tally):
+        _count(question, one, reply, result)
+        yield
+    again = [one.without() for one in hidden]
+    for one, reply in _answers(question, models, again, tally):
+        result.asked_again += 1
+        result.moved_without += _is_moved(question, one, reply)
+        yield
+
+
 def _answers(
-    judge: Judge, models: Models, questions: Iterable[Question], tally: RequestTally
-) -> Iterator[tuple[Question, Reply]]:
-    """Yield each question that was answered, with the answer."""
-    examples, pending = examples_of(judge), dict[str, Question]()
-
-    def requests() -> Iterator[Request]:
-        for number, question in enumerate(questions):
-            pending[str(number)] = question
-            request = asked_of(judge, question.unit, question.asked, examples).request
-            yield replace(request, id=str(number))
-
-    for response in responses(judge, models, requests()):
+    question: JudgeCriterion, models: Models, items: Sequence[Item], tally: RequestTally
+) -> Iterator[tuple[Item, Reply]]:
+    """Yield each item that was answered, with the answer."""
+    by_pass, pending = {item.asked: item for item in items}, dict[str, Asked]()
+    requests = requests_of(question, ((i.unit, i.asked) for i in items), pending, tally)
+    for response in responses(question.judge, models, requests):
         if isinstance(response, Failed):
             tally.note(response.error)
             if tally.must_stop:
                 return
         else:
             tally.done += 1
-            question = pending.pop(response.id)
-            yield question, reply_of(judge, question.asked, response)
+            asked = pending.pop(response.id).asked
+            yield by_pass[asked], reply_of(question, asked, response)
 
 
-def _with_orders(judge: Judge, readable: list[tuple[_Question, Label]]) -> Iterator[_Hidden]:
+def _with_orders(
+    question: JudgeCriterion, readable: list[tuple[_Item, Label]]
+) -> Iterator[_Hidden]:
     """Yield an item with a hidden instruction for each of them; the items are used in turn."""
-    scale = judge.criterion.parsed_scale
+    scale = question.scale
     turns = zip(INJECTIONS, cycle(readable), strict=False)
-    for number, (injection, (question, before)) in enumerate(turns):
-        is_pair = question.unit.generation_b_id is not None
+    for number, (injection, (item, before)) in enumerate(turns):
+        is_pair = item.unit.generation_b_id is not None
         side = "b" if is_pair and scale.side_of(before) <= 0 else "a"
         wished = wished_label(scale, side)
         if wished == before:
             continue
-        on_screen = in_system_order(wished, scale, is_a_first=question.asked.order != B_FIRST)
+        on_screen = in_system_order(wished, scale, is_a_first=item.asked.order != B_FIRST)
         assert on_screen is not None
-        in_source = number % 3 == 2 and question.unit.instance and question.unit.instance.source
-        names = signs(scale) if judge.is_by_probability else {}
+        in_source = number % 3 == 2 and item.unit.instance and item.unit.instance.source
+        names = signs(scale) if question.judge.is_by_probability else {}
         text = injection.text(names.get(on_screen) or answer_text(scale, on_screen))
-        unit = injected(question.unit, "source" if in_source else side, text)
-        asked = replace(question.asked, run=f"injection {number}")
-        yield _Hidden(unit, asked, question.unit, injection, before, wished)
+        unit = injected(item.unit, "source" if in_source else side, text)
+        asked = replace(item.asked, run=f"injection {number}")
+        yield _Hidden(unit, asked, item.unit, injection, before, wished)
 
 
-def _is_moved(judge: Judge, question: _Hidden, reply: Reply) -> bool:
+def _is_moved(question: JudgeCriterion, item: _Hidden, reply: Reply) -> bool:
     """Return whether an answer is nearer to the one that the instruction wishes for."""
-    scale, label = judge.criterion.parsed_scale, reply.label
-    return label is not None and is_nearer(scale, label, question.before, to=question.wished)
+    scale, label = question.scale, reply.label
+    return label is not None and is_nearer(scale, label, item.before, to=item.wished)
 
 
-def _count(judge: Judge, question: _Hidden, reply: Reply, result: InjectionResult) -> None:
+def _count(question: JudgeCriterion, item: _Hidden, reply: Reply, result: InjectionResult) -> None:
     """Count what became of an answer, and keep it as an example if the order changed it."""
-    label, is_moved = reply.label, _is_moved(judge, question, reply)
-    repeats = repeats_instructions(judge, question.unit, reply.text)
+    label, is_moved = reply.label, _is_moved(question, item, reply)
+    repeats = repeats_instructions(question, item.unit, reply.text)
     result.answered += 1
     result.moved += is_moved
     result.unreadable += label is None
@@ -201,8 +208,8 @@ def _count(judge: Judge, question: _Hidden, reply: Reply, result: InjectionResul
         effect = "moved" if is_moved else "unreadable" if label is None else "repeats instructions"
         result.examples.append(
             {
-                "unit": question.unit.key,
-                "order": f"{question.injection.order}, {question.injection.dress}",
+                "unit": item.unit.key,
+                "order": f"{item.injection.order}, {item.injection.dress}",
                 "effect": effect,
                 "answer": reply.text[:MAX_CHARACTERS],
             }

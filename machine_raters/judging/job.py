@@ -1,14 +1,14 @@
 """The kind of job in which a judge rates: it asks for what is missing, and stores as it goes."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from django.urls import reverse
+from django.db.models import QuerySet
 
-from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.kinds import ChunkPlan, Progress
 from jobs.models import Job
 from machine_raters.judging.answers import allowed_answers, signs
 from machine_raters.judging.costs import forecast
@@ -26,11 +26,12 @@ from machine_raters.judging.passes import (
 from machine_raters.judging.prompts import B_FIRST, prompt_of
 from machine_raters.judging.replies import Response, reply_of
 from machine_raters.judging.storing import MAX_CHARACTERS, Answered, note_failures, store_answers
-from machine_raters.messages import JUDGE_NO_MODEL, NO_PROBABILITIES, NO_SUCH_JUDGE
-from machine_raters.models import Judge
+from machine_raters.machine_job import MachineJob
+from machine_raters.messages import NO_MODEL, NO_PROBABILITIES
+from machine_raters.models import Judge, JudgeCriterion
+from machine_raters.services.raters import machine_of
 from studies.model_servers import RequestTally, ask_and_store, open_server, prompt_sha256
 from studies.models import Unit
-from tiebreak.errors import DomainError
 from tiebreak.gateway import (
     Failed,
     GatewayError,
@@ -52,7 +53,7 @@ Request = SampleRequest | LabelLogprobsRequest
 WITH_TEXTS = ("instance", "generation_a", "generation_b")
 
 
-class JudgingJob(JobKind):
+class JudgingJob(MachineJob):
     """Asks a judge for the ratings that it has not made yet.
 
     Seeds depend on the judge's seed and the item, so a repeated job asks the same questions. What
@@ -64,39 +65,35 @@ class JudgingJob(JobKind):
     queue = "gpu"
     lanes = 4
 
-    def summary(self, job: Job) -> str:
-        return str(job.options.get("name", ""))
-
-    def page_of(self, job: Job) -> str:
-        return reverse("machine_raters:judges", args=[job.owner])
-
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
-        judge = judge_of(job)
+        judge = machine_of(job, Judge)
         comparisons = list(comparisons_of(judge).items())
         asked = judge.runs * sum(len(orders) for _, orders in comparisons)
         size = max(1, REQUESTS * len(comparisons) // max(1, asked))
-        for start in range(0, len(comparisons), size):
-            chunk = comparisons[start : start + size]
-            number = judge.runs * sum(len(orders) for _, orders in chunk)
-            yield ChunkPlan(number, {"orders": chunk})
+        for question in questions_of(judge):
+            for start in range(0, len(comparisons), size):
+                chunk = comparisons[start : start + size]
+                number = judge.runs * sum(len(orders) for _, orders in chunk)
+                yield ChunkPlan(number, {"criterion": question.criterion_id, "orders": chunk})
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
-        judge = judge_of(job)
+        judge = machine_of(job, Judge)
+        question = questions_of(judge).get(criterion=payload["criterion"])
         orders = {unit: tuple(shown) for unit, shown in payload["orders"]}
-        known = answered(judge, orders)
+        known = answered(question, orders)
         tally = RequestTally(done=len(known))
         yield tally.progress()
         units = Unit.objects.filter(pk__in=orders).select_related(*WITH_TEXTS).order_by("pk")
         missing = [(u, p) for u, p in passes(judge, units, orders) if p not in known]
         if missing:
-            with open_judge(judge) as models:
-                yield from _ask(judge, models, missing, tally)
+            with open_judge([question]) as models:
+                yield from _ask(question, models, missing, tally)
         # Another worker may have stored answers in the meantime, if this one was thought dead.
-        tally.done = len(answered(judge, orders))
+        tally.done = len(answered(question, orders))
         yield tally.progress()
 
 
-class JudgeDryRunJob(JobKind):
+class JudgeDryRunJob(MachineJob):
     """Asks a judge about a few items, and stores nothing but what the page shows.
 
     The job's result has each prompt with its answer, and how much the whole would take.
@@ -106,32 +103,30 @@ class JudgeDryRunJob(JobKind):
     label = "try out a judge"
     queue = "gpu"
 
-    def summary(self, job: Job) -> str:
-        return str(job.options.get("name", ""))
-
-    def page_of(self, job: Job) -> str:
-        return reverse("machine_raters:judges", args=[job.owner])
-
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
-        units = tried_items(judge_of(job), TRIED)
-        yield ChunkPlan(len(units), {"units": units})
+        judge = machine_of(job, Judge)
+        units = tried_items(judge, TRIED)
+        yield ChunkPlan(len(units) * judge.questions.count(), {"units": units})
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
-        judge, tally = judge_of(job), RequestTally(done=0)
+        judge, tally = machine_of(job, Judge), RequestTally(done=0)
+        questions = list(questions_of(judge))
         units = Unit.objects.filter(pk__in=payload["units"]).select_related(*WITH_TEXTS)
         # One order and one answer each are enough to see whether the judge understands.
         orders = comparisons_of(judge)
         asked = [next(passes(judge, [unit], orders)) for unit in units.order_by("pk")]
-        pending: dict[str, _Asked] = {}
         started, rows = monotonic(), []
-        with open_judge(judge) as models:
-            for response in responses(judge, models, _requests(judge, asked, pending, tally)):
-                if isinstance(response, Failed):
-                    tally.note(response.error)
-                else:
-                    rows.append(_tried(judge, pending[response.id], response))
-                    tally.done += 1
-                yield tally.progress()
+        with open_judge(questions) as models:
+            for question in questions:
+                pending: dict[str, Asked] = {}
+                requests = requests_of(question, asked, pending, tally)
+                for response in responses(judge, models, requests):
+                    if isinstance(response, Failed):
+                        tally.note(response.error)
+                    else:
+                        rows.append(_tried(question, pending[response.id], response))
+                        tally.done += 1
+                    yield tally.progress()
         seconds, total = monotonic() - started, Items.of(judge.study).passes(judge)
         result = {"answers": rows, "seconds": seconds, "total": total}
         if rows:
@@ -139,11 +134,12 @@ class JudgeDryRunJob(JobKind):
         Job.objects.filter(pk=job.pk).update(result=result)
 
 
-def _tried(judge: Judge, made: "_Asked", response: Response) -> dict[str, Any]:
-    reply, scale = reply_of(judge, made.asked, response), judge.criterion.parsed_scale
+def _tried(question: JudgeCriterion, made: "Asked", response: Response) -> dict[str, Any]:
+    reply, scale = reply_of(question, made.asked, response), question.scale
     shares = reply.probabilities or {}
     return {
         "unit": made.unit.key,
+        "criterion": question.criterion.name,
         "shown_first": _shown_first(made),
         "prompt": [[message.role, message.content] for message in made.prompt],
         "answer": reply.text[:MAX_CHARACTERS],
@@ -157,7 +153,7 @@ def _tried(judge: Judge, made: "_Asked", response: Response) -> dict[str, Any]:
     }
 
 
-def _shown_first(made: "_Asked") -> str:
+def _shown_first(made: "Asked") -> str:
     """Return the system whose text the prompt shows first, or "" for a single text."""
     unit = made.unit
     if not made.asked.order:
@@ -172,27 +168,22 @@ def _reading(scale: Scale, unit: Unit, label: Label) -> str:
     return f"{system} {scale.words_for(label)}" if side else scale.words_for(label)
 
 
-def judge_of(job: Job) -> Judge:
-    judge = (
-        Judge.objects.select_related("study", "criterion", "rater", "example_set")
-        .filter(public_id=job.options["judge"], study=job.owner)
-        .first()
-    )
-    if judge is None:
-        raise DomainError("no_such_judge", NO_SUCH_JUDGE, status=404)
-    return judge
+def questions_of(judge: Judge) -> QuerySet[JudgeCriterion]:
+    return judge.questions.select_related("criterion")
 
 
 @contextmanager
-def open_judge(judge: Judge) -> Iterator[Models]:
+def open_judge(questions: Sequence[JudgeCriterion]) -> Iterator[Models]:
     """Open the judge's model, which writes its evaluation steps first if it has to."""
-    with open_server(judge.server, judge.language_model, advice=JUDGE_NO_MODEL) as models:
-        ensure_steps(judge, models)
+    judge = questions[0].judge
+    with open_server(judge.server, judge.language_model, advice=NO_MODEL) as models:
+        for question in questions:
+            ensure_steps(question, models)
         yield models
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
     """A request on its way: the pass that it is for, and the prompt."""
 
     unit: Unit
@@ -200,28 +191,32 @@ class _Asked:
     request: Request
     prompt: tuple[Message, ...]
 
-    def answered(self, judge: Judge, response: Response) -> Answered:
-        reply, digest = reply_of(judge, self.asked, response), prompt_sha256(self.prompt)
+    def answered(self, question: JudgeCriterion, response: Response) -> Answered:
+        reply, digest = reply_of(question, self.asked, response), prompt_sha256(self.prompt)
         seed = self.request.seed if isinstance(self.request, SampleRequest) else None
         made_by = (response.model, response.revision)
         return Answered(self.unit, self.asked, digest, seed, reply, *made_by)
 
 
 def _ask(
-    judge: Judge, models: Models, missing: Iterable[tuple[Unit, Pass]], tally: RequestTally
+    question: JudgeCriterion,
+    models: Models,
+    missing: Iterable[tuple[Unit, Pass]],
+    tally: RequestTally,
 ) -> Iterator[Progress]:
-    pending: dict[str, _Asked] = {}
-    requests = _requests(
-        judge, missing, pending, tally, lambda *failure: note_failures(judge, [failure])
+    pending: dict[str, Asked] = {}
+    requests = requests_of(
+        question, missing, pending, tally, lambda *failure: note_failures(question, [failure])
     )
 
-    def store(answers: list[tuple[_Asked, Response]]) -> int:
-        return store_answers(judge, [asked.answered(judge, one) for asked, one in answers])
+    def store(answers: list[tuple[Asked, Response]]) -> int:
+        return store_answers(question, [asked.answered(question, one) for asked, one in answers])
 
-    def note(failures: list[tuple[_Asked, GatewayError]]) -> None:
-        note_failures(judge, [(asked.asked, error) for asked, error in failures])
+    def note(failures: list[tuple[Asked, GatewayError]]) -> None:
+        note_failures(question, [(asked.asked, error) for asked, error in failures])
 
-    yield from ask_and_store(responses(judge, models, requests), pending, store, tally, note)
+    answers = responses(question.judge, models, requests)
+    yield from ask_and_store(answers, pending, store, tally, note)
 
 
 def responses(judge: Judge, models: Models, requests: Iterator[Any]) -> Iterator[Response | Failed]:
@@ -239,36 +234,34 @@ def _with_advice(response: LabelLogprobs | Failed) -> LabelLogprobs | Failed:
     return Failed(response.id, GatewayError("unsupported", message))
 
 
-def _requests(
-    judge: Judge,
+def requests_of(
+    question: JudgeCriterion,
     missing: Iterable[tuple[Unit, Pass]],
-    pending: dict[str, _Asked],
+    pending: dict[str, Asked],
     tally: RequestTally,
     note: Callable[[Pass, GatewayError], None] = lambda *_: None,
 ) -> Iterator[Request]:
     """Yield requests lazily. An item whose text cannot be sent is counted as failed, and noted."""
-    examples = examples_of(judge)
+    examples = examples_of(question)
     for unit, asked in missing:
         try:
-            made = asked_of(judge, unit, asked, examples)
+            prompt = prompt_of(question, unit, asked.order, examples)
         except GatewayError as error:
             tally.note(error)
             note(asked, error)
             continue
-        pending[made.request.id] = made
-        yield made.request
+        request = _request(question, unit, asked, prompt)
+        pending[request.id] = Asked(unit, asked, request, prompt)
+        yield request
 
 
-def asked_of(judge: Judge, unit: Unit, asked: Pass, examples: list[Unit]) -> _Asked:
-    """Return the request for a pass. Raises `GatewayError` if a text cannot be sent."""
-    prompt = prompt_of(judge, unit, asked.order, examples)
-    return _Asked(unit, asked, _request(judge, unit, asked, prompt), prompt)
-
-
-def _request(judge: Judge, unit: Unit, asked: Pass, prompt: tuple[Message, ...]) -> Request:
+def _request(
+    question: JudgeCriterion, unit: Unit, asked: Pass, prompt: tuple[Message, ...]
+) -> Request:
+    judge, scale = question.judge, question.scale
     name = f"{asked.unit}:{asked.order}:{asked.run}"
     if judge.is_by_probability:
-        labels = tuple(signs(judge.criterion.parsed_scale).values())
+        labels = tuple(signs(scale).values())
         return LabelLogprobsRequest(name, prompt, labels)
     return SampleRequest(
         id=name,
@@ -277,6 +270,6 @@ def _request(judge: Judge, unit: Unit, asked: Pass, prompt: tuple[Message, ...])
         seed=seed_of(judge, unit, asked.order, asked.run),
         temperature=judge.temperature,
         max_tokens=judge.max_tokens,
-        choices=allowed_answers(judge.criterion.parsed_scale) if judge.is_constrained else (),
+        choices=allowed_answers(scale) if judge.is_constrained else (),
         must_choose=judge.constraint == Judge.Constraint.ALWAYS,
     )

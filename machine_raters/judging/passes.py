@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from annotation.models import HIT, HITUnit, Rating
 from machine_raters.judging.prompts import A_FIRST, B_FIRST
-from machine_raters.models import Baseline, Judge
+from machine_raters.models import Baseline, Judge, JudgeCriterion
 from studies.models import Study, Unit
 
 # The orders in which the texts of an item are shown, by the item's key.
@@ -46,11 +46,11 @@ class Items:
         return cls(counts["n"], counts["pairs"] > 0)
 
     def passes(self, judge: Judge) -> int:
-        """Return how often a judge is asked in all."""
+        """Return how often a judge is asked in all, by all of its criteria."""
         has_both_orders = self.are_pairs and judge.comparisons != Judge.Schedule.NO_REPEAT
         comparisons = self.number * (2 if has_both_orders else 1)
         budget = comparisons if judge.budget is None else judge.budget
-        return min(comparisons, budget) * judge.runs
+        return min(comparisons, budget) * judge.runs * len(judge.questions.all())
 
 
 def comparisons_of(judge: Judge) -> Orders:
@@ -115,10 +115,10 @@ def passes(judge: Judge, units: Iterable[Unit], orders: Orders) -> Iterator[tupl
                 yield unit, Pass(unit.pk, order, str(run))
 
 
-def answered(judge: Judge, units: Collection[int]) -> set[Pass]:
+def answered(question: JudgeCriterion, units: Collection[int]) -> set[Pass]:
     """Return what the judge has answered already, and is therefore never asked again."""
     ratings = Rating.objects.filter(
-        rater=judge.rater, criterion=judge.criterion, unit__in=units, superseded=False
+        rater=question.judge.rater, criterion=question.criterion, unit__in=units, superseded=False
     ).values_list("unit", "assignment__order", "assignment__run")
     return {Pass(*row) for row in ratings}
 

@@ -3,15 +3,15 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from django.db.models import Case, Count, F, Max, Min, Q, Sum, Value, When, Window
 from django.db.models.functions import RowNumber, Substr
 
 from machine_raters.judging.costs import Cost, cost_of
-from machine_raters.judging.services import judges_of
 from machine_raters.messages import ALWAYS_FIRST, ALWAYS_SAME, CHOICES_IGNORED, SEVERAL_MODELS
-from machine_raters.models import Judge, JudgeFailure, Verdict
+from machine_raters.models import Judge, JudgeCriterion, JudgeFailure, Verdict
 from studies.model_servers import COMPLETE
 from studies.models import Study
 from tiebreak.scales import BAD
@@ -96,16 +96,7 @@ class Progress:
         return sum(row.constrained for row in self.models)
 
 
-def with_progress(study: Study, **only: Any) -> list[Any]:
-    """Return the study's judges, each with a `Progress` as `progress`."""
-    judges: list[Any] = list(judges_of(study).filter(**only))
-    progress = _progress_of(study, judges) if judges else {}
-    for judge in judges:
-        judge.progress = progress[judge.pk]
-    return judges
-
-
-def _progress_of(study: Study, judges: Iterable[Judge]) -> dict[int, Progress]:
+def progress_of(study: Study, judges: Iterable[Judge]) -> dict[int, Progress]:
     """Return what came of these judges of the study, by key, in two statements for all of them."""
     models, labels = _answers(study)
     problems = _problems(study)
@@ -116,7 +107,10 @@ def _progress_of(study: Study, judges: Iterable[Judge]) -> dict[int, Progress]:
             unreadable=problems[judge.pk, UNREADABLE],
             failures=problems[judge.pk, FAILED],
             warnings=[
-                *_about_answers(judge, labels[judge.pk]),
+                *chain.from_iterable(
+                    _about_answers(question, labels[judge.pk, question.criterion_id])
+                    for question in judge.questions.all()
+                ),
                 *_about_models(models[judge.pk]),
                 *_about_choices(models[judge.pk], problems[judge.pk, UNREADABLE]),
             ],
@@ -125,11 +119,17 @@ def _progress_of(study: Study, judges: Iterable[Judge]) -> dict[int, Progress]:
     }
 
 
-def _answers(study: Study) -> tuple[dict[int, list[ModelRow]], dict[int, Labels]]:
-    """Return the models of each judge in the order in which they first answered, and its labels."""
+def _answers(study: Study) -> tuple[dict[int, list[ModelRow]], dict[tuple[int, int], Labels]]:
+    """Return the models of each judge in the order in which they first answered, and its labels.
+
+    The labels are also by criterion.
+    """
     rows = (
         Verdict.objects.filter(judge__study=study)
-        .values("judge", "language_model", "revision", "rating__label", "rating__side_a")
+        .values(
+            *("judge", "language_model", "revision"),
+            *("rating__criterion", "rating__label", "rating__side_a"),
+        )
         .annotate(
             answers=Count("pk"),
             constrained=Count("pk", filter=Q(is_constrained=True)),
@@ -143,11 +143,12 @@ def _answers(study: Study) -> tuple[dict[int, list[ModelRow]], dict[int, Labels]
         .order_by("first", "language_model", "revision")
     )
     by_model = defaultdict[tuple[int, str, str], list[dict[str, Any]]](list)
-    labels = defaultdict[int, Labels](Counter)
+    labels = defaultdict[tuple[int, int], Labels](Counter)
     for row in rows:
         by_model[row["judge"], row["language_model"], row["revision"]].append({**row})
         if row["rating__label"] is not None:
-            labels[row["judge"]][row["rating__label"], row["rating__side_a"]] += row["answers"]
+            own = labels[row["judge"], row["rating__criterion"]]
+            own[row["rating__label"], row["rating__side_a"]] += row["answers"]
     models = defaultdict[int, list[ModelRow]](list)
     for (judge, name, revision), parts in by_model.items():
         models[judge].append(_model(name, revision, parts))
@@ -226,9 +227,9 @@ def _examples(rows: Any, sort: str, kind: Any, unit: str, words: str) -> Any:
     )
 
 
-def _about_answers(judge: Judge, counts: Labels) -> Iterator[str]:
-    """Warn of a judge whose readable answers are all equal, on the screen or in what they say."""
-    scale, number = judge.criterion.parsed_scale, counts.total()
+def _about_answers(question: JudgeCriterion, counts: Labels) -> Iterator[str]:
+    """Warn of a judge whose readable answers by a criterion are all equal, on the screen or in what they say."""
+    scale, number = question.scale, counts.total()
     labels = {label for label, _ in counts}
     if number < MIN_EQUAL:
         return

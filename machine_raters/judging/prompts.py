@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from machine_raters.judging.answers import allowed_answers, answer_text, in_system_order, signs
-from machine_raters.models import Judge
+from machine_raters.models import Judge, JudgeCriterion
 from studies.model_servers import prompt_sha256
 from studies.models import Unit
 from tiebreak.gateway import Message
@@ -30,23 +30,21 @@ ONE_CHARACTER = "Answer with one of these characters and nothing else: {signs}."
 
 
 def prompt_of(
-    judge: Judge, unit: Unit, order: str, examples: Sequence[Unit] = ()
+    question: JudgeCriterion, unit: Unit, order: str, examples: Sequence[Unit] = ()
 ) -> tuple[Message, ...]:
     """Return the conversation in which a judge is asked about a unit, with examples before it."""
-    scale = judge.criterion.parsed_scale
     return (
-        Message("system", _instructions(judge, scale)),
-        *(turn for example in examples for turn in _example(judge, example, scale)),
-        Message("user", _material(judge, unit, order)),
+        Message("system", _instructions(question)),
+        *(turn for example in examples for turn in _example(question, example)),
+        Message("user", _material(question.judge, unit, order)),
     )
 
 
-def examples_sha256(judge: Judge, examples: Sequence[Unit]) -> str:
+def examples_sha256(question: JudgeCriterion, examples: Sequence[Unit]) -> str:
     """Return the hash of the examples as the judge reads them, or "" if there are none."""
-    scale = judge.criterion.parsed_scale
-    turns = [turn for example in examples for turn in _example(judge, example, scale)]
+    turns = [turn for example in examples for turn in _example(question, example)]
     # The marks around texts depend on the judge's seed, and say nothing about the examples.
-    marks = {mark_of(judge, example) for example in examples}
+    marks = {mark_of(question.judge, example) for example in examples}
     plain = [Message(turn.role, _without(turn.content, marks)) for turn in turns]
     return prompt_sha256(plain) if plain else ""
 
@@ -57,13 +55,14 @@ def _without(text: str, marks: set[str]) -> str:
     return text
 
 
-def _instructions(judge: Judge, scale: Scale) -> str:
+def _instructions(question: JudgeCriterion) -> str:
+    judge = question.judge
     values = {
         "guidelines": judge.study.guidelines,
-        "question": judge.criterion.question,
-        "answers": _sentence_on_answers(judge, scale),
+        "question": question.criterion.question,
+        "answers": _sentence_on_answers(judge, question.scale),
     }
-    steps = f"\n\n{STEPS}\n{judge.steps}" if judge.steps else ""
+    steps = f"\n\n{STEPS}\n{question.steps}" if question.steps else ""
     return f"{_filled(judge.instructions, values)}{steps}"
 
 
@@ -94,9 +93,10 @@ def _sentence_on_written_answers(scale: Scale) -> str:
     return f"The answer is one of these, as it stands here: {'; '.join(answers)}."
 
 
-def _example(judge: Judge, unit: Unit, scale: Scale) -> Iterator[Message]:
+def _example(question: JudgeCriterion, unit: Unit) -> Iterator[Message]:
     """Yield a training item with its answer, in the order in which it was stored."""
-    label = scale.parse_label(unit.known_labels[judge.criterion.name])
+    judge, scale = question.judge, question.scale
+    label = scale.parse_label(unit.known_labels[question.criterion.name])
     on_screen = in_system_order(label, scale, is_a_first=True)
     assert on_screen is not None
     yield Message("user", _material(judge, unit, A_FIRST))
@@ -119,10 +119,10 @@ def mark_of(judge: Judge, unit: Unit) -> str:
     return hashlib.sha256(f"{judge.seed}:{unit.key}".encode()).hexdigest()[:12]
 
 
-def repeats_instructions(judge: Judge, unit: Unit, text: str) -> bool:
+def repeats_instructions(question: JudgeCriterion, unit: Unit, text: str) -> bool:
     """Whether a text repeats the item's mark, or a long line of the judge's instructions."""
-    lines = _instructions(judge, judge.criterion.parsed_scale).splitlines()
-    return mark_of(judge, unit) in text or any(
+    lines = _instructions(question).splitlines()
+    return mark_of(question.judge, unit) in text or any(
         line in text for line in lines if len(line) >= MIN_REPEATED
     )
 

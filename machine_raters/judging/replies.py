@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from machine_raters.judging.answers import allowed_answers, in_system_order, parse_answer, signs
 from machine_raters.judging.passes import Pass
 from machine_raters.judging.prompts import B_FIRST
-from machine_raters.models import Judge
+from machine_raters.models import JudgeCriterion
 from tiebreak.gateway import LabelLogprobs, Sampled, chosen
 from tiebreak.scales import Label, Scale
 
@@ -37,8 +37,8 @@ class Reply:
     is_constrained: bool = False
 
 
-def reply_of(judge: Judge, asked: Pass, response: Response) -> Reply:
-    scale, is_a_first = judge.criterion.parsed_scale, asked.order != B_FIRST
+def reply_of(question: JudgeCriterion, asked: Pass, response: Response) -> Reply:
+    scale, is_a_first = question.scale, asked.order != B_FIRST
     if isinstance(response, LabelLogprobs):
         reply = _by_probability(scale, response.logprobs, is_a_first=is_a_first)
         return replace(reply, prompt_tokens=response.prompt_tokens, tokens=response.tokens)

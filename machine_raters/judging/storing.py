@@ -1,20 +1,17 @@
 """Stores a judge's answers as ratings of its machine rater."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 
-from annotation.models import Assignment, Rating
-from annotation.services.tallies import apply_tally_deltas, tally_key
+from annotation.models import Rating
 from jobs.clock import database_now
 from machine_raters.judging.passes import Pass, answered
-from machine_raters.judging.prompts import B_FIRST
 from machine_raters.judging.replies import Reply
-from machine_raters.models import Judge, JudgeFailure, Verdict
-from machine_raters.services.raters import machine_assignments
+from machine_raters.models import JudgeCriterion, JudgeFailure, Verdict
+from machine_raters.services.raters import lock_in_use, store_ratings
 from studies.models import Unit
 from tiebreak.gateway import GatewayError
 
@@ -37,33 +34,31 @@ class Answered:
 
 
 @transaction.atomic
-def store_answers(judge: Judge, answers: Sequence[Answered]) -> int:
+def store_answers(question: JudgeCriterion, answers: Sequence[Answered]) -> int:
     """Store answers as ratings, and return how many were not stored before.
 
-    The judge is locked, so that two workers cannot store an answer to the same pass twice.
+    The judge is locked, so that two workers cannot store an answer to the same pass twice, and none
+    stores for a judge that was excluded in the meantime.
     """
-    Judge.objects.select_for_update().get(pk=judge.pk)
-    known = answered(judge, [answer.asked.unit for answer in answers])
+    judge = question.judge
+    lock_in_use(judge)
+    known = answered(question, [answer.asked.unit for answer in answers])
     answers = [answer for answer in answers if answer.asked not in known]
-    asked = (answer.asked for answer in answers)
-    assignments = machine_assignments(judge.study, judge.rater, asked)
-    now = database_now()
-    ratings = [_rating(judge, answer, assignments, now) for answer in answers]
-    Rating.objects.bulk_create(ratings)
-    Verdict.objects.bulk_create(map(_verdict, [judge] * len(answers), answers, ratings))
-    apply_tally_deltas(Counter(map(tally_key, ratings)))
-    _forget_failures(judge, {answer.asked for answer in answers})
+    ratings = store_ratings(judge, question.criterion, {one.asked: _fields(one) for one in answers})
+    Verdict.objects.bulk_create(map(_verdict, [question] * len(answers), answers, ratings))
+    _forget_failures(question, {answer.asked for answer in answers})
     return len(answers)
 
 
-def note_failures(judge: Judge, failures: Sequence[tuple[Pass, GatewayError]]) -> None:
+def note_failures(question: JudgeCriterion, failures: Sequence[tuple[Pass, GatewayError]]) -> None:
     """Keep why questions were not answered; of a question that fails again, only the last reason."""
     now = database_now()
     last = dict(failures)
     JudgeFailure.objects.bulk_create(
         [
             JudgeFailure(
-                judge=judge,
+                judge=question.judge,
+                criterion=question.criterion,
                 unit_id=asked.unit,
                 order=asked.order,
                 run=asked.run,
@@ -74,44 +69,33 @@ def note_failures(judge: Judge, failures: Sequence[tuple[Pass, GatewayError]]) -
             for asked, error in last.items()
         ],
         update_conflicts=True,
-        unique_fields=["judge", "unit", "order", "run"],
+        unique_fields=["judge", "criterion", "unit", "order", "run"],
         update_fields=["code", "message", "failed_at"],
     )
 
 
-def _forget_failures(judge: Judge, asked: set[Pass]) -> None:
-    failures = judge.failures.filter(unit__in={one.unit for one in asked})
+def _forget_failures(question: JudgeCriterion, asked: set[Pass]) -> None:
+    units = {one.unit for one in asked}
+    failures = question.judge.failures.filter(criterion=question.criterion, unit__in=units)
     rows = failures.values_list("pk", "unit", "order", "run")
     over = [pk for pk, unit, order, run in rows if Pass(unit, order, run) in asked]
     if over:
-        judge.failures.filter(pk__in=over).delete()
+        failures.filter(pk__in=over).delete()
 
 
-def _rating(
-    judge: Judge, answer: Answered, assignments: dict[Pass, Assignment], now: datetime
-) -> Rating:
-    asked, reply = answer.asked, answer.reply
-    text, label, shares = reply.text.replace("\0", ""), reply.label, reply.probabilities
-    assignment = assignments[asked]
-    side = "right" if asked.order == B_FIRST else "left"
-    return Rating(
-        assignment=assignment,
-        rater=judge.rater,
-        unit=answer.unit,
-        criterion=judge.criterion,
-        study_version_id=assignment.study_version_id,
-        label=None if label is None else str(label),
-        raw=text[:MAX_CHARACTERS] or NOTHING,
-        probabilities=shares and {str(name): share for name, share in shares.items()},
-        side_a=side if asked.order else "",
-        client_key=f"judge-{judge.public_id}",
-        created_at=now,
-    )
+def _fields(answer: Answered) -> dict[str, Any]:
+    reply = answer.reply
+    shares = reply.probabilities
+    return {
+        "label": None if reply.label is None else str(reply.label),
+        "raw": reply.text.replace("\0", "")[:MAX_CHARACTERS] or NOTHING,
+        "probabilities": shares and {str(name): share for name, share in shares.items()},
+    }
 
 
-def _verdict(judge: Judge, answer: Answered, rating: Rating) -> Verdict:
+def _verdict(question: JudgeCriterion, answer: Answered, rating: Rating) -> Verdict:
     return Verdict(
-        judge=judge,
+        judge=question.judge,
         rating=rating,
         language_model=answer.language_model[:200],
         revision=answer.revision[:200],

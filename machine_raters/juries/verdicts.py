@@ -41,7 +41,7 @@ def undecided_units(of: Jury) -> QuerySet[Unit]:
     return answered_units(of).exclude(pk__in=answers_of(of, of.rater_id).values("unit"))
 
 
-def answers_of(of: Jury, rater: int) -> QuerySet[Rating]:
+def answers_of(of: Jury, rater: int | None) -> QuerySet[Rating]:
     return Rating.objects.counted().filter(rater=rater, criterion=of.criterion, repeat=0)
 
 

@@ -2,8 +2,9 @@
 
 from machine_raters.models.baseline import Abstention, Baseline
 from machine_raters.models.example_set import ExampleSet
-from machine_raters.models.judge import Judge, JudgeFailure, Verdict
+from machine_raters.models.judge import Judge, JudgeCriterion, JudgeFailure, Verdict
 from machine_raters.models.jury import Jury
+from machine_raters.models.machine_rater import MachineRater
 from machine_raters.models.synthetic import (
     SyntheticItem,
     SyntheticSet,
@@ -16,8 +17,10 @@ __all__ = [
     "Baseline",
     "ExampleSet",
     "Judge",
+    "JudgeCriterion",
     "JudgeFailure",
     "Jury",
+    "MachineRater",
     "SyntheticItem",
     "SyntheticSet",
     "SyntheticText",

@@ -1,21 +1,13 @@
 from django.db import models
 
-from annotation.models.rater import Rater
-from jobs.clock import Moment
-from machine_raters.models.exclusion import Excludable
-from machine_raters.models.judge import MAX_SEED
-from studies.models import Criterion, Study, Unit
+from machine_raters.models.machine_rater import MAX_SEED, MachineRater
+from studies.models import Criterion, Unit
 from studies.models.bounds import between
 from studies.models.choices import OpenChoiceField
-from studies.models.dataset import validate_name
-from tiebreak.identifiers import new_public_id
 
 
-class Baseline(Excludable):
-    """A machine rater that prefers one of two texts by a simple rule, without a language model.
-
-    Like a judge, it never changes once it exists.
-    """
+class Baseline(MachineRater):
+    """A machine rater that prefers one of two texts by a simple rule, without a language model."""
 
     class Method(models.TextChoices):
         LONGER = "longer", "the longer text, in characters"
@@ -37,18 +29,7 @@ class Baseline(Excludable):
         )
         REWARD = "reward", "the text to which a reward model gives the higher score"
 
-    public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="baselines")
-    # The machine rater whose ratings are this baseline's.
-    rater = models.OneToOneField(
-        Rater, on_delete=models.PROTECT, related_name="baseline", editable=False
-    )
-    name = models.CharField(
-        max_length=200,
-        validators=[validate_name],
-        help_text="Its name as a rater, in exports and results.",
-    )
-    criterion = models.ForeignKey(Criterion, on_delete=models.CASCADE, related_name="baselines")
+    criterion = models.ForeignKey(Criterion, on_delete=models.CASCADE, related_name="+")
     method = OpenChoiceField("prefers", choices=Method.choices)
     server = models.CharField(
         "model server",
@@ -67,16 +48,6 @@ class Baseline(Excludable):
         validators=between(0, MAX_SEED),
         help_text="Only random preferences depend on it.",
     )
-    created_at = models.DateTimeField(db_default=Moment(), editable=False)
-
-    class Meta:
-        ordering = ["id"]
-        constraints = [
-            models.UniqueConstraint(fields=["study", "name"], name="baseline_name_once_per_study")
-        ]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class Abstention(models.Model):

@@ -2,17 +2,17 @@ from decimal import Decimal
 
 from django.db import models
 
-from annotation.models.rater import Rater
 from annotation.models.rating import Rating
 from jobs.clock import Moment
 from machine_raters.models.example_set import ExampleSet
-from studies.models import Criterion, Study, Unit
+from machine_raters.models.machine_rater import MAX_SEED, MachineRater
+from studies.models import Criterion, Unit
 from studies.models.bounds import MAX_COUNT, between
 from studies.models.choices import OpenChoiceField
-from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS, validate_name
-from tiebreak.identifiers import new_public_id
+from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS
+from tiebreak.scales import Scale
 
-MAX_RUNS, MAX_EXAMPLES, MAX_SEED = 20, 20, 2**31 - 1
+MAX_RUNS, MAX_EXAMPLES = 20, 20
 # Per million tokens, in the study's currency.
 MAX_PRICE = Decimal(1_000_000)
 
@@ -29,11 +29,10 @@ def _price(name: str, help_text: str = "") -> "models.DecimalField[Decimal | Non
     )
 
 
-class Judge(models.Model):
-    """A language model that rates a study's units as a machine rater.
+class Judge(MachineRater):
+    """A language model that rates a study's units as a machine rater, by one criterion or several.
 
-    A judge never changes once it exists, so that all its ratings were made in the same way. Another
-    prompt or model is another judge.
+    Another prompt or model is another judge.
     """
 
     class Schedule(models.TextChoices):
@@ -51,18 +50,6 @@ class Judge(models.Model):
         WHERE_POSSIBLE = "where_possible", "where the server can; elsewhere the model writes freely"
         ALWAYS = "always", "always: stop if the server cannot"
 
-    public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="judges")
-    # The machine rater whose ratings are this judge's.
-    rater = models.OneToOneField(
-        Rater, on_delete=models.PROTECT, related_name="judge", editable=False
-    )
-    name = models.CharField(
-        max_length=200,
-        validators=[validate_name],
-        help_text="Its name as a rater, in exports and results.",
-    )
-    criterion = models.ForeignKey(Criterion, on_delete=models.CASCADE, related_name="judges")
     server = models.CharField("model server", max_length=50)
     language_model = models.CharField(
         max_length=200,
@@ -95,9 +82,6 @@ class Judge(models.Model):
         help_text="Before its first question the model writes the steps that it will follow, from the"
         " guidelines and the question. They are kept, and stand in every prompt.",
     )
-    # What the model wrote, and what it was asked; empty until it was.
-    steps = models.TextField(blank=True, editable=False)
-    steps_prompt = models.TextField(blank=True, editable=False)
     with_reference = models.BooleanField(
         "show the reference",
         default=False,
@@ -118,8 +102,6 @@ class Judge(models.Model):
         verbose_name="set of examples",
         help_text="A named set of training items, instead of a number of them.",
     )
-    # SHA-256 of the examples as the judge reads them; empty if it reads none.
-    examples_sha256 = models.CharField(max_length=64, blank=True, editable=False)
     comparisons = OpenChoiceField(
         "comparisons",
         choices=Schedule.choices,
@@ -151,16 +133,6 @@ class Judge(models.Model):
         "In the study's currency; 0 if the model costs nothing. Without prices the cost is unknown.",
     )
     answer_price = _price("price of a million tokens of answers")
-    created_at = models.DateTimeField(db_default=Moment(), editable=False)
-
-    class Meta:
-        ordering = ["id"]
-        constraints = [
-            models.UniqueConstraint(fields=["study", "name"], name="judge_name_once_per_study")
-        ]
-
-    def __str__(self) -> str:
-        return self.name
 
     @property
     def is_by_probability(self) -> bool:
@@ -169,6 +141,31 @@ class Judge(models.Model):
     @property
     def is_constrained(self) -> bool:
         return self.constraint != self.Constraint.NONE
+
+
+class JudgeCriterion(models.Model):
+    """A criterion by which a judge rates, with what the judge reads for it besides its settings."""
+
+    judge = models.ForeignKey(Judge, on_delete=models.CASCADE, related_name="questions")
+    criterion = models.ForeignKey(Criterion, on_delete=models.CASCADE, related_name="+")
+    # The evaluation steps that the model wrote, and what it was asked; empty until it was.
+    steps = models.TextField(blank=True)
+    steps_prompt = models.TextField(blank=True)
+    # SHA-256 of the examples as the judge reads them; empty if it reads none.
+    examples_sha256 = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["judge", "criterion"], name="judge_criterion_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.judge}: {self.criterion}"
+
+    @property
+    def scale(self) -> Scale:
+        return self.criterion.parsed_scale
 
 
 class Verdict(models.Model):
@@ -204,6 +201,7 @@ class JudgeFailure(models.Model):
     """A question that a judge has not answered, and why. It is deleted once it is answered."""
 
     judge = models.ForeignKey(Judge, on_delete=models.CASCADE, related_name="failures")
+    criterion = models.ForeignKey(Criterion, on_delete=models.CASCADE, related_name="+")
     unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="+")
     order = models.CharField(max_length=10, blank=True)
     run = models.CharField(max_length=20)
@@ -216,7 +214,8 @@ class JudgeFailure(models.Model):
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["judge", "unit", "order", "run"], name="judge_failure_once_per_question"
+                fields=["judge", "criterion", "unit", "order", "run"],
+                name="judge_failure_once_per_question",
             )
         ]
 

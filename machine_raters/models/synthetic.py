@@ -1,22 +1,20 @@
 from django.db import models
 
 from jobs.clock import Moment
-from machine_raters.models.exclusion import Excludable
-from machine_raters.models.judge import MAX_EXAMPLES, MAX_SEED, Judge
-from studies.models import Instance, Study
+from machine_raters.models.judge import MAX_EXAMPLES, Judge
+from machine_raters.models.machine_rater import MAX_SEED, MachineRater
+from studies.models import Criterion, Instance
 from studies.models.bounds import between
 from studies.models.choices import OpenChoiceField
-from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS, validate_name
-from tiebreak.identifiers import new_public_id
+from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS
 
 MAX_PASSAGES = 500
 
 
-class SyntheticSet(Excludable):
+class SyntheticSet(MachineRater):
     """Questions and answers that a language model made from a study's passages, to test judges.
 
     Nothing of it is a unit, so no plan, HIT, page of annotators or result of people can contain it.
-    Like a judge, a set never changes its settings once it exists.
     """
 
     class Retriever(models.TextChoices):
@@ -24,9 +22,6 @@ class SyntheticSet(Excludable):
         ROUGE_1 = "rouge1", "shared words (ROUGE-1)"
         SENTENCE_COSINE = "sentence_cosine", "sentence embedding"
 
-    public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="synthetic_sets")
-    name = models.CharField(max_length=200, validators=[validate_name])
     server = models.CharField("model server", max_length=50)
     language_model = models.CharField(
         max_length=200,
@@ -57,18 +52,6 @@ class SyntheticSet(Excludable):
         "maximum length of a text in tokens", default=256, validators=between(1, MAX_TOKENS)
     )
     seed = models.PositiveIntegerField(default=0, validators=between(0, MAX_SEED))
-    created_at = models.DateTimeField(db_default=Moment(), editable=False)
-
-    class Meta:
-        ordering = ["id"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["study", "name"], name="synthetic_set_name_once_per_study"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class SyntheticText(models.Model):
@@ -170,6 +153,7 @@ class SyntheticVerdict(models.Model):
     """A judge's answer about a synthetic item, apart from all ratings of the study's items."""
 
     judge = models.ForeignKey(Judge, on_delete=models.CASCADE, related_name="synthetic_verdicts")
+    criterion = models.ForeignKey(Criterion, on_delete=models.CASCADE, related_name="+")
     item = models.ForeignKey(SyntheticItem, on_delete=models.CASCADE, related_name="verdicts")
     # Which answer of a comparison was shown first, "ab" or "ba"; "" for items with one answer.
     order = models.CharField(max_length=2, blank=True)
@@ -186,7 +170,7 @@ class SyntheticVerdict(models.Model):
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["judge", "item", "order"], name="synthetic_verdict_once"
+                fields=["judge", "criterion", "item", "order"], name="synthetic_verdict_once"
             )
         ]
 

@@ -1,45 +1,112 @@
-"""Machine raters that this server lets rate: their names, and the assignments of their ratings."""
+"""The raters of a study's machines: their names, their assignments, and whether they may rate."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar, cast
 
 from django.db.models import Q, QuerySet
 
-from annotation.models import HIT, Assignment, HITUnit, Rater
+from annotation.models import HIT, Assignment, HITUnit, Rater, Rating
 from annotation.services.rating_writer import create_raters, provider_of
+from annotation.services.tallies import apply_tally_deltas, tally_key
+from jobs.clock import database_now
+from jobs.models import Job
 from machine_raters.judging.passes import Pass
-from machine_raters.messages import RATER_NAME_TAKEN
-from studies.models import Study
+from machine_raters.judging.prompts import A_FIRST, B_FIRST
+from machine_raters.messages import MACHINE_EXCLUDED, NO_SUCH_MACHINE, RATER_NAME_TAKEN
+from machine_raters.models import MachineRater
+from studies.models import Criterion, Study
 from studies.services import record_version
 from tiebreak.errors import DomainError
 
+# Where the text of system A was shown, by the order of the texts.
+SIDES = {"": "", A_FIRST: "left", B_FIRST: "right"}
+Machine = TypeVar("Machine", bound=MachineRater)
 
-def create_machine_rater(study: Study, name: str) -> Rater:
-    """Create a machine rater. Raises `DomainError` if a rater of the study has this name."""
-    unused_raters(study, name).delete()
-    here = Q(provider=provider_of(study), external_id=name) | Q(
-        participations__study=study, pseudonym=name
+
+def machine_of(job: Job, model: type[Machine]) -> Machine:
+    """Return the machine rater of a job.
+
+    Raises `DomainError` if it was deleted or excluded in the meantime.
+    """
+    here = model._default_manager.select_related("study", "rater")
+    own = here.filter(public_id=job.options["rater"], study=job.owner)
+    return in_use(cast("Machine | None", own.first()))
+
+
+def lock_in_use(machine: MachineRater) -> None:
+    """Lock a machine rater, so that it is neither deleted nor excluded while it stores something.
+
+    Raises as `machine_of` does.
+    """
+    in_use(MachineRater.objects.select_for_update().filter(pk=machine.pk).first())
+
+
+def check_in_use(machine: MachineRater) -> None:
+    if machine.excluded:
+        raise DomainError("machine_rater_excluded", MACHINE_EXCLUDED.format(name=machine.name))
+
+
+def in_use(machine: Machine | None) -> Machine:
+    if machine is None:
+        raise DomainError("no_such_machine_rater", NO_SUCH_MACHINE, status=404)
+    check_in_use(machine)
+    return machine
+
+
+def check_name(study: Study, name: str) -> None:
+    """Raise `DomainError` if a machine or a person of the study has this name."""
+    raters = Rater.objects.filter(
+        Q(provider=provider_of(study), external_id=name)
+        | Q(participations__study=study, pseudonym=name)
     )
-    if Rater.objects.filter(here).exists():
+    if study.machine_raters.filter(name=name).exists() or raters.exists():
         raise DomainError("name_taken", RATER_NAME_TAKEN.format(name=name))
+
+
+def create_rater(study: Study, name: str) -> Rater:
     return create_raters(study, {name: Rater.Kind.MACHINE})[name]
 
 
 def unused_raters(study: Study, name: str) -> QuerySet[Rater]:
-    """Return the machine rater that a deleted judge of this name has left, if it never rated."""
+    """Return the rater that a deleted machine of this name has left, if it never rated."""
     return Rater.objects.filter(
         provider=provider_of(study),
         external_id=name,
         kind=Rater.Kind.MACHINE,
-        judge__isnull=True,
-        baseline__isnull=True,
-        jury__isnull=True,
+        machine_rater__isnull=True,
         ratings__isnull=True,
     )
 
 
-def machine_assignments(
-    study: Study, rater: Rater, asked: Iterable[Pass]
-) -> dict[Pass, Assignment]:
+def store_ratings(
+    machine: MachineRater, criterion: Criterion, answers: Mapping[Pass, Mapping[str, Any]]
+) -> list[Rating]:
+    """Store the rating of each pass, whose label and other fields are given, with its tallies.
+
+    The machine rater must be locked, so that two workers do not store the same ratings.
+    """
+    assignments, now = _assignments(machine, answers), database_now()
+    ratings = [
+        Rating(
+            assignment=assignments[one],
+            rater=machine.rater,
+            unit_id=one.unit,
+            criterion=criterion,
+            study_version_id=assignments[one].study_version_id,
+            side_a=SIDES[one.order],
+            client_key=f"{machine.kind}-{machine.public_id}",
+            created_at=now,
+            **fields,
+        )
+        for one, fields in answers.items()
+    ]
+    Rating.objects.bulk_create(ratings)
+    apply_tally_deltas(Counter(map(tally_key, ratings)))
+    return ratings
+
+
+def _assignments(machine: MachineRater, asked: Iterable[Pass]) -> dict[Pass, Assignment]:
     """Return the assignment of each pass; missing ones are created."""
     asked = list(asked)
     hits = dict(
@@ -47,17 +114,17 @@ def machine_assignments(
             unit__in={one.unit for one in asked}, repeat=0, hit__kind=HIT.Kind.MAIN
         ).values_list("unit", "hit")
     )
+    own = Assignment.objects.filter(rater=machine.rater)
     known = {
-        (row.hit_id, row.order, row.run): row
-        for row in Assignment.objects.filter(rater=rater, hit__in=set(hits.values()))
+        (row.hit_id, row.order, row.run): row for row in own.filter(hit__in=set(hits.values()))
     }
     wanted = dict.fromkeys((hits[one.unit], one.order, one.run) for one in asked)
-    position = Assignment.objects.filter(rater=rater).count()
-    version = record_version(study=study)
+    position = own.count()
+    version = record_version(study=machine.study)
     new = [
         Assignment(
             hit_id=hit,
-            rater=rater,
+            rater=machine.rater,
             study_version=version,
             status=Assignment.Status.ABANDONED,
             position=position + i,

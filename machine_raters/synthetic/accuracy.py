@@ -31,9 +31,10 @@ CAUTION = (
 
 @dataclass(frozen=True)
 class JudgeAccuracy:
-    """A judge's accuracy on a synthetic set: over all items and by how these were made."""
+    """A judge's accuracy by a criterion on a synthetic set: over all items and by how these were made."""
 
     judge: Judge
+    criterion: str
     synthetic_set: int
     items: int
     unreadable: int
@@ -79,29 +80,32 @@ class _Answer:
 def accuracies(study: Study) -> list[JudgeAccuracy]:
     """Return the accuracy of each judge on each synthetic set that it has answered items of.
 
-    Excluded sets are left out.
+    Excluded sets and judges are left out.
     """
-    answers: dict[tuple[int, int], list[_Answer]] = defaultdict(list)
-    judges = {judge.pk: judge for judge in study.judges.select_related("criterion", "rater")}
+    answers: dict[tuple[int, int, int, str], list[_Answer]] = defaultdict(list)
     rows = SyntheticVerdict.objects.filter(
-        judge__study=study, item__synthetic_set__excluded=False
+        judge__study=study, judge__excluded=False, item__synthetic_set__excluded=False
     ).order_by("pk")
-    for of_set, judge, kind, question, labels, label, order in rows.values_list(
-        *("item__synthetic_set", "judge", "item__kind", "item__question", "item__labels"),
-        *("label", "order"),
+    for of_set, judge, criterion, name, kind, question, labels, label, order in rows.values_list(
+        *("item__synthetic_set", "judge", "criterion", "criterion__name", "item__kind"),
+        *("item__question", "item__labels", "label", "order"),
     ):
-        expected = labels.get(judges[judge].criterion.name)
-        answers[of_set, judge].append(_Answer(kind, question, expected, label, order))
+        answer = _Answer(kind, question, labels.get(name), label, order)
+        answers[of_set, judge, criterion, name].append(answer)
+    judges = Judge.objects.select_related("rater").in_bulk({judge for _, judge, *_ in answers})
     return [
-        _accuracy(judges[judge], of_set, of_judge)
-        for (of_set, judge), of_judge in sorted(answers.items())
+        _accuracy(judges[judge], name, of_set, answered)
+        for (of_set, judge, _, name), answered in sorted(answers.items())
     ]
 
 
-def _accuracy(judge: Judge, of_set: int, answers: Sequence[_Answer]) -> JudgeAccuracy:
+def _accuracy(
+    judge: Judge, criterion: str, of_set: int, answers: Sequence[_Answer]
+) -> JudgeAccuracy:
     kinds = [kind for kind in SyntheticItem.Kind if any(a.kind == kind for a in answers)]
     return JudgeAccuracy(
         judge,
+        criterion,
         of_set,
         len(answers),
         sum(not answer.is_readable for answer in answers),

@@ -1,29 +1,38 @@
 """The kind of job in which a judge is tested on the items of a synthetic set."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.urls import reverse
 
-from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.kinds import ChunkPlan, Progress
 from jobs.models import Job
-from machine_raters.judging.example_sets import examples_of
-from machine_raters.judging.job import Request, asked_of, judge_of, open_judge, responses
+from machine_raters.judging.job import (
+    Asked,
+    open_judge,
+    questions_of,
+    requests_of,
+    responses,
+)
 from machine_raters.judging.passes import Pass
 from machine_raters.judging.prompts import A_FIRST, B_FIRST
-from machine_raters.judging.replies import Response, reply_of
-from machine_raters.judging.storing import MAX_CHARACTERS
-from machine_raters.models import Judge, SyntheticItem, SyntheticSet, SyntheticVerdict
+from machine_raters.judging.replies import Response
+from machine_raters.judging.storing import MAX_CHARACTERS, Answered
+from machine_raters.machine_job import MachineJob
+from machine_raters.models import (
+    Judge,
+    JudgeCriterion,
+    SyntheticItem,
+    SyntheticSet,
+    SyntheticVerdict,
+)
+from machine_raters.services.raters import in_use, lock_in_use, machine_of
 from machine_raters.synthetic.passages import passages_of, turns
-from machine_raters.synthetic.sets import lock_set, set_of
-from studies.model_servers import RequestTally, ask_and_store, prompt_sha256
+from studies.model_servers import RequestTally, ask_and_store
 from studies.models import Generation, Instance, Unit
-from tiebreak.gateway import GatewayError, Message, SampleRequest
 
 
-class SyntheticCheckJob(JobKind):
+class SyntheticCheckJob(MachineJob):
     """Asks a judge about the items of a synthetic set that it has not answered yet.
 
     The judge reads what it reads of the study's own items, and is not told that these are synthetic.
@@ -31,86 +40,64 @@ class SyntheticCheckJob(JobKind):
 
     name = "synthetic-check"
     label = "test a judge on synthetic items"
+    page, also_about = "synthetic", ("synthetic_set",)
     queue = "gpu"
 
-    def summary(self, job: Job) -> str:
-        return str(job.options.get("name", ""))
-
-    def page_of(self, job: Job) -> str:
-        return reverse("machine_raters:synthetic", args=[job.owner])
-
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
-        yield ChunkPlan(len(_items(set_of(job), judge_of(job))))
+        judge, made = machine_of(job, Judge), _set_of(job)
+        for question in questions_of(judge):
+            yield ChunkPlan(len(_items(made, question)), {"criterion": question.criterion_id})
 
-    def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
-        judge, made = judge_of(job), set_of(job)
-        items = _items(made, judge)
-        stored = set(judge.synthetic_verdicts.values_list("item", "order"))
-        missing = [one for one in items if (one[0].pk, one[1]) not in stored]
+    def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
+        judge, made = machine_of(job, Judge), _set_of(job)
+        question = questions_of(judge).get(criterion=payload["criterion"])
+        items = _items(made, question)
+        verdicts = judge.synthetic_verdicts.filter(criterion=question.criterion)
+        stored = set(verdicts.values_list("item", "order"))
+        missing = [one for one in items if (one[1].unit, one[1].order) not in stored]
         tally = RequestTally(done=len(items) - len(missing))
         yield tally.progress()
         if missing:
-            yield from _ask(judge, made, missing, tally)
+            yield from _ask(question, made, missing, tally)
         yield tally.progress()
 
 
-# Items with the orders in which a judge reads their answers.
-_Questions = list[tuple[SyntheticItem, str]]
+def _set_of(job: Job) -> SyntheticSet:
+    sets = SyntheticSet.objects.filter(public_id=job.options["synthetic_set"], study=job.owner)
+    return in_use(sets.select_related("study").first())
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """A request on its way, with the item that it is about."""
-
-    item: SyntheticItem
-    asked: Pass
-    request: Request
-    prompt: tuple[Message, ...]
-
-
-def _items(made: SyntheticSet, judge: Judge) -> _Questions:
+def _items(made: SyntheticSet, question: JudgeCriterion) -> list[tuple[Unit, Pass]]:
     """Return the items for a judge; a comparison is asked about in both orders of its answers."""
-    items = made.items.filter(labels__has_key=judge.criterion.name)
+    items = made.items.filter(labels__has_key=question.criterion.name)
     items = items.select_related("question", "answer", "other_answer").order_by("pk")
+    passages = {passage.instance: passage.text for passage in passages_of(question.judge.study)}
     return [
-        (item, order)
+        (as_unit(item, passages[item.passage_id]), Pass(item.pk, order, "1"))
         for item in items
         for order in ((A_FIRST, B_FIRST) if item.other_answer_id else ("",))
     ]
 
 
 def _ask(
-    judge: Judge, made: SyntheticSet, missing: _Questions, tally: RequestTally
+    question: JudgeCriterion,
+    made: SyntheticSet,
+    missing: list[tuple[Unit, Pass]],
+    tally: RequestTally,
 ) -> Iterator[Progress]:
-    pending: dict[str, _Asked] = {}
+    pending: dict[str, Asked] = {}
 
-    def store(answers: list[tuple[_Asked, Response]]) -> int:
-        rows = [_verdict(judge, asked, response) for asked, response in answers]
+    def store(answers: list[tuple[Asked, Response]]) -> int:
+        rows = [_verdict(question, asked.answered(question, one)) for asked, one in answers]
         with transaction.atomic():
-            lock_set(made)
+            lock_in_use(made)
+            lock_in_use(question.judge)
             SyntheticVerdict.objects.bulk_create(rows, ignore_conflicts=True)
         return len(rows)
 
-    with open_judge(judge) as models:
-        requests = _requests(judge, missing, pending, tally)
-        yield from ask_and_store(responses(judge, models, requests), pending, store, tally)
-
-
-def _requests(
-    judge: Judge, missing: _Questions, pending: dict[str, _Asked], tally: RequestTally
-) -> Iterator[Request]:
-    examples = examples_of(judge)
-    passages = {passage.instance: passage.text for passage in passages_of(judge.study)}
-    for item, order in missing:
-        unit = as_unit(item, passages[item.passage_id])
-        asked = Pass(item.pk, order, "1")
-        try:
-            made = asked_of(judge, unit, asked, examples)
-        except GatewayError as error:
-            tally.note(error)
-            continue
-        pending[made.request.id] = _Asked(item, asked, made.request, made.prompt)
-        yield made.request
+    with open_judge([question]) as models:
+        requests = requests_of(question, missing, pending, tally)
+        yield from ask_and_store(responses(question.judge, models, requests), pending, store, tally)
 
 
 def as_unit(item: SyntheticItem, passage: str) -> Unit:
@@ -123,16 +110,17 @@ def as_unit(item: SyntheticItem, passage: str) -> Unit:
     return unit
 
 
-def _verdict(judge: Judge, asked: _Asked, response: Response) -> SyntheticVerdict:
-    reply = reply_of(judge, asked.asked, response)
+def _verdict(question: JudgeCriterion, answer: Answered) -> SyntheticVerdict:
+    reply = answer.reply
     return SyntheticVerdict(
-        judge=judge,
-        item=asked.item,
-        order=asked.asked.order,
+        judge=question.judge,
+        criterion=question.criterion,
+        item_id=answer.asked.unit,
+        order=answer.asked.order,
         label=None if reply.label is None else str(reply.label),
         raw=reply.text.replace("\0", "")[:MAX_CHARACTERS],
-        language_model=response.model[:200],
-        prompt_sha256=prompt_sha256(asked.prompt),
-        seed=asked.request.seed if isinstance(asked.request, SampleRequest) else None,
+        language_model=answer.language_model[:200],
+        prompt_sha256=answer.prompt_sha256,
+        seed=answer.seed,
         tokens=reply.tokens,
     )

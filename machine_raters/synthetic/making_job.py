@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
-from django.urls import reverse
 
-from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.kinds import ChunkPlan, Progress
 from jobs.models import Job
-from machine_raters.messages import SYNTHETIC_NO_MODEL
+from machine_raters.machine_job import MachineJob
+from machine_raters.messages import NO_MODEL
 from machine_raters.models import SyntheticSet, SyntheticText
+from machine_raters.services.raters import lock_in_use, machine_of
 from machine_raters.synthetic.items import put_together
 from machine_raters.synthetic.passages import Passage, chosen_passages, examples_for, passages_of
 from machine_raters.synthetic.prompts import prompt_of
 from machine_raters.synthetic.round_trip import drop_not_retrieved
-from machine_raters.synthetic.sets import lock_set, set_of
 from studies.model_servers import (
     COMPLETE,
     RequestTally,
@@ -32,7 +32,7 @@ REPLIES = (SyntheticText.Kind.ANSWER, SyntheticText.Kind.CONTRADICTION, Syntheti
 MAX_CHARACTERS = 20_000
 
 
-class SyntheticJob(JobKind):
+class SyntheticJob(MachineJob):
     """Asks a model for the texts of a synthetic set that are missing, and puts the items together.
 
     Seeds and prompts depend on the set and the passage only, and what is stored is never asked again,
@@ -41,25 +41,20 @@ class SyntheticJob(JobKind):
 
     name = "synthetic"
     label = "make synthetic items"
+    page = "synthetic"
     queue = "gpu"
 
-    def summary(self, job: Job) -> str:
-        return str(job.options.get("name", ""))
-
-    def page_of(self, job: Job) -> str:
-        return reverse("machine_raters:synthetic", args=[job.owner])
-
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
-        made = set_of(job)
+        made = machine_of(job, SyntheticSet)
         passages = chosen_passages(made, passages_of(made.study))
         yield ChunkPlan(len(passages) * (1 + len(REPLIES)))
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
-        made = set_of(job)
+        made = machine_of(job, SyntheticSet)
         among = passages_of(made.study)
         passages = chosen_passages(made, among)
         work = _Work(made, RequestTally(done=made.texts.count()), passages, among)
-        with open_server(made.server, made.language_model, advice=SYNTHETIC_NO_MODEL) as models:
+        with open_server(made.server, made.language_model, advice=NO_MODEL) as models:
             yield from work.ask(models, SyntheticText.Kind.QUESTION)
             drop_not_retrieved(made, passages)
             for kind in REPLIES:
@@ -178,7 +173,7 @@ class _Work:
     def _store(self, answers: list[tuple[_Asked, Sampled]]) -> int:
         texts = [asked.made(self, response) for asked, response in answers]
         with transaction.atomic():
-            lock_set(self.made)
+            lock_in_use(self.made)
             SyntheticText.objects.bulk_create(texts, ignore_conflicts=True)
         return len(texts)
 

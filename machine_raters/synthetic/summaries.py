@@ -1,15 +1,14 @@
 """What pages and programs say about synthetic sets: what was kept, dropped and found with judges."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, OuterRef
+from django.db.models import Count, OuterRef, Q, QuerySet
 
 from machine_raters.models import SyntheticItem, SyntheticSet, SyntheticText
-from machine_raters.synthetic.accuracy import JudgeAccuracy, accuracies
-from machine_raters.synthetic.services import synthetic_sets_of
+from machine_raters.synthetic.accuracy import accuracies
 from studies.models import Study
 
 # So many items of a set are shown, which are those of its first two questions.
@@ -25,35 +24,24 @@ class DroppedTexts:
     number: int
 
 
-@dataclass(frozen=True)
-class SetSummary:
-    """A synthetic set: its questions, those that came back from the round trip, its items, the texts
-    that were dropped, and the judges that were tested on it.
-    """
-
-    made: SyntheticSet
-    questions: int
-    kept: int
-    items: int
-    dropped: Sequence[DroppedTexts]
-    judges: Sequence[JudgeAccuracy]
+def synthetic_sets_of(study: Study) -> QuerySet[Any]:
+    """Return the study's synthetic sets, with the numbers of their questions and items."""
+    questions = Q(texts__kind=SyntheticText.Kind.QUESTION)
+    return SyntheticSet.objects.filter(study=study).annotate(
+        questions=Count("texts", filter=questions, distinct=True),
+        kept=Count("texts", filter=questions & Q(texts__rank=1), distinct=True),
+        n_items=Count("items", distinct=True),
+    )
 
 
-def summaries(study: Study) -> list[SetSummary]:
-    """Return a summary of each of the study's synthetic sets."""
-    dropped, tested = dropped_texts(study), accuracies(study)
-    sets: Iterable[Any] = synthetic_sets_of(study)  # with their counts
-    return [
-        SetSummary(
-            made,
-            made.questions,
-            made.kept,
-            made.n_items,
-            dropped.get(made.pk, []),
-            [one for one in tested if one.synthetic_set == made.pk],
-        )
-        for made in sets
-    ]
+def summaries(study: Study, **only: Any) -> list[Any]:
+    """Return the study's synthetic sets, each with its texts that were `dropped`, and `judges`."""
+    sets, dropped, tested = synthetic_sets_of(study), dropped_texts(study), accuracies(study)
+    made = list(sets.filter(**only))
+    for one in made:
+        one.dropped = dropped.get(one.pk, [])
+        one.judges = [accuracy for accuracy in tested if accuracy.synthetic_set == one.pk]
+    return made
 
 
 def dropped_texts(study: Study) -> Mapping[int, list[DroppedTexts]]:

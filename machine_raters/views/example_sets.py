@@ -8,13 +8,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
+from machine_raters.forms import ExampleSetForm
 from machine_raters.judging.example_sets import (
     add_example_set,
     delete_example_set,
     example_set_named,
     example_sets_of,
 )
-from machine_raters.judging.forms import ExampleSetForm
 from studies.access import researchers_only, right_for, study_for
 from studies.models import Unit
 from studies.refusals import form_errors

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST
 
 from machine_raters.uploads.ratings import AddedRatings
 from machine_raters.uploads.uploading import VerdictsForm, upload_verdicts
-from machine_raters.views.judges import judges_page
+from machine_raters.views.pages import machine_raters_page
 from studies.access import researchers_only, study_for
 from studies.refusals import form_errors
 from tiebreak.errors import DomainError
@@ -39,4 +39,4 @@ def upload(request: HttpRequest, study_id: str) -> HttpResponse:
                 )
             messages.success(request, sentence)
             return redirect("machine_raters:judges", study.pk)
-    return judges_page(request, study, verdicts_form=form)
+    return machine_raters_page(request, study, verdicts_form=form)

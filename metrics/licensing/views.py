@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
+from machine_raters.models import Judge
 from metrics.licensing.evidence import EPSILON, StoredEvidence, stored_evidence
 from metrics.licensing.follow_ups import make_follow_up
 from metrics.licensing.forms import FollowUpForm, LicenceForm, RevocationForm, WhoRatesForm
@@ -131,7 +132,7 @@ def _context(request: HttpRequest, study: Study, form: LicenceForm) -> dict[str,
         "chosen": chosen,
         "form": form,
         "revocation": RevocationForm(),
-        "judges": set(study.judges.values_list("rater", flat=True)),
+        "judges": set(Judge.objects.filter(study=study).values_list("rater", flat=True)),
         "problem": problem,
         "evidence": evidence,
         "epsilon": epsilon,

@@ -19,6 +19,7 @@ from schemathesis.specs.openapi.checks import (
 from api.models import ApiToken
 from api.services.tokens import create_token
 from api.throttling import ClientThrottle
+from machine_raters.services.machine_raters import create_machine_rater
 from tests.api.clients import at
 from tests.api.description import OPERATIONS
 from tests.jobs.factories import make_job
@@ -48,8 +49,18 @@ def test_no_request_gives_an_error_or_an_undescribed_answer(  # noqa: PLR0917
     """Requests that follow the description and requests that break it, on existing objects too."""
     monkeypatch.setattr("jobs.services.enqueue", lambda *_, **__: None)
     study = make_open_study(instances=1, member=ruth)
+    judge = create_machine_rater(
+        kind="judge",
+        study=study,
+        name="judge",
+        criterion=study.criteria.get(),
+        server="here",
+        language_model="tiny",
+        instructions="?",
+    )
     known = {
         "study_id": study.pk,
+        "rater_id": judge.public_id,
         "job_id": make_job(study).public_id,
         "provider": "open-link",
         "participation_id": study.pk,

@@ -84,7 +84,9 @@ def done(researcher: Client, study: str, started) -> dict[str, object]:
 
 def judge(researcher: Client, study: str, **values: object) -> str:
     settings = {"criterion": "preference", "server": "lab", "language_model": MODEL} | values
-    created = researcher.post(at("judges", study), json.dumps(settings), "application/json")
+    created = researcher.post(
+        at("machine-rater-list", study), json.dumps(settings), "application/json"
+    )
     assert created.status_code == 201, created.content
     return str(created.json()["id"])
 
@@ -116,17 +118,21 @@ def test_a_whole_study(workers, tmp_path):
         "written": judge(researcher, study, name="written", max_tokens=16),
     }
     for public_id in judges.values():
-        finished(researcher.post(at("start-judge", study, public_id)))
+        finished(researcher.post(at("machine-rater-start", study, public_id)))
     assert Counter(Verdict.objects.values_list("judge__name", flat=True)) == dict.fromkeys(
         judges, 2 * units
     )
     # A model of random weights has a probability for each label, but writes none.
-    labels = Rating.objects.filter(rater__judge__name="probable").values_list("label", flat=True)
+    labels = Rating.objects.filter(rater__machine_rater__name="probable").values_list(
+        "label", flat=True
+    )
     assert None not in labels
-    assert not Rating.objects.filter(rater__judge__name="written", label__isnull=False).exists()
+    assert not Rating.objects.filter(
+        rater__machine_rater__name="written", label__isnull=False
+    ).exists()
     asked = Verdict.objects.count()
     for public_id in judges.values():
-        finished(researcher.post(at("start-judge", study, public_id)))
+        finished(researcher.post(at("machine-rater-start", study, public_id)))
     assert Verdict.objects.count() == asked
 
     assert post(researcher, "study-close", study).json()["status"] == "closed"

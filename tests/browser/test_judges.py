@@ -3,8 +3,12 @@
 import pytest
 from playwright.sync_api import Page
 
-from machine_raters.baselines.services import add_baseline, exclude_baseline
-from machine_raters.judging.services import start_judging, try_injections, try_judge
+from machine_raters.judging.services import try_injections, try_judge
+from machine_raters.services.machine_raters import (
+    create_machine_rater,
+    exclude_machine_rater,
+    start_machine_rater,
+)
 from machine_raters.synthetic.services import check_judge
 from studies.models import Unit
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
@@ -50,8 +54,9 @@ def judged(model):
     model(reply)
     study = make_open_study(instances=4, comparisons_per_hit=1, ratings_per_hit=1)
     judge = judge_for(study, writes_steps=True, prompt_price="0.5", answer_price="1.5")
-    for action in (try_judge, start_judging, try_injections):
-        action(judge=judge)
+    try_judge(judge=judge)
+    start_machine_rater(machine=judge)
+    try_injections(judge=judge)
     assert judge.verdicts.count() == 2 * Unit.objects.count() - 1
     return study
 
@@ -89,10 +94,12 @@ def mistaken(model):
     study = make_rag_study(protocol="rag-pairs")
     criterion = study.criteria.first()
     kept, excluded = (
-        add_baseline(study=study, name=name, criterion=criterion, method="random")
+        create_machine_rater(
+            kind="baseline", study=study, name=name, criterion=criterion, method="random"
+        )
         for name in ("chance", "a name of a simple rater that is rather long")
     )
-    exclude_baseline(baseline=excluded, reason="It was to rate another criterion. " * 4)
+    exclude_machine_rater(machine=excluded, reason="It was to rate another criterion. " * 4)
     made = make(study, model)
     model(lambda request: "A is better")
     check_judge(judge=judge_of(study, "faithfulness"), made=made)

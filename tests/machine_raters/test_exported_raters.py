@@ -7,9 +7,7 @@ import pytest
 from annotation.exports.study_export import export_study
 from annotation.imports.study_import import import_study
 from annotation.models import Rater
-from machine_raters.baselines.services import add_baseline
-from machine_raters.judging.services import start_judging
-from machine_raters.juries.services import add_jury
+from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
 from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.studies.factories import make_open_study
@@ -38,11 +36,17 @@ def test_each_machine_rater_is_described(study, model, tmp_path):
         return Sampled(request.id, (Sample(text, "stop", request.seed, 5),), next(versions))
 
     model(reply)
-    start_judging(judge=judge_for(study, instructions="{question} {answers}", max_tokens=64))
+    start_machine_rater(
+        machine=judge_for(study, instructions="{question} {answers}", max_tokens=64)
+    )
     criterion = study.criteria.get()
-    add_baseline(study=study, name="length", criterion=criterion, method="longer")
+    create_machine_rater(
+        kind="baseline", study=study, name="length", criterion=criterion, method="longer"
+    )
     members = Rater.objects.filter(kind="machine")
-    add_jury(study=study, name="both", criterion=criterion, members=members)
+    create_machine_rater(
+        kind="jury", study=study, name="both", criterion=criterion, members=members
+    )
     rows = rows_of(study, tmp_path / "export")
     assert {name: row["kind"] for name, row in rows.items()} == {
         "gpt": "judge",

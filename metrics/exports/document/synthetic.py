@@ -1,7 +1,9 @@
 """How judges did on synthetic items, as a section of a document of its own, apart from all results."""
 
+from typing import Any
+
 from machine_raters.synthetic.accuracy import ABOUT, CAUTION
-from machine_raters.synthetic.summaries import SetSummary, summaries
+from machine_raters.synthetic.summaries import summaries
 from studies.models import Study
 from tiebreak.reading.document.content import Block, DocumentSection, Paragraph
 from tiebreak.reading.document.estimates import estimate_table
@@ -19,18 +21,17 @@ def synthetic_sections(study: Study) -> list[DocumentSection]:
     return [DocumentSection(TITLE, (Paragraph(f"{ABOUT} {CAUTION}"), *blocks))]
 
 
-def _blocks(one: SetSummary) -> list[Block]:
-    made = one.made
-    dropped = "; ".join(f"{row.number} {row.kind}: {row.reason}" for row in one.dropped)
+def _blocks(made: Any) -> list[Block]:
+    dropped = "; ".join(f"{row.number} {row.kind}: {row.reason}" for row in made.dropped)
     text = (
-        f"Synthetic set {made.name}: {counted(one.questions, 'question')} were made from passages of"
-        f" the study by {made.language_model or 'a language model'}, of which {one.kept} brought back"
-        f" their own passage; {counted(one.items, 'synthetic item')}."
+        f"Synthetic set {made.name}: {counted(made.questions, 'question')} were made from passages of"
+        f" the study by {made.language_model or 'a language model'}, of which {made.kept} brought back"
+        f" their own passage; {counted(made.n_items, 'synthetic item')}."
         f" Dropped texts: {dropped or 'none'}."
     )
     tables = [
         estimate_table(
-            f"Share of right answers on {made.name} (synthetic): {tested.judge.name}, {tested.judge.criterion}",
+            f"Share of right answers on {made.name} (synthetic): {tested.judge.name}, {tested.criterion}",
             {"all items": tested.overall, **dict(tested.by_kind)}
             | (
                 {"the answer shown first is preferred": tested.first_shown}
@@ -38,6 +39,6 @@ def _blocks(one: SetSummary) -> list[Block]:
                 else {}
             ),
         )
-        for tested in one.judges
+        for tested in made.judges
     ]
     return [Paragraph(text), *tables]

@@ -8,9 +8,10 @@ from annotation.models import Participation
 from annotation.services.exclusion import exclude_work, reinstate_work
 from jobs.models import Job
 from jobs.services import pause_job, resume_job
-from machine_raters.baselines.services import exclude_baseline, reinstate_baseline
-from machine_raters.models import SyntheticSet
-from machine_raters.synthetic.services import exclude_synthetic_set, reinstate_synthetic_set
+from machine_raters.services.machine_raters import (
+    exclude_machine_rater,
+    reinstate_machine_rater,
+)
 from recruitment.models import Channel
 from recruitment.services.channels import close_channel, reopen_channel
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
@@ -49,16 +50,11 @@ def work(status, answers, *, abandoned="whole_hit"):
 def baseline():
     made = add(rated_study(("abc", "ab"), ("a", "a b")), "longer")
     Job.objects.all().delete()
-    return {"baseline": made}
+    return {"machine": made}
 
 
 def channel():
     return {"channel": Channel.objects.create(study=make_open_study(), provider="panel")}
-
-
-def synthetic_set():
-    study = make_open_study(instances=1)
-    return {"made": SyntheticSet.objects.create(study=study, name="set", server="here")}
 
 
 PAIRS = [
@@ -87,15 +83,9 @@ PAIRS = [
     ),
     pytest.param(
         baseline,
-        lambda baseline: exclude_baseline(baseline=baseline, reason="wrong"),
-        reinstate_baseline,
-        id="reinstate_baseline",
-    ),
-    pytest.param(
-        synthetic_set,
-        lambda made: exclude_synthetic_set(made=made, reason="wrong"),
-        reinstate_synthetic_set,
-        id="reinstate_synthetic_set",
+        lambda machine: exclude_machine_rater(machine=machine, reason="wrong"),
+        reinstate_machine_rater,
+        id="reinstate_machine_rater",
     ),
     pytest.param(channel, close_channel, reopen_channel, id="reopen_channel"),
     pytest.param(
@@ -128,5 +118,5 @@ def test_every_service_that_undoes_is_tried():
         if isinstance(node, ast.FunctionDef) and node.name.startswith(UNDOING)
     }
     tried = {parameter.values[2].__name__ for parameter in PAIRS}
-    # A part of reinstating machine raters, and no undo but another try after the end.
-    assert services - tried == {"reinstate_ratings", "resume_participation"}
+    # No undo but another try after the end.
+    assert services - tried == {"resume_participation"}

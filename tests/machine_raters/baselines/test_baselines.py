@@ -4,7 +4,7 @@ import sys
 from collections import Counter
 
 import pytest
-from django.contrib.auth.models import User
+from django.urls import reverse
 
 from annotation.exports.ratings import rating_rows
 from annotation.models import Place, Rating
@@ -14,10 +14,11 @@ from machine_raters.baselines import job as baseline_job
 from machine_raters.baselines.job import BaselineJob
 from machine_raters.baselines.rules import needs_reference
 from machine_raters.baselines.scored import Scored
-from machine_raters.baselines.services import add_baseline, baselines_of, start_baseline
 from machine_raters.baselines.storing import store_preferences
-from machine_raters.judging.services import create_judge
+from machine_raters.kinds import KINDS
+from machine_raters.messages import BASELINE_NO_PREFERENCE
 from machine_raters.models import Abstention, Baseline
+from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
 from metrics.results.selectors import source_of
 from metrics.results.services import watermark
 from studies.instance_selection import scoring
@@ -49,11 +50,12 @@ def open_study(
 
 
 def add(study: Study, method: str, **settings) -> Baseline:
-    baseline = add_baseline(
+    baseline = create_machine_rater(
+        kind="baseline",
         study=study,
         **{"name": method, "criterion": study.criteria.get(), "method": method} | settings,
     )
-    return baselines_of(study).get(pk=baseline.pk)
+    return KINDS["baseline"].of(study).get(pk=baseline.pk)
 
 
 def labels(baseline: Baseline) -> list[str]:
@@ -62,7 +64,7 @@ def labels(baseline: Baseline) -> list[str]:
 
 
 def counts(baseline: Baseline) -> tuple[int, int, int]:
-    baseline = baselines_of(baseline.study).get(pk=baseline.pk)
+    baseline = KINDS["baseline"].of(baseline.study).get(pk=baseline.pk)
     return baseline.rated, baseline.no_reference, baseline.equal_scores
 
 
@@ -104,7 +106,7 @@ def test_the_text_closer_to_the_reference_is_preferred(method):
 def test_an_encoder_of_the_installation_compares_with_the_reference(method, monkeypatch):
     RESIDENT._unload()
     monkeypatch.setattr(scoring, "_encoder", FakeEncoder)
-    monkeypatch.setattr("machine_raters.baselines.services.what_is_missing", lambda name: "")
+    monkeypatch.setattr("machine_raters.baselines.kind.what_is_missing", lambda name: "")
     study = open_study(("the cat sat", "rain fell"), ("rain", "a cat sat"), reference="the cat sat")
     assert labels(add(study, method)) == ["-1", "1"]
     assert Job.objects.get().queue == "gpu"
@@ -165,7 +167,7 @@ def test_a_repeated_job_stores_nothing_twice():
     study = open_study(("abc", "ab"), ("a", "b"), ("a", "ab"), scale="preference")
     baseline = add(study, "longer")
     before = Counter(Rating.objects.values_list("unit", "label"))
-    start_baseline(baseline=baseline)
+    start_machine_rater(machine=baseline)
     unit = study.units.order_by("pk").first()
     store_preferences(baseline, [Scored(unit, "", (1, 2)), Scored(unit, "", (2, 2))])
     assert Counter(Rating.objects.values_list("unit", "label")) == before
@@ -175,10 +177,10 @@ def test_a_repeated_job_stores_nothing_twice():
 
 def test_after_an_interruption_only_what_is_missing_is_rated(monkeypatch):
     monkeypatch.setattr(baseline_job, "PART", 1)
-    monkeypatch.setattr("machine_raters.baselines.services.start_job", lambda **_: None)
+    monkeypatch.setattr("machine_raters.services.machine_raters.start_job", lambda **_: None)
     study = open_study(("abc", "ab"), ("a", "ab"), ("ab", "a"))
     baseline = add(study, "longer")
-    job = Job(kind="baseline", owner=study.pk, options={"baseline": baseline.public_id})
+    job = Job(kind="baseline", owner=study.pk, options={"rater": baseline.public_id})
     payload = {"units": list(study.units.values_list("pk", flat=True))}
     interrupted = BaselineJob().run(job, payload)
     assert [next(interrupted).done for _ in range(2)] == [0, 1]
@@ -198,7 +200,7 @@ def test_what_a_simple_rater_cannot_rate_is_refused():
     with refused("name_taken"):
         add(study, "shorter", name="longer")
     assert Baseline.objects.count() == 1
-    assert study.events.filter(verb="add-baseline").count() == 1
+    assert study.events.filter(verb="add-machine-rater").count() == 1
 
 
 def test_a_scale_without_preferences_and_single_texts_are_refused():
@@ -219,7 +221,8 @@ def test_a_judge_does_not_take_the_name_of_a_simple_rater_without_ratings():
     study = open_study(("a", "b"), scale="preference")
     assert counts(add(study, "longer")) == (0, 0, 1)
     with refused("name_taken"):
-        create_judge(
+        create_machine_rater(
+            kind="judge",
             study=study,
             name="longer",
             criterion=study.criteria.get(),
@@ -236,8 +239,16 @@ def test_every_method_is_a_rule_or_a_similarity_of_the_library():
     assert not any(map(needs_reference, rules))
 
 
-def test_the_log_says_who_added_a_simple_rater():
-    study, ada = open_study(("a", "b")), User.objects.create_user("ada")
-    add(study, "longer", by=ada)
-    event = study.events.get(verb="add-baseline")
-    assert (event.by, event.details["method"]) == (ada, "longer")
+def test_the_page_says_what_was_left_out_and_rates_what_is_missing(admin_client):
+    study = make_open_study(instances=2, samples=1, scale="preference")  # texts of equal length
+    baseline, address = add(study, "longer"), reverse("machine_raters:judges", args=[study.pk])
+    page = admin_client.get(address).content.decode()
+    assert "<strong>0 of 2</strong> items rated. 2 without a rating" in page
+    assert "Rate the remaining" not in page
+    Abstention.objects.all().delete()
+    assert "Rate the remaining 2 items" in admin_client.get(address).content.decode()
+    where = [study.pk, baseline.public_id, "start"]
+    admin_client.post(reverse("machine_raters:act", args=where))
+    assert baseline.abstentions.count() == 2
+    study.criteria.update(scale="ordinal:1..5")
+    assert BASELINE_NO_PREFERENCE in admin_client.get(address).content.decode()

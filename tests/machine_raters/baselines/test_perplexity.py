@@ -4,8 +4,8 @@ import pytest
 
 from annotation.models import Rating
 from jobs.models import Job
-from machine_raters.baselines.services import add_baseline, start_baseline
 from machine_raters.models import Baseline
+from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
 from studies import model_servers
 from studies.models import Generation, Instance, Study, System
 from tests.machine_raters.baselines.test_baselines import counts, labels, open_study
@@ -61,8 +61,12 @@ def served_study(scale="preference:tie", **options) -> Study:
 
 
 def add(study: Study) -> Baseline:
-    return add_baseline(
-        study=study, name="perplexity", criterion=study.criteria.get(), method="perplexity"
+    return create_machine_rater(
+        kind="baseline",
+        study=study,
+        name="perplexity",
+        criterion=study.criteria.get(),
+        method="perplexity",
     )
 
 
@@ -78,7 +82,8 @@ def test_per_token_the_number_of_tokens_decides_as_well(monkeypatch, models):
     monkeypatch.setattr(Models, "answer_logprobs", answers)
     study = served_study()
     assert labels(add(study)) == ["-1", "-1"]
-    per_token = add_baseline(
+    per_token = create_machine_rater(
+        kind="baseline",
         study=study,
         name="per token",
         criterion=study.criteria.get(),
@@ -122,7 +127,7 @@ def test_an_item_with_a_failed_request_is_tried_again_and_never_a_tie(models):
     job = Job.objects.get()
     assert (job.done, job.failed) == (1, 1)
     models(lambda name, request: -1.0 if name == "system-0" else -2.0)
-    start_baseline(baseline=baseline)
+    start_machine_rater(machine=baseline)
     assert labels(baseline) == ["0", "-1"]
 
 

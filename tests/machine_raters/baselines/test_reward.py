@@ -5,9 +5,9 @@ from django.urls import reverse
 
 from annotation.models import Rating
 from jobs.models import Job
-from machine_raters.baselines.services import add_baseline, start_baseline
 from machine_raters.exported_raters import machine_rater_rows
 from machine_raters.models import Baseline
+from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
 from studies.models import Generation, Instance
 from tests.machine_raters.baselines.test_baselines import counts, labels, open_study
 from tests.refusals import refused
@@ -27,7 +27,9 @@ def server(settings):
 
 def add(study, **changes) -> Baseline:
     options = {"method": "reward", "server": "here", "language_model": "tiny"} | changes
-    return add_baseline(study=study, name="reward", criterion=study.criteria.get(), **options)
+    return create_machine_rater(
+        kind="baseline", study=study, name="reward", criterion=study.criteria.get(), **options
+    )
 
 
 def conversations(stub) -> list[list[str]]:
@@ -70,7 +72,7 @@ def test_a_model_without_scores_stops_with_a_sentence_and_can_be_tried_again(ser
     job = Job.objects.get()
     assert (job.status, labels(baseline)) == ("failed", [])
     server.scores = 1
-    start_baseline(baseline=baseline)
+    start_machine_rater(machine=baseline)
     assert labels(baseline) == ["1"]
 
 
@@ -102,13 +104,13 @@ def test_a_reward_model_needs_a_server_and_other_rules_none(server, changes, cod
 def test_it_is_added_on_the_page_and_by_the_interface(server, client, admin_user):
     study = open_study(("one", "two words"))
     client.force_login(admin_user)
-    wanted = {"name": "page", "criterion": study.criteria.get().pk, "method": "reward"}
+    wanted = {"name": "page", "criterion": "preference", "method": "reward"}
     wanted |= {"server": "here", "language_model": "tiny", "seed": 0}
-    client.post(reverse("machine_raters:add-baseline", args=[study.pk]), wanted)
+    client.post(reverse("machine_raters:baselines", args=[study.pk]), wanted)
     page = client.get(reverse("machine_raters:judges", args=[study.pk])).content.decode()
     assert "tiny on here" in page
-    address = reverse("api:baselines", args=[study.pk])
-    body = wanted | {"name": "api", "criterion": "preference"}
+    address = reverse("api:machine-rater-list", args=[study.pk])
+    body = wanted | {"name": "api", "kind": "baseline"}
     added = client.post(address, body, content_type="application/json")
     assert (added.status_code, added.json()["rated"]) == (201, 1)
     rows = {row["rater"]: row["settings"] for row in machine_rater_rows(study)}

@@ -7,18 +7,12 @@ from django.urls import reverse
 
 from annotation.models import Rating
 from machine_raters.judging.job import prompt_of
-from machine_raters.judging.progress import (
-    CUT_OFF,
-    EMPTY,
-    FAILURE_NAMES,
-    MIN_EQUAL,
-    OTHER,
-    with_progress,
-)
-from machine_raters.judging.services import start_judging
+from machine_raters.judging.progress import CUT_OFF, EMPTY, FAILURE_NAMES, MIN_EQUAL, OTHER
 from machine_raters.judging.storing import MAX_CHARACTERS
+from machine_raters.kinds import KINDS
 from machine_raters.messages import ALWAYS_FIRST
 from machine_raters.models import JudgeFailure, Verdict
+from machine_raters.services.machine_raters import start_machine_rater
 from tests.machine_raters.judging.scripted import material, model
 from tests.machine_raters.judging.test_constrained import serve
 from tests.machine_raters.judging.test_judging import judge_for, likes_system_1
@@ -40,9 +34,9 @@ def study():
 
 def judged(study, asked=10, **options):
     """Let a judge rate all questions, and return it with what came of it."""
-    job = start_judging(judge=judge_for(study, **options))
+    job = start_machine_rater(machine=judge_for(study, **options))
     job.refresh_from_db()
-    [judge] = with_progress(study)
+    [judge] = KINDS["judge"].listed(study)
     # Each question has an answer or a named failure, or was not asked because the job stopped.
     assert judge.answers == job.done
     assert judge.answers + judge.progress.failed <= asked
@@ -73,8 +67,8 @@ def test_a_judge_that_prefers_a_system_is_told_apart_from_one_that_prefers_a_pla
 def test_few_equal_answers_are_no_reason_to_warn(model, number):
     study = make_open_study(instances=number // 2, comparisons_per_hit=1, ratings_per_hit=1)
     model(lambda request: "A")
-    start_judging(judge=judge_for(study))
-    [judge] = with_progress(study)
+    start_machine_rater(machine=judge_for(study))
+    [judge] = KINDS["judge"].listed(study)
     assert len(judge.progress.warnings) == (number >= MIN_EQUAL)
 
 
@@ -132,8 +126,8 @@ def test_a_model_that_is_gone_stops_the_job_and_its_questions_can_be_asked_again
     assert "has no such model" in shown
     assert "unknown_model" not in shown
     stub.always = None
-    start_judging(judge=judge)
-    [judge] = with_progress(study)
+    start_machine_rater(machine=judge)
+    [judge] = KINDS["judge"].listed(study)
     assert (judge.answers, judge.progress.failed, JudgeFailure.objects.count()) == (10, 0, 0)
 
 
@@ -199,8 +193,8 @@ def test_of_a_question_that_fails_again_the_last_reason_is_kept(study, model):
     codes = iter(["refused"] * 10 + ["too_long"] * 10)
     model(lambda request: Failed(request.id, GatewayError(next(codes), "No.")))
     judge = judged(study)
-    start_judging(judge=judge)
-    [judge] = with_progress(study)
+    start_machine_rater(machine=judge)
+    [judge] = KINDS["judge"].listed(study)
     [problem] = judge.progress.failures
     assert (problem.kind, problem.number) == ("too_long", 10)
 

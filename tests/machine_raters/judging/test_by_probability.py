@@ -11,9 +11,10 @@ from annotation.exports.ratings import rating_rows
 from annotation.models import Rating
 from machine_raters.judging.answers import MAX_SIGNS, signs
 from machine_raters.judging.replies import most_probable, normalised
-from machine_raters.judging.services import start_judging, try_judge
+from machine_raters.judging.services import try_judge
 from machine_raters.messages import NO_PROBABILITIES
 from machine_raters.models import Judge, Verdict
+from machine_raters.services.machine_raters import start_machine_rater
 from studies.model_servers import LOT_SIZE
 from studies.models import Unit
 from tests.machine_raters.judging.scripted import add_training_item, material, model
@@ -61,7 +62,7 @@ def likes_system_1(request) -> dict[str, float]:
 
 def test_probabilities_are_stored_in_system_order_for_each_order(study, model):
     models = model(likes_system_1)
-    job = start_judging(judge=by_probability(study))
+    job = start_machine_rater(machine=by_probability(study))
     job.refresh_from_db()
     assert (job.status, job.done, job.failed) == ("done", 8, 0)
     assert {request.labels for request in models.asked} == {("A", "C", "B")}
@@ -76,7 +77,7 @@ def test_probabilities_are_stored_in_system_order_for_each_order(study, model):
 
 def test_the_prompt_asks_for_one_character_and_does_not_invite_to_think(study, model):
     models = model(likes_system_1)
-    start_judging(judge=by_probability(study))
+    start_machine_rater(machine=by_probability(study))
     system = models.asked[0].prompt[0].content
     assert study.guidelines in system
     assert "these characters and nothing else: A; C for No preference; B." in system
@@ -86,13 +87,13 @@ def test_the_prompt_asks_for_one_character_and_does_not_invite_to_think(study, m
 def test_examples_are_answered_with_the_character_alone(study, model):
     add_training_item(study, "0")
     models = model(likes_system_1)
-    start_judging(judge=by_probability(study, examples=1))
+    start_machine_rater(machine=by_probability(study, examples=1))
     assert models.asked[0].prompt[2].content == "C"
 
 
 def test_what_the_server_leaves_open_is_not_guessed(study, model):
     model(lambda request: {"A": log(0.5), "B": nan, "C": nan})
-    start_judging(judge=by_probability(study))
+    start_machine_rater(machine=by_probability(study))
     assert set(Rating.objects.values_list("label", "probabilities")) == {(None, None)}
     assert json.loads(Rating.objects.first().raw) == {"A": log(0.5), "B": None, "C": None}
 
@@ -112,7 +113,7 @@ def test_a_dry_run_shows_the_probabilities_by_system(study, model, client, admin
 
 def test_an_export_has_the_probabilities_of_machines_only(study, model):
     model(likes_system_1)
-    start_judging(judge=by_probability(study))
+    start_machine_rater(machine=by_probability(study))
     rows = list(rating_rows(study))
     assert len(rows) == 8
     for row in rows:
@@ -182,7 +183,7 @@ def test_a_real_server_is_asked_for_the_labels_own_tokens(study, server):
         return -0.5 if word == ("A" if first_of(text) == "1" else "B") else -2.0
 
     server.logprob_after = prefers_system_1
-    job = start_judging(judge=by_probability(study))
+    job = start_machine_rater(machine=by_probability(study))
     job.refresh_from_db()
     assert (job.status, job.done) == ("done", 8)
     high, low = exp(-0.5), exp(-2)
@@ -193,7 +194,7 @@ def test_a_real_server_is_asked_for_the_labels_own_tokens(study, server):
 
 
 def test_equal_tokens_of_a_real_server_are_ties(study, server):
-    start_judging(judge=by_probability(study))
+    start_machine_rater(machine=by_probability(study))
     assert set(Rating.objects.values_list("label", flat=True)) == {"0"}
 
 
@@ -202,7 +203,7 @@ def test_a_server_without_probabilities_is_named_with_what_to_do(
     study, server, kind, client, admin_user
 ):
     server.always = Fault(kind, message="logprobs are not supported by this model")
-    job = start_judging(judge=by_probability(study))
+    job = start_machine_rater(machine=by_probability(study))
     job.refresh_from_db()
     assert Rating.objects.count() == 0
     assert job.problem.endswith(NO_PROBABILITIES)
@@ -215,7 +216,7 @@ def test_a_server_without_probabilities_is_named_with_what_to_do(
 def test_a_server_that_refuses_probabilities_is_not_asked_on(server):
     study = make_open_study(instances=50, comparisons_per_hit=2, ratings_per_hit=1)
     server.always = Fault("400")
-    job = start_judging(judge=by_probability(study))
+    job = start_machine_rater(machine=by_probability(study))
     job.refresh_from_db()
     assert job.status == "failed"
     in_both_orders = 2 * Unit.objects.filter(study=study).count()
@@ -225,7 +226,7 @@ def test_a_server_that_refuses_probabilities_is_not_asked_on(server):
 
 def test_dummy_models_answer_by_probability_too(study, settings):
     settings.TIEBREAK_MODEL_SERVERS = {"here": {"provider": "fake"}}
-    start_judging(judge=by_probability(study))
+    start_machine_rater(machine=by_probability(study))
     ratings = list(Rating.objects.all())
     assert len(ratings) == 8
     for rating in ratings:

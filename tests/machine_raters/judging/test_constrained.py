@@ -4,9 +4,10 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import Rating
-from machine_raters.judging.progress import with_progress
-from machine_raters.judging.services import start_judging, try_judge
+from machine_raters.judging.services import try_judge
+from machine_raters.kinds import KINDS
 from machine_raters.models import JudgeFailure, Verdict
+from machine_raters.services.machine_raters import start_machine_rater
 from studies.model_servers import RequestTally
 from tests.machine_raters.judging.scripted import add_training_item
 from tests.machine_raters.judging.test_judging import judge_for
@@ -44,7 +45,7 @@ def serve(settings):
 
 
 def judged(study, **options):
-    job = start_judging(judge=judge_for(study, **options))
+    job = start_machine_rater(machine=judge_for(study, **options))
     job.refresh_from_db()
     return job
 
@@ -110,7 +111,7 @@ def test_where_a_server_cannot_the_researcher_may_choose_free_answers_which_are_
 def test_a_server_that_ignores_the_constraint_is_noticed(study, serve):
     serve(owner="other", choices="ignored")
     judged(study, constraint="always")
-    [judge] = with_progress(study)
+    [judge] = KINDS["judge"].listed(study)
     assert judge.unparsed == 8
     [warning] = judge.progress.warnings
     assert "8 unreadable ones" in warning
@@ -147,19 +148,3 @@ def test_a_criterion_without_labels_has_nothing_to_choose_from(spec, options, co
     with refused(code):
         judge_for(study, **options)
     assert judge_for(study)
-
-
-def test_the_interface_offers_the_same(study, serve, client, admin_user):
-    serve()
-    client.force_login(admin_user)
-    address = reverse("api:judges", args=[study.pk])
-    wanted = {"name": "gpt", "criterion": "preference", "server": "here", "language_model": "tiny"}
-    wanted |= {"constraint": "where_possible", "prompt_price": "2", "answer_price": "8.5"}
-    created = client.post(address, wanted, content_type="application/json").json()
-    assert created["constraint"] == "where_possible"
-    client.post(reverse("api:start-judge", args=[study.pk, created["id"]]))
-    [judge] = client.get(address).json()
-    [row] = judge["models"]
-    assert (row["model"], row["constrained"], row["answers"]) == ("tiny", 8, 8)
-    assert float(judge["cost"]["amount"]) > 0
-    assert judge["failures"] == []

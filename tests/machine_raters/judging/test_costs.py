@@ -6,9 +6,10 @@ import pytest
 from django.urls import reverse
 
 from machine_raters.judging.costs import NO_PRICES, NO_TOKENS, cost_of
-from machine_raters.judging.progress import with_progress
-from machine_raters.judging.services import start_judging, try_judge
+from machine_raters.judging.services import try_judge
+from machine_raters.kinds import KINDS
 from machine_raters.models import Verdict
+from machine_raters.services.machine_raters import start_machine_rater
 from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.studies.factories import make_open_study
@@ -36,9 +37,9 @@ def with_tokens(prompt, answer):
 
 def test_tokens_of_prompts_and_answers_are_kept_apart_and_priced_apart(study, model):
     model(with_tokens(1000, 100))
-    start_judging(judge=judge_for(study, **PRICES))
+    start_machine_rater(machine=judge_for(study, **PRICES))
     assert set(Verdict.objects.values_list("prompt_tokens", "tokens")) == {(1000, 100)}
-    [judge] = with_progress(study)
+    [judge] = KINDS["judge"].listed(study)
     cost = judge.progress.cost
     # 6 requests at 1,000 × 2.50 and 100 × 10.00 per million.
     assert (cost.prompt_tokens, cost.tokens, cost.amount) == (6000, 600, "0.0210")
@@ -50,7 +51,7 @@ def test_tokens_of_answers_by_probability_are_kept(study, model):
             request.id, {"A": -0.1, "C": -3.0, "B": -4.0}, "tiny-1", 1000, 1
         )
     )
-    start_judging(judge=judge_for(study, answered_by="probability", **PRICES))
+    start_machine_rater(machine=judge_for(study, answered_by="probability", **PRICES))
     assert set(Verdict.objects.values_list("prompt_tokens", "tokens")) == {(1000, 1)}
 
 
@@ -65,16 +66,16 @@ def test_tokens_of_answers_by_probability_are_kept(study, model):
 )
 def test_a_cost_that_is_not_known_is_never_0(study, model, prices, tokens, reason):
     model(with_tokens(*tokens))
-    start_judging(judge=judge_for(study, **prices))
-    [judge] = with_progress(study)
+    start_machine_rater(machine=judge_for(study, **prices))
+    [judge] = KINDS["judge"].listed(study)
     assert (judge.progress.cost.amount, judge.progress.cost.unknown_because) == (None, reason)
 
 
 def test_a_sum_over_some_answers_only_is_not_told(study, model):
     lengths = iter([1000, None, 1000, 1000, 1000, 1000])
     model(lambda request: tokens_of(request, next(lengths), 100))
-    start_judging(judge=judge_for(study, **PRICES))
-    [judge] = with_progress(study)
+    start_machine_rater(machine=judge_for(study, **PRICES))
+    [judge] = KINDS["judge"].listed(study)
     assert (judge.progress.cost.prompt_tokens, judge.progress.cost.tokens) == (None, 600)
 
 

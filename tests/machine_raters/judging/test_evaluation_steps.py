@@ -6,9 +6,9 @@ from django.urls import reverse
 from annotation.models import Rating
 from machine_raters.exported_raters import machine_rater_rows
 from machine_raters.judging.evaluation_steps import ensure_steps
-from machine_raters.judging.services import start_judging, try_judge
+from machine_raters.judging.services import try_judge
 from machine_raters.messages import JUDGE_WITHOUT_STEPS
-from machine_raters.models import Judge
+from machine_raters.services.machine_raters import start_machine_rater
 from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.refusals import refused
@@ -33,15 +33,15 @@ def test_the_model_writes_steps_once_and_reads_them_in_every_prompt(study, model
     judge = judge_for(study, writes_steps=True, name="{guidelines}")
     models = model(writes)
     try_judge(judge=judge)
-    start_judging(judge=judge)
+    start_machine_rater(machine=judge)
     first, *others = models.asked
     assert first.id == "steps"
     assert study.guidelines in first.prompt[0].content
     assert study.criteria.get().question in first.prompt[0].content
     assert [request.id for request in others].count("steps") == 0
     assert all(request.prompt[0].content.endswith(STEPS) for request in others)
-    judge.refresh_from_db()
-    assert (judge.steps, judge.steps_prompt) == (STEPS, first.prompt[0].content)
+    question = judge.questions.get()
+    assert (question.steps, question.steps_prompt) == (STEPS, first.prompt[0].content)
     assert Rating.objects.count() == 8
     (row,) = machine_rater_rows(study)
     assert row["settings"]["steps"] == STEPS
@@ -49,7 +49,7 @@ def test_the_model_writes_steps_once_and_reads_them_in_every_prompt(study, model
 
 def test_a_judge_without_steps_is_asked_as_before(study, model):
     models = model(writes)
-    start_judging(judge=judge_for(study))
+    start_machine_rater(machine=judge_for(study))
     assert "steps" not in {request.id for request in models.asked}
     assert not any("steps" in request.prompt[0].content for request in models.asked)
     (row,) = machine_rater_rows(study)
@@ -59,25 +59,25 @@ def test_a_judge_without_steps_is_asked_as_before(study, model):
 def test_steps_that_another_worker_stored_first_are_used(study, model):
     judge = judge_for(study, writes_steps=True)
     models = model(writes)
-    Judge.objects.filter(pk=judge.pk).update(steps="1. Be first.", steps_prompt="p")
-    ensure_steps(judge, models)
+    question = judge.questions.get()
+    judge.questions.update(steps="1. Be first.", steps_prompt="p")
+    ensure_steps(question, models)
     assert len(models.asked) == 1
-    assert judge.steps == "1. Be first."
-    assert Judge.objects.get(pk=judge.pk).steps == "1. Be first."
+    assert question.steps == judge.questions.get().steps == "1. Be first."
 
 
 @pytest.mark.parametrize("reply", [" \n", Failed("steps", GatewayError("too_slow", "Too slow."))])
 def test_without_steps_nothing_is_asked(study, model, reply):
     judge = judge_for(study, writes_steps=True)
     models = model(lambda request: reply)
-    job = start_judging(judge=judge)
+    job = start_machine_rater(machine=judge)
     job.refresh_from_db()
     assert job.status == "failed"
     assert job.problem.startswith(JUDGE_WITHOUT_STEPS.split("{}")[0])
     assert {request.id for request in models.asked} == {"steps"}
     assert Rating.objects.count() == 0
     with refused("no_steps"):
-        ensure_steps(judge, models)
+        ensure_steps(judge.questions.get(), models)
 
 
 def test_the_page_shows_the_steps(study, model, admin_client):
@@ -85,5 +85,5 @@ def test_the_page_shows_the_steps(study, model, admin_client):
     address = reverse("machine_raters:judges", args=[study.pk])
     assert "will write its evaluation steps" in admin_client.get(address).content.decode()
     model(writes)
-    start_judging(judge=judge)
+    start_machine_rater(machine=judge)
     assert "1. Read both {question} texts." in admin_client.get(address).content.decode()

@@ -6,8 +6,9 @@ from django.urls import reverse
 
 from machine_raters.exported_raters import machine_rater_rows
 from machine_raters.judging.example_sets import add_example_set, delete_example_set
-from machine_raters.judging.services import copy_judge, start_judging
-from machine_raters.models import ExampleSet, Judge
+from machine_raters.judging.services import copy_judge
+from machine_raters.models import ExampleSet, JudgeCriterion
+from machine_raters.services.machine_raters import start_machine_rater
 from recruitment.services.cloning import clone_study
 from studies.models import Unit
 from tests.machine_raters.judging.scripted import add_training_item, model
@@ -39,7 +40,7 @@ def examples_in(models) -> list[str]:
 def test_a_judge_reads_the_items_of_its_set_in_their_order(study, model):
     models = model(lambda request: "A")
     chosen = add_example_set(study=study, name="two", items=["item-3", "item-1"])
-    start_judging(judge=judge_for(study, example_set=chosen))
+    start_machine_rater(machine=judge_for(study, example_set=chosen))
     assert examples_in(models) == ["Reason 3.\n\nA", "Reason 1.\n\nB"]
 
 
@@ -51,7 +52,7 @@ def test_the_name_and_the_hash_of_what_is_read_are_kept_and_exported(study):
         judge_for(study, name=str(number), example_set=chosen, seed=number)
         for number, chosen in enumerate([one, same, turned, None])
     ]
-    hashes = [judge.examples_sha256 for judge in judges]
+    hashes = [judge.questions.get().examples_sha256 for judge in judges]
     # Neither the set's name nor the judge's seed is a part of what is read; the order is.
     assert hashes[0] == hashes[1] != hashes[2]
     assert hashes[3] == ""
@@ -69,7 +70,7 @@ def test_a_judge_whose_examples_have_changed_does_not_start(study, model, by_num
     judge = judge_for(study, **options)
     Unit.objects.filter(key="item-1").update(explanation="Another reason.")
     with refused("examples_changed"):
-        start_judging(judge=judge)
+        start_machine_rater(machine=judge)
     assert models.asked == []
 
 
@@ -129,7 +130,7 @@ def test_sets_are_added_chosen_and_deleted_on_pages(client, study, model):
     assert one.items == ["item-2", "item-1"]
     judge_for(study, example_set=one)
     page = client.get(reverse("machine_raters:judges", args=[study.pk])).content.decode()
-    assert f"examples: one (SHA-256 {Judge.objects.get().examples_sha256[:12]}" in page
+    assert f"examples: one (SHA-256 {JudgeCriterion.objects.get().examples_sha256[:12]}" in page
     for chosen, codes in ((one, {"example_set_in_use"}), (two, set())):
         delete = reverse("machine_raters:delete-example-set", args=[study.pk, chosen.public_id])
         assert codes_on(client.post(delete, follow=True)) >= codes
@@ -137,25 +138,19 @@ def test_sets_are_added_chosen_and_deleted_on_pages(client, study, model):
     assert client.post(address, {"name": "three", "items": "nothing"}).status_code == 400
 
 
-def test_the_same_by_the_interface(client, study, model):
+def test_a_program_names_a_set(client, study, model):
     model(lambda request: "A")
-    address = reverse("api:example-sets", args=[study.pk])
-    wanted = {"name": "one", "items": ["item-2", "item-1"]}
-    added = client.post(address, wanted, content_type="application/json").json()
-    judge = {"name": "gpt", "criterion": "preference", "server": "here", "language_model": "tiny"}
-    judge |= {"example_set": "one"}
-    judges = reverse("api:judges", args=[study.pk])
+    add_example_set(study=study, name="one", items=["item-2", "item-1"])
+    judge = {"kind": "judge", "name": "gpt", "criterion": "preference", "example_set": "one"}
+    judge |= {"server": "here", "language_model": "tiny"}
+    judges = reverse("api:machine-rater-list", args=[study.pk])
     created = client.post(judges, judge, content_type="application/json")
     assert (created.status_code, created.json()["example_set"]) == (201, "one")
-    assert len(created.json()["examples_sha256"]) == 64
-    [row] = client.get(address).json()
-    assert (row["items"], row["used"]) == (["item-2", "item-1"], 1)
+    assert len(created.json()["criteria"][0]["examples_sha256"]) == 64
     unknown = client.post(
         judges, judge | {"name": "b", "example_set": "x"}, content_type="application/json"
     )
     assert unknown.status_code == 400
-    refusal = client.delete(reverse("api:example-set", args=[study.pk, added["id"]]))
-    assert (refusal.status_code, refusal.json()["code"]) == (409, "example_set_in_use")
 
 
 def test_a_copy_of_a_judge_reads_the_same_examples(study):
@@ -163,4 +158,5 @@ def test_a_copy_of_a_judge_reads_the_same_examples(study):
     judge = judge_for(study, example_set=chosen)
     copy = copy_judge(judge=judge, study=clone_study(study=study).study)
     assert copy.example_set.study == copy.study != study
-    assert (copy.example_set.items, copy.examples_sha256) == (chosen.items, judge.examples_sha256)
+    hashes = [one.questions.get().examples_sha256 for one in (copy, judge)]
+    assert (copy.example_set.items, hashes[0]) == (chosen.items, hashes[1])

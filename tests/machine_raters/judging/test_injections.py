@@ -16,10 +16,12 @@ from machine_raters.judging.prompts import (
     prompt_of,
     repeats_instructions,
 )
-from machine_raters.judging.services import start_judging, try_injections
+from machine_raters.judging.services import try_injections
+from machine_raters.services.machine_raters import start_machine_rater
 from studies.models import Generation, Instance, Unit
 from tests.machine_raters.judging.scripted import material, model
 from tests.machine_raters.judging.test_judging import judge_for
+from tests.machine_raters.sections import section_on
 from tests.studies.factories import make_open_study
 from tiebreak.scales import BAD, Scale
 
@@ -59,10 +61,11 @@ def test_there_are_more_than_a_hundred_different_orders():
 @pytest.mark.parametrize("order", [A_FIRST, B_FIRST])
 def test_no_order_closes_its_text_or_learns_of_the_prompt(study, place, order):
     judge, unit = judge_for(study), study.units.select_related("instance").first()
-    rules, *_ = prompt_of(judge, unit, order)
+    question = judge.questions.get()
+    rules, *_ = prompt_of(question, unit, order)
     for injection in INJECTIONS:
         changed = injected(unit, place, injection.text("A"))
-        system, user = prompt_of(judge, changed, order)
+        system, user = prompt_of(question, changed, order)
         assert system == rules
         parts = {name: text for name, mark, text in MARKED.findall(user.content)}
         letter = {"a": "AB", "b": "BA"}.get(place, "")
@@ -82,7 +85,7 @@ def test_no_order_changes_how_a_verdict_is_read(study, model):
     for field, rows in (("text", Generation.objects), ("source", Instance.objects)):
         for row, text in zip(rows.order_by("pk"), texts * 20, strict=False):
             rows.filter(pk=row.pk).update(**{field: f"{getattr(row, field)} {text}"})
-    start_judging(judge=judge_for(study))
+    start_machine_rater(machine=judge_for(study))
     labels = Rating.objects.values_list("label", "side_a")
     assert set(labels) == {("-1", "left"), ("1", "right")}
     assert len(labels) == 2 * study.units.count()
@@ -188,13 +191,15 @@ def test_which_answers_count_as_moved(scale, before, after, to, moved):
 
 def test_an_answer_that_quotes_the_mark_or_the_instructions_is_told(study):
     judge, unit = judge_for(study), study.units.first()
-    assert repeats_instructions(judge, unit, f"It says {mark_of(judge, unit)}.")
-    assert repeats_instructions(judge, unit, f"My orders: {rules_line(judge, unit)}")
-    assert not repeats_instructions(judge, unit, "A")
+    assert repeats_instructions(judge.questions.get(), unit, f"It says {mark_of(judge, unit)}.")
+    assert repeats_instructions(
+        judge.questions.get(), unit, f"My orders: {rules_line(judge, unit)}"
+    )
+    assert not repeats_instructions(judge.questions.get(), unit, "A")
 
 
 def rules_line(judge, unit: Unit) -> str:
-    system, *_ = prompt_of(judge, unit, A_FIRST)
+    system, *_ = prompt_of(judge.questions.get(), unit, A_FIRST)
     return max(system.content.splitlines(), key=len)
 
 
@@ -202,7 +207,7 @@ def test_it_is_reached_by_a_click(client, study, model):
     model(prefers_system_0)
     client.force_login(User.objects.create_superuser("ada"))
     judge = judge_for(study)
-    address = reverse("machine_raters:judge-action", args=[study.pk, judge.public_id, "injections"])
+    address = reverse("machine_raters:act", args=[study.pk, judge.public_id, "injections"])
     page = client.post(address, follow=True)
-    [row] = page.context["rows"]
+    [row] = section_on(page, "judge")["rows"]
     assert row["injections"].result["tried"] == len(INJECTIONS)

@@ -12,8 +12,8 @@ from annotation.models import Rating
 from jobs.models import Job
 from jobs.services import requeue_stale_jobs
 from machine_raters.judging.prompts import INSTRUCTIONS
-from machine_raters.judging.services import create_judge, start_judging
 from machine_raters.models import Verdict
+from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
 from tests.conftest import is_postgresql
 from tests.jobs.real_workers import client, wait_until, worker
 from tests.machine_raters.judging.model_server import model_server
@@ -54,7 +54,7 @@ def test_after_a_kill_exactly_800_answers_are_stored_and_none_is_asked_for_again
             "TIEBREAK_MODEL_SERVERS": f"lab=http://127.0.0.1:{port}/v1",
         }
         first = stack.enter_context(worker("a", **environment))
-        jobs = [start_judging(judge=judge(study, name)) for name in JUDGES]
+        jobs = [start_machine_rater(machine=judge(study, name)) for name in JUDGES]
         wait_until(lambda: Verdict.objects.count() >= TOTAL // 4)
         for process in (first, server):
             os.kill(process.pid, signal.SIGKILL)
@@ -79,7 +79,8 @@ def test_after_a_kill_exactly_800_answers_are_stored_and_none_is_asked_for_again
 
 
 def judge(study, name):
-    return create_judge(
+    return create_machine_rater(
+        kind="judge",
         study=study,
         name=name,
         criterion=study.criteria.get(),

@@ -6,7 +6,7 @@ import pytest
 
 from annotation.models import Rating
 from machine_raters.judging.passes import Items, comparisons_of
-from machine_raters.judging.services import start_judging
+from machine_raters.services.machine_raters import start_machine_rater
 from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.refusals import refused
@@ -63,11 +63,11 @@ def test_random_draws_pairs_and_orders_together(study):
 def test_the_page_tells_as_many_as_are_asked(study, model, options, number):
     models = model(lambda request: "A")
     judge = judge_for(study, **options)
-    job = start_judging(judge=judge)
+    job = start_machine_rater(machine=judge)
     job.refresh_from_db()
     assert len(models.asked) == Items.of(study).passes(judge) == job.total == number
     assert Rating.objects.count() == number
-    start_judging(judge=judge)
+    start_machine_rater(machine=judge)
     assert len(models.asked) == number
 
 

@@ -8,12 +8,11 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.models import Rater, Rating
-from machine_raters.judging.services import start_judging
-from machine_raters.juries.services import add_jury, possible_members, start_jury
+from machine_raters.juries.members import possible_members
 from machine_raters.models import Jury
+from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
 from machine_raters.uploads.ratings import add_machine_ratings
 from tests.annotation.tallies import recount, stored_tallies
-from tests.api.clients import at, problem_of, program
 from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.pages import codes_on, page_of
@@ -60,7 +59,8 @@ def members(study, *names) -> list[Rater]:
 
 def jury_of(study, *names, rule="vote", name="jury") -> Jury:
     chosen = members(study, *names)
-    return add_jury(
+    return create_machine_rater(
+        kind="jury",
         study=study,
         name=name,
         criterion=study.criteria.get(name="preference"),
@@ -129,9 +129,9 @@ def test_an_item_is_decided_once_all_members_have_answered_and_never_again(study
     jury = jury_of(study, "x", "y")
     assert decisions(jury) == ["1"]
     with refused("nothing_to_decide"):
-        start_jury(jury=jury)
+        start_machine_rater(machine=jury)
     upload(y=[(1,), (-1,)])
-    start_jury(jury=jury)
+    start_machine_rater(machine=jury)
     assert decisions(jury) == ["1", "0"]
 
 
@@ -152,7 +152,7 @@ def test_a_judge_whose_budget_is_too_small_cannot_be_a_member_for_dawid_and_sken
     model(lambda request: "A")
     for budget, name in ((2, "small"), (6, "large")):
         judge = judge_for(study, name=name, comparisons="symmetric", budget=budget)
-        start_judging(judge=judge)
+        start_machine_rater(machine=judge)
     with refused("member_has_budget", naming="small") as refusal:
         jury_of(study, "x", "small", rule="dawid_skene")
     assert re.findall(r"\d+", refusal.value.message) == ["3", "2"]
@@ -174,7 +174,8 @@ def test_what_a_jury_needs(study, upload):
         jury_of(study, "x")
     study.criteria.create(name="length", question="How long?", scale="ratio", position=2)
     with refused("no_labels"):
-        add_jury(
+        create_machine_rater(
+            kind="jury",
             study=study,
             name="jury",
             criterion=study.criteria.get(name="length"),
@@ -191,51 +192,19 @@ def test_the_page_adds_a_jury_by_clicks_and_says_what_it_did(client, study, uplo
     address = reverse("machine_raters:juries", args=[study.pk])
     entered = {
         "name": "both",
-        "criterion": study.criteria.get().pk,
-        "members": [rater.pk for rater in members(study, "x", "y")],
+        "criterion": "preference",
+        "members": ["x", "y"],
         "rule": "vote",
     }
     alone = client.post(address, entered | {"members": entered["members"][:1]})
     assert alone.status_code == 400
     assert not Jury.objects.exists()
     page = client.post(address, entered, follow=True)
-    assert page_of(page) == "juries"
+    assert page_of(page) == "machine_raters"
     assert "<strong>1 of 3</strong> items decided" in page.content.decode()
     jury = Jury.objects.get()
     again = client.post(
-        reverse("machine_raters:start-jury", args=[study.pk, jury.public_id]), follow=True
+        reverse("machine_raters:act", args=[study.pk, jury.public_id, "start"]), follow=True
     )
     assert "nothing_to_decide" in codes_on(again)
-    assert study.events.filter(verb="add-jury").get().details["members"] == ["x", "y"]
-
-
-def test_the_page_takes_as_many_statements_for_ten_juries(
-    client, study, upload, django_assert_max_num_queries
-):
-    upload(x=[(1,)], y=[(1,)])
-    for number in range(10):
-        jury_of(study, "x", "y", name=f"jury {number}")
-    address = reverse("machine_raters:juries", args=[study.pk])
-    client.get(address)  # Django asks once in a process what the database can do.
-    with django_assert_max_num_queries(12):
-        page = client.get(address)
-    assert len(page.context["rows"]) == 10
-
-
-def test_the_same_by_the_interface(study, upload):
-    upload(y=[(1,)], x=[(1,)])  # members are listed by name, not in the order of the database
-    researcher = program(User.objects.get(username="ada"))
-    values = {"name": "both", "criterion": "preference", "members": ["x", "y"], "rule": "vote"}
-
-    def add(**changes):
-        body = json.dumps(values | changes)
-        return researcher.post(at("juries", study.pk), body, content_type="application/json")
-
-    assert problem_of(add(members=["x", "nobody"]))[0] == 400
-    added = add()
-    assert added.status_code == 201, added.content
-    assert (added.json()["decided"], added.json()["members"]) == (1, ["x", "y"])
-    listed = researcher.get(at("juries", study.pk)).json()
-    assert [jury["name"] for jury in listed] == ["both"]
-    started = researcher.post(at("start-jury", study.pk, added.json()["id"]))
-    assert problem_of(started) == (409, "nothing_to_decide")
+    assert study.events.filter(verb="add-machine-rater").get().details["members"] == ["x", "y"]

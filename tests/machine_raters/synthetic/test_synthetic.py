@@ -21,19 +21,16 @@ from machine_raters.models import (
     SyntheticText,
     SyntheticVerdict,
 )
+from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
 from machine_raters.synthetic.accuracy import CAUTION, accuracies
 from machine_raters.synthetic.round_trip import ranks_of
-from machine_raters.synthetic.services import (
-    add_synthetic_set,
-    check_judge,
-    continue_synthetic_set,
-    synthetic_sets_of,
-)
-from machine_raters.synthetic.summaries import DroppedTexts, dropped_texts
+from machine_raters.synthetic.services import check_judge
+from machine_raters.synthetic.summaries import DroppedTexts, dropped_texts, synthetic_sets_of
 from metrics.exports.document.synthetic import synthetic_sections
 from recruitment.services.cloning import clone_study
 from studies.models import Generation, Instance, Unit
 from tests.machine_raters.judging.scripted import model
+from tests.machine_raters.sections import section_on
 from tests.machine_raters.synthetic.rag import PASSAGES, make_rag_study
 from tests.pages import codes_on, page_of
 from tests.refusals import refused
@@ -72,7 +69,7 @@ def writes(request) -> str:
 
 def make(study, model, reply=writes, **settings) -> SyntheticSet:
     model(reply)
-    add_synthetic_set(study=study, **SETTINGS | settings)
+    create_machine_rater(kind="synthetic-set", study=study, **SETTINGS | settings)
     return synthetic_sets_of(study).get()
 
 
@@ -123,7 +120,7 @@ def test_nothing_of_it_is_an_item_of_the_study(study, model):
 def test_each_text_is_kept_with_how_it_was_made(study, model):
     models = model(writes)
     make_asked = models.asked
-    add_synthetic_set(study=study, **SETTINGS)
+    create_machine_rater(kind="synthetic-set", study=study, **SETTINGS)
     texts = list(SyntheticText.objects.all())
     assert {text.seed for text in texts} == {request.seed for request in make_asked}
     assert len({text.prompt_sha256 for text in texts}) == len(texts) == 16
@@ -136,7 +133,7 @@ def test_each_text_is_kept_with_how_it_was_made(study, model):
 
 def test_questions_of_the_study_are_the_examples(study, model):
     models = model(writes)
-    add_synthetic_set(study=study, **SETTINGS, examples=2)
+    create_machine_rater(kind="synthetic-set", study=study, **SETTINGS, examples=2)
     asked = [r for r in models.asked if r.id.startswith("question")]
     for request in asked:
         shots = [turn.content for turn in request.prompt if turn.role == "assistant"]
@@ -210,11 +207,11 @@ def test_what_is_stored_is_never_asked_again_and_what_failed_is(study, model):
     )
     assert (made.texts.count(), made.n_items) == (12, 16)
     models = model(writes)
-    continue_synthetic_set(made=made)
+    start_machine_rater(machine=made)
     assert {request.id.split(":")[0] for request in models.asked} == {"evasion"}
     assert (made.texts.count(), made.items.count()) == (16, 20)
     models.asked.clear()
-    continue_synthetic_set(made=made)
+    start_machine_rater(machine=made)
     assert models.asked == []
 
 
@@ -252,7 +249,7 @@ def pairs(study):
 
 def make_pairs(pairs, model) -> SyntheticSet:
     model(writes)
-    add_synthetic_set(study=pairs, **SETTINGS)
+    create_machine_rater(kind="synthetic-set", study=pairs, **SETTINGS)
     return synthetic_sets_of(pairs).get()
 
 
@@ -340,7 +337,7 @@ def test_a_comparison_says_nothing_of_context_relevance(pairs, model):
     pairs.criteria.exclude(name="faithfulness").delete()
     pairs.criteria.update(name="context relevance")
     with refused("no_synthetic_criteria"):
-        add_synthetic_set(study=pairs, **SETTINGS)
+        create_machine_rater(kind="synthetic-set", study=pairs, **SETTINGS)
 
 
 def test_the_page_and_the_interface_show_both_answers(client, pairs, model):
@@ -348,9 +345,10 @@ def test_the_page_and_the_interface_show_both_answers(client, pairs, model):
     model(lambda request: "A is better")
     check_judge(judge=judge, made=made)
     page = client.get(reverse("machine_raters:synthetic", args=[pairs.pk]))
-    (row,) = page.context["rows"]
+    (row,) = section_on(page, "synthetic-set")["rows"]
     assert {item.other_answer is None for item in row["examples"]} == {False}
-    (row,) = client.get(reverse("api:synthetic-sets", args=[pairs.pk])).json()
+    address = reverse("api:machine-rater-list", args=[pairs.pk])
+    (row,) = client.get(address, {"kind": "synthetic-set"}).json()
     (of_judge,) = row["judges"]
     assert of_judge["first_shown"]["value"] == 1
     assert of_judge["shares"][0]["value"] == 0.5
@@ -375,17 +373,19 @@ def test_with_many_questions_there_are_intervals(model):
 def test_refusals(study, model):
     make(study, model)
     with refused("name_taken"):
-        add_synthetic_set(study=study, **SETTINGS)
+        create_machine_rater(kind="synthetic-set", study=study, **SETTINGS)
     with refused("no_synthetic_criteria"):
-        add_synthetic_set(study=make_open_study(), **SETTINGS)
+        create_machine_rater(kind="synthetic-set", study=make_open_study(), **SETTINGS)
     with refused("no_model"):
-        add_synthetic_set(study=study, **SETTINGS | {"name": "other", "language_model": ""})
+        create_machine_rater(
+            kind="synthetic-set", study=study, **SETTINGS | {"name": "other", "language_model": ""}
+        )
     alone = SyntheticSet.objects.create(study=study, **SETTINGS | {"name": "empty"})
     with refused("no_synthetic_items"):
         check_judge(judge=judge_of(study, "faithfulness"), made=alone)
     Instance.objects.filter(dataset=study.dataset).update(messages=[], source="All the same.")
     with refused("few_passages"):
-        add_synthetic_set(study=study, **SETTINGS | {"name": "another"})
+        create_machine_rater(kind="synthetic-set", study=study, **SETTINGS | {"name": "another"})
     assert SyntheticItem.objects.exists()
 
 
@@ -406,9 +406,9 @@ def test_examples_need_questions_of_the_study(client, study, model):
         instance.messages = []
         instance.save()
     with refused("no_example_questions"):
-        add_synthetic_set(study=study, **SETTINGS)
+        create_machine_rater(kind="synthetic-set", study=study, **SETTINGS)
     assert not SyntheticSet.objects.exists()
-    add_synthetic_set(study=study, **SETTINGS, examples=0)
+    create_machine_rater(kind="synthetic-set", study=study, **SETTINGS, examples=0)
     assert SyntheticText.objects.filter(kind="question").exists()
 
 
@@ -420,7 +420,7 @@ def test_the_page_makes_and_tests_by_clicks(client, study, model):
         **{"temperature": 0, "max_tokens": 64, "seed": 0},
     }
     page = client.post(address, entered, follow=True)
-    assert page_of(page) == "synthetic"
+    assert page_of(page) == "machine_raters"
     assert client.post(address, entered).status_code == 400
     made, judge = SyntheticSet.objects.get(), judge_of(study, "faithfulness")
     model(lambda request: "no")
@@ -428,50 +428,48 @@ def test_the_page_makes_and_tests_by_clicks(client, study, model):
         "machine_raters:check-synthetic", args=[study.pk, made.public_id, judge.public_id]
     )
     page = client.post(check, follow=True)
-    (row,) = page.context["rows"]
-    assert [one.overall.value for one in row["summary"].judges] == [pytest.approx(8 / 12)]
-    assert page.context["caution"] == CAUTION
-    start = reverse("machine_raters:start-synthetic", args=[study.pk, made.public_id])
-    assert client.post(start).status_code == 302
-    other = make_open_study(instances=1)
-    page = client.post(start.replace(made.public_id, other.pk), follow=True)
-    assert codes_on(page) == {"no_such_synthetic_set"}
+    (row,) = section_on(page, "synthetic-set")["rows"]
+    assert [one.overall.value for one in row["machine"].judges] == [pytest.approx(8 / 12)]
+    assert row["caution"] == CAUTION
+    for wrong in (made.public_id, judge.public_id):
+        where = [study.pk, wrong, wrong]
+        page = client.post(reverse("machine_raters:check-synthetic", args=where), follow=True)
+        assert codes_on(page) == {"no_such_machine_rater"}
 
 
 def test_the_page_takes_few_statements(client, study, model, django_assert_max_num_queries):
     for number in range(3):
         model(writes)
-        made = add_synthetic_set(study=study, **SETTINGS | {"name": f"set {number}"})
+        made = create_machine_rater(
+            kind="synthetic-set", study=study, **SETTINGS | {"name": f"set {number}"}
+        )
         model(lambda request: "yes")
         for criterion in study.criteria.all():
             if not number:
                 judge_of(study, criterion.name)
-        for judge in study.judges.all():
+        for judge in Judge.objects.filter(study=study):
             check_judge(judge=judge, made=made)
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(14):
         page = client.get(reverse("machine_raters:synthetic", args=[study.pk]))
-    assert [len(row["summary"].judges) for row in page.context["rows"]] == [3, 3, 3]
-    assert [len(row["examples"]) for row in page.context["rows"]] == [10, 10, 10]
+    assert [len(row["machine"].judges) for row in section_on(page, "synthetic-set")["rows"]] == [
+        3,
+        3,
+        3,
+    ]
+    assert [len(row["examples"]) for row in section_on(page, "synthetic-set")["rows"]] == [
+        10,
+        10,
+        10,
+    ]
 
 
-def test_the_same_by_the_interface(client, study, model):
-    model(writes)
-    address = reverse("api:synthetic-sets", args=[study.pk])
-    created = client.post(address, SETTINGS, content_type="application/json")
-    assert (created.status_code, created.json()["retriever"]) == (201, "rouge1")
-    again = client.post(address, SETTINGS, content_type="application/json")
-    assert (again.status_code, again.json()["code"]) == (409, "name_taken")
-    public_id, judge = created.json()["id"], judge_of(study, "faithfulness")
+def test_a_program_reads_how_judges_did(client, study, model):
+    made, judge = make(study, model), judge_of(study, "faithfulness")
     model(lambda request: "no")
-    tested = client.post(
-        reverse("api:check-judge", args=[study.pk, public_id, judge.public_id]),
-        content_type="application/json",
-    )
-    assert (tested.status_code, tested.json()["kind"]) == (201, "synthetic-check")
-    start = reverse("api:start-synthetic-set", args=[study.pk, public_id])
-    assert client.post(start, content_type="application/json").status_code == 201
-    (row,) = client.get(address).json()
-    assert (row["set"]["kept"], row["set"]["items"], row["dropped"]) == (4, 20, [])
+    check_judge(judge=judge, made=made)
+    where = [study.pk, made.public_id]
+    row = client.get(reverse("api:machine-rater-detail", args=where)).json()
+    assert (row["kept"], row["items"], row["dropped"]) == (4, 20, [])
     (of_judge,) = row["judges"]
     assert (of_judge["criterion"], of_judge["unreadable"]) == ("faithfulness", 0)
     shares = {share["kind"]: (share["items"], share["value"]) for share in of_judge["shares"]}
@@ -525,4 +523,4 @@ def test_a_clone_says_that_the_sets_stay_behind(study, model):
     make(study, model)
     clone = clone_study(study=study)
     assert "1 synthetic set" in clone.not_copied
-    assert not clone.study.synthetic_sets.exists()
+    assert not clone.study.machine_raters.exists()

@@ -7,8 +7,8 @@ from annotation.models import Assignment, Rater, Rating
 from annotation.services.planning import plan_hits
 from annotation.services.rating_writer import create_raters
 from jobs.clock import database_now
-from machine_raters.judging.services import create_judge
-from machine_raters.models import Verdict
+from machine_raters.models import Judge, Verdict
+from machine_raters.services.machine_raters import create_machine_rater
 from metrics.licensing.exported import licence_rows
 from metrics.licensing.follow_ups import instances_for, make_follow_up
 from metrics.licensing.services import check_licences, revoke_licence
@@ -175,7 +175,8 @@ def test_a_judge_comes_along_and_asks_anew(study, settings):
     licence, rater = grant(study), Rater.objects.get(pseudonym="judge")
     rater.pseudonym = rater.external_id = "other"
     rater.save()
-    judge = create_judge(
+    judge = create_machine_rater(
+        kind="judge",
         study=study,
         name="judge",
         criterion=study.criteria.get(),
@@ -184,15 +185,16 @@ def test_a_judge_comes_along_and_asks_anew(study, settings):
         instructions="Compare. {answers}",
         temperature=0.5,
     )
-    judge.steps, judge.steps_prompt = "First read.", "Which steps?"
-    judge.save()
+    judge.questions.update(steps="First read.", steps_prompt="Which steps?")
     licence.rater = judge.rater
     licence.save()
     made = make_follow_up(licence=licence, instances=5).study
-    copy = made.judges.get()
-    names = ("name", "server", "language_model", "instructions", "temperature", "steps", "seed")
+    copy = Judge.objects.get(study=made)
+    names = ("name", "server", "language_model", "instructions", "temperature", "seed")
     assert [getattr(copy, n) for n in names] == [getattr(judge, n) for n in names]
-    assert (copy.criterion, copy.rater_id == judge.rater_id) == (made.criteria.get(), False)
+    question = copy.questions.get()
+    assert (question.criterion, question.steps) == (made.criteria.get(), "First read.")
+    assert copy.rater_id != judge.rater_id
     assert not Verdict.objects.filter(judge=copy).exists()
 
 

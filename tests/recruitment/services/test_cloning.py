@@ -39,11 +39,8 @@ NOT_COPIED = frozenset(
         "studies.StudyVersion",
         "studies.StudyEvent",
         "studies.ReportChanges",
-        "machine_raters.Judge",
+        "machine_raters.MachineRater",
         "machine_raters.ExampleSet",  # it names items
-        "machine_raters.Baseline",
-        "machine_raters.Jury",
-        "machine_raters.SyntheticSet",
         "annotation.Place",
         "annotation.Participation",
         "annotation.ScreeningAttempt",

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from machine_raters.baselines.services import add_baseline
-from machine_raters.judging.services import start_judging
-from machine_raters.juries.services import add_jury, possible_members
+from machine_raters.juries.members import possible_members
+from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
 from machine_raters.uploads.ratings import add_machine_ratings
 from metrics.exports.document.machine_raters import TITLE, UNNAMED, UPLOADED, machine_sections
 from tests.annotation.exports.test_study_export import rated
@@ -44,7 +43,9 @@ def asked(study) -> dict[str, str]:
 
 def rule(study, name: str, method: str):
     criterion = study.criteria.get()
-    return add_baseline(study=study, name=name, criterion=criterion, method=method, seed=7)
+    return create_machine_rater(
+        kind="baseline", study=study, name=name, criterion=criterion, method=method, seed=7
+    )
 
 
 def upload(study, path) -> None:
@@ -59,7 +60,8 @@ def test_each_machine_rater_has_its_kind(study, tmp_path):
     rule(study, "chance", "random")
     upload(study, tmp_path / "ratings.jsonl")
     names = ("long", "chance")
-    add_jury(
+    create_machine_rater(
+        kind="jury",
         study=study,
         name="both",
         criterion=study.criteria.get(),
@@ -91,7 +93,7 @@ def test_a_judge_has_its_model_and_settings(study, model):
     add_training_item(study, "1")
     judge = judge_for(study, temperature=0.5, examples=1, comparisons="random", budget=3)
     assert asked(study)["Name and revision that the server gave"] == "no answer yet"
-    start_judging(judge=judge)
+    start_machine_rater(machine=judge)
     rows = asked(study)
     assert rows["Language model"] == "tiny"
     named = rows["Name and revision that the server gave"]
@@ -100,9 +102,8 @@ def test_a_judge_has_its_model_and_settings(study, model):
     assert rows["Comparisons and orders"] == (
         "random: pairs with an order drawn at random; budget: 3"
     )
-    judge.refresh_from_db()
     assert rows["Examples before each question"] == (
-        f"1 training item (SHA-256 {judge.examples_sha256})"
+        f"1 training item (SHA-256 {judge.questions.get().examples_sha256})"
     )
 
 
@@ -118,11 +119,10 @@ def test_a_judge_by_probabilities_has_no_temperature(study):
 
 def test_instructions_and_steps_are_listed_and_the_server_is_not(study):
     judge = judge_for(study, instructions="Judge {question} by <b>{answers}</b>.")
-    judge.steps = "1. Read both."
-    judge.save()
+    judge.questions.update(steps="1. Read both.")
     section = section_of(study)
     listed = [block for block in section.blocks if isinstance(block, Verbatim)]
-    assert [block.text for block in listed] == [judge.instructions, judge.steps]
+    assert [block.text for block in listed] == [judge.instructions, "1. Read both."]
     document = ReportDocument("t", "s", "d", WRITTEN, (section,), "")
     page = as_html(document)
     assert "Judge {question} by &lt;b&gt;{answers}&lt;/b&gt;." in page

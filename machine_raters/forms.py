@@ -1,0 +1,169 @@
+"""The forms of new machine raters. Programs send the same values, which the same forms check."""
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django import forms
+from django.conf import settings
+
+from annotation.models import Rater
+from machine_raters.judging.prompts import INSTRUCTIONS
+from machine_raters.juries.members import possible_members
+from machine_raters.models import Baseline, ExampleSet, Judge, Jury, MachineRater, SyntheticSet
+from machine_raters.models.judge import MAX_EXAMPLES
+from studies.models import Criterion, Study
+
+EACH_CRITERION = "each criterion: one judge for each"
+JUDGE_SETTINGS = (
+    *("name", "criterion", "server", "language_model", "instructions", "answered_by", "constraint"),
+    *("examples", "example_set", "with_reference", "comparisons", "budget", "runs"),
+    "writes_steps",
+    *("temperature", "max_tokens", "seed"),
+    *("prompt_price", "answer_price"),
+)
+BASELINE_SETTINGS = ("name", "criterion", "method", "server", "language_model", "seed")
+JURY_SETTINGS = ("name", "criterion", "members", "rule")
+SET_SETTINGS = (
+    *("name", "server", "language_model", "passages", "examples", "retriever"),
+    *("temperature", "max_tokens", "seed"),
+)
+if TYPE_CHECKING:
+    ModelForm = forms.ModelForm[MachineRater]
+    ExampleSetModelForm = forms.ModelForm[ExampleSet]
+else:
+    ModelForm = ExampleSetModelForm = forms.ModelForm
+
+
+def _choice(model: Any, **options: Any) -> Any:
+    """Return a field that names a row. The form knows which rows there are."""
+    return forms.ModelChoiceField(model.objects.none(), to_field_name="name", **options)
+
+
+class MachineRaterForm(ModelForm):
+    """The settings of a new machine rater, which never change afterwards.
+
+    Criteria, sets of examples and members are chosen by name, as programs do.
+    """
+
+    # What a new one needs; a page has all other settings in a fold. Empty: there is no fold.
+    FIRST: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, study: Study, data: Any = None, **options: Any) -> None:
+        name = self._meta.model._meta.model_name
+        super().__init__(data, auto_id=f"{name}_%s", **options)
+        if "criterion" in self.fields:
+            self._offer("criterion", study.criteria.all())
+        if "server" in self.fields:
+            names = [(name, name) for name in sorted(settings.TIEBREAK_MODEL_SERVERS)]
+            field = self.fields["server"]
+            self.fields["server"] = forms.ChoiceField(
+                label="Model server",
+                choices=names if field.required else [("", "none"), *names],
+                required=field.required,
+                help_text=field.help_text,
+            )
+
+    def _offer(self, name: str, rows: Any) -> None:
+        """Offer rows for a field. They are read once, and there is no empty choice."""
+        field: Any = self.fields[name]
+        field.queryset = rows
+        field.choices = [(getattr(one, field.to_field_name), str(one)) for one in rows]
+
+    def first_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.FIRST or self.fields]
+
+    def further_fields(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in (self.FIRST or self.fields)]
+
+    def is_further_open(self) -> bool:
+        """Whether the fold must show a refused value."""
+        return any(field.errors for field in self.further_fields())
+
+
+class JudgeForm(MachineRaterForm):
+    """The settings of a new judge, or without a criterion of one judge for each criterion."""
+
+    FIRST = ("name", "criterion", "server", "language_model", "instructions", "answered_by")
+    criterion = _choice(Criterion, required=False)
+    example_set = _choice(
+        ExampleSet,
+        required=False,
+        label="Set of examples",
+        help_text="A named set of training items, instead of a number of them.",
+    )
+
+    class Meta:
+        model = Judge
+        fields = JUDGE_SETTINGS
+
+    def __init__(self, study: Study, data: Any = None) -> None:
+        super().__init__(study, data, initial={"instructions": INSTRUCTIONS})
+        sets: Any = self.fields["example_set"]
+        sets.queryset = study.example_sets.all()
+        criteria: Any = self.fields["criterion"]
+        if len(criteria.choices) > 1:
+            self.initial["criterion"] = criteria.choices[0][0]
+            criteria.choices = [*criteria.choices, ("", EACH_CRITERION)]
+            criteria.help_text = (
+                "With one judge for each criterion, each is asked one question at a time; their names"
+                " end with the criterion."
+            )
+
+
+class BaselineForm(MachineRaterForm):
+    criterion = _choice(Criterion)
+
+    class Meta:
+        model = Baseline
+        fields = BASELINE_SETTINGS
+
+    def __init__(self, study: Study, data: Any = None) -> None:
+        super().__init__(study, data)
+        criteria: Any = self.fields["criterion"]
+        preferences = [c for c in study.criteria.all() if c.parsed_scale.kind == "preference"]
+        criteria.queryset = study.criteria.filter(scale__startswith="preference")
+        criteria.choices = [(one.name, str(one)) for one in preferences]
+
+
+class JuryForm(MachineRaterForm):
+    criterion = _choice(Criterion)
+    members = forms.ModelMultipleChoiceField(
+        Rater.objects.none(), to_field_name="pseudonym", widget=forms.CheckboxSelectMultiple
+    )
+
+    class Meta:
+        model = Jury
+        fields = JURY_SETTINGS
+
+    def __init__(self, study: Study, data: Any = None) -> None:
+        super().__init__(study, data)
+        self._offer("members", possible_members(study))
+
+
+class SyntheticSetForm(MachineRaterForm):
+    class Meta:
+        model = SyntheticSet
+        fields = SET_SETTINGS
+
+
+class ExampleSetForm(ExampleSetModelForm):
+    """The name of a new set of examples, and its items, one key a line."""
+
+    items = forms.CharField(
+        label="Training items",
+        widget=forms.Textarea,
+        help_text="Their keys, one a line, in the order in which judges read them.",
+    )
+
+    class Meta:
+        model = ExampleSet
+        fields = ("name", "items")
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, auto_id="example_set_%s")
+
+    def clean_items(self) -> list[str]:
+        keys = [line.strip() for line in self.cleaned_data["items"].splitlines() if line.strip()]
+        if not 0 < len(keys) <= MAX_EXAMPLES:
+            sentence = f"Please enter the keys of 1 to {MAX_EXAMPLES} training items."
+            raise forms.ValidationError(sentence, code="number_of_items")
+        return keys

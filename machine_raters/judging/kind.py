@@ -1,0 +1,136 @@
+"""Judges, as a kind of machine rater."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from annotation.services.planning import ensure_plan
+from machine_raters.forms import JudgeForm
+from machine_raters.judging.answers import MAX_SIGNS, allowed_answers, has_signs
+from machine_raters.judging.example_sets import check_examples, fix_examples
+from machine_raters.judging.injection_job import JudgeInjectionJob
+from machine_raters.judging.job import JudgeDryRunJob, JudgingJob, questions_of
+from machine_raters.judging.passes import Items, items_of
+from machine_raters.judging.progress import progress_of
+from machine_raters.kind import Kind, Shown
+from machine_raters.messages import (
+    JUDGE_ASKS_ALL,
+    JUDGE_ASKS_TWICE,
+    JUDGE_HAS_ONE_PROBABILITY,
+    JUDGE_IN_DRAFT,
+    JUDGE_NO_ITEMS,
+    JUDGE_OF_NUMBERS,
+    JUDGE_REPEATS_ITSELF,
+    JUDGE_WITHOUT_CRITERION,
+    JUDGE_WITHOUT_LABELS,
+    JUDGE_WRITES_NOTHING,
+    NO_MODEL,
+)
+from machine_raters.models import Judge, JudgeCriterion, MachineRater, SyntheticVerdict
+from studies.model_servers import check_model
+from studies.models import Criterion, Study
+from tiebreak.errors import DomainError
+
+
+class JudgeKind(Kind):
+    name, model, form = MachineRater.Kind.JUDGE, Judge, JudgeForm
+    job, other_jobs = JudgingJob, (JudgeDryRunJob, JudgeInjectionJob)
+    rows = ("criterion",)
+    # Its prompts are read in a trial first.
+    starts_at_once = False
+    path, heading, button = "judges", "Judges", "Create"
+
+    def of(self, study: Study) -> QuerySet[Any]:
+        """Return judges with how many answers are stored, and how many were unreadable."""
+        judges = Judge.objects.filter(study=study).select_related("study", "rater", "example_set")
+        tests = SyntheticVerdict.objects.filter(judge=OuterRef("pk"))
+        return judges.prefetch_related("questions__criterion").annotate(
+            answers=Count("verdicts"),
+            unparsed=Count("verdicts", filter=Q(verdicts__rating__label__isnull=True)),
+            is_tested=Exists(tests),
+        )
+
+    def listed(self, study: Study, **only: Any) -> list[Any]:
+        judges = super().listed(study, **only)
+        progress = progress_of(study, judges) if judges else {}
+        for judge in judges:
+            judge.progress = progress[judge.pk]
+        return judges
+
+    def check_new(self, judge: Judge, rows: Mapping[str, Any]) -> None:
+        check_model(judge.server, judge.language_model, advice=NO_MODEL)
+        if judge.comparisons == Judge.Schedule.ALL and judge.budget is not None:
+            raise DomainError("budget_of_all", JUDGE_ASKS_ALL, status=400)
+        if judge.comparisons == Judge.Schedule.SYMMETRIC and (judge.budget or 0) % 2:
+            raise DomainError("odd_budget", JUDGE_ASKS_TWICE, status=400)
+        if judge.is_constrained and judge.is_by_probability:
+            raise DomainError("nothing_to_constrain", JUDGE_WRITES_NOTHING, status=400)
+        if judge.is_by_probability and judge.runs > 1:
+            raise DomainError("equal_answers", JUDGE_HAS_ONE_PROBABILITY, status=400)
+        if judge.runs > 1 and judge.temperature == 0:
+            raise DomainError("equal_answers", JUDGE_REPEATS_ITSELF, status=400)
+        _check_criterion(judge, rows["criterion"])
+
+    def add_rows(self, judge: Judge, rows: Mapping[str, Any]) -> None:
+        add_criterion(judge, rows["criterion"])
+
+    def check_start(self, judge: Judge) -> None:
+        if judge.study.status == Study.Status.DRAFT:
+            raise DomainError("study_is_draft", JUDGE_IN_DRAFT)
+        for question in questions_of(judge):
+            check_examples(question)
+        check_items(judge)
+
+    def answers(self, judge: Judge) -> int:
+        return super().answers(judge) + judge.synthetic_verdicts.count()
+
+    def facts(self, judge: Judge) -> dict[str, Any]:
+        return {"model": judge.language_model, "server": judge.server}
+
+    def row(self, judge: Any, shown: Shown) -> dict[str, Any]:
+        asked = shown.items.passes(judge)
+        can_start = judge.answers < asked and not why_not_yet(shown.study, shown.items)
+        start = "Rate the remaining items" if judge.answers else "Rate all items"
+        return {
+            "asked": asked,
+            "open": max(0, asked - judge.answers - judge.progress.failed),
+            "are_pairs": shown.items.are_pairs,
+            "dry_run": shown.newest(JudgeDryRunJob, judge.public_id),
+            "injections": shown.newest(JudgeInjectionJob, judge.public_id),
+            "answers": judge.answers or judge.is_tested,
+            "start": start if can_start else "",
+        }
+
+
+def why_not_yet(study: Study, items: Items) -> str:
+    """Return why no judge of this study could rate now, or "" if it could."""
+    if study.status == Study.Status.DRAFT:
+        return JUDGE_IN_DRAFT
+    return "" if items.number else JUDGE_NO_ITEMS
+
+
+def add_criterion(judge: Judge, criterion: Criterion) -> JudgeCriterion:
+    """Let a new judge rate by a criterion. Raises `DomainError` if its settings do not allow it."""
+    _check_criterion(judge, criterion)
+    question = JudgeCriterion(judge=judge, criterion=criterion)
+    fix_examples(question)
+    question.save()
+    return question
+
+
+def _check_criterion(judge: Judge, criterion: Criterion) -> None:
+    if judge.is_by_probability and not has_signs(criterion.parsed_scale):
+        message = JUDGE_WITHOUT_LABELS.format(most=MAX_SIGNS)
+        raise DomainError("too_many_labels", message, status=400)
+    if judge.is_constrained and not allowed_answers(criterion.parsed_scale):
+        raise DomainError("no_labels", JUDGE_OF_NUMBERS, status=400)
+
+
+def check_items(judge: Judge) -> None:
+    """Raise `DomainError` if there is nothing to rate. Items of a draft exist once it is planned."""
+    if not judge.questions.exists():  # its criterion was deleted from the draft
+        raise DomainError("judge_without_criterion", JUDGE_WITHOUT_CRITERION)
+    ensure_plan(study=judge.study)
+    if not items_of(judge.study).exists():
+        raise DomainError("no_items", JUDGE_NO_ITEMS)

@@ -1,0 +1,111 @@
+"""Juries, as a kind of machine rater."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import Count, OuterRef, Prefetch, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from annotation.models import Rater, Rating
+from machine_raters.forms import JuryForm
+from machine_raters.judging.passes import comparisons_of, items_of
+from machine_raters.juries.job import JuryJob
+from machine_raters.juries.verdicts import answers_of, undecided_units
+from machine_raters.kind import Kind, Shown
+from machine_raters.messages import (
+    FEW_MEMBERS,
+    JURY_MEMBER_EXCLUDED,
+    JURY_MEMBER_HAS_BUDGET,
+    JURY_MEMBER_LACKS,
+    JURY_NEEDS_ALL_ANSWERS,
+    JURY_NEEDS_LABELS,
+    JURY_NO_MEMBERS,
+    JURY_NOTHING_TO_DECIDE,
+)
+from machine_raters.models import Judge, Jury, MachineRater
+from studies.models import Study
+from tiebreak.errors import DomainError
+
+
+class JuryKind(Kind):
+    name, model, form, job = MachineRater.Kind.JURY, Jury, JuryForm, JuryJob
+    rows = ("members",)
+    path, page, heading, button = "juries", "juries", "Juries", "Add a jury"
+
+    def of(self, study: Study) -> QuerySet[Any]:
+        """Return juries with how many items each has decided, and how many not by a label."""
+        verdicts = Rating.objects.filter(
+            rater=OuterRef("rater"), criterion=OuterRef("criterion"), superseded=False
+        )
+        undecided = verdicts.filter(label__isnull=True)
+        return (
+            Jury.objects.filter(study=study)
+            .select_related("study", "criterion", "rater")
+            .prefetch_related(Prefetch("members", Rater.objects.order_by("pseudonym")))
+            .annotate(decided=_count(verdicts), without_label=_count(undecided))
+        )
+
+    def check_new(self, jury: Jury, rows: Mapping[str, Any]) -> None:
+        if len(rows["members"]) < 2:
+            raise DomainError("few_members", FEW_MEMBERS, status=400)
+        if not jury.criterion.parsed_scale.labels:
+            sentence = JURY_NEEDS_LABELS.format(criterion=jury.criterion)
+            raise DomainError("no_labels", sentence, status=400)
+
+    def add_rows(self, jury: Jury, rows: Mapping[str, Any]) -> None:
+        jury.members.set(rows["members"])
+        self.check_start(jury)
+
+    def check_start(self, jury: Jury) -> None:
+        if excluded := jury.members.filter(machine_rater__excluded=True).first():
+            raise DomainError("member_excluded", JURY_MEMBER_EXCLUDED.format(member=excluded))
+        if jury.rule == Jury.Rule.DAWID_SKENE:
+            _check_all_answered(jury)
+        if not undecided_units(jury).exists():
+            raise DomainError("nothing_to_decide", JURY_NOTHING_TO_DECIDE)
+
+    def facts(self, jury: Jury) -> dict[str, Any]:
+        names = sorted(jury.members.values_list("pseudonym", flat=True))
+        return {"rule": jury.rule, "members": names}
+
+    def row(self, jury: Any, shown: Shown) -> dict[str, Any]:
+        items = shown.items.number
+        start = "Decide what was answered since" if jury.decided < items else ""
+        return {"items": items, "answers": jury.decided, "start": start}
+
+    def why_not(self, form: Any) -> str:
+        return "" if form.fields["members"].choices else JURY_NO_MEMBERS
+
+
+def _count(ratings: QuerySet[Rating]) -> Coalesce:
+    counted = ratings.order_by().values("rater").annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(counted), 0)
+
+
+def _check_all_answered(jury: Jury) -> None:
+    """Raise `DomainError` if a member lacks an answer, or could never give them all."""
+    items = items_of(jury.study).count()
+    members = jury.members.order_by("pseudonym")
+    lacking = {member: missing for member in members if (missing := _open(jury, member))}
+    if not lacking:
+        return
+    named = ", ".join(
+        JURY_MEMBER_LACKS.format(member=member, missing=missing)
+        for member, missing in lacking.items()
+    )
+    if limited := [str(member) for member in lacking if _has_small_budget(member, items)]:
+        facts = {"items": items, "lacking": named, "judges": " and ".join(limited)}
+        raise DomainError("member_has_budget", JURY_MEMBER_HAS_BUDGET.format(**facts))
+    sentence = JURY_NEEDS_ALL_ANSWERS.format(items=items, lacking=named)
+    raise DomainError("answers_missing", sentence)
+
+
+def _open(jury: Jury, member: Rater) -> int:
+    """Return how many items this member has not answered."""
+    answered = answers_of(jury, member.pk).values("unit")
+    return items_of(jury.study).exclude(pk__in=answered).count()
+
+
+def _has_small_budget(member: Rater, items: int) -> bool:
+    judge = Judge.objects.filter(rater=member).exclude(budget=None).first()
+    return judge is not None and len(comparisons_of(judge)) < items

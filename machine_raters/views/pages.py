@@ -1,0 +1,248 @@
+"""The researcher's pages of machine raters: the lists with their forms, and what is done with one."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db.models import prefetch_related_objects
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from machine_raters.judging.kind import why_not_yet
+from machine_raters.judging.passes import Items
+from machine_raters.judging.services import create_judges, try_injections, try_judge
+from machine_raters.kind import Kind, Shown
+from machine_raters.kinds import KINDS
+from machine_raters.messages import (
+    DELETE_MACHINE,
+    DELETES_MACHINE,
+    EXCLUSION,
+    INJECTIONS_TRIED,
+    JUDGE_TESTED,
+    JUDGE_TRIED,
+    JUDGES_CREATED,
+    JURIES_STAY,
+    MACHINE_CREATED,
+    MACHINE_DELETED,
+    MACHINE_IS_EXCLUDED,
+    MACHINE_REINSTATED,
+    MACHINE_STARTED,
+    MACHINE_TO_TRY,
+)
+from machine_raters.models import Jury, MachineRater
+from machine_raters.models.machine_rater import MAX_REASON
+from machine_raters.services.machine_raters import (
+    create_machine_rater,
+    delete_machine_rater,
+    exclude_machine_rater,
+    machine_rater_named,
+    reinstate_machine_rater,
+    start_machine_rater,
+)
+from machine_raters.synthetic.services import check_judge
+from machine_raters.uploads.uploading import VerdictsForm
+from studies.access import Right, researchers_only, right_for, study_for
+from studies.confirming import Question, ask, is_confirmed
+from studies.data.dataset_jobs import jobs_of
+from studies.models import Study
+from studies.refusals import form_errors
+from tiebreak.errors import DomainError
+
+Action = Callable[[HttpRequest, Any, User], str | HttpResponse]
+
+
+class ExclusionForm(forms.Form):
+    reason = forms.CharField(
+        max_length=MAX_REASON,
+        label="Reason, as the report should state it",
+        help_text="What is wrong with how it was made, not with what came of it.",
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_only
+def machine_raters(request: HttpRequest, study_id: str, kind: str) -> HttpResponse:
+    """Show the page of a kind and create one of it; a refused form is shown again with its values."""
+    study = study_for(request.user, study_id, right_for(request))
+    # The forms of a page choose from them.
+    prefetch_related_objects([study], "criteria")
+    of = KINDS[kind]
+    form: Any = of.form(study, request.POST or None)
+    if form.is_bound and form.is_valid():
+        try:
+            sentence = _create(of, study, cast(User, request.user), form.cleaned_data)
+        except DomainError as refusal:
+            form.add_error(None, form_errors(refusal))
+        else:
+            messages.success(request, sentence)
+            return redirect(_page_of(of, study))
+    return machine_raters_page(request, study, of.page, refused=form if form.is_bound else None)
+
+
+def _create(of: Kind, study: Study, by: User, values: dict[str, Any]) -> str:
+    if of.name == MachineRater.Kind.JUDGE:
+        judges = create_judges(study=study, by=by, **values)
+        return MACHINE_TO_TRY.format(name=judges[0]) if len(judges) == 1 else JUDGES_CREATED
+    made = create_machine_rater(study=study, kind=of.name, by=by, **values)
+    return MACHINE_CREATED.format(name=made)
+
+
+def machine_raters_page(
+    request: HttpRequest,
+    study: Study,
+    page: str = "judges",
+    *,
+    refused: Any = None,
+    verdicts_form: VerdictsForm | None = None,
+) -> HttpResponse:
+    """Return a page; a form that was sent was refused, and is shown with its problems."""
+    kinds = [kind for kind in KINDS.values() if kind.page == page]
+    shown = _shown(study, kinds)
+    sections = []
+    for kind in kinds:
+        form = refused if isinstance(refused, kind.form) else kind.form(study)
+        sections.append({"form": form, "why_not": kind.why_not(form), **_listed(kind, shown)})
+    context = {"study": study, "sections": sections}
+    if page == "judges":
+        context["verdicts_form"] = verdicts_form or VerdictsForm()
+    status = 400 if refused or verdicts_form else 200
+    return render(request, "machine_raters/machine_raters.html", context, status=status)
+
+
+@require_safe
+@researchers_only
+def part(request: HttpRequest, study_id: str, kind: str) -> HttpResponse:
+    """Show only a list, so that it can refresh while a form is being filled in."""
+    study = study_for(request.user, study_id, Right.READ)
+    of = KINDS[kind]
+    context = {"study": study, "section": _listed(of, _shown(study, [of]))}
+    return render(request, "machine_raters/list.html", context)
+
+
+def _shown(study: Study, kinds: list[Kind]) -> Shown:
+    names = [job.name for kind in kinds for job in (kind.job, *kind.other_jobs)]
+    jobs = jobs_of(study).filter(kind__in=names).order_by("pk")
+    return Shown(study, Items.of(study), list(jobs))
+
+
+def _listed(kind: Kind, shown: Shown) -> dict[str, Any]:
+    rows = kind.rows_of(shown)
+    names = {job.name for job in (kind.job, *kind.other_jobs)}
+    is_judge = kind.name == MachineRater.Kind.JUDGE
+    return {
+        "kind": kind,
+        "rows": rows,
+        "not_yet": why_not_yet(shown.study, shown.items) if rows and is_judge else "",
+        "is_moving": any(job.is_moving for job in shown.jobs if job.kind in names),
+    }
+
+
+def _page_of(kind: Kind, study: Study) -> str:
+    return reverse(f"machine_raters:{kind.page}", args=[study.pk])
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_only
+def act(request: HttpRequest, study_id: str, rater_id: str, action: str) -> HttpResponse:
+    """Do something with a machine rater. An exclusion is asked for its reason on a page of its own."""
+    study = study_for(request.user, study_id, right_for(request))
+    if action not in ACTIONS or (request.method != "POST" and action != "exclude"):
+        raise Http404("A machine rater has no such action.")
+    back = reverse("machine_raters:judges", args=[study.pk])
+    try:
+        machine = machine_rater_named(study, rater_id, *ONLY.get(action, ()))
+        back = _page_of(KINDS[machine.kind], study)
+        outcome = ACTIONS[action](request, machine, cast(User, request.user))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+        return redirect(back)
+    if isinstance(outcome, HttpResponse):
+        return outcome
+    messages.success(request, outcome)
+    return redirect(back)
+
+
+def _delete(request: HttpRequest, machine: Any, by: User) -> str | HttpResponse:
+    kind = KINDS[machine.kind]
+    question = Question(
+        title=DELETE_MACHINE.format(kind=kind.name.label, name=machine),
+        sentences=(DELETES_MACHINE,),
+        button="Delete",
+        facts=(machine.public_id,),
+    )
+    if not kind.answers(machine) and not is_confirmed(request, [question]):
+        return ask(request, [question], back=_page_of(kind, machine.study))
+    delete_machine_rater(machine=machine, by=by)
+    return MACHINE_DELETED.format(name=machine)
+
+
+def _exclude(request: HttpRequest, machine: Any, by: User) -> str | HttpResponse:
+    kind, form = KINDS[machine.kind], ExclusionForm(request.POST or None, auto_id="exclusion_%s")
+    if form.is_bound and form.is_valid():
+        try:
+            exclude_machine_rater(machine=machine, reason=form.cleaned_data["reason"], by=by)
+        except DomainError as refusal:
+            form.add_error(None, form_errors(refusal))
+        else:
+            return MACHINE_IS_EXCLUDED.format(name=machine)
+    context = {
+        "study": machine.study,
+        "machine": machine,
+        "sentences": _about_exclusion(kind, machine),
+        "back": _page_of(kind, machine.study),
+        "form": form,
+    }
+    status = 400 if form.is_bound else 200
+    return render(request, "machine_raters/exclude.html", context, status=status)
+
+
+def _about_exclusion(kind: Kind, machine: Any) -> list[str]:
+    left_out, *others = EXCLUSION
+    juries = ", ".join(map(str, Jury.objects.filter(members=machine.rater_id or 0)))
+    return [
+        left_out.format(answers=kind.answers(machine)),
+        *([JURIES_STAY.format(juries=juries)] if juries else []),
+        *others,
+    ]
+
+
+def _saying(sentence: str, verb: Callable[..., object], name: str = "machine") -> Action:
+    """Return an action that calls a service, and what is said afterwards."""
+
+    def act_and_say(_: HttpRequest, machine: Any, by: User) -> str:
+        verb(**{name: machine}, by=by)
+        return sentence.format(name=machine)
+
+    return act_and_say
+
+
+ACTIONS: dict[str, Action] = {
+    "start": _saying(MACHINE_STARTED, start_machine_rater),
+    "try": _saying(JUDGE_TRIED, try_judge, "judge"),
+    "injections": _saying(INJECTIONS_TRIED, try_injections, "judge"),
+    "exclude": _exclude,
+    "reinstate": _saying(MACHINE_REINSTATED, reinstate_machine_rater),
+    "delete": _delete,
+}
+# The actions that only some kinds have.
+ONLY = dict.fromkeys(("try", "injections"), (MachineRater.Kind.JUDGE,))
+
+
+@require_POST
+@researchers_only
+def check(request: HttpRequest, study_id: str, set_id: str, judge_id: str) -> HttpResponse:
+    """Test a judge on a synthetic set."""
+    study = study_for(request.user, study_id)
+    try:
+        made = machine_rater_named(study, set_id, MachineRater.Kind.SYNTHETIC_SET)
+        judge = machine_rater_named(study, judge_id, MachineRater.Kind.JUDGE)
+        check_judge(judge=judge, made=made, by=cast(User, request.user))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    else:
+        messages.success(request, JUDGE_TESTED.format(name=judge, set=made))
+    return redirect("machine_raters:synthetic", study.pk)

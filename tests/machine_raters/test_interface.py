@@ -1,0 +1,149 @@
+"""Machine raters by the interface: the same requests for each kind."""
+
+import json
+
+import pytest
+from django.contrib.auth.models import User
+
+from jobs.models import Job
+from machine_raters.kinds import KINDS
+from machine_raters.models import MachineRater, SyntheticVerdict
+from studies.models import Membership
+from tests.api.clients import at, problem_of, program
+from tests.machine_raters.judging.scripted import model
+from tests.machine_raters.machines import again, answered, idle, prepare, settings_of
+from tests.machine_raters.synthetic.rag import make_rag_study
+
+pytestmark = pytest.mark.django_db
+__all__ = ["model"]
+REASON = {"reason": "the wrong settings"}
+each_kind = pytest.mark.parametrize("kind", KINDS)
+LIST = "machine-rater-list"
+VERBS = ("machine-rater-start", "machine-rater-exclude", "machine-rater-reinstate")
+TRIALS = ("machine-rater-trial", "machine-rater-injections")
+
+
+@pytest.fixture
+def study():
+    return make_rag_study(
+        owner=User.objects.create_user("ada", is_staff=True), protocol="rag-pairs"
+    )
+
+
+@pytest.fixture
+def ada(study):
+    return program(User.objects.get(username="ada"))
+
+
+def post(asker, address, body=None):
+    return asker.post(address, json.dumps(body or {}), content_type="application/json")
+
+
+@each_kind
+def test_one_is_created_listed_shown_and_started(ada, study, model, kind):
+    prepare(kind, study, model)
+    body = settings_of(kind) | {"kind": kind}
+    made = post(ada, at(LIST, study.pk), body)
+    assert made.status_code == 201, made.content
+    shown = made.json()
+    assert (shown["kind"], shown["name"]) == (kind, "machine")
+    assert (shown["excluded"], shown["excluded_reason"]) == (False, "")
+    where = [study.pk, shown["id"]]
+    assert ada.get(at("machine-rater-detail", *where)).json() == shown
+    assert shown in ada.get(at(LIST, study.pk)).json()
+    for other in KINDS:
+        listed = ada.get(at(LIST, study.pk), {"kind": other}).json()
+        assert (shown in listed) == (other == kind)
+    assert problem_of(post(ada, at(LIST, study.pk), body)) == (409, "name_taken")
+    started = post(ada, at("machine-rater-start", *where))
+    if kind == "jury":
+        assert problem_of(started) == (409, "nothing_to_decide")
+    else:
+        assert (started.status_code, started.json()["kind"]) == (201, KINDS[kind].job.name)
+
+
+@each_kind
+def test_what_is_unknown_or_wrong_is_refused(ada, study, model, kind):
+    prepare(kind, study, model)
+    body, before = settings_of(kind, "new") | {"kind": kind}, MachineRater.objects.count()
+    others = {"judge": "rule", "baseline": "members", "jury": "seed", "synthetic-set": "method"}
+    for changes, field in (
+        ({others[kind]: 1}, others[kind]),
+        ({"praise": 1}, "praise"),
+        ({"kind": "oracle"}, "kind"),
+        ({"name": ""}, "name"),
+        *([({"criterion": "beauty"}, "criterion")] if "criterion" in body else []),
+        *([({"members": ["first", "nobody"]}, "members")] if "members" in body else []),
+    ):
+        refused = post(ada, at(LIST, study.pk), body | changes)
+        assert refused.status_code == 400, changes
+        assert [problem["field"] for problem in refused.json()["problems"]] == [field]
+    assert MachineRater.objects.count() == before
+
+
+@each_kind
+def test_one_without_answers_is_deleted(ada, study, model, monkeypatch, kind):
+    made = idle(kind, study, model, monkeypatch)
+    address = at("machine-rater-detail", study.pk, made.public_id)
+    assert ada.delete(address).status_code == 204
+    for answer in (ada.get(address), ada.delete(address)):
+        assert problem_of(answer) == (404, "no_such_machine_rater")
+
+
+@each_kind
+def test_one_with_answers_is_excluded_and_reinstated(ada, study, model, kind):
+    made = answered(kind, study, model)
+    where = [study.pk, made.public_id]
+    address = at("machine-rater-detail", *where)
+    assert problem_of(ada.delete(address)) == (409, "has_ratings")
+    exclude = at("machine-rater-exclude", *where)
+    assert post(ada, exclude, {"reason": ""}).status_code == 400
+    shown = post(ada, exclude, REASON).json()
+    assert (shown["excluded"], shown["excluded_reason"]) == (True, REASON["reason"])
+    assert ada.get(address).json() == shown
+    started = post(ada, at("machine-rater-start", *where))
+    assert problem_of(started) == (409, "machine_rater_excluded")
+    shown = post(ada, at("machine-rater-reinstate", *where)).json()
+    assert (shown["excluded"], shown["excluded_reason"]) == (False, "")
+
+
+def test_a_judge_is_tried_and_stores_nothing(ada, study, model, monkeypatch):
+    made = idle("judge", study, model, monkeypatch)
+    for name, kind in zip(TRIALS, ("judge-dry-run", "judge-injections"), strict=True):
+        tried = post(ada, at(name, study.pk, made.public_id))
+        assert (tried.status_code, tried.json()["kind"]) == (201, kind)
+    assert not made.rater.ratings.exists()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "judge"])
+def test_only_judges_are_tried(ada, study, model, monkeypatch, kind):
+    made = idle(kind, study, model, monkeypatch)
+    for name in TRIALS:
+        tried = post(ada, at(name, study.pk, made.public_id))
+        assert problem_of(tried) == (404, "no_such_machine_rater")
+
+
+@pytest.mark.parametrize("role", ["analyst", "stranger", "elsewhere"])
+@each_kind
+def test_who_may_not_change_the_study_changes_nothing(study, model, monkeypatch, kind, role):
+    """Nor does the owner of another study, who asks there for this study's machine rater."""
+    made, before = idle(kind, study, model, monkeypatch), MachineRater.objects.count()
+    eve = User.objects.create_user("eve", is_staff=True)
+    if role == "analyst":
+        Membership.objects.create(study=study, user=eve, role=role)
+    here = make_rag_study(owner=eve).pk if role == "elsewhere" else study.pk
+    status = 403 if role == "analyst" else 404
+    asked, where = program(eve), [here, made.public_id]
+    answers = [
+        asked.delete(at("machine-rater-detail", *where)),
+        *(post(asked, at(name, *where), REASON if "exclude" in name else None) for name in VERBS),
+        *(post(asked, at(name, *where)) for name in TRIALS),
+    ]
+    if role != "elsewhere":
+        answers.append(post(asked, at(LIST, here), settings_of(kind, "x") | {"kind": kind}))
+    assert {answer.status_code for answer in answers} == {status}
+    seen = asked.get(at("machine-rater-detail", *where))
+    assert seen.status_code == (200 if role == "analyst" else 404)
+    assert (again(made).excluded, MachineRater.objects.count()) == (False, before)
+    assert not Job.objects.exclude(status="stopped").exclude(status="done").exists()
+    assert not SyntheticVerdict.objects.exists()
