@@ -11,17 +11,14 @@ from machine_raters.baselines.rules import PERPLEXITIES, open_measure, scored
 from machine_raters.baselines.storing import check_in_use, missing_units, store_preferences
 from machine_raters.messages import NO_SUCH_BASELINE
 from machine_raters.models import Baseline
+from studies.models import texts_of
 from tiebreak.errors import DomainError
 from tiebreak.similarity import ENCODED
 
 # The items of a chunk, and those that are stored at a time.
 CHUNK, PART = 1_000, 100
 WITH_MODELS = {*ENCODED, *PERPLEXITIES, Baseline.Method.REWARD}
-WITH_TEXTS = (
-    "instance",
-    *("generation_a__system", "generation_a__instance"),
-    *("generation_b__system", "generation_b__instance"),
-)
+WITH_TEXTS = texts_of("texts", "generation__system", "generation__instance")
 
 
 class BaselineJob(JobKind):
@@ -48,7 +45,7 @@ class BaselineJob(JobKind):
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         baseline = _baseline_of(job)
         keys = missing_units(baseline).filter(pk__in=payload["units"])
-        texts = keys.select_related(*WITH_TEXTS)
+        texts = keys.select_related("instance").prefetch_related(WITH_TEXTS)
         units = list(texts.order_by("pk"))
         done = len(payload["units"]) - len(units)
         yield Progress(done)

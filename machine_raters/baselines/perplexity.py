@@ -47,7 +47,7 @@ def scored_by_perplexity(units: Sequence[Unit], *, is_per_token: bool) -> Iterat
         if not _reference(unit):
             yield Scored(unit, "", None)
             continue
-        a, b = (logprobs.get(_key(generation)) for generation in _generations(unit))
+        a, b = (logprobs.get(_key(generation)) for generation in unit.generations)
         if a is not None and b is not None:
             yield Scored(unit, "", (a, b))
 
@@ -55,7 +55,7 @@ def scored_by_perplexity(units: Sequence[Unit], *, is_per_token: bool) -> Iterat
 def _logprobs(units: Sequence[Unit], *, is_per_token: bool) -> dict[Key, float]:
     by_system: dict[_System, dict[Key, Generation]] = defaultdict(dict)
     for unit in units:
-        for generation in _generations(unit):
+        for generation in unit.generations:
             by_system[_System.of(generation)].setdefault(_key(generation), generation)
     known: dict[Key, float] = {}
     for system, generations in by_system.items():
@@ -112,9 +112,3 @@ def _key(generation: Generation) -> Key:
 
 def _reference(unit: Unit) -> str:
     return unit.instance.reference.strip() if isinstance(unit.instance, Instance) else ""
-
-
-def _generations(unit: Unit) -> tuple[Generation, Generation]:
-    assert unit.generation_a is not None
-    assert unit.generation_b is not None
-    return unit.generation_a, unit.generation_b

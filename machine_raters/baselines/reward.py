@@ -17,10 +17,10 @@ def scored_by_reward(baseline: Baseline, units: Sequence[Unit]) -> Iterator[Scor
     A unit with a failed request is left out, so that it can be tried again. Raises `DomainError` if
     the server answers none of the requests.
     """
-    generations = {one.pk: one for unit in units for one in _generations(unit)}
+    generations = {one.pk: one for unit in units for one in unit.generations}
     scores = _scores(baseline, generations.values())
     for unit in units:
-        a, b = (scores.get(generation.pk) for generation in _generations(unit))
+        a, b = (scores.get(generation.pk) for generation in unit.generations)
         if a is not None and b is not None:
             yield Scored(unit, "", (a, b))
 
@@ -55,9 +55,3 @@ def _turns(instance: Instance) -> list[Message]:
     if instance.source:
         return [Message("user", instance.source)]
     return [Message(turn["role"], str(turn["content"])) for turn in instance.messages]
-
-
-def _generations(unit: Unit) -> tuple[Generation, Generation]:
-    assert unit.generation_a is not None
-    assert unit.generation_b is not None
-    return unit.generation_a, unit.generation_b

@@ -71,10 +71,8 @@ def _by_reference(units: Sequence[Unit], measure: Similarity) -> Iterator[Scored
         yield Scored(unit, "", None if empty == 1 else (a, b))
 
 
-def _texts(unit: Unit) -> tuple[str, str]:
-    assert unit.generation_a is not None
-    assert unit.generation_b is not None
-    return unit.generation_a.text, unit.generation_b.text
+def _texts(unit: Unit) -> list[str]:
+    return [generation.text for generation in unit.generations]
 
 
 def _reference(unit: Unit) -> str:

@@ -19,7 +19,6 @@ from machine_raters.judging.injections import (
     wished_label,
 )
 from machine_raters.judging.job import (
-    WITH_TEXTS,
     Request,
     asked_of,
     judge_of,
@@ -31,7 +30,7 @@ from machine_raters.judging.prompts import B_FIRST, repeats_instructions
 from machine_raters.judging.replies import Reply, reply_of
 from machine_raters.models import Judge
 from studies.model_servers import RequestTally
-from studies.models import Unit
+from studies.models import Unit, texts_of
 from tiebreak.gateway import Failed, Models
 from tiebreak.scales import Label
 
@@ -115,7 +114,11 @@ class JudgeInjectionJob(JobKind):
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         judge, tally = judge_of(job), RequestTally(done=0)
-        units = Unit.objects.filter(pk__in=payload["units"]).select_related(*WITH_TEXTS)
+        units = (
+            Unit.objects.filter(pk__in=payload["units"])
+            .select_related("instance")
+            .prefetch_related(texts_of())
+        )
         orders = comparisons_of(judge)
         plain = [_Question(*next(passes(judge, [unit], orders))) for unit in units.order_by("pk")]
         result, readable = InjectionResult(len(plain)), list[tuple[_Question, Label]]()
@@ -168,7 +171,7 @@ def _with_orders(judge: Judge, readable: list[tuple[_Question, Label]]) -> Itera
     scale = judge.criterion.parsed_scale
     turns = zip(INJECTIONS, cycle(readable), strict=False)
     for number, (injection, (question, before)) in enumerate(turns):
-        is_pair = question.unit.generation_b_id is not None
+        is_pair = len(question.unit.generations) == 2
         side = "b" if is_pair and scale.side_of(before) <= 0 else "a"
         wished = wished_label(scale, side)
         if wished == before:

@@ -29,7 +29,7 @@ from machine_raters.judging.storing import MAX_CHARACTERS, Answered, note_failur
 from machine_raters.messages import JUDGE_NO_MODEL, NO_PROBABILITIES, NO_SUCH_JUDGE
 from machine_raters.models import Judge
 from studies.model_servers import RequestTally, ask_and_store, open_server, prompt_sha256
-from studies.models import Unit
+from studies.models import Unit, texts_of
 from tiebreak.errors import DomainError
 from tiebreak.gateway import (
     Failed,
@@ -49,7 +49,6 @@ TRIED = 5
 # Errors of servers that do not give log-probabilities.
 WITHOUT_PROBABILITIES = frozenset({"refused", "unsupported"})
 Request = SampleRequest | LabelLogprobsRequest
-WITH_TEXTS = ("instance", "generation_a", "generation_b")
 
 
 class JudgingJob(JobKind):
@@ -86,7 +85,12 @@ class JudgingJob(JobKind):
         known = answered(judge, orders)
         tally = RequestTally(done=len(known))
         yield tally.progress()
-        units = Unit.objects.filter(pk__in=orders).select_related(*WITH_TEXTS).order_by("pk")
+        units = (
+            Unit.objects.filter(pk__in=orders)
+            .select_related("instance")
+            .prefetch_related(texts_of())
+            .order_by("pk")
+        )
         missing = [(u, p) for u, p in passes(judge, units, orders) if p not in known]
         if missing:
             with open_judge(judge) as models:
@@ -118,7 +122,11 @@ class JudgeDryRunJob(JobKind):
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         judge, tally = judge_of(job), RequestTally(done=0)
-        units = Unit.objects.filter(pk__in=payload["units"]).select_related(*WITH_TEXTS)
+        units = (
+            Unit.objects.filter(pk__in=payload["units"])
+            .select_related("instance")
+            .prefetch_related(texts_of())
+        )
         # One order and one answer each are enough to see whether the judge understands.
         orders = comparisons_of(judge)
         asked = [next(passes(judge, [unit], orders)) for unit in units.order_by("pk")]
@@ -162,13 +170,13 @@ def _shown_first(made: "_Asked") -> str:
     unit = made.unit
     if not made.asked.order:
         return ""
-    return str(unit.system_b if made.asked.order == B_FIRST else unit.system_a)
+    return unit.system_names[made.asked.order == B_FIRST]
 
 
 def _reading(scale: Scale, unit: Unit, label: Label) -> str:
     """Return what an answer was understood to say. A and B name sides, so systems are named."""
     side = scale.side_of(label)
-    system = unit.system_a if side < 0 else unit.system_b
+    system = unit.system_names[side > 0]
     return f"{system} {scale.words_for(label)}" if side else scale.words_for(label)
 
 

@@ -24,7 +24,7 @@ from recruitment.views.entry import about_channel
 from studies.access import Right, researchers_only, right_for, study_for
 from studies.design.typed_task import typed_task
 from studies.markdown import render_markdown
-from studies.models import Criterion, Generation, Screening, Study, System, Unit
+from studies.models import Criterion, Generation, Screening, Study, System, Unit, UnitText, texts_of
 
 TEMPLATES = {
     "welcome": "recruitment/welcome.html",
@@ -187,9 +187,8 @@ def _sample(_request: HttpRequest, study: Study, criteria: Sequence[Criterion]) 
 
 
 def _with_texts(hit_units: QuerySet[HITUnit]) -> QuerySet[HITUnit]:
-    return hit_units.select_related(
-        "unit__generation_a", "unit__generation_b", "unit__instance", "hit"
-    )
+    with_units = hit_units.select_related("unit__instance", "hit")
+    return with_units.prefetch_related(texts_of("unit__texts"))
 
 
 def _page_of(hit_unit: HITUnit, criteria: Sequence[Criterion]) -> UnitPage:
@@ -198,8 +197,7 @@ def _page_of(hit_unit: HITUnit, criteria: Sequence[Criterion]) -> UnitPage:
 
 
 def _has_dummies(unit: Unit) -> bool:
-    texts = (unit.generation_a, unit.generation_b)
-    return any(text is not None and text.is_dummy for text in texts)
+    return any(generation.is_dummy for generation in unit.generations)
 
 
 def unplanned_unit(study: Study) -> Unit | None:
@@ -216,7 +214,9 @@ def unplanned_unit(study: Study) -> Unit | None:
     for _, samples in groupby(rows, key=lambda row: (row.instance_id, row.sample_index)):
         by_system = {row.system_id: row for row in samples}
         if len(by_system) == needed:
-            return _unit(study, [by_system[system] for system in systems])
+            generations = [by_system[system] for system in systems]
+            texts = map(UnitText.showing, generations)
+            return Unit.of(texts, study=study, instance=generations[0].instance)
     return None
 
 
@@ -226,18 +226,6 @@ def _systems(study: Study) -> list[int]:
         return system_ids
     competing = System.objects.competing().filter(dataset=study.dataset)
     return list(competing.values_list("pk", flat=True))
-
-
-def _unit(study: Study, generations: list[Generation]) -> Unit:
-    first, second = generations[0], generations[-1] if len(generations) == 2 else None
-    return Unit(
-        study=study,
-        instance=first.instance,
-        system_a_id=first.system_id,
-        generation_a=first,
-        system_b_id=second.system_id if second else None,
-        generation_b=second,
-    )
 
 
 _Context = Callable[[HttpRequest, Study, Sequence[Criterion]], dict[str, Any] | None]
