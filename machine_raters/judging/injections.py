@@ -92,6 +92,7 @@ def injected(unit: Unit, side: str, text: str) -> Unit:
         position, texts = "ab".index(side), list(unit.text_list)
         generation = copy(unit.generations[position])
         generation.text = f"{generation.text}\n\n{text}"
-        texts[position] = UnitText(generation=generation)
+        system_id = unit.system_ids[position]
+        texts[position] = UnitText(system_id=system_id, generation=generation)
         changed.text_list = texts
     return changed

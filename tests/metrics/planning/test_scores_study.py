@@ -68,7 +68,7 @@ def scoring(study: Study, *, rated: bool = True) -> Study:
     plan_hits(study=scores)
     open_knowingly(scores)
     if rated:
-        add_machine(scores, "quality", lambda unit: "5" if unit.system_a.name == GOOD else "2")
+        add_machine(scores, "quality", lambda unit: "5" if unit.text_a.system.name == GOOD else "2")
     return scores
 
 

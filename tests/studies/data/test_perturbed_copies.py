@@ -186,9 +186,9 @@ def test_a_program_makes_copies_and_gold_checks_of_a_kind(admin_user):
         {"role": "gold", "n": 2, "perturbation": "sentences/reordering/major"},
         content_type="application/json",
     )
-    for unit in comparison.units.select_related("generation_b", "system_b"):
-        assert unit.system_b.is_control
-        assert unit.generation_b.params["perturbation"]["name"] == "sentences/reordering/major"
+    for unit in comparison.units.select_related("text_b__generation", "text_b__system"):
+        assert unit.text_b.system.is_control
+        assert unit.text_b.generation.params["perturbation"]["name"] == "sentences/reordering/major"
         assert unit.known_labels == {"preference": "-1"}
         assert "no sentence is where it was" in unit.explanation
 
