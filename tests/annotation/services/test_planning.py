@@ -87,7 +87,7 @@ def test_over_an_even_r_every_unit_is_seen_in_both_orders_equally_often(ratings_
 def test_over_an_odd_r_sides_balance_to_one_per_system_pair(instances, n):
     study = make_study(instances=instances, systems=3, ratings_per_hit=3, comparisons_per_hit=n)
     plan_hits(study=study)
-    for pair in set(study.units.values_list("system_a", "system_b")):
+    for pair in set(study.units.values_list("text_a__system", "text_b__system")):
         units = set(
             study.units.filter(text_a__system=pair[0], text_b__system=pair[1]).values_list(
                 "pk", flat=True

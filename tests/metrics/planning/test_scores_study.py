@@ -34,7 +34,7 @@ def add_machine(study: Study, criterion: str, answer) -> None:
     rows = [
         {"unit": u.key, "rater": "judge", "kind": "machine", "criterion": criterion}
         | {"label": answer(u)}
-        for u in Unit.objects.filter(study=study).select_related("system_a")
+        for u in Unit.objects.filter(study=study).select_related("text_a__system")
     ]
     store_machine_ratings(study, RatingTable.from_rows(rows), Problems())
 
