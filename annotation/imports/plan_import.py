@@ -82,8 +82,9 @@ class StoredRows:
 
     def _text(self, instance: Instance | None, name: str | None, sample: int | None) -> UnitText:
         system = self.systems.get(name or "")
-        key = (instance.pk if instance else None, system.pk if system else None, sample)
-        return UnitText(system=system, generation_id=self._generations.get(key), sample=sample)
+        system_id = system.pk if system else None
+        generation = self._generations.get((instance.pk if instance else None, system_id, sample))
+        return UnitText(system_id=system_id, generation_id=generation, sample=sample)
 
 
 def import_scores(*, tables: DesignTables, stored: StoredRows) -> None:

@@ -426,7 +426,10 @@ def _comparisons(
     indices = choose(a, b, of_a, of_b, n)
     return [
         Unit.of(
-            [UnitText(system=s, generation_id=of[k], sample=k) for s, of in ((a, of_a), (b, of_b))],
+            [
+                UnitText(system_id=system.pk, generation_id=samples[k], sample=k)
+                for system, samples in ((a, of_a), (b, of_b))
+            ],
             study=study,
             instance=instance,
             phase="all",
@@ -447,7 +450,7 @@ def _single_bundles(
     """Yield HITs of N units. Each unit is one generation, and the systems' units are shuffled."""
     units = [
         Unit.of(
-            [UnitText(system=system, generation_id=generation, sample=k)],
+            [UnitText(system_id=system.pk, generation_id=generation, sample=k)],
             study=study,
             key=_unit_key(instance, f"#{index}.{k}"),
             instance=instance,

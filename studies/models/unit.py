@@ -48,7 +48,11 @@ class UnitQuerySet(models.QuerySet["Unit"]):
     def bulk_create(self, objs: Iterable["Unit"], *args: Any, **options: Any) -> list["Unit"]:
         """Store units with the texts that `Unit.of` gave them."""
         units = super().bulk_create(objs, *args, **options)
-        texts = [text for unit in units for text in vars(unit).get("text_list", ())]
+        texts: list[UnitText] = []
+        for unit in units:
+            for text in vars(unit).get("text_list", ()):
+                text.unit_id = unit.pk
+                texts.append(text)
         UnitText.objects.bulk_create(texts, batch_size=options.get("batch_size"))
         return units
 
@@ -114,7 +118,7 @@ class Unit(models.Model):
         unit = cls(**facts)
         unit.text_list = list(texts)
         for position, text in enumerate(unit.text_list):
-            text.unit, text.position = unit, position
+            text.position = position
         return unit
 
     @cached_property
