@@ -6,6 +6,7 @@ from django.db.models import ProtectedError
 from django.urls import reverse
 
 from annotation.exports.tables import design_rows, reference_rows
+from annotation.hot_path_sql import unit_with_texts
 from annotation.services.planning import plan_hits, remove_plan
 from annotation.services.reference_units import remove_reference_unit
 from annotation.views.unit_presentation import unit_page
@@ -61,6 +62,7 @@ def test_queries_name_the_texts_of_a_pair_and_count_each_unit_once(
 ):
     gold = study.units.filter(role="gold").order_by("pk")
     assert [u.key for u in gold.filter(text_b__isnull=True)] == ["one"]
+    assert gold.last().text_b.position == 1
     assert [u.key for u in gold.exclude(text_b__system__name="system-1")] == ["one"]
     names = gold.values_list("text_a__system__name", "text_b__system__name")
     assert list(names) == [("system-0", None), *[("system-0", "system-1")] * 2]
@@ -75,8 +77,11 @@ def test_a_unit_of_three_texts_is_one_row_in_tables_and_shown_in_full(study, cli
     assert len(rows) == len(list(design_rows(study))) == study.units.count()
     systems = [(rows[key]["system_a"], rows[key]["system_b"]) for key in ("two", "three")]
     assert systems == [("system-0", "system-1")] * 2
-    page = unit_page(study.units.get(key="three"), [], a_first=False, shown_labels={})
-    assert page.texts == ("Text 0 2 1.", "Text 0 1 1.", "Text 0 0 1.")
+    three = study.units.get(key="three")
+    for unit in (three, unit_with_texts(three.pk)):
+        page = unit_page(unit, [], a_first=False, shown_labels={})
+        assert page.texts == ("Text 0 2 1.", "Text 0 1 1.", "Text 0 0 1.")
+        assert page.source == three.instance.source
     html = client.get(reverse("recruitment:quality", args=[study.pk])).content.decode()
     assert html.count("Text 0 2 1.") == 1
 
