@@ -12,7 +12,7 @@ from django.db.models import Count
 from annotation.services.reference_units import OBVIOUS, ROLES, expect_labels
 from annotation.services.screening import reference_units_needed, screening_of
 from studies.design.opened_forms import OpenedForm
-from studies.models import Criterion, Study, Unit, texts_of
+from studies.models import Criterion, Study, Unit
 from tiebreak.errors import DomainError
 from tiebreak.perturbations import PERTURBATIONS
 from tiebreak.scales import Label, Scale
@@ -95,8 +95,7 @@ def _words(scale: Scale, label: Label) -> str:
 def reference_unit_pages(study: Study, number: str | None) -> Page[Unit]:
     """Return one page of a study's reference units, by role and in the order of their making."""
     units = study.units.exclude(role=Unit.Role.MAIN).order_by("role", "pk")
-    rows = units.select_related("instance").prefetch_related(texts_of())
-    return Paginator(rows, PER_PAGE).get_page(number)
+    return Paginator(units.with_texts(), PER_PAGE).get_page(number)
 
 
 def labels_forms(study: Study, units: Page[Unit]) -> list[LabelsForm]:

@@ -13,7 +13,8 @@ from annotation.models import HIT, Rating
 from annotation.models.rating import RatingQuerySet
 from studies.data.bundle_import import generation_rows, instance_rows
 from studies.instance_selection.scoring import normalised_deltas
-from studies.models import Generation, Instance, SeparabilityScore, Study, System, Unit, texts_of
+from studies.models import Generation, Instance, SeparabilityScore, Study, System, Unit
+from studies.models.unit import UnitQuerySet
 from tiebreak.formats import GenerationRow, InstanceRow
 from tiebreak.formats.export_columns import DESIGN, REFERENCE_ANSWERS, SEPARABILITY, Columns
 from tiebreak.formats.preferences import Comparison
@@ -173,8 +174,7 @@ def comparisons(study: Study, ratings: RatingQuerySet) -> Iterator[Comparison]:
     for first in range(0, len(keys), BATCH):
         batch = keys[first : first + BATCH]
         votes = _votes(counted.filter(unit__in=batch), scales)
-        units = _with_texts(study).filter(pk__in=batch).select_related("instance")
-        for unit in units.prefetch_related(texts_of()):
+        for unit in _with_texts(study).filter(pk__in=batch).with_texts():
             for criterion in scales:
                 if (unit.pk, criterion) in votes:
                     yield _comparison(unit, criterion, votes[unit.pk, criterion], has_messages)
@@ -189,7 +189,7 @@ def has_comparisons(study: Study) -> bool:
     return counted.exists()
 
 
-def _with_texts(study: Study) -> QuerySet[Unit]:
+def _with_texts(study: Study) -> UnitQuerySet:
     main = study.units.filter(role=Unit.Role.MAIN, instance__isnull=False)
     pairs = main.filter(text_a__generation__isnull=False, text_b__generation__isnull=False)
     return pairs.order_by("pk")

@@ -18,7 +18,6 @@ from tiebreak.similarity import ENCODED
 # The items of a chunk, and those that are stored at a time.
 CHUNK, PART = 1_000, 100
 WITH_MODELS = {*ENCODED, *PERPLEXITIES, Baseline.Method.REWARD}
-WITH_TEXTS = texts_of("texts", "generation__system", "generation__instance")
 
 
 class BaselineJob(JobKind):
@@ -45,8 +44,8 @@ class BaselineJob(JobKind):
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         baseline = _baseline_of(job)
         keys = missing_units(baseline).filter(pk__in=payload["units"])
-        texts = keys.select_related("instance").prefetch_related(WITH_TEXTS)
-        units = list(texts.order_by("pk"))
+        texts = texts_of("texts", "generation__system", "generation__instance")
+        units = list(keys.select_related("instance").prefetch_related(texts).order_by("pk"))
         done = len(payload["units"]) - len(units)
         yield Progress(done)
         if not units:

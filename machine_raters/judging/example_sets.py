@@ -18,7 +18,7 @@ from machine_raters.messages import (
     NO_SUCH_EXAMPLE_SET,
 )
 from machine_raters.models import ExampleSet, Judge
-from studies.models import Study, StudyEvent, Unit, texts_of
+from studies.models import Study, StudyEvent, Unit
 from studies.services import record_event
 from tiebreak.errors import DomainError
 
@@ -101,4 +101,4 @@ def check_examples(judge: Judge) -> None:
 
 def _training(study: Study) -> QuerySet[Unit]:
     training = study.units.filter(role=Unit.Role.TRAINING)
-    return training.select_related("instance").prefetch_related(texts_of())
+    return training.with_texts()

@@ -30,7 +30,7 @@ from machine_raters.judging.prompts import B_FIRST, repeats_instructions
 from machine_raters.judging.replies import Reply, reply_of
 from machine_raters.models import Judge
 from studies.model_servers import RequestTally
-from studies.models import Unit, texts_of
+from studies.models import Unit
 from tiebreak.gateway import Failed, Models
 from tiebreak.scales import Label
 
@@ -114,11 +114,7 @@ class JudgeInjectionJob(JobKind):
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         judge, tally = judge_of(job), RequestTally(done=0)
-        units = (
-            Unit.objects.filter(pk__in=payload["units"])
-            .select_related("instance")
-            .prefetch_related(texts_of())
-        )
+        units = Unit.objects.filter(pk__in=payload["units"]).with_texts()
         orders = comparisons_of(judge)
         plain = [_Question(*next(passes(judge, [unit], orders))) for unit in units.order_by("pk")]
         result, readable = InjectionResult(len(plain)), list[tuple[_Question, Label]]()

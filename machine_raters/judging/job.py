@@ -29,7 +29,7 @@ from machine_raters.judging.storing import MAX_CHARACTERS, Answered, note_failur
 from machine_raters.messages import JUDGE_NO_MODEL, NO_PROBABILITIES, NO_SUCH_JUDGE
 from machine_raters.models import Judge
 from studies.model_servers import RequestTally, ask_and_store, open_server, prompt_sha256
-from studies.models import Unit, texts_of
+from studies.models import Unit
 from tiebreak.errors import DomainError
 from tiebreak.gateway import (
     Failed,
@@ -85,12 +85,7 @@ class JudgingJob(JobKind):
         known = answered(judge, orders)
         tally = RequestTally(done=len(known))
         yield tally.progress()
-        units = (
-            Unit.objects.filter(pk__in=orders)
-            .select_related("instance")
-            .prefetch_related(texts_of())
-            .order_by("pk")
-        )
+        units = Unit.objects.filter(pk__in=orders).with_texts().order_by("pk")
         missing = [(u, p) for u, p in passes(judge, units, orders) if p not in known]
         if missing:
             with open_judge(judge) as models:
@@ -122,11 +117,7 @@ class JudgeDryRunJob(JobKind):
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         judge, tally = judge_of(job), RequestTally(done=0)
-        units = (
-            Unit.objects.filter(pk__in=payload["units"])
-            .select_related("instance")
-            .prefetch_related(texts_of())
-        )
+        units = Unit.objects.filter(pk__in=payload["units"]).with_texts()
         # One order and one answer each are enough to see whether the judge understands.
         orders = comparisons_of(judge)
         asked = [next(passes(judge, [unit], orders)) for unit in units.order_by("pk")]

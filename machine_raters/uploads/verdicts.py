@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from machine_raters.uploads.ratings import AddedRatings, store_machine_ratings
-from studies.models import Study, Unit, texts_of
+from studies.models import Study, Unit
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import FormatError, RatingTable
 from tiebreak.formats.errors import Problems
@@ -189,8 +189,7 @@ class _Items:
 
 def _units(study: Study) -> Iterator[Unit]:
     main = study.units.filter(role=Unit.Role.MAIN)
-    with_texts = main.select_related("instance").prefetch_related(texts_of())
-    yield from with_texts.order_by("pk").iterator(BATCH)
+    yield from main.with_texts().order_by("pk").iterator(BATCH)
 
 
 def _systems(verdict: Verdict) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from django.db.models import Count, Q
 from annotation.models import Rater, Rating
 from annotation.models.rating import RatingQuerySet
 from annotation.views.unit_presentation import Turn, turns_of
-from studies.models import Study, Unit, texts_of
+from studies.models import Study, Unit
 from tiebreak.report.criterion import Criterion
 from tiebreak.scales import Scale
 
@@ -106,8 +106,7 @@ def contested_units(
 ) -> list[ContestedUnit]:
     """Return the units with their texts and answers, with a fixed number of queries."""
     keys = [agreement.unit for agreement in listed]
-    rows = study.units.filter(key__in=keys).select_related("instance")
-    units = {unit.key: unit for unit in rows.prefetch_related(texts_of())}
+    units = {unit.key: unit for unit in study.units.filter(key__in=keys).with_texts()}
     answers = _answers(ratings, scale, units.values())
     return [
         ContestedUnit(

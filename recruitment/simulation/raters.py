@@ -16,7 +16,7 @@ from django.urls import reverse
 from annotation.models import Rating
 from annotation.selectors import as_shown
 from recruitment.simulation.bots import Bot, Known, Walk, known_by
-from studies.models import Criterion, Study, Unit, texts_of
+from studies.models import Criterion, Study, Unit
 from tiebreak.errors import DomainError
 
 __all__ = ["HEADER", "Bot", "is_simulated", "one_connection", "simulate_raters", "walk_study"]
@@ -81,7 +81,7 @@ def known_labels(study: Study) -> dict[tuple[str, ...], str]:
     Bots need them because closeness to the source does not notice words out of order.
     """
     criteria = {criterion.name: criterion for criterion in study.criteria.all()}
-    units = study.units.exclude(role=Unit.Role.MAIN).prefetch_related(texts_of())
+    units = study.units.exclude(role=Unit.Role.MAIN).with_texts()
     known: dict[tuple[str, ...], str] = {}
     for unit in units:
         for name, label in unit.known_labels.items():

@@ -395,7 +395,7 @@ class Migration(migrations.Migration):
             name='UnitText',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveSmallIntegerField()),
+                ('position', models.PositiveSmallIntegerField(validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(10000)])),
                 ('sample', models.PositiveSmallIntegerField(null=True, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(10000)])),
                 ('generation', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='studies.generation')),
                 ('system', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='studies.system')),

@@ -1,6 +1,6 @@
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from django.db import models
 from django.db.models.lookups import Exact
@@ -45,6 +45,10 @@ class TextAt(models.ForeignObject):  # type: ignore[type-arg]  # generic for myp
 
 
 class UnitQuerySet(models.QuerySet["Unit"]):
+    def with_texts(self) -> Self:
+        """Fetch what a page or a prompt shows of the units."""
+        return self.select_related("instance").prefetch_related(texts_of())
+
     def bulk_create(self, objs: Iterable["Unit"], *args: Any, **options: Any) -> list["Unit"]:
         """Store units with the texts that `Unit.of` gave them."""
         units = super().bulk_create(objs, *args, **options)
@@ -123,7 +127,7 @@ class Unit(models.Model):
 
     @cached_property
     def text_list(self) -> list["UnitText"]:
-        """The texts in order. For lists of units, fetch them with `texts_of`."""
+        """The texts in order. Lists of units fetch them first, by `with_texts` or `texts_of`."""
         return list(self.texts.all())
 
     @property
@@ -149,7 +153,7 @@ class UnitText(models.Model):
     """
 
     unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="texts", db_index=False)
-    position = models.PositiveSmallIntegerField()
+    position = models.PositiveSmallIntegerField(validators=between(0, MAX_POSITION))
     system = models.ForeignKey(System, null=True, on_delete=models.PROTECT, related_name="+")
     generation = models.ForeignKey(
         Generation, null=True, on_delete=models.PROTECT, related_name="+"
