@@ -97,6 +97,7 @@ def judged(judge: Any) -> float:
 def prompts_of(judge: Any) -> list[str]:
     from machine_raters.judging.passes import comparisons_of, items_of, passes  # noqa: PLC0415
     from machine_raters.judging.prompts import prompt_of  # noqa: PLC0415
+    from studies.models import texts_of  # noqa: PLC0415
 
     units = items_of(judge.study).select_related("instance").prefetch_related(texts_of())
     return [
