@@ -23,7 +23,8 @@ def filter_choices(study: Study) -> FilterChoices:
         "category": _few(main.exclude(instance__category="").values_list("instance__category")),
         "metadata": _metadata(main),
         "pair": _few(
-            main.values_list(F("system_a__name"), F("system_b__name")), joined=BETWEEN_SYSTEMS
+            main.values_list(F("text_a__system__name"), F("text_b__system__name")),
+            joined=BETWEEN_SYSTEMS,
         ),
         "stratum": list(AGREEMENT_STRATA),
         "raters": _raters(study),

@@ -115,7 +115,8 @@ def units_in(study: Study, chosen: Filter) -> QuerySet[Unit]:
         field = KeyTransform(key, "instance__metadata")
         units = units.alias(chosen_field=field).filter(chosen_field__in=_scalars(text))
     if chosen.pair:
-        names = Concat("system_a__name", Value(BETWEEN_SYSTEMS), "system_b__name")
+        of_pair = ("text_a__system__name", "text_b__system__name")
+        names = Concat(of_pair[0], Value(BETWEEN_SYSTEMS), of_pair[1])
         units = units.alias(pair=names).filter(pair=chosen.pair)
     return units
 

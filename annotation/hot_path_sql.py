@@ -17,7 +17,7 @@ from django.db import connection, models
 from annotation.models import HIT, Assignment, HITUnit, Participation, Place, Rater, Rating
 from annotation.models.rating import EXCLUDING_FLAGS
 from jobs.clock import database_now, moment_of, moment_sql
-from studies.models import Generation, Instance, Study, Unit
+from studies.models import Generation, Instance, Study, Unit, UnitText
 
 Model = TypeVar("Model", bound=models.Model)
 
@@ -240,16 +240,14 @@ def complete_place(place: Place, now: datetime) -> None:
 
 def unit_with_texts(unit_id: int) -> Unit:
     """Return a unit with the fields of its instance and generations that a page shows."""
-    row = _one(_TEXTS, [unit_id])
-    assert row is not None
-    instance, system_b, source, messages, text_a, text_b, *ids = row
-    unit = Unit(id=unit_id, instance_id=instance, system_b_id=system_b)
+    rows = _all(_TEXTS, [unit_id])
+    generations = (pk and Generation(id=pk, text=text) for *_, pk, text in rows)
+    texts = (UnitText(generation=generation) for generation in generations)
+    instance, source, messages, *_ = rows[0]
+    unit = Unit.of(texts, id=unit_id, instance_id=instance)
     if instance is not None:
         turns = json.loads(messages) if isinstance(messages, str) else messages
         unit.instance = Instance(id=instance, source=source, messages=turns)
-    for side, generation, text in (("a", ids[0], text_a), ("b", ids[1], text_b)):
-        if generation is not None:
-            setattr(unit, f"generation_{side}", Generation(id=generation, text=text))
     return unit
 
 
@@ -338,13 +336,14 @@ UPDATE annotation_place SET remaining = remaining - 1,
     assignment_id = CASE WHEN id = %s THEN %s ELSE assignment_id END
 WHERE hit_id = %s
 """
+# A row for each text; the first has the source, which may be long.
 _TEXTS = """
-SELECT u.instance_id, u.system_b_id, i.source, i.messages, a.text, b.text, a.id, b.id
+SELECT u.instance_id, i.source, i.messages, g.id, g.text
 FROM studies_unit u
-LEFT JOIN studies_instance i ON i.id = u.instance_id
-LEFT JOIN studies_generation a ON a.id = u.generation_a_id
-LEFT JOIN studies_generation b ON b.id = u.generation_b_id
-WHERE u.id = %s
+LEFT JOIN studies_unittext t ON t.unit_id = u.id
+LEFT JOIN studies_generation g ON g.id = t.generation_id
+LEFT JOIN studies_instance i ON i.id = u.instance_id AND coalesce(t.position, 0) = 0
+WHERE u.id = %s ORDER BY t.position
 """
 
 

@@ -10,7 +10,7 @@ from annotation.models.rating import EXCLUDING_FLAGS
 from annotation.participant_evidence import is_first, is_translated
 from annotation.services.screening import is_right
 from annotation.views.unit_presentation import Choice, Turn, choice_as_shown, turns_of
-from studies.models import Unit
+from studies.models import Unit, texts_of
 
 PER_PAGE = 25
 
@@ -38,9 +38,9 @@ class GivenAnswer:
 def answers_page(participation: Participation, number: str | None) -> "Page[Rating]":
     """Return one page of a participation's answers, in the order in which they were given."""
     rows = Rating.objects.filter(assignment__participation=participation).order_by("pk")
-    unit = ("instance", "generation_a", "generation_b", "system_a", "system_b")
-    related = ("criterion", "assignment__hit", *(f"unit__{name}" for name in unit))
-    return Paginator(rows.select_related(*related), PER_PAGE).get_page(number)
+    shown = rows.select_related("criterion", "assignment__hit", "unit__instance")
+    shown = shown.prefetch_related(texts_of("unit__texts"))
+    return Paginator(shown, PER_PAGE).get_page(number)
 
 
 def given_answers(rows: Iterable[Rating]) -> list[GivenAnswer]:
@@ -68,6 +68,9 @@ def _flags(row: Rating) -> tuple[str, ...]:
 
 def _texts(unit: Unit, *, a_first: bool) -> tuple[tuple[str, str], ...]:
     """Return the names of the systems with their texts; degraded copies have no system."""
-    sides = [(unit.system_a, unit.generation_a), (unit.system_b, unit.generation_b)]
-    ordered = sides if a_first else sides[::-1]
-    return tuple((system.name if system else "", text.text) for system, text in ordered if text)
+    texts = unit.text_list if a_first else unit.text_list[::-1]
+    return tuple(
+        (text.system.name if text.system else "", text.generation.text)
+        for text in texts
+        if text.generation
+    )

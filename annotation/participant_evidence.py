@@ -16,7 +16,7 @@ from scipy.stats import binomtest
 from annotation.models import Participation, Rater, Rating
 from annotation.services.screening import CheckRecord, check_record
 from annotation.views.unit_presentation import Choice, choice_as_shown
-from studies.models import Unit
+from studies.models import Unit, texts_of
 
 # Only the newest answers are looked at, so that the page of a tireless annotator opens.
 MAX_ANSWERS = 2000
@@ -84,10 +84,9 @@ def _answers_of(participation: Participation) -> Any:
     main = Rating.objects.filter(
         assignment__participation=participation, unit__role=Unit.Role.MAIN, superseded=False
     )
-    texts = ("unit__generation_a", "unit__generation_b")
-    return main.select_related("criterion", "assignment", *texts).order_by(
-        "-assignment__position", "-position", "-pk"
-    )
+    rows = main.select_related("criterion", "assignment", "unit")
+    in_order = rows.order_by("-assignment__position", "-position", "-pk")
+    return in_order.prefetch_related(texts_of("unit__texts"))
 
 
 def _by_others(participation: Participation, rows: Iterable[Rating]) -> list[Rating]:
@@ -115,8 +114,7 @@ def _speed(rows: list[Rating]) -> Sign:
 
 
 def _words(unit: Unit) -> int:
-    texts = (unit.generation_a, unit.generation_b)
-    return sum(len(generation.text.split()) for generation in texts if generation)
+    return sum(len(generation.text.split()) for generation in unit.generations)
 
 
 def _agreement(rows: list[Rating], others: list[Rating]) -> Sign:

@@ -102,7 +102,7 @@ def _rated_pairs(pilot: Study) -> dict[Pair, _RatedPair]:
     rated: dict[Pair, _RatedPair] = defaultdict(_RatedPair)
     rows = Tally.objects.filter(criterion=criterion, unit__role=Unit.Role.MAIN, n__gt=0)
     columns = ("unit", "unit__instance", "unit__instance__key")
-    systems = ("unit__system_a", "unit__system_b")
+    systems = ("unit__text_a__system", "unit__text_b__system")
     in_order = rows.order_by("unit").values_list(*columns, *systems, "rater", "label", "n")
     for unit, instance, key, a, b, rater, text, n in in_order.iterator():
         label = parse(text) if text else BAD
@@ -210,9 +210,9 @@ NOT_DRAWN: Row = {"phase": "", "inclusion_probability": None}
 
 def _facts_of_units(study: Study) -> dict[str, Row]:
     """Return what the rows of a rating say of each main unit of a study, by its key."""
-    names = ("instance__key", "system_a__name", "system_b__name", "phase", "inclusion_probability")
-    rows = study.units.filter(role=Unit.Role.MAIN).values_list("key", *names)
+    names = ("instance__key", "text_a__system__name", "text_b__system__name")
     columns = ("instance", "system_a", "system_b", "phase", "inclusion_probability")
+    rows = study.units.filter(role=Unit.Role.MAIN).values_list("key", *names, *columns[3:])
     return {key: dict(zip(columns, facts, strict=True)) for key, *facts in rows}
 
 

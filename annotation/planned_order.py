@@ -80,9 +80,10 @@ def _instances(
     study: Study, turns: dict[int, _Turn]
 ) -> tuple[dict[Names, dict[int, _Instance]], bool]:
     """Return the instances of each pair by key, and whether they were drawn with probabilities."""
-    rows = HITUnit.objects.filter(hit__in=study.hits.main(), repeat=0, unit__system_b__isnull=False)
+    planned = HITUnit.objects.filter(hit__in=study.hits.main(), repeat=0)
+    rows = planned.filter(unit__text_b__system__isnull=False)
     columns = ("hit", "unit", "unit__instance", "unit__phase")
-    systems = ("unit__system_a__name", "unit__system_b__name")
+    systems = ("unit__text_a__system__name", "unit__text_b__system__name")
     pairs: dict[Names, dict[int, _Instance]] = defaultdict(dict)
     is_drawn = False
     for hit, unit, instance, phase, a, b in rows.order_by("unit").values_list(*columns, *systems):

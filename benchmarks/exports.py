@@ -166,7 +166,8 @@ def _load_all(folder: Path, url: str) -> Callable[[], object]:
     from annotation.models import Rating  # noqa: PLC0415  after the set-up
 
     related = ("rater", "criterion", "study_version", "assignment__participation")
-    units = ("instance", "system_a", "system_b", "generation_a", "generation_b")
+    texts = (f"text_{side}__{name}" for side in "ab" for name in ("system", "generation"))
+    units = ("instance", *texts)
     ratings = Rating.objects.select_related(*related, *(f"unit__{name}" for name in units))
 
     def write() -> None:
@@ -176,8 +177,8 @@ def _load_all(folder: Path, url: str) -> Callable[[], object]:
                 "rater": rating.rater.pseudonym,
                 "label": rating.label,
                 "instance": str(rating.unit.instance),
-                "chars_a": len(rating.unit.generation_a.text) if rating.unit.generation_a else None,
-                "chars_b": len(rating.unit.generation_b.text) if rating.unit.generation_b else None,
+                "chars_a": len(rating.unit.text_a.generation.text),
+                "chars_b": len(rating.unit.text_b.generation.text),
                 "created_at": rating.created_at.isoformat(),
                 "excluded": rating.excluded,
             }

@@ -98,9 +98,10 @@ def judged(judge: Any) -> float:
 def prompts_of(judge: Any) -> list[str]:
     from machine_raters.judging.passes import comparisons_of, items_of, passes  # noqa: PLC0415
     from machine_raters.judging.prompts import prompt_of  # noqa: PLC0415
+    from studies.models import texts_of  # noqa: PLC0415
 
     question = judge.questions.get()
-    units = items_of(judge.study).select_related("instance", "generation_a", "generation_b")
+    units = items_of(judge.study).select_related("instance").prefetch_related(texts_of())
     return [
         "\n\n".join(turn.content for turn in prompt_of(question, unit, one.order))
         for unit, one in passes(judge, units, comparisons_of(judge))

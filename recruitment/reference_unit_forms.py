@@ -93,8 +93,7 @@ def _field(criterion: Criterion) -> forms.Field:
 def reference_unit_pages(study: Study, number: str | None) -> Page[Unit]:
     """Return one page of a study's reference units, by role and in the order of their making."""
     units = study.units.exclude(role=Unit.Role.MAIN).order_by("role", "pk")
-    rows = units.select_related("instance", "generation_a", "generation_b")
-    return Paginator(rows, PER_PAGE).get_page(number)
+    return Paginator(units.with_texts(), PER_PAGE).get_page(number)
 
 
 def labels_forms(study: Study, units: Page[Unit]) -> list[LabelsForm]:

@@ -41,16 +41,18 @@ _OF_UNIT: dict[str, str | Length] = {
     "unit": "key",
     "role": "role",
     "instance": "instance__key",
-    "system_a": "system_a__name",
-    "system_b": "system_b__name",
+    "system_a": "text_a__system__name",
+    "system_b": "text_b__system__name",
     "category": "instance__category",
-    "perturbation": "system_a__perturbation",
-    "original_system": "system_a__perturbed_from__name",
-    **{name: name for name in ("sample_a", "sample_b", "similarity", "phase")},
+    "perturbation": "text_a__system__perturbation",
+    "original_system": "text_a__system__perturbed_from__name",
+    "sample_a": "text_a__sample",
+    "sample_b": "text_b__sample",
+    **{name: name for name in ("similarity", "phase")},
     **{name: name for name in ("separability", "separability_raw", "inclusion_probability")},
     # Only the lengths are exported with ratings, because the texts are in the generations file.
-    "chars_a": Length("generation_a__text"),
-    "chars_b": Length("generation_b__text"),
+    "chars_a": Length("text_a__generation__text"),
+    "chars_b": Length("text_b__generation__text"),
 }
 _OF_ASSIGNMENT = {
     "rater": "rater__pseudonym",
@@ -63,8 +65,8 @@ _OF_ASSIGNMENT = {
 _TEXTS_OF_UNIT: dict[str, str | Length] = {
     "source": "instance__source",
     "messages": "instance__messages",
-    "text_a": "generation_a__text",
-    "text_b": "generation_b__text",
+    "text_a": "text_a__generation__text",
+    "text_b": "text_b__generation__text",
 }
 
 

@@ -14,6 +14,7 @@ from annotation.models.rating import RatingQuerySet
 from studies.data.bundle_import import generation_rows, instance_rows
 from studies.instance_selection.scoring import normalised_deltas
 from studies.models import Generation, Instance, SeparabilityScore, Study, System, Unit
+from studies.models.unit import UnitQuerySet
 from tiebreak.formats import GenerationRow, InstanceRow
 from tiebreak.formats.export_columns import DESIGN, REFERENCE_ANSWERS, SEPARABILITY, Columns
 from tiebreak.formats.preferences import Comparison
@@ -26,22 +27,20 @@ _UNIT = {
     "role": "role",
     "instance": "instance__key",
     "category": "instance__category",
-    "system_a": "system_a__name",
-    "system_b": "system_b__name",
-    **{name: name for name in ("sample_a", "sample_b")},
+    "system_a": "text_a__system__name",
+    "system_b": "text_b__system__name",
+    "sample_a": "text_a__sample",
+    "sample_b": "text_b__sample",
 }
 _DESIGN = {
     name: _UNIT.get(name, name) for name in DESIGN if name not in ("hit", "repeats", "further")
 }
-_PAIR = {
+_ALIGNMENTS = ("self_alignment_a", "self_alignment_b", "cross_alignment")
+_SCORE = {
     "instance": "instance__key",
     "category": "instance__category",
     "system_a": "system_a__name",
     "system_b": "system_b__name",
-}
-_ALIGNMENTS = ("self_alignment_a", "self_alignment_b", "cross_alignment")
-_SCORE = {
-    **_PAIR,
     **{name: name for name in ("similarity", "samples_a", "samples_b", *_ALIGNMENTS, "truncated")},
     "similarity_settings": "settings",
     "separability_raw": "delta",
@@ -79,7 +78,7 @@ def exported_generations(study: Study) -> Iterator[GenerationRow]:
 
 def control_systems(study: Study) -> QuerySet[System]:
     """Return the systems of the degraded copies in this study's reference units."""
-    used = study.units.exclude(role=Unit.Role.MAIN).values("system_b")
+    used = study.units.exclude(role=Unit.Role.MAIN).values("texts__system")
     return System.objects.filter(is_control=True, pk__in=used)
 
 
@@ -116,20 +115,23 @@ def _scored_pair(scores: QuerySet[SeparabilityScore]) -> Iterator[Row]:
 
 def _with_delta(study: Study) -> QuerySet[Unit]:
     return study.units.filter(
-        separability_raw__isnull=False, instance__isnull=False, system_b__isnull=False
+        separability_raw__isnull=False, instance__isnull=False, text_b__system__isnull=False
     )
 
 
 def _frozen_groups(study: Study) -> set[tuple[int, int, str]]:
-    groups = _with_delta(study).order_by().values_list("system_a", "system_b", "similarity")
-    return {(int(a or 0), int(b or 0), similarity) for a, b, similarity in groups.distinct()}
+    pairs = _with_delta(study).order_by().distinct()
+    groups = pairs.values_list("text_a__system", "text_b__system", "similarity")
+    return {(int(a or 0), int(b or 0), similarity) for a, b, similarity in groups}
 
 
 def _frozen_pair(study: Study, a: int, b: int, similarity: str) -> Iterator[Row]:
     """Yield δ as stored at the first unit of each instance, of one pair of systems."""
-    units = _with_delta(study).filter(system_a=a, system_b=b, similarity=similarity)
+    of_pair = _with_delta(study).filter(text_a__system=a, text_b__system=b)
+    units = of_pair.filter(similarity=similarity)
     first = units.order_by().values("instance").annotate(first=Min("pk")).values("first")
-    columns = {**_PAIR, **{n: n for n in ("similarity", "separability_raw", "separability")}}
+    pair = {name: _UNIT[name] for name in ("instance", "category", "system_a", "system_b")}
+    columns = {**pair, **{n: n for n in ("similarity", "separability_raw", "separability")}}
     for row in _rows(Unit.objects.filter(pk__in=first).order_by("instance"), columns):
         yield {**row, "scope": FROZEN}
 
@@ -172,7 +174,7 @@ def comparisons(study: Study, ratings: RatingQuerySet) -> Iterator[Comparison]:
     for first in range(0, len(keys), BATCH):
         batch = keys[first : first + BATCH]
         votes = _votes(counted.filter(unit__in=batch), scales)
-        for unit in _with_texts(study).filter(pk__in=batch).select_related(*_TEXTS):
+        for unit in _with_texts(study).filter(pk__in=batch).with_texts():
             for criterion in scales:
                 if (unit.pk, criterion) in votes:
                     yield _comparison(unit, criterion, votes[unit.pk, criterion], has_messages)
@@ -187,12 +189,10 @@ def has_comparisons(study: Study) -> bool:
     return counted.exists()
 
 
-_TEXTS = ("instance", "system_a", "system_b", "generation_a", "generation_b")
-
-
-def _with_texts(study: Study) -> QuerySet[Unit]:
+def _with_texts(study: Study) -> UnitQuerySet:
     main = study.units.filter(role=Unit.Role.MAIN, instance__isnull=False)
-    return main.filter(generation_a__isnull=False, generation_b__isnull=False).order_by("pk")
+    pairs = main.filter(text_a__generation__isnull=False, text_b__generation__isnull=False)
+    return pairs.order_by("pk")
 
 
 def _votes(
@@ -211,18 +211,16 @@ def _votes(
 def _comparison(
     unit: Unit, criterion: str, votes: dict[str, int], has_messages: bool
 ) -> Comparison:
-    instance, a, b = unit.instance, unit.generation_a, unit.generation_b
+    instance, (a, b), (system_a, system_b) = unit.instance, unit.generations, unit.system_names
     assert instance is not None
-    assert a is not None
-    assert b is not None
     return Comparison(
         unit=unit.key,
         criterion=criterion,
         instance=instance.key,
         category=instance.category,
         prompt=_conversation(instance) if has_messages else instance.source,
-        system_a=str(unit.system_a),
-        system_b=str(unit.system_b),
+        system_a=system_a,
+        system_b=system_b,
         text_a=a.text,
         text_b=b.text,
         **votes,

@@ -8,6 +8,7 @@ from itertools import islice
 from annotation.balancing import balanced_bits
 from annotation.models import HIT, HITUnit, Place
 from annotation.services.planning import free_places
+from annotation.services.rating_writer import whole
 from studies.data.bundle_import import store
 from studies.data.field_checks import check_column, complaint, if_given
 from studies.models import (
@@ -18,6 +19,7 @@ from studies.models import (
     Study,
     System,
     Unit,
+    UnitText,
 )
 from tiebreak.formats import Bundle
 from tiebreak.formats.design_tables import DesignTables
@@ -27,9 +29,9 @@ from tiebreak.formats.rows import Row
 BATCH = 1000
 _UNIT_COLUMNS = {
     "unit": "key",
-    **{name: name for name in ("sample_a", "sample_b", "phase", "similarity")},
-    **{name: name for name in ("separability", "separability_raw")},
+    **{name: name for name in ("phase", "similarity", "separability", "separability_raw")},
 }
+_TEXT_COLUMNS = {"sample_a": "sample", "sample_b": "sample"}
 _SCORE_COLUMNS = {name: name for name in ("similarity", "samples_a", "samples_b", "truncated")}
 # The phase of an instance that was not drawn, because all instances were taken.
 NOT_DRAWN = ("", "all")
@@ -40,6 +42,7 @@ def table_problems(bundle: Bundle, problems: Problems) -> None:
     tables = bundle.tables
     for table, model, columns in (
         (tables.design, Unit, _UNIT_COLUMNS),
+        (tables.design, UnitText, _TEXT_COLUMNS),
         (tables.separability, SeparabilityScore, _SCORE_COLUMNS),
     ):
         for column, name in columns.items():
@@ -61,19 +64,27 @@ class StoredRows:
         self.instances = {i.key: i for i in Instance.objects.filter(dataset=study.dataset_id)}
         self.systems = {s.name: s for s in System.objects.filter(dataset=study.dataset_id)}
         generations = Generation.objects.filter(instance__dataset=study.dataset_id)
-        self._generations = {
+        self._generations: dict[tuple[int | None, ...], int] = {
             (instance, system, sample): pk
             for pk, instance, system, sample in generations.values_list(
                 "pk", "instance", "system", "sample_index"
             )
         }
 
-    def generation(
-        self, instance: Instance | None, system: System | None, sample: int | None
-    ) -> int | None:
-        if instance is None or system is None or sample is None:
-            return None
-        return self._generations.get((instance.pk, system.pk, sample))
+    def texts(self, instance: Instance | None, row: Row) -> list[UnitText]:
+        """Return the texts of a row's unit: two if system B is named, or only samples are given.
+
+        A single text has no second one, although files may give it a `sample_b`.
+        """
+        a, b = (self._text(instance, row[f"system_{s}"], whole(row[f"sample_{s}"])) for s in "ab")
+        has_samples_only = a.system_id is None and b.sample is not None
+        return [a, b] if b.system_id is not None or has_samples_only else [a]
+
+    def _text(self, instance: Instance | None, name: str | None, sample: int | None) -> UnitText:
+        system = self.systems.get(name or "")
+        system_id = system.pk if system else None
+        generation = self._generations.get((instance.pk if instance else None, system_id, sample))
+        return UnitText(system_id=system_id, generation_id=generation, sample=sample)
 
 
 def import_scores(*, tables: DesignTables, stored: StoredRows) -> None:
@@ -147,21 +158,16 @@ class PlanImport:
 
     def _unit(self, row: Row) -> Unit:
         instance = self.stored.instances.get(row["instance"] or "")
-        a = self.stored.systems.get(row["system_a"] or "")
-        b = self.stored.systems.get(row["system_b"] or "")
-        same = ("role", "sample_a", "sample_b", "phase", "similarity")
+        same = ("role", "phase", "similarity")
         numbers = (
             *("inclusion_probability", "conditional_inclusion_probability"),
             *("separability_raw", "separability"),
         )
-        return Unit(
+        return Unit.of(
+            self.stored.texts(instance, row),
             study=self.study,
             key=row["unit"],
             instance=instance,
-            system_a=a,
-            system_b=b,
-            generation_a_id=self.stored.generation(instance, a, row["sample_a"]),
-            generation_b_id=self.stored.generation(instance, b, row["sample_b"]),
             known_labels=self.answers.get(row["unit"], {}),
             explanation=self.explanations.get(row["unit"], ""),
             **{name: row[name] for name in (*same, *numbers)},
@@ -192,7 +198,7 @@ class PlanImport:
         edges = []
         for row in rows:
             unit, parity = units[row["unit"]], self._places_of(row["further"]) % 2
-            edges.append((hits[unit.key].pk, (unit.system_a_id, unit.system_b_id, parity)))
+            edges.append((hits[unit.key].pk, (unit.system_ids, parity)))
         bits = balanced_bits(edges, random.Random(f"{self.study.seed}:plan"))
         for row, bit in zip(rows, bits, strict=True):
             unit = units[row["unit"]]

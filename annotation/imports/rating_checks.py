@@ -7,7 +7,7 @@ from django.db import models
 
 from annotation.models import Assignment, Place, Rater, Rating
 from studies.data.field_checks import check_column, complaint, if_given
-from studies.models import Unit
+from studies.models import Unit, UnitText
 from tiebreak.formats import RatingTable
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.ratings import is_known
@@ -15,8 +15,8 @@ from tiebreak.formats.ratings import is_known
 # For each column of a ratings file, the model field that stores it.
 _FIELDS: dict[str, tuple[type[models.Model], str]] = {
     "unit": (Unit, "key"),
-    "sample_a": (Unit, "sample_a"),
-    "sample_b": (Unit, "sample_b"),
+    "sample_a": (UnitText, "sample"),
+    "sample_b": (UnitText, "sample"),
     "phase": (Unit, "phase"),
     "similarity": (Unit, "similarity"),
     "separability": (Unit, "separability"),

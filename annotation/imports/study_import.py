@@ -18,7 +18,6 @@ from annotation.services.rating_writer import (
     RatingWriter,
     create_raters,
     create_tallies,
-    whole,
 )
 from jobs.clock import database_now
 from studies.data.bundle_import import KnownDataset, Stored, design_problems, import_design, store
@@ -198,21 +197,13 @@ class _RatingsImport:
         return known
 
     def _unit(self, key: str, role: str, facts: dict[str, Any]) -> Unit:
-        a = self.stored.systems.get(facts["system_a"])
-        b = self.stored.systems.get(facts["system_b"])
         instance = self.stored.instances.get(facts["instance"])
-        sample_a, sample_b = whole(facts["sample_a"]), whole(facts["sample_b"])
-        return Unit(
+        return Unit.of(
+            self.stored.texts(instance, facts),
             study=self.study,
             key=key,
             role=role if role != "repeat" else Unit.Role.MAIN,
             instance=instance,
-            system_a=a,
-            system_b=b,
-            generation_a_id=self.stored.generation(instance, a, sample_a),
-            generation_b_id=self.stored.generation(instance, b, sample_b),
-            sample_a=sample_a,
-            sample_b=sample_b,
             phase=facts["phase"] or "",
             inclusion_probability=facts["inclusion_probability"],
             separability=facts["separability"],
@@ -245,7 +236,7 @@ class _RatingsImport:
         groups: dict[tuple[Any, ...], list[Unit]] = defaultdict(list)
         for unit in units.values():
             alone = unit.key if unit.instance_id is None else ""
-            groups[unit.instance_id, unit.system_a_id, unit.system_b_id, alone].append(unit)
+            groups[unit.instance_id, unit.system_ids, alone].append(unit)
         hits = [
             HIT(study=self.study, instance=group[0].instance, number=number)
             for number, group in enumerate(groups.values(), start=1)

@@ -117,6 +117,5 @@ def _draws(systems: QuerySet[System]) -> QuerySet[InstanceSelection]:
 
 
 def _planned(dataset: Dataset) -> QuerySet[Study]:
-    texts = _texts(dataset)
-    units = Unit.objects.filter(Q(generation_a__in=texts) | Q(generation_b__in=texts))
+    units = Unit.objects.filter(texts__generation__in=_texts(dataset))
     return Study.objects.filter(pk__in=units.order_by().values("study"))

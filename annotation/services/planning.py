@@ -4,6 +4,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import cast
 
 from django.contrib.auth.models import User
@@ -28,6 +29,7 @@ from studies.models import (
     Study,
     System,
     Unit,
+    UnitText,
 )
 from tiebreak.errors import DomainError
 from tiebreak.formats.cells import MAX_ID
@@ -171,12 +173,12 @@ def _counted(study: Study, bundles: list[_Bundle]) -> Plan:
     criteria = study.criteria.count()
     units = [unit for bundle in bundles for unit in bundle.units]
     repeats = [_repeats_in(study, len(bundle.units)) for bundle in bundles]
-    by_pair: dict[tuple[int, int | None], list[Unit]] = defaultdict(list)
-    ratings: Counter[tuple[int, int | None]] = Counter()
+    by_pair: dict[tuple[int, ...], list[Unit]] = defaultdict(list)
+    ratings: Counter[tuple[int, ...]] = Counter()
     for bundle in bundles:
         for unit in bundle.units:
-            by_pair[cast(int, unit.system_a_id), unit.system_b_id].append(unit)
-            ratings[cast(int, unit.system_a_id), unit.system_b_id] += bundle.places * criteria
+            by_pair[_systems_of(unit)].append(unit)
+            ratings[_systems_of(unit)] += bundle.places * criteria
     return Plan(
         instances=_instances_of(units),
         hits=len(bundles),
@@ -186,15 +188,20 @@ def _counted(study: Study, bundles: list[_Bundle]) -> Plan:
         ratings=ratings.total(),
         repeat_ratings=criteria * sum(n * b.places for n, b in zip(repeats, bundles, strict=True)),
         pairs=tuple(
-            PairPlan(*pair, _instances_of(of_pair), len(of_pair), ratings[pair])
-            for pair, of_pair in sorted(by_pair.items(), key=_by_system)
+            PairPlan(
+                pair[0],
+                pair[1] if pair[1:] else None,
+                _instances_of(of_pair),
+                len(of_pair),
+                ratings[pair],
+            )
+            for pair, of_pair in sorted(by_pair.items(), key=itemgetter(0))
         ),
     )
 
 
-def _by_system(item: tuple[tuple[int, int | None], list[Unit]]) -> tuple[int, int]:
-    system_a, system_b = item[0]
-    return system_a, system_b or 0
+def _systems_of(unit: Unit) -> tuple[int, ...]:
+    return cast(tuple[int, ...], unit.system_ids)
 
 
 def _instances_of(units: list[Unit]) -> int:
@@ -208,13 +215,17 @@ def _repeats_in(study: Study, units: int) -> int:
 
 def is_plan_current(study: Study) -> bool:
     """Whether planning again would give the same texts, repeats and places as the stored plan."""
-    stored: dict[int, set[tuple[int | None, int | None]]] = defaultdict(set)
+    of_unit: dict[tuple[int, int], tuple[int | None, ...]] = defaultdict(tuple)
     hit_units = HITUnit.objects.filter(hit__in=study.hits.main(), repeat=0)
-    for hit, a, b in hit_units.values_list("hit", "unit__generation_a", "unit__generation_b"):
-        stored[hit].add((a, b))
+    in_order = hit_units.order_by("unit__texts__position")
+    for hit, unit, text in in_order.values_list("hit", "unit", "unit__texts__generation"):
+        of_unit[hit, unit] += (text,)
+    stored: dict[int, set[tuple[int | None, ...]]] = defaultdict(set)
+    for (hit, _), texts in of_unit.items():
+        stored[hit].add(texts)
     bundles = _all_bundles(study, study.selected.all())
     planned = [
-        frozenset((unit.generation_a_id, unit.generation_b_id) for unit in bundle.units)
+        frozenset(tuple(text.generation_id for text in unit.text_list) for unit in bundle.units)
         for bundle in bundles
     ]
     places = Counter(study.places.values_list("hit", flat=True))
@@ -281,7 +292,7 @@ def _with_places(study: Study, bundles: list[_Bundle]) -> list[_Bundle]:
     rng, order = random.Random(f"{study.seed}:further"), list(range(len(bundles)))
     if study.bundling == Study.Bundling.INSTANCE:
         rng.shuffle(order)
-        order.sort(key=lambda i: [(u.system_a_id, u.system_b_id or 0) for u in bundles[i].units])
+        order.sort(key=lambda i: [_systems_of(unit) for unit in bundles[i].units])
     # Mixed HITs stay in the order in which each pair's units were dealt to neighbours.
     drawn = set(evenly_drawn(order, study.further_hits(len(order)), rng))
     r, further = study.ratings_per_hit, study.further_ratings
@@ -312,7 +323,8 @@ def _bundles(study: Study, selected: Iterable[SelectedInstance]) -> Iterator[_Bu
             for unit in units:
                 if row is not None:
                     _store_probabilities(unit, row)
-                unit.key = _unit_key(instance, f"#{index_a}.{index_b}.{unit.sample_a}")
+                sample = unit.text_list[0].sample
+                unit.key = _unit_key(instance, f"#{index_a}.{index_b}.{sample}")
                 if score is not None:
                     unit.separability_raw, unit.separability = score
                     unit.similarity = study.similarity
@@ -349,7 +361,7 @@ def _store_probabilities(unit: Unit, row: SelectedInstance) -> None:
 def _mixed(study: Study, units: list[Unit]) -> list[_Bundle]:
     groups = dealt(
         units,
-        pair_of=[(unit.system_a_id, unit.system_b_id) for unit in units],
+        pair_of=[unit.system_ids for unit in units],
         instance_of=[unit.instance_id for unit in units],
         size=study.comparisons_per_hit,
         rng=random.Random(f"{study.seed}:bundles"),
@@ -413,15 +425,13 @@ def _comparisons(
     n = 1 if study.bundling == Study.Bundling.MIXED else study.comparisons_per_hit
     indices = choose(a, b, of_a, of_b, n)
     return [
-        Unit(
+        Unit.of(
+            [
+                UnitText(system_id=system.pk, generation_id=samples[k], sample=k)
+                for system, samples in ((a, of_a), (b, of_b))
+            ],
             study=study,
             instance=instance,
-            system_a=a,
-            system_b=b,
-            generation_a_id=of_a[k],
-            generation_b_id=of_b[k],
-            sample_a=k,
-            sample_b=k,
             phase="all",
             inclusion_probability=1.0,
             conditional_inclusion_probability=1.0,
@@ -439,13 +449,11 @@ def _single_bundles(
 ) -> Iterator[_Bundle]:
     """Yield HITs of N units. Each unit is one generation, and the systems' units are shuffled."""
     units = [
-        Unit(
+        Unit.of(
+            [UnitText(system_id=system.pk, generation_id=generation, sample=k)],
             study=study,
             key=_unit_key(instance, f"#{index}.{k}"),
             instance=instance,
-            system_a=system,
-            generation_a_id=generation,
-            sample_a=k,
             phase="all",
             inclusion_probability=1.0,
             conditional_inclusion_probability=1.0,
@@ -483,11 +491,7 @@ def _hit_units(
     """
     of_hits = list(zip(hits, bundles, strict=True))
     assigned = [(hit, unit) for hit, b in of_hits for unit in b.units]
-    edges = [
-        (hit.pk, (unit.system_a_id, unit.system_b_id, b.places % 2))
-        for hit, b in of_hits
-        for unit in b.units
-    ]
+    edges = [(hit.pk, (unit.system_ids, b.places % 2)) for hit, b in of_hits for unit in b.units]
     bits = balanced_bits(edges, rng)
     by_hit: dict[int, list[HITUnit]] = {hit.pk: [] for hit in hits}
     for (hit, unit), bit in zip(assigned, bits, strict=True):

@@ -13,7 +13,7 @@ from annotation.balancing import balanced_bits
 from annotation.gold_checks import expected_side
 from annotation.models import HIT, HITUnit
 from studies.data.perturbed_copies import generation_of_copy, perturbed_copy
-from studies.models import Generation, Study, System, Unit
+from studies.models import Generation, Study, System, Unit, UnitText
 from studies.services import check_is_draft
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.errors import Problems
@@ -228,17 +228,12 @@ def _expected_labels(study: Study, labels: object) -> dict[str, str]:
 
 
 def _unit(study: Study, role: Unit.Role, pair: ReferencePair, number: int) -> Unit:
-    return Unit(
+    return Unit.of(
+        map(UnitText.showing, (pair.a, pair.b) if pair.b else (pair.a,)),
         study=study,
         key=f"{role.value}-{number}",
         role=role,
         instance_id=pair.a.instance_id,
-        system_a_id=pair.a.system_id,
-        system_b_id=pair.b.system_id if pair.b else None,
-        generation_a=pair.a,
-        generation_b=pair.b,
-        sample_a=pair.a.sample_index,
-        sample_b=pair.b.sample_index if pair.b else None,
         known_labels=dict(pair.labels),
         explanation=pair.explanation,
     )

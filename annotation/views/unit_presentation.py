@@ -74,15 +74,11 @@ def unit_page(
     unit: Unit, criteria: Iterable[Criterion], *, a_first: bool, shown_labels: Mapping[int, str]
 ) -> UnitPage:
     """Return a unit with its questions. `shown_labels` are the earlier answers as displayed."""
-    generations = [unit.generation_a]
-    if unit.system_b_id is not None:
-        generations.append(unit.generation_b)
-    if not a_first:
-        generations.reverse()
+    texts = unit.text_list if a_first else unit.text_list[::-1]
     return UnitPage(
         source=unit.instance.source if unit.instance else "",
         turns=turns_of(unit.instance),
-        texts=tuple(generation.text if generation else "" for generation in generations),
+        texts=tuple(text.generation.text if text.generation else "" for text in texts),
         questions=tuple(question(c, shown_labels.get(c.pk)) for c in criteria),
     )
 

@@ -10,16 +10,12 @@ from machine_raters.baselines.storing import missing_units, store_preferences
 from machine_raters.machine_job import MachineJob
 from machine_raters.models import Baseline
 from machine_raters.services.raters import machine_of
+from studies.models import texts_of
 from tiebreak.similarity import ENCODED
 
 # The items of a chunk, and those that are stored at a time.
 CHUNK, PART = 1_000, 100
 WITH_MODELS = {*ENCODED, *PERPLEXITIES, Baseline.Method.REWARD}
-WITH_TEXTS = (
-    "instance",
-    *("generation_a__system", "generation_a__instance"),
-    *("generation_b__system", "generation_b__instance"),
-)
 
 
 class BaselineJob(MachineJob):
@@ -40,8 +36,8 @@ class BaselineJob(MachineJob):
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         baseline = machine_of(job, Baseline)
         keys = missing_units(baseline).filter(pk__in=payload["units"])
-        texts = keys.select_related(*WITH_TEXTS)
-        units = list(texts.order_by("pk"))
+        texts = texts_of("texts", "generation__system", "generation__instance")
+        units = list(keys.select_related("instance").prefetch_related(texts).order_by("pk"))
         done = len(payload["units"]) - len(units)
         yield Progress(done)
         if not units:

@@ -97,8 +97,8 @@ def _check_server(baseline: Baseline) -> None:
 def _without_server(pairs: QuerySet[Unit]) -> str | None:
     """Return the name of a system that names no model server, and whose texts name none either."""
     for side in ("a", "b"):
-        here = pairs.filter(**{f"system_{side}__server": ""})
-        silent = here.exclude(**{f"generation_{side}__params__has_key": "server"})
-        if name := silent.values_list(f"system_{side}__name", flat=True).first():
+        here = pairs.filter(**{f"text_{side}__system__server": ""})
+        silent = here.exclude(**{f"text_{side}__generation__params__has_key": "server"})
+        if name := silent.values_list(f"text_{side}__system__name", flat=True).first():
             return str(name)
     return None

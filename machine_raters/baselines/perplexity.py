@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from machine_raters.baselines.scored import Scored, generations_of, reference_of
+from machine_raters.baselines.scored import Scored, reference_of
 from machine_raters.messages import PERPLEXITY_NO_MODEL, PERPLEXITY_OF_PROMPT
 from studies.instance_selection.sampling import prompt_for
 from studies.model_servers import open_server
@@ -49,7 +49,7 @@ def scored_by_perplexity(units: Sequence[Unit], *, is_per_token: bool) -> Iterat
         if not reference_of(unit).strip():
             yield Scored(unit, "", None)
             continue
-        a, b = (logprobs.get(_key(generation)) for generation in generations_of(unit))
+        a, b = (logprobs.get(_key(generation)) for generation in unit.generations)
         if a is not None and b is not None:
             yield Scored(unit, "", (a, b))
 
@@ -57,7 +57,7 @@ def scored_by_perplexity(units: Sequence[Unit], *, is_per_token: bool) -> Iterat
 def _logprobs(units: Sequence[Unit], *, is_per_token: bool) -> dict[Key, float]:
     by_system: dict[_System, dict[Key, Generation]] = defaultdict(dict)
     for unit in units:
-        for generation in generations_of(unit):
+        for generation in unit.generations:
             by_system[_System.of(generation)].setdefault(_key(generation), generation)
     known: dict[Key, float] = {}
     for system, generations in by_system.items():

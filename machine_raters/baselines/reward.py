@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from machine_raters.baselines.perplexity import check_failures
-from machine_raters.baselines.scored import Scored, generations_of
+from machine_raters.baselines.scored import Scored
 from machine_raters.messages import NO_MODEL
 from machine_raters.models import Baseline
 from studies.model_servers import open_server
@@ -17,10 +17,10 @@ def scored_by_reward(baseline: Baseline, units: Sequence[Unit]) -> Iterator[Scor
     A unit with a failed request is left out, so that it can be tried again. Raises `DomainError` if
     the server answers none of the requests.
     """
-    generations = {one.pk: one for unit in units for one in generations_of(unit)}
+    generations = {one.pk: one for unit in units for one in unit.generations}
     scores = _scores(baseline, generations.values())
     for unit in units:
-        a, b = (scores.get(generation.pk) for generation in generations_of(unit))
+        a, b = (scores.get(generation.pk) for generation in unit.generations)
         if a is not None and b is not None:
             yield Scored(unit, "", (a, b))
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from machine_raters.baselines.perplexity import scored_by_perplexity
 from machine_raters.baselines.reward import scored_by_reward
-from machine_raters.baselines.scored import Scored, generations_of, reference_of
+from machine_raters.baselines.scored import Scored, reference_of
 from machine_raters.judging.passes import seed_of
 from machine_raters.judging.prompts import A_FIRST, B_FIRST
 from machine_raters.models import Baseline
@@ -55,16 +55,14 @@ def _by_rule(baseline: Baseline, unit: Unit) -> Iterator[Scored]:
         b = seed_of(baseline, unit, "preference") % 2
         yield Scored(unit, "", (1 - b, b))
     else:
-        a, b = (len(generation.text) for generation in generations_of(unit))
+        a, b = (len(generation.text) for generation in unit.generations)
         yield Scored(unit, "", (a, b) if baseline.method == Method.LONGER else (-a, -b))
 
 
 def _by_reference(units: Sequence[Unit], measure: Similarity) -> Iterator[Scored]:
     # The empty text tells whether the measure sees anything in the reference: if it does not, both
     # texts would score the same, which says nothing about them.
-    groups = [
-        (reference_of(unit), *(one.text for one in generations_of(unit)), "") for unit in units
-    ]
+    groups = [(reference_of(unit), *(one.text for one in unit.generations), "") for unit in units]
     distinct = list(dict.fromkeys(text for group in groups for text in group))
     prepared = dict(zip(distinct, measure.prepare(distinct), strict=True))
     matrices = measure.between_each([[prepared[text] for text in group] for group in groups])

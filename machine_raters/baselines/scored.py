@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from studies.models import Generation, Unit
+from studies.models import Unit
 
 # Scores are equal if they are the same to so many decimals. An encoder's arithmetic depends on which
 # texts it reads together.
@@ -27,13 +27,6 @@ class Scored:
             return None
         difference = round(self.scores[1] - self.scores[0], DECIMALS)
         return (difference > 0) - (difference < 0)
-
-
-def generations_of(unit: Unit) -> tuple[Generation, Generation]:
-    """Return the two texts of a pair, in system order."""
-    assert unit.generation_a is not None
-    assert unit.generation_b is not None
-    return unit.generation_a, unit.generation_b
 
 
 def reference_of(unit: Unit) -> str:

@@ -18,7 +18,7 @@ Reason = Abstention.Reason
 
 def pairs_of(study: Study) -> QuerySet[Unit]:
     """Return the study's planned items that compare two texts."""
-    return items_of(study).filter(generation_b__isnull=False)
+    return items_of(study).filter(text_b__generation__isnull=False)
 
 
 def missing_units(baseline: Baseline) -> QuerySet[Unit]:

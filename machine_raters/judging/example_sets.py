@@ -101,4 +101,4 @@ def check_examples(question: JudgeCriterion) -> None:
 
 def _training(study: Study) -> QuerySet[Unit]:
     training = study.units.filter(role=Unit.Role.TRAINING)
-    return training.select_related("instance", "generation_a", "generation_b")
+    return training.with_texts()

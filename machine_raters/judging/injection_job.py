@@ -16,7 +16,6 @@ from machine_raters.judging.injections import (
     wished_label,
 )
 from machine_raters.judging.job import (
-    WITH_TEXTS,
     Asked,
     open_judge,
     questions_of,
@@ -111,7 +110,7 @@ class JudgeInjectionJob(MachineJob):
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         judge, tally = machine_of(job, Judge), RequestTally(done=0)
         questions = list(questions_of(judge))
-        units = Unit.objects.filter(pk__in=payload["units"]).select_related(*WITH_TEXTS)
+        units = Unit.objects.filter(pk__in=payload["units"]).with_texts()
         orders = comparisons_of(judge)
         plain = [_Item(*next(passes(judge, [unit], orders))) for unit in units.order_by("pk")]
         result = InjectionResult(len(plain) * len(questions))
@@ -175,7 +174,7 @@ def _with_orders(
     scale = question.scale
     turns = zip(INJECTIONS, cycle(readable), strict=False)
     for number, (injection, (item, before)) in enumerate(turns):
-        is_pair = item.unit.generation_b_id is not None
+        is_pair = len(item.unit.generations) == 2
         side = "b" if is_pair and scale.side_of(before) <= 0 else "a"
         wished = wished_label(scale, side)
         if wished == before:

@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass
 from itertools import product
 
-from studies.models import Unit
+from studies.models import Unit, UnitText
 from tiebreak.scales import BAD, Label, Scale
 
 # What an order asks for. {answer} is the answer that would serve the text.
@@ -89,8 +89,10 @@ def injected(unit: Unit, side: str, text: str) -> Unit:
         instance.source = f"{instance.source}\n\n{text}"
         changed.instance = instance
     else:
-        name = f"generation_{side}"
-        generation = copy(getattr(unit, name))
+        position, texts = "ab".index(side), list(unit.text_list)
+        generation = copy(unit.generations[position])
         generation.text = f"{generation.text}\n\n{text}"
-        setattr(changed, name, generation)
+        system_id = unit.system_ids[position]
+        texts[position] = UnitText(system_id=system_id, generation=generation)
+        changed.text_list = texts
     return changed

@@ -50,7 +50,6 @@ TRIED = 5
 # Errors of servers that do not give log-probabilities.
 WITHOUT_PROBABILITIES = frozenset({"refused", "unsupported"})
 Request = SampleRequest | LabelLogprobsRequest
-WITH_TEXTS = ("instance", "generation_a", "generation_b")
 
 
 class JudgingJob(MachineJob):
@@ -83,7 +82,7 @@ class JudgingJob(MachineJob):
         known = answered(question, orders)
         tally = RequestTally(done=len(known))
         yield tally.progress()
-        units = Unit.objects.filter(pk__in=orders).select_related(*WITH_TEXTS).order_by("pk")
+        units = Unit.objects.filter(pk__in=orders).with_texts().order_by("pk")
         missing = [(u, p) for u, p in passes(judge, units, orders) if p not in known]
         if missing:
             with open_judge([question]) as models:
@@ -111,7 +110,7 @@ class JudgeDryRunJob(MachineJob):
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         judge, tally = machine_of(job, Judge), RequestTally(done=0)
         questions = list(questions_of(judge))
-        units = Unit.objects.filter(pk__in=payload["units"]).select_related(*WITH_TEXTS)
+        units = Unit.objects.filter(pk__in=payload["units"]).with_texts()
         # One order and one answer each are enough to see whether the judge understands.
         orders = comparisons_of(judge)
         asked = [next(passes(judge, [unit], orders)) for unit in units.order_by("pk")]
@@ -158,13 +157,13 @@ def _shown_first(made: "Asked") -> str:
     unit = made.unit
     if not made.asked.order:
         return ""
-    return str(unit.system_b if made.asked.order == B_FIRST else unit.system_a)
+    return unit.system_names[made.asked.order == B_FIRST]
 
 
 def _reading(scale: Scale, unit: Unit, label: Label) -> str:
     """Return what an answer was understood to say. A and B name sides, so systems are named."""
     side = scale.side_of(label)
-    system = unit.system_a if side < 0 else unit.system_b
+    system = unit.system_names[side > 0]
     return f"{system} {scale.words_for(label)}" if side else scale.words_for(label)
 
 

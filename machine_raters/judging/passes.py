@@ -29,7 +29,7 @@ class Pass:
 def items_of(study: Study) -> QuerySet[Unit]:
     """Return the study's planned main items that have texts."""
     planned = HITUnit.objects.filter(unit=OuterRef("pk"), hit__kind=HIT.Kind.MAIN, repeat=0)
-    with_texts = study.units.filter(role=Unit.Role.MAIN, generation_a__isnull=False)
+    with_texts = study.units.filter(role=Unit.Role.MAIN, text_a__generation__isnull=False)
     return with_texts.filter(Exists(planned)).order_by("pk")
 
 
@@ -42,7 +42,7 @@ class Items:
 
     @classmethod
     def of(cls, study: Study) -> "Items":
-        counts = items_of(study).aggregate(n=Count("pk"), pairs=Count("generation_b"))
+        counts = items_of(study).aggregate(n=Count("pk"), pairs=Count("text_b__generation"))
         return cls(counts["n"], counts["pairs"] > 0)
 
     def passes(self, judge: Judge) -> int:
@@ -59,7 +59,7 @@ def comparisons_of(judge: Judge) -> Orders:
     With a budget, the comparisons are drawn by the judge's seed alone: judges with the same seed,
     schedule and budget get the same, and items that are planned later change few of them.
     """
-    rows = items_of(judge.study).values_list("pk", "key", "generation_b")
+    rows = items_of(judge.study).values_list("pk", "key", "text_b__generation")
     ranked = [
         (_rank(judge, key, order), pk, order)
         for pk, key, b in rows

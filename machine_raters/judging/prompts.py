@@ -136,7 +136,7 @@ def _texts(judge: Judge, unit: Unit, order: str) -> Iterator[tuple[str, str]]:
             yield "source", source
         if judge.with_reference and instance.reference:
             yield "reference", instance.reference
-    shown = [g.text for g in (unit.generation_a, unit.generation_b) if g is not None]
+    shown = [generation.text for generation in unit.generations]
     if len(shown) == 1:
         yield "text", shown[0]
     else:

@@ -29,7 +29,7 @@ from machine_raters.models import (
 from machine_raters.services.raters import in_use, lock_in_use, machine_of
 from machine_raters.synthetic.passages import passages_of, turns
 from studies.model_servers import RequestTally, ask_and_store
-from studies.models import Generation, Instance, Unit
+from studies.models import Generation, Instance, Unit, UnitText
 
 
 class SyntheticCheckJob(MachineJob):
@@ -103,11 +103,11 @@ def _ask(
 def as_unit(item: SyntheticItem, passage: str) -> Unit:
     """Return an item as a judge reads it: a unit of one text or two, which is never stored."""
     instance = Instance(messages=turns(item.question.text, passage))
-    unit = Unit(key=f"synthetic-{item.pk}", instance=instance)
-    unit.generation_a = Generation(text=item.answer.text, sample_index=0)
-    if item.other_answer is not None:
-        unit.generation_b = Generation(text=item.other_answer.text, sample_index=0)
-    return unit
+    answers = [item.answer, item.other_answer] if item.other_answer else [item.answer]
+    generations = [Generation(text=answer.text, sample_index=0) for answer in answers]
+    return Unit.of(
+        map(UnitText.showing, generations), key=f"synthetic-{item.pk}", instance=instance
+    )
 
 
 def _verdict(question: JudgeCriterion, answer: Answered) -> SyntheticVerdict:

@@ -23,7 +23,7 @@ from annotation.services.rating_writer import (
 )
 from annotation.services.tallies import TallyKey, apply_tally_deltas
 from machine_raters.messages import ADD_TO_DRAFT
-from studies.models import Study, Unit
+from studies.models import Study, Unit, texts_of
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import FormatError, RatingTable, read_ratings
 from tiebreak.formats.errors import Problems
@@ -118,7 +118,8 @@ class _Checks:
     def _load_units(self) -> None:
         main = HITUnit.objects.filter(
             hit__study=self.study, hit__kind=HIT.Kind.MAIN, unit__role=Unit.Role.MAIN
-        ).select_related("hit", "unit__instance", "unit__system_a", "unit__system_b")
+        ).select_related("hit", "unit__instance")
+        main = main.prefetch_related(texts_of("unit__texts"))
         for keys in _lots(dict.fromkeys(self.table["unit"])):
             for row in main.filter(unit__key__in=keys):
                 self.units[row.unit.key], self.hits[row.unit.key] = row.unit, row.hit
@@ -210,11 +211,9 @@ def _check_kind(cell: Callable[[str], Any]) -> None:
 
 
 def _check_facts(cell: Callable[[str], Any], unit: Unit) -> None:
-    facts = {
-        "instance": unit.instance.key if unit.instance else "",
-        "system_a": unit.system_a.name if unit.system_a else "",
-        "system_b": unit.system_b.name if unit.system_b else "",
-    }
+    system_a, system_b = unit.system_names
+    instance = unit.instance.key if unit.instance else ""
+    facts = {"instance": instance, "system_a": system_a, "system_b": system_b}
     for name, value in facts.items():
         if cell(name) not in ("", value):
             raise InvalidInput(

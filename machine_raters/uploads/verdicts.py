@@ -146,12 +146,11 @@ class _Items:
 
     def _add(self, unit: Unit) -> None:
         instance = unit.instance
-        a, b = unit.system_a, unit.system_b
-        texts = tuple(generation.text if generation else "" for generation in _generations(unit))
+        systems = unit.system_names
         source = instance.source if instance else ""
         if instance and not source:
             source = "\n\n".join(message["content"] for message in instance.messages)
-        systems = (a.name if a else "", b.name if b else "")
+        texts = (*(generation.text for generation in unit.generations), "", "")
         hashes = (hash(texts[0]), hash(texts[1]))
         item = _Item(unit.key, instance.key if instance else "", systems, hashes)
         self.by_unit[item.unit] = item
@@ -190,12 +189,7 @@ class _Items:
 
 def _units(study: Study) -> Iterator[Unit]:
     main = study.units.filter(role=Unit.Role.MAIN)
-    facts = ("instance", "system_a", "system_b", "generation_a", "generation_b")
-    yield from main.select_related(*facts).order_by("pk").iterator(BATCH)
-
-
-def _generations(unit: Unit) -> tuple[Any, Any]:
-    return unit.generation_a, unit.generation_b
+    yield from main.with_texts().order_by("pk").iterator(BATCH)
 
 
 def _systems(verdict: Verdict) -> tuple[str, str]:

@@ -105,9 +105,8 @@ def contested_units(
     study: Study, ratings: RatingQuerySet, scale: Scale, listed: Sequence[UnitAgreement]
 ) -> list[ContestedUnit]:
     """Return the units with their texts and answers, with a fixed number of queries."""
-    related = ("instance", "generation_a", "generation_b", "system_a", "system_b")
     keys = [agreement.unit for agreement in listed]
-    units = {unit.key: unit for unit in study.units.filter(key__in=keys).select_related(*related)}
+    units = {unit.key: unit for unit in study.units.filter(key__in=keys).with_texts()}
     answers = _answers(ratings, scale, units.values())
     return [
         ContestedUnit(
@@ -123,8 +122,8 @@ def contested_units(
 
 
 def _texts(unit: Unit) -> tuple[tuple[str, str], ...]:
-    sides = ((unit.system_a, unit.generation_a), (unit.system_b, unit.generation_b))
-    return tuple((system.name, text.text) for system, text in sides if system and text)
+    texts = ((text.system, text.generation) for text in unit.text_list)
+    return tuple((system.name, shown.text) for system, shown in texts if system and shown)
 
 
 def _answers(
@@ -147,8 +146,8 @@ def _words(rating: Rating, unit: Unit, scale: Scale) -> str:
     if rating.label is None:
         return "not parsed"
     label = scale.parse_label(rating.label)
-    preferred = {-1: unit.system_a, 1: unit.system_b}.get(scale.side_of(label))
-    if preferred is None:
+    preferred = dict(zip((-1, 1), unit.system_names, strict=True)).get(scale.side_of(label))
+    if not preferred:
         return scale.short_name(label)
     strength = abs(int(label))
-    return preferred.name if strength == 1 else f"{preferred.name} (strength {strength})"
+    return preferred if strength == 1 else f"{preferred} (strength {strength})"

@@ -50,11 +50,11 @@ def plan_as_designed(study: Study) -> Iterator[LaunchCheck]:
 
 def systems_are_connected(study: Study) -> Iterator[LaunchCheck]:
     """Systems can only be ranked together if a chain of comparisons leads from each to each."""
-    pairs = study.units.filter(role=Unit.Role.MAIN, system_b__isnull=False)
+    pairs = study.units.filter(role=Unit.Role.MAIN, text_b__system__isnull=False)
     names = {system.pk: system.name for system in study.ordered_systems()}
     # A plan made before the systems changed is reported by `plan_as_designed`.
-    pairs = pairs.filter(system_a__in=names, system_b__in=names)
-    compared = set(pairs.order_by().values_list("system_a", "system_b").distinct())
+    pairs = pairs.filter(text_a__system__in=names, text_b__system__in=names).order_by()
+    compared = set(pairs.values_list("text_a__system", "text_b__system").distinct())
     if not compared:
         return
     groups = unconnected_groups(names, compared)
@@ -70,7 +70,7 @@ def systems_are_connected(study: Study) -> Iterator[LaunchCheck]:
 
 def scores(study: Study) -> Iterator[LaunchCheck]:
     """Separability is frozen with the units; units without it are left out of analyses by it."""
-    main = study.units.filter(role=Unit.Role.MAIN, system_b__isnull=False)
+    main = study.units.filter(role=Unit.Role.MAIN, text_b__system__isnull=False)
     n, total = main.filter(separability_raw__isnull=True).count(), main.count()
     units, title = counted(total, "item"), similarity_title(study.similarity)
     by_doubt = InstanceSelection.objects.filter(study=study, design=InstanceSelection.Design.DOUBT)

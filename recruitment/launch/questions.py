@@ -87,10 +87,12 @@ def expected_answers_favour_nobody(study: Study) -> Iterator[LaunchCheck]:
     names = {system.pk: system.name for system in study.ordered_systems()}
     criteria = list(study.criteria.all())
     for role in _DECIDING:
-        compared = study.units.filter(role=role, system_a__in=names, system_b__in=names)
+        units = study.units.filter(role=role)
+        compared = units.filter(text_a__system__in=names, text_b__system__in=names)
         lead: Counter[int] = Counter()
         n = 0
-        for a, b, labels in compared.values_list("system_a", "system_b", "known_labels"):
+        columns = ("text_a__system", "text_b__system", "known_labels")
+        for a, b, labels in compared.values_list(*columns):
             side = expected_side(labels, criteria)
             lead.update({a: -side, b: side})
             n += side != 0

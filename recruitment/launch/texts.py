@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from django.db.models import Count, F, Q
+from django.db.models import Count, F
 
 from recruitment.launch.check import (
     DATA,
@@ -17,8 +17,8 @@ from tiebreak.reading.words import counted
 
 
 def missing_texts(study: Study) -> Iterator[LaunchCheck]:
-    lacks = Q(generation_a__isnull=True) | Q(system_b__isnull=False, generation_b__isnull=True)
-    if n := study.units.filter(lacks, hit_units__isnull=False).distinct().count():
+    lacking = study.units.filter(texts__generation__isnull=True, hit_units__isnull=False)
+    if n := lacking.distinct().count():
         yield error(
             "missing_texts",
             f"{counted(n, 'item')} would be shown without a text. Import the generations, and plan"
@@ -28,8 +28,7 @@ def missing_texts(study: Study) -> Iterator[LaunchCheck]:
 
 
 def empty_texts(study: Study) -> Iterator[LaunchCheck]:
-    is_empty = Q(generation_a__text="") | Q(generation_b__text="")
-    if n := study.units.filter(is_empty).count():
+    if n := study.units.filter(texts__generation__text="").distinct().count():
         yield warning(
             "empty_texts",
             f"{counted(n, 'item')} would show an empty text. Sample the text again or leave out its"
@@ -38,8 +37,7 @@ def empty_texts(study: Study) -> Iterator[LaunchCheck]:
 
 
 def dummy_texts(study: Study) -> Iterator[LaunchCheck]:
-    is_dummy = Q(generation_a__is_dummy=True) | Q(generation_b__is_dummy=True)
-    if n := study.units.filter(is_dummy).count():
+    if n := study.units.filter(texts__generation__is_dummy=True).distinct().count():
         yield error(
             "dummy_texts",
             f"{counted(n, 'item')} would show dummy texts, which are for testing only. Remove"
@@ -50,7 +48,7 @@ def dummy_texts(study: Study) -> Iterator[LaunchCheck]:
 
 def identical_texts(study: Study) -> Iterator[LaunchCheck]:
     """Nobody can prefer one of two identical texts."""
-    same = study.units.filter(generation_a__text=F("generation_b__text"))
+    same = study.units.filter(text_a__generation__text=F("text_b__generation__text"))
     if n := same.exclude(role=Unit.Role.MAIN).count():
         yield error(
             "identical_reference_texts",

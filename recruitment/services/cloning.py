@@ -11,7 +11,7 @@ from recruitment.models import Channel, Payment
 from recruitment.platforms import get_platform
 from recruitment.platforms.invitation import people
 from studies.data.dataset_jobs import jobs_of
-from studies.models import Study, Unit
+from studies.models import Study, Unit, UnitText
 from studies.services import copy_design, copy_rows
 from tiebreak.errors import DomainError
 
@@ -33,7 +33,19 @@ def clone_study(*, study: Study) -> Clone:
     new. The result lists what was not copied.
     """
     clone = copy_design(study=study)
-    copy_rows(study.units.exclude(role=Unit.Role.MAIN).order_by("pk"), study=clone)
+    units = study.units.exclude(role=Unit.Role.MAIN).order_by("pk").prefetch_related("texts")
+    copies = zip(units, copy_rows(units, study=clone), strict=True)
+    UnitText.objects.bulk_create(
+        UnitText(
+            unit=copied,
+            position=text.position,
+            system_id=text.system_id,
+            generation_id=text.generation_id,
+            sample=text.sample,
+        )
+        for unit, copied in copies
+        for text in unit.text_list
+    )
     for role in (Unit.Role.TRAINING, Unit.Role.QUALIFICATION):
         if study.hits.filter(kind=role.value).exists():
             plan_reference_units(clone, role)

@@ -81,7 +81,7 @@ def known_labels(study: Study) -> dict[tuple[str, ...], str]:
     Bots need them because closeness to the source does not notice words out of order.
     """
     criteria = {criterion.name: criterion for criterion in study.criteria.all()}
-    units = study.units.exclude(role=Unit.Role.MAIN).select_related("generation_a", "generation_b")
+    units = study.units.exclude(role=Unit.Role.MAIN).with_texts()
     known: dict[tuple[str, ...], str] = {}
     for unit in units:
         for name, label in unit.known_labels.items():
@@ -91,7 +91,7 @@ def known_labels(study: Study) -> dict[tuple[str, ...], str]:
 
 
 def _in_both_orders(unit: Unit, criterion: Criterion, label: str) -> dict[tuple[str, ...], str]:
-    texts = [text.text for text in (unit.generation_a, unit.generation_b) if text is not None]
+    texts = [generation.text for generation in unit.generations]
     orders = {True: texts, False: texts[::-1]}
     return {
         known_by(criterion.question, shown): as_shown(label, criterion=criterion, a_first=a_first)

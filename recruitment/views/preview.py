@@ -24,7 +24,7 @@ from recruitment.views.entry import about_channel
 from studies.access import Right, researchers_only, right_for, study_for
 from studies.design.typed_task import typed_task
 from studies.markdown import render_markdown
-from studies.models import Criterion, Generation, Screening, Study, System, Unit
+from studies.models import Criterion, Generation, Screening, Study, System, Unit, UnitText, texts_of
 
 TEMPLATES = {
     "welcome": "recruitment/welcome.html",
@@ -170,10 +170,10 @@ def _sample(_request: HttpRequest, study: Study, criteria: Sequence[Criterion]) 
     n = hit_unit.hit.hit_units.count() if hit_unit else study.comparisons_per_hit
     tasks, has_checks = study.hits.main().count() or 1, mixes_in_checks(study)
     shown = unit and HITUnit(unit=unit, side_bit=bool(hit_unit and hit_unit.side_bit))
-    texts = (unit.generation_a, unit.generation_b) if unit else ()
+    texts = unit.generations if unit else ()
     return {
         "page": shown and _page_of(shown, criteria),
-        "has_dummies": any(text is not None and text.is_dummy for text in texts),
+        "has_dummies": any(text.is_dummy for text in texts),
         "progress": UnitProgress(index=1, of=n, is_numbered=not has_checks),
         "stays": has_checks,
         "hit": 1,
@@ -182,9 +182,8 @@ def _sample(_request: HttpRequest, study: Study, criteria: Sequence[Criterion]) 
 
 
 def _with_texts(hit_units: QuerySet[HITUnit]) -> QuerySet[HITUnit]:
-    return hit_units.select_related(
-        "unit__generation_a", "unit__generation_b", "unit__instance", "hit"
-    )
+    with_units = hit_units.select_related("unit__instance", "hit")
+    return with_units.prefetch_related(texts_of("unit__texts"))
 
 
 def _page_of(hit_unit: HITUnit, criteria: Sequence[Criterion]) -> UnitPage:
@@ -206,7 +205,9 @@ def unplanned_unit(study: Study) -> Unit | None:
     for _, samples in groupby(rows, key=lambda row: (row.instance_id, row.sample_index)):
         by_system = {row.system_id: row for row in samples}
         if len(by_system) == needed:
-            return _unit(study, [by_system[system] for system in systems])
+            generations = [by_system[system] for system in systems]
+            texts = map(UnitText.showing, generations)
+            return Unit.of(texts, study=study, instance=generations[0].instance)
     return None
 
 
@@ -216,18 +217,6 @@ def _systems(study: Study) -> list[int]:
         return system_ids
     competing = System.objects.competing().filter(dataset=study.dataset)
     return list(competing.values_list("pk", flat=True))
-
-
-def _unit(study: Study, generations: list[Generation]) -> Unit:
-    first, second = generations[0], generations[-1] if len(generations) == 2 else None
-    return Unit(
-        study=study,
-        instance=first.instance,
-        system_a_id=first.system_id,
-        generation_a=first,
-        system_b_id=second.system_id if second else None,
-        generation_b=second,
-    )
 
 
 _Context = Callable[[HttpRequest, Study, Sequence[Criterion]], dict[str, Any] | None]

@@ -317,8 +317,9 @@ def freeze_separability(*, study: Study) -> int:
     """
     values = separability_by_instance(study)
     changed = []
-    for unit in study.units.filter(separability_raw__isnull=True, system_b__isnull=False):
-        value = values.get((unit.instance_id, unit.system_a_id, unit.system_b_id))
+    pairs = study.units.filter(separability_raw__isnull=True, text_b__system__isnull=False)
+    for unit in pairs.select_related("text_a", "text_b"):
+        value = values.get((unit.instance_id, unit.text_a.system_id, unit.text_b.system_id))
         if value is not None:
             unit.separability_raw, unit.separability = value
             unit.similarity = study.similarity

@@ -7,7 +7,7 @@ from studies.models.screening import ComprehensionQuestion, Screening
 from studies.models.selection import InstanceSelection, SelectedInstance
 from studies.models.separability import SeparabilityScore
 from studies.models.study import Criterion, Membership, Study, StudySystem, StudyVersion
-from studies.models.unit import Unit
+from studies.models.unit import Unit, UnitText, texts_of
 
 __all__ = [
     "ComprehensionQuestion",
@@ -28,4 +28,6 @@ __all__ = [
     "StudyVersion",
     "System",
     "Unit",
+    "UnitText",
+    "texts_of",
 ]

@@ -36,8 +36,8 @@ def test_as_many_samples_as_asked_or_as_there_are():
 
 def ratios(study: Study) -> list[float]:
     plan_hits(study=study)
-    units = study.units.select_related("generation_a", "generation_b")
-    return [log(len(u.generation_a.text) / len(u.generation_b.text)) for u in units]
+    units = study.units.select_related("text_a__generation", "text_b__generation")
+    return [log(len(u.text_a.generation.text) / len(u.text_b.generation.text)) for u in units]
 
 
 def wordy(**design) -> Study:

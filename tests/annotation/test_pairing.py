@@ -89,7 +89,7 @@ def test_the_same_seed_draws_the_same_pairs_and_another_seed_others():
 
 
 def pairs_of(study: Study) -> Counter:
-    return Counter(study.units.values_list("system_a__name", "system_b__name"))
+    return Counter(study.units.values_list("text_a__system__name", "text_b__system__name"))
 
 
 @pytest.mark.django_db
@@ -130,7 +130,7 @@ class TestPlanning:
             comparisons_per_hit=4,
         )
         plan_hits(study=study)
-        for group in (("unit__system_a", "unit__system_b"), ("hit",)):
+        for group in (("unit__text_a__system", "unit__text_b__system"), ("hit",)):
             of: dict = {}
             for *key, bit in HITUnit.objects.values_list(*group, "side_bit"):
                 of.setdefault(tuple(key), []).append(1 if bit else -1)
@@ -151,7 +151,7 @@ class TestPlanning:
         plan_hits(study=study)
         first = study.units.filter(instance__key="note-0")
         assert first.count() == 2
-        assert not first.filter(system_b__name="system-3").exists()
+        assert not first.filter(text_b__system__name="system-3").exists()
         assert study.units.count() == 8
 
     def test_an_unknown_baseline_is_refused(self):

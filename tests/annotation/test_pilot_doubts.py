@@ -16,7 +16,7 @@ from annotation.selectors import is_a_first
 from annotation.services.planning import draw_and_plan
 from annotation.services.ratings import Answer
 from metrics.results.selectors import rating_table, source_of
-from studies.models import Criterion, Generation, InstanceSelection
+from studies.models import Criterion, Generation, InstanceSelection, UnitText
 from tests.annotation.answers import submit_unit
 from tests.annotation.pilots import N, by_doubt, draft_of, import_pilot, pilot_rows
 from tests.annotation.places import hit_units_of, take_place
@@ -143,7 +143,8 @@ def test_a_pilot_must_be_another_study_of_the_same_dataset(pilot):
 def test_instances_without_texts_of_both_systems_are_not_drawn(pilot):
     made = pilot(judged=119)
     draft = draft_of(made)
-    made.units.filter(instance__key="i119").update(generation_b=None)
+    of_instance = UnitText.objects.filter(unit__study=made, unit__instance__key="i119")
+    of_instance.filter(position=1).update(generation=None)
     Generation.objects.filter(instance__key="i119", system__name="new").delete()
     (frame,) = frames_for(draft, by_doubt(made)).values()
     assert len(frame.instances) == 119
@@ -215,7 +216,9 @@ class TestReportOfTheDrawnStudy:
         unit = draft.units.first()
         draft.units.filter(pk=unit.pk).update(key="another")
         assert len(list(pilot_machine_rows(draft))) == N - 1
-        draft.units.update(system_a=unit.system_b, system_b=unit.system_a)
+        texts = UnitText.objects.filter(unit__study=draft)
+        for position, text in enumerate((unit.text_b, unit.text_a)):
+            texts.filter(position=position).update(system=text.system_id)
         assert len(list(pilot_machine_rows(draft))) == N - 40
         Criterion.objects.filter(study=draft).update(scale="preference")
         assert list(pilot_machine_rows(draft)) == []

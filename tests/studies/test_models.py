@@ -5,7 +5,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation.models import HIT, Assignment, HITUnit, Participation, Rater, Rating
-from studies.models import Unit
+from studies.models import Unit, UnitText
 from studies.services import record_version
 from tests.annotation.tallies import recount, stored_tallies
 from tests.studies.factories import make_open_study, make_study
@@ -40,13 +40,14 @@ def test_units_of_one_generation_with_ordinal_and_nominal_criteria():
     study.criteria.create(name="tone", question="Which tone?", scale="nominal:formal,casual")
     instance = study.dataset.instances.get()
     generation = instance.generations.first()
-    unit = Unit.objects.create(study=study, key="one", instance=instance, generation_a=generation)
+    texts = [UnitText.showing(generation)]
+    (unit,) = Unit.objects.bulk_create([Unit.of(texts, study=study, key="one", instance=instance)])
     labels = [
         c.parsed_scale.parse_label(v)
         for c, v in zip(study.criteria.all(), ("4", "casual"), strict=True)
     ]
     assert labels == [4, "casual"]
-    assert unit.generation_b is None
+    assert Unit.objects.get(pk=unit.pk).generations == [generation]
 
 
 def test_a_machine_rates_a_hit_once_per_run_and_order_and_takes_no_place():

@@ -237,8 +237,8 @@ def test_reference_answers_are_in_system_order_with_their_explanations(tmp_path)
             "instance": unit.instance.key,
             "system_a": "system-0",
             "system_b": "system-1",
-            "sample_a": unit.sample_a,
-            "sample_b": unit.sample_b,
+            "sample_a": unit.text_a.sample,
+            "sample_b": unit.text_b.sample,
         }
     ]
 

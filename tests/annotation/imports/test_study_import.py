@@ -62,7 +62,7 @@ def test_a_bundle_with_ratings_becomes_a_closed_study(tmp_path):
     assert Rating.objects.counted().count() == 12
     assert study.hits.count() == 3
     assert Place.objects.filter(completed_at__isnull=False).count() == 6
-    assert study.units.filter(generation_a__isnull=True).count() == 0
+    assert study.units.filter(text_a__generation__isnull=True).count() == 0
     assert stored_tallies(study=study) == recount(study=study)
 
 

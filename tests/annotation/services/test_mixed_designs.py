@@ -95,7 +95,7 @@ class TestMixedDesigns(TestCase):
         of_pairs, sides = defaultdict(list), defaultdict(Counter)
         shown = first_sides(study)
         for hit, unit, *pair in HITUnit.objects.values_list(
-            "hit", "unit", "unit__system_a", "unit__system_b"
+            "hit", "unit", "unit__text_a__system", "unit__text_b__system"
         ):
             of_pairs[tuple(pair)].append(hit in drawn)
             sides[tuple(pair)] += Counter({first: shown[unit, first] for first in (True, False)})

@@ -58,17 +58,17 @@ def test_sample_k_meets_sample_k_of_the_other_system():
     study = make_study(instances=3, samples=8, comparisons_per_hit=4)
     plan_hits(study=study)
     for unit in study.units.all():
-        assert unit.sample_a == unit.sample_b
-        assert unit.generation_a.sample_index == unit.sample_a
-        assert unit.generation_a.system_id == unit.system_a_id
-        assert unit.generation_b.system_id == unit.system_b_id
+        assert unit.text_a.sample == unit.text_b.sample
+        assert unit.text_a.generation.sample_index == unit.text_a.sample
+        assert unit.text_a.generation.system_id == unit.text_a.system_id
+        assert unit.text_b.generation.system_id == unit.text_b.system_id
     assert study.units.count() == 12
 
 
 def test_every_pair_of_three_systems_is_compared_in_canonical_order():
     study = make_study(instances=2, systems=3)
     plan_hits(study=study)
-    pairs = Counter(study.units.values_list("system_a__name", "system_b__name"))
+    pairs = Counter(study.units.values_list("text_a__system__name", "text_b__system__name"))
     assert pairs == {
         ("system-0", "system-1"): 10,
         ("system-0", "system-2"): 10,
@@ -87,9 +87,11 @@ def test_over_an_even_r_every_unit_is_seen_in_both_orders_equally_often(ratings_
 def test_over_an_odd_r_sides_balance_to_one_per_system_pair(instances, n):
     study = make_study(instances=instances, systems=3, ratings_per_hit=3, comparisons_per_hit=n)
     plan_hits(study=study)
-    for pair in set(study.units.values_list("system_a", "system_b")):
+    for pair in set(study.units.values_list("text_a__system", "text_b__system")):
         units = set(
-            study.units.filter(system_a=pair[0], system_b=pair[1]).values_list("pk", flat=True)
+            study.units.filter(text_a__system=pair[0], text_b__system=pair[1]).values_list(
+                "pk", flat=True
+            )
         )
         shown = Counter()
         for (unit, first), times in first_sides(study).items():
@@ -157,7 +159,7 @@ def test_units_of_one_generation():
     plan = plan_hits(study=study)
     assert plan.units == 12
     assert plan.hits == 4
-    assert not study.units.filter(generation_b__isnull=False).exists()
+    assert not study.units.filter(text_b__generation__isnull=False).exists()
 
 
 def test_mixed_hits_hold_every_pair_as_often_and_no_instance_twice():
@@ -171,12 +173,15 @@ def test_mixed_hits_hold_every_pair_as_often_and_no_instance_twice():
         hit_units = list(hit.hit_units.select_related("unit"))
         assert len({hit_unit.unit.instance_id for hit_unit in hit_units}) == 6
         pairs = Counter(
-            (hit_unit.unit.system_a_id, hit_unit.unit.system_b_id) for hit_unit in hit_units
+            (hit_unit.unit.text_a.system_id, hit_unit.unit.text_b.system_id)
+            for hit_unit in hit_units
         )
         assert set(pairs.values()) == {2}
         assert sum(hit_unit.side_bit for hit_unit in hit_units) == 3
         for hit_unit in hit_units:
-            shown[hit_unit.unit.system_a_id, hit_unit.unit.system_b_id] += 2 * hit_unit.side_bit - 1
+            shown[hit_unit.unit.text_a.system_id, hit_unit.unit.text_b.system_id] += (
+                2 * hit_unit.side_bit - 1
+            )
     assert all(abs(balance) <= 1 for balance in shown.values())
 
 

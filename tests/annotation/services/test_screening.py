@@ -359,7 +359,7 @@ def test_units_with_the_researchers_own_answers_come_from_a_file(tmp_path):
     assert import_reference_units(study=study, role=Unit.Role.TRAINING, path=path) == 2
     unit = study.units.filter(role="training").first()
     assert unit.known_labels == {"preference": "-1"}
-    assert (unit.sample_a, unit.sample_b) == (1, 2)
+    assert (unit.text_a.sample, unit.text_b.sample) == (1, 2)
     assert study.hits.get(kind="training").units.count() == 2
     assert study.hits.main().count() == 3
 

@@ -65,7 +65,9 @@ def test_what_was_chosen_on_the_screen_is_what_is_stored():
         left = texts_of(ann.here())[0]
         ann.choose(0)
         rating = Rating.objects.latest("pk")
-        preferred = rating.unit.generation_a if rating.label == "-1" else rating.unit.generation_b
+        preferred = (
+            rating.unit.text_a.generation if rating.label == "-1" else rating.unit.text_b.generation
+        )
         assert preferred is not None
         assert preferred.text == left
         hit_unit = HITUnit.objects.get(unit=rating.unit)
@@ -362,8 +364,8 @@ def test_by_units_an_answer_keeps_its_position_whatever_others_answered():
     annotator(study).here()  # another annotator holds the place now
     bob.send(form_of(page).filled(0))
     unit = Rating.objects.latest("pk").unit
-    assert unit.generation_a is not None
-    assert unit.generation_a.text in texts_of(page)
+    assert unit.text_a.generation is not None
+    assert unit.text_a.generation.text in texts_of(page)
 
 
 def test_rating_pages_are_not_cached():

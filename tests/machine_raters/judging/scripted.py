@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from studies import model_servers
-from studies.models import Study, Unit
+from studies.models import Study, Unit, UnitText
 from tiebreak.gateway import (
     Failed,
     LabelLogprobs,
@@ -62,18 +62,16 @@ def model(monkeypatch, settings):
 def add_training_item(study: Study, label: str) -> None:
     """Add a training item with this label, of the texts of the study's first item."""
     unit = study.units.first()
-    Unit.objects.create(
+    training = Unit.of(
+        map(UnitText.showing, unit.generations),
         study=study,
         key="training-1",
         role="training",
         instance=unit.instance,
-        system_a=unit.system_a,
-        system_b=unit.system_b,
-        generation_a=unit.generation_a,
-        generation_b=unit.generation_b,
         known_labels={"preference": label},
         explanation="It leaves nothing out.",
     )
+    Unit.objects.bulk_create([training])
 
 
 def material(request: Request) -> str:

@@ -33,7 +33,7 @@ def add_machine(study: Study, criterion: str, answer) -> None:
     rows = [
         {"unit": u.key, "rater": "judge", "kind": "machine", "criterion": criterion}
         | {"label": answer(u)}
-        for u in Unit.objects.filter(study=study).select_related("system_a")
+        for u in Unit.objects.filter(study=study).select_related("text_a__system")
     ]
     store_machine_ratings(study, RatingTable.from_rows(rows), Problems())
 
@@ -67,7 +67,7 @@ def scoring(study: Study, *, rated: bool = True) -> Study:
     plan_hits(study=scores)
     open_knowingly(scores)
     if rated:
-        add_machine(scores, "quality", lambda unit: "5" if unit.system_a.name == GOOD else "2")
+        add_machine(scores, "quality", lambda unit: "5" if unit.text_a.system.name == GOOD else "2")
     return scores
 
 

@@ -232,7 +232,7 @@ def test_units_with_the_same_text_twice_are_counted():
 
 def test_units_without_a_text_do_not_open():
     study = make_planned()
-    Unit.objects.filter(pk=study.units.first().pk).update(generation_b=None)
+    study.units.first().texts.filter(position=1).update(generation=None)
     assert "missing_texts" in errors(study)
     Generation.objects.filter(instance__key="note-1", sample_index=0).update(text="")
     assert "empty_texts" in warnings(study)

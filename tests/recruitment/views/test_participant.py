@@ -68,8 +68,8 @@ def test_answers_are_shown_as_they_were_on_the_screen(member):
     answers = member(study, "analyst").get(page_of(browser.participation)).context["answers"]
     assert [answer.choice.side for answer in answers] == ["first", "first"]
     for answer in answers:
-        left = answer.rating.unit.generation_a.text
-        right = answer.rating.unit.generation_b.text
+        left = answer.rating.unit.text_a.generation.text
+        right = answer.rating.unit.text_b.generation.text
         texts = [text for _, text in answer.texts]
         assert texts == ([left, right] if answer.rating.side_a == "left" else [right, left])
 

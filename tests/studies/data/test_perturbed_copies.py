@@ -175,9 +175,9 @@ def test_gold_checks_of_a_kind_say_what_was_changed(admin_user):
     Generation.objects.filter(instance__dataset=comparison.dataset).update(text=PROSE)
     changed = "sentences/reordering/major"
     degrade_copies(study=comparison, role=Unit.Role.GOLD, n=2, perturbation=changed, seed=0)
-    for unit in comparison.units.select_related("generation_b", "system_b"):
-        assert unit.system_b.is_control
-        assert unit.generation_b.params["perturbation"]["name"] == changed
+    for unit in comparison.units.select_related("text_b__generation", "text_b__system"):
+        assert unit.text_b.system.is_control
+        assert unit.text_b.generation.params["perturbation"]["name"] == changed
         assert unit.known_labels == {"preference": "-1"}
         assert "no sentence is where it was" in unit.explanation
 

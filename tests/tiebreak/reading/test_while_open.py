@@ -38,7 +38,7 @@ def answer(study: Study, name: str, label: str, *, hits: int = 1) -> list[int]:
         assignment = take_place(participation=participation)
         done.append(assignment.hit_id)
         for unit in hit_units_of(assignment):
-            is_turned = unit.unit.system_b_id and not is_a_first(assignment, unit)
+            is_turned = unit.unit.system_ids[1:] and not is_a_first(assignment, unit)
             shown = str(-int(label)) if is_turned else label
             answers = {c: Answer(shown, f"{name}-{unit.pk}") for c in study.criteria.all()}
             submit_unit(assignment=assignment, hit_unit=unit, answers=answers)
