@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from annotation.exports.tables import design_rows, reference_rows
 from annotation.hot_path_sql import unit_with_texts
+from annotation.imports.plan_import import StoredRows
 from annotation.services.planning import plan_hits, remove_plan
 from annotation.services.reference_units import remove_reference_unit
 from annotation.views.unit_presentation import unit_page
@@ -105,3 +106,21 @@ def test_texts_go_with_their_unit_and_keep_their_generations(study, client):
     assert not Study.objects.exists()
     assert not UnitText.objects.exists()
     assert Generation.objects.count() == 12
+
+
+@pytest.mark.parametrize(
+    ("systems", "samples", "texts"),
+    [
+        (("system-0", "system-1"), (1, 0), [True, True]),
+        (("system-0", "system-1"), (None, 9), [False, False]),
+        (("system-0", ""), (1, 1), [True]),  # a single text with a `sample_index`
+        (("", ""), (1, 1), [False, False]),
+        ((None, None), (None, None), [False]),
+    ],
+)
+def test_files_tell_how_many_texts_a_unit_has(systems, samples, texts):
+    study = make_study(instances=1, samples=2)
+    names = zip(("system_a", "system_b", "sample_a", "sample_b"), (*systems, *samples), strict=True)
+    made = StoredRows(study).texts(study.dataset.instances.get(), dict(names))
+    assert [text.generation is not None for text in made] == texts
+    assert [text.sample for text in made] == list(samples[: len(texts)])
