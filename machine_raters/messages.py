@@ -52,8 +52,7 @@ RATER_NAME_TAKEN = "A rater of this study is already called {name}. Please choos
 
 # Judges.
 JUDGES_CREATED = "One judge was created for each criterion. Try them on five items next."
-JUDGE_TRIED = "{name} is being tried. Its prompts and answers appear below."
-INJECTIONS_TRIED = "Prompt injections are being tried on {name}. What they changed appears below."
+JUDGE_TRIED = "{name} is being tried. What comes of it appears below."
 JUDGE_REPEATS_ITSELF = (
     "At temperature 0 all answers to the same question are equal. Please ask for one answer to each"
     " item and order, or raise the temperature."

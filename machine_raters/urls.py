@@ -4,7 +4,7 @@ from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
 from machine_raters.kinds import KINDS
-from machine_raters.views import example_sets, pages, verdicts
+from machine_raters.views import example_sets, pages
 
 app_name = "machine_raters"
 
@@ -26,7 +26,7 @@ urlpatterns = [
         example_sets.delete,
         name="delete-example-set",
     ),
-    path(f"{STUDY}verdicts/", verdicts.upload, name="upload-verdicts"),
+    path(f"{STUDY}verdicts/", pages.upload, name="upload-verdicts"),
 ]
 for name, kind in KINDS.items():
     urlpatterns += [
