@@ -76,7 +76,6 @@ def create_machine_rater(
 def start_machine_rater(*, machine: MachineRater, by: User | None = None) -> Job:
     """Queue a job in which a machine rater does what is not stored yet."""
     kind = KINDS[machine.kind]
-    check_in_use(machine)
     kind.check_start(machine)
     return start_job_of(machine, kind.job, by=by, **kind.job_options(machine))
 
