@@ -1,4 +1,4 @@
-"""The researcher's pages of machine raters: the lists with their forms, and what is done with one."""
+"""The researcher's pages of machine raters: lists with forms, what is done with one, and examples."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -12,6 +12,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from machine_raters.forms import ExampleSetForm
+from machine_raters.judging.example_sets import (
+    add_example_set,
+    delete_example_set,
+    example_set_named,
+    example_sets_of,
+)
 from machine_raters.judging.kind import why_not_yet
 from machine_raters.judging.passes import Items
 from machine_raters.judging.services import check_judge, create_judges, try_injections, try_judge
@@ -47,7 +54,7 @@ from machine_raters.uploads.uploading import VerdictsForm, upload_verdicts
 from studies.access import Right, researchers_only, right_for, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.data.dataset_jobs import jobs_of
-from studies.models import Study
+from studies.models import Study, Unit
 from studies.refusals import form_errors
 from tiebreak.errors import DomainError
 
@@ -270,3 +277,37 @@ def upload(request: HttpRequest, study_id: str) -> HttpResponse:
             messages.success(request, sentence)
             return redirect("machine_raters:judges", study.pk)
     return machine_raters_page(request, study, verdicts_form=form)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_only
+def example_sets(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Show the page and add a set; a refused form is shown again with its values."""
+    study = study_for(request.user, study_id, right_for(request))
+    form = ExampleSetForm(request.POST or None)
+    if form.is_bound and form.is_valid():
+        try:
+            add_example_set(study=study, by=cast(User, request.user), **form.cleaned_data)
+        except DomainError as refusal:
+            form.add_error(None, form_errors(refusal))
+        else:
+            messages.success(request, "The set was added. Choose it for a new judge.")
+            return redirect("machine_raters:example-sets", study.pk)
+    training = study.units.filter(role=Unit.Role.TRAINING).order_by("pk")
+    context = {"study": study, "form": form, "sets": example_sets_of(study), "training": training}
+    status = 400 if form.is_bound else 200
+    return render(request, "machine_raters/example_sets.html", context, status=status)
+
+
+@require_POST
+@researchers_only
+def delete_set(request: HttpRequest, study_id: str, example_set_id: str) -> HttpResponse:
+    study = study_for(request.user, study_id)
+    try:
+        example_set = example_set_named(study, example_set_id)
+        delete_example_set(example_set=example_set, by=cast(User, request.user))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    else:
+        messages.success(request, f"{example_set} was deleted.")
+    return redirect("machine_raters:example-sets", study.pk)
