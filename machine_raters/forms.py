@@ -11,6 +11,7 @@ from machine_raters.juries.members import possible_members
 from machine_raters.models import Baseline, ExampleSet, Judge, Jury, MachineRater, SyntheticSet
 from machine_raters.models.judge import MAX_EXAMPLES
 from studies.models import Criterion, Study
+from studies.models.dataset import validate_name
 
 EACH_CRITERION = "each criterion: one judge for each"
 JUDGE_SETTINGS = (
@@ -28,9 +29,8 @@ SET_SETTINGS = (
 )
 if TYPE_CHECKING:
     ModelForm = forms.ModelForm[MachineRater]
-    ExampleSetModelForm = forms.ModelForm[ExampleSet]
 else:
-    ModelForm = ExampleSetModelForm = forms.ModelForm
+    ModelForm = forms.ModelForm
 
 
 def _choice(model: Any, **options: Any) -> Any:
@@ -145,18 +145,15 @@ class SyntheticSetForm(MachineRaterForm):
         fields = SET_SETTINGS
 
 
-class ExampleSetForm(ExampleSetModelForm):
+class ExampleSetForm(forms.Form):
     """The name of a new set of examples, and its items, one key a line."""
 
+    name = forms.CharField(max_length=200, validators=[validate_name])
     items = forms.CharField(
         label="Training items",
         widget=forms.Textarea,
         help_text="Their keys, one a line, in the order in which judges read them.",
     )
-
-    class Meta:
-        model = ExampleSet
-        fields = ("name", "items")
 
     def __init__(self, data: Any = None) -> None:
         super().__init__(data, auto_id="example_set_%s")

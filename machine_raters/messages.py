@@ -52,8 +52,7 @@ RATER_NAME_TAKEN = "A rater of this study is already called {name}. Please choos
 
 # Judges.
 JUDGES_CREATED = "One judge was created for each criterion. Try them on five items next."
-JUDGE_TRIED = "{name} is being tried. Its prompts and answers appear below."
-INJECTIONS_TRIED = "Prompt injections are being tried on {name}. What they changed appears below."
+JUDGE_TRIED = "{name} is being tried. What comes of it appears below."
 JUDGE_REPEATS_ITSELF = (
     "At temperature 0 all answers to the same question are equal. Please ask for one answer to each"
     " item and order, or raise the temperature."
@@ -135,7 +134,7 @@ JUDGE_IN_DRAFT = (
     "This study is a draft, whose items may still change. Launch it first, and let the judge rate"
     " then. You can try the judge on five items now."
 )
-JUDGE_NO_ITEMS = (
+NO_ITEMS = (
     "There is nothing to rate: no planned item of this study has texts. Upload verdicts that were"
     " given elsewhere, or start a new study from the texts."
 )
@@ -172,10 +171,6 @@ BASELINE_NO_PREFERENCE = (
     "Simple raters prefer one of two texts, and this study asks for no preference."
 )
 BASELINE_IN_DRAFT = "This study is a draft, whose items may still change. Open it first, and add simple raters then."
-BASELINE_NO_PAIRS = (
-    "There is nothing to rate: no planned item of this study compares two texts. Upload verdicts that"
-    " were given elsewhere, or start a new study from the texts."
-)
 BASELINE_NEEDS_PREFERENCE = (
     "Simple raters prefer one of two texts, but {criterion} is not a preference. Please choose a"
     " criterion with a scale of preference."

@@ -4,7 +4,7 @@ from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
 from machine_raters.kinds import KINDS
-from machine_raters.views import example_sets, pages, verdicts
+from machine_raters.views import pages
 
 app_name = "machine_raters"
 
@@ -20,13 +20,13 @@ urlpatterns = [
         pages.check,
         name="check-synthetic",
     ),
-    path(f"{STUDY}example-sets/", example_sets.example_sets, name="example-sets"),
+    path(f"{STUDY}example-sets/", pages.example_sets, name="example-sets"),
     path(
         f"{STUDY}example-sets/<public_id:example_set_id>/delete/",
-        example_sets.delete,
+        pages.delete_set,
         name="delete-example-set",
     ),
-    path(f"{STUDY}verdicts/", verdicts.upload, name="upload-verdicts"),
+    path(f"{STUDY}verdicts/", pages.upload, name="upload-verdicts"),
 ]
 for name, kind in KINDS.items():
     urlpatterns += [

@@ -15,10 +15,10 @@ from machine_raters.kind import Kind, Shown
 from machine_raters.messages import (
     BASELINE_IN_DRAFT,
     BASELINE_NEEDS_PREFERENCE,
-    BASELINE_NO_PAIRS,
     BASELINE_NO_PREFERENCE,
     BASELINE_NO_REFERENCE,
     BASELINE_SERVER_NOT_USED,
+    NO_ITEMS,
     NO_MODEL,
     PERPLEXITY_NO_SERVER,
 )
@@ -61,7 +61,7 @@ class BaselineKind(Kind):
             sentence = BASELINE_NEEDS_PREFERENCE.format(criterion=baseline.criterion)
             raise DomainError("not_a_preference", sentence, status=400)
         if not pairs.exists():
-            raise DomainError("no_items", BASELINE_NO_PAIRS)
+            raise DomainError("no_items", NO_ITEMS)
         if not needs_reference(baseline.method):
             return
         if not pairs.filter(instance__reference__regex=r"\S").exists():

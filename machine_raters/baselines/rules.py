@@ -1,7 +1,7 @@
 """The rules of baselines, which give each text of a pair a score."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 
 from machine_raters.baselines.perplexity import scored_by_perplexity
 from machine_raters.baselines.reward import scored_by_reward
@@ -21,14 +21,9 @@ def needs_reference(method: str) -> bool:
     return method in SIMILARITIES or method in PERPLEXITIES
 
 
-@contextmanager
-def open_measure(method: str) -> Iterator[Similarity | None]:
-    """Yield the similarity that the rule needs, or None."""
-    if method not in SIMILARITIES:
-        yield None
-        return
-    with resident_measure(method) as measure:
-        yield measure
+def open_measure(method: str) -> AbstractContextManager[Similarity | None]:
+    """Open the similarity that the rule needs, or None."""
+    return resident_measure(method) if method in SIMILARITIES else nullcontext()
 
 
 def scored(

@@ -19,12 +19,12 @@ from machine_raters.messages import (
     JUDGE_ASKS_TWICE,
     JUDGE_HAS_ONE_PROBABILITY,
     JUDGE_IN_DRAFT,
-    JUDGE_NO_ITEMS,
     JUDGE_OF_NUMBERS,
     JUDGE_REPEATS_ITSELF,
     JUDGE_WITHOUT_CRITERION,
     JUDGE_WITHOUT_LABELS,
     JUDGE_WRITES_NOTHING,
+    NO_ITEMS,
     NO_MODEL,
 )
 from machine_raters.models import Judge, JudgeCriterion, MachineRater, SyntheticVerdict
@@ -107,7 +107,7 @@ def why_not_yet(study: Study, items: Items) -> str:
     """Return why no judge of this study could rate now, or "" if it could."""
     if study.status == Study.Status.DRAFT:
         return JUDGE_IN_DRAFT
-    return "" if items.number else JUDGE_NO_ITEMS
+    return "" if items.number else NO_ITEMS
 
 
 def add_criterion(judge: Judge, criterion: Criterion) -> JudgeCriterion:
@@ -133,4 +133,4 @@ def check_items(judge: Judge) -> None:
         raise DomainError("judge_without_criterion", JUDGE_WITHOUT_CRITERION)
     ensure_plan(study=judge.study)
     if not items_of(judge.study).exists():
-        raise DomainError("no_items", JUDGE_NO_ITEMS)
+        raise DomainError("no_items", NO_ITEMS)

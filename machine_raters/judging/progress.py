@@ -202,12 +202,11 @@ def _problems(study: Study) -> dict[tuple[int, str], list[Problem]]:
     for judge, sort, kind, number, _, unit, words in sorted(rows, key=lambda row: row[:5]):
         problem = problems[judge, sort].setdefault(kind, Problem(kind, number, []))
         problem.examples.append({"unit": unit, "words": words})
-    lists = {key: sorted(kinds.values(), key=_frequency) for key, kinds in problems.items()}
+    lists = {
+        key: sorted(kinds.values(), key=lambda one: (-one.number, one.kind))
+        for key, kinds in problems.items()
+    }
     return defaultdict(list, lists)
-
-
-def _frequency(problem: Problem) -> tuple[int, str]:
-    return -problem.number, problem.kind
 
 
 def _examples(rows: Any, sort: str, kind: Any, unit: str, words: str) -> Any:

@@ -1,4 +1,4 @@
-"""What is done with judges only: several at once, copies, and trials."""
+"""What is done with judges only: several at once, copies, trials, and tests on synthetic sets."""
 
 from typing import Any
 
@@ -11,9 +11,13 @@ from machine_raters.judging.example_sets import add_example_set
 from machine_raters.judging.injection_job import JudgeInjectionJob
 from machine_raters.judging.job import JudgeDryRunJob, questions_of
 from machine_raters.judging.kind import add_criterion, check_items
-from machine_raters.models import Judge, MachineRater
+from machine_raters.messages import JUDGE_HAS_NO_SYNTHETIC_ITEMS
+from machine_raters.models import Judge, MachineRater, SyntheticSet
 from machine_raters.services.machine_raters import create_machine_rater, start_job_of
+from machine_raters.services.raters import check_in_use
+from machine_raters.synthetic.checking_job import SyntheticCheckJob
 from studies.models import Criterion, Study
+from tiebreak.errors import DomainError
 
 KIND = MachineRater.Kind.JUDGE
 
@@ -73,3 +77,14 @@ def try_injections(*, judge: Judge, by: User | None = None) -> Job:
     """Queue a job that counts which answers change when a text hides an instruction."""
     check_items(judge)
     return start_job_of(judge, JudgeInjectionJob, by=by)
+
+
+def check_judge(*, judge: Judge, made: SyntheticSet, by: User | None = None) -> Job:
+    """Queue a job that asks a judge about the items of a set that it has not answered yet."""
+    check_in_use(made)
+    names = list(judge.questions.values_list("criterion__name", flat=True))
+    if not made.items.filter(labels__has_any_keys=names).exists():
+        sentence = JUDGE_HAS_NO_SYNTHETIC_ITEMS.format(criterion=", ".join(names))
+        raise DomainError("no_synthetic_items", sentence)
+    options = {"synthetic_set": made.public_id, "name": f"{judge.name}, {made.name}"}
+    return start_job_of(judge, SyntheticCheckJob, by=by, **options)

@@ -9,7 +9,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import QuerySet
 
 from annotation.models import Rating
 from annotation.models.rating import RatingQuerySet
@@ -77,7 +76,6 @@ def create_machine_rater(
 def start_machine_rater(*, machine: MachineRater, by: User | None = None) -> Job:
     """Queue a job in which a machine rater does what is not stored yet."""
     kind = KINDS[machine.kind]
-    check_in_use(machine)
     kind.check_start(machine)
     return start_job_of(machine, kind.job, by=by, **kind.job_options(machine))
 
@@ -142,14 +140,10 @@ def _locked(machine: MachineRater) -> MachineRater:
     return MachineRater.objects.select_for_update().get(pk=machine.pk)
 
 
-def _unfinished_jobs(machine: MachineRater) -> QuerySet[Job]:
-    """Return the unfinished jobs of a machine rater, and those in which it takes part."""
-    about = f":{machine.public_id}"
-    return Job.objects.filter(exclusive_key__contains=about, status__in=UNFINISHED)
-
-
 def _check_idle(machine: MachineRater) -> None:
-    if _unfinished_jobs(machine).exists():
+    """Raise `DomainError` if a job of it, or one in which it takes part, is unfinished."""
+    about = f":{machine.public_id}"
+    if Job.objects.filter(exclusive_key__contains=about, status__in=UNFINISHED).exists():
         raise DomainError("job_unfinished", MACHINE_AT_WORK)
 
 

@@ -54,9 +54,6 @@ class SyntheticSetKind(Kind):
             raise DomainError("no_example_questions", NO_EXAMPLE_QUESTIONS)
         check_model(made.server, made.language_model, advice=NO_MODEL)
 
-    def check_start(self, made: SyntheticSet) -> None:
-        """Any set can go on: what is stored is not asked for again."""
-
     def answers(self, made: SyntheticSet) -> int:
         return SyntheticVerdict.objects.filter(item__synthetic_set=made).count()
 

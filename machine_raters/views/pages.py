@@ -1,4 +1,4 @@
-"""The researcher's pages of machine raters: the lists with their forms, and what is done with one."""
+"""The researcher's pages of machine raters: lists with forms, what is done with one, and examples."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -12,16 +12,22 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from machine_raters.forms import ExampleSetForm
+from machine_raters.judging.example_sets import (
+    add_example_set,
+    delete_example_set,
+    example_set_named,
+    example_sets_of,
+)
 from machine_raters.judging.kind import why_not_yet
 from machine_raters.judging.passes import Items
-from machine_raters.judging.services import create_judges, try_injections, try_judge
+from machine_raters.judging.services import check_judge, create_judges, try_injections, try_judge
 from machine_raters.kind import Kind, Shown
 from machine_raters.kinds import KINDS
 from machine_raters.messages import (
     DELETE_MACHINE,
     DELETES_MACHINE,
     EXCLUSION,
-    INJECTIONS_TRIED,
     JUDGE_TESTED,
     JUDGE_TRIED,
     JUDGES_CREATED,
@@ -43,15 +49,16 @@ from machine_raters.services.machine_raters import (
     reinstate_machine_rater,
     start_machine_rater,
 )
-from machine_raters.synthetic.services import check_judge
-from machine_raters.uploads.uploading import VerdictsForm
+from machine_raters.uploads.ratings import AddedRatings
+from machine_raters.uploads.uploading import VerdictsForm, upload_verdicts
 from studies.access import Right, researchers_only, right_for, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.data.dataset_jobs import jobs_of
-from studies.models import Study
+from studies.models import Study, Unit
 from studies.refusals import form_errors
 from tiebreak.errors import DomainError
 
+QUEUED = "The file is large, so a worker adds its verdicts. Watch the job under Jobs."
 Action = Callable[[HttpRequest, Any, User], str | HttpResponse]
 
 
@@ -223,7 +230,7 @@ def _saying(sentence: str, verb: Callable[..., object], name: str = "machine") -
 ACTIONS: dict[str, Action] = {
     "start": _saying(MACHINE_STARTED, start_machine_rater),
     "try": _saying(JUDGE_TRIED, try_judge, "judge"),
-    "injections": _saying(INJECTIONS_TRIED, try_injections, "judge"),
+    "injections": _saying(JUDGE_TRIED, try_injections, "judge"),
     "exclude": _exclude,
     "reinstate": _saying(MACHINE_REINSTATED, reinstate_machine_rater),
     "delete": _delete,
@@ -246,3 +253,61 @@ def check(request: HttpRequest, study_id: str, set_id: str, judge_id: str) -> Ht
     else:
         messages.success(request, JUDGE_TESTED.format(name=judge, set=made))
     return redirect("machine_raters:synthetic", study.pk)
+
+
+@require_POST
+@researchers_only
+def upload(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Store an uploaded file; what is wrong with it is shown by line."""
+    study = study_for(request.user, study_id)
+    form = VerdictsForm(request.POST, request.FILES)
+    if form.is_valid():
+        values = form.cleaned_data
+        try:
+            by = cast(User, request.user)
+            added = upload_verdicts(study=study, upload=values.pop("ratings"), by=by, **values)
+        except DomainError as refusal:
+            form.add_error(None, form_errors(refusal))
+        else:
+            sentence = QUEUED
+            if isinstance(added, AddedRatings):
+                sentence = (
+                    f"Verdicts that were stored: {added.added}. Stored before: {added.known}."
+                )
+            messages.success(request, sentence)
+            return redirect("machine_raters:judges", study.pk)
+    return machine_raters_page(request, study, verdicts_form=form)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_only
+def example_sets(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Show the page and add a set; a refused form is shown again with its values."""
+    study = study_for(request.user, study_id, right_for(request))
+    form = ExampleSetForm(request.POST or None)
+    if form.is_bound and form.is_valid():
+        try:
+            add_example_set(study=study, by=cast(User, request.user), **form.cleaned_data)
+        except DomainError as refusal:
+            form.add_error(None, form_errors(refusal))
+        else:
+            messages.success(request, "The set was added. Choose it for a new judge.")
+            return redirect("machine_raters:example-sets", study.pk)
+    training = study.units.filter(role=Unit.Role.TRAINING).order_by("pk")
+    context = {"study": study, "form": form, "sets": example_sets_of(study), "training": training}
+    status = 400 if form.is_bound else 200
+    return render(request, "machine_raters/example_sets.html", context, status=status)
+
+
+@require_POST
+@researchers_only
+def delete_set(request: HttpRequest, study_id: str, example_set_id: str) -> HttpResponse:
+    study = study_for(request.user, study_id)
+    try:
+        example_set = example_set_named(study, example_set_id)
+        delete_example_set(example_set=example_set, by=cast(User, request.user))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    else:
+        messages.success(request, f"{example_set} was deleted.")
+    return redirect("machine_raters:example-sets", study.pk)

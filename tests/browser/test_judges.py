@@ -3,13 +3,12 @@
 import pytest
 from playwright.sync_api import Page
 
-from machine_raters.judging.services import try_injections, try_judge
+from machine_raters.judging.services import check_judge, try_injections, try_judge
 from machine_raters.services.machine_raters import (
     create_machine_rater,
     exclude_machine_rater,
     start_machine_rater,
 )
-from machine_raters.synthetic.services import check_judge
 from studies.models import Unit
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.browser.test_generate_select import log_in

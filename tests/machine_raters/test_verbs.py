@@ -92,6 +92,11 @@ def test_a_judge_with_answers_about_synthetic_items_only_is_not_deleted(study, m
     assert not judge.rater.ratings.exists()
     with refused("has_ratings"):
         delete_machine_rater(machine=judge)
+    before = accuracies(study)
+    exclude_machine_rater(machine=judge, reason=REASON)
+    assert accuracies(study) == []
+    reinstate_machine_rater(machine=judge)
+    assert accuracies(study) == before != []
 
 
 @pytest.mark.sampled(4)

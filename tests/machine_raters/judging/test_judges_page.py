@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from annotation.models import Rating
 from machine_raters.judging.prompts import INSTRUCTIONS
-from machine_raters.messages import JUDGE_IN_DRAFT, JUDGE_NO_ITEMS
+from machine_raters.messages import JUDGE_IN_DRAFT, NO_ITEMS
 from machine_raters.models import Judge
 from studies.models import Study
 from tests.machine_raters.judging.scripted import model
@@ -127,4 +127,4 @@ def test_the_page_says_why_a_judge_cannot_rate_yet(client, study, address, model
     assert "Rate all items" not in page.content.decode()
     study.hits.all().delete()
     Study.objects.filter(pk=study.pk).update(status="open")
-    assert section_on(client.get(address), "judge")["not_yet"] == JUDGE_NO_ITEMS
+    assert section_on(client.get(address), "judge")["not_yet"] == NO_ITEMS

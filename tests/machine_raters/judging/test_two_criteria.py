@@ -10,7 +10,7 @@ from machine_raters.exported_raters import machine_rater_rows
 from machine_raters.exported_synthetic import item_rows
 from machine_raters.judging.injections import INJECTIONS
 from machine_raters.judging.kind import add_criterion
-from machine_raters.judging.services import copy_judge, try_injections, try_judge
+from machine_raters.judging.services import check_judge, copy_judge, try_injections, try_judge
 from machine_raters.kinds import KINDS
 from machine_raters.messages import ALWAYS_FIRST
 from machine_raters.models import Judge, JudgeCriterion, JudgeFailure, SyntheticVerdict
@@ -21,7 +21,6 @@ from machine_raters.services.machine_raters import (
     start_machine_rater,
 )
 from machine_raters.synthetic.accuracy import accuracies
-from machine_raters.synthetic.services import check_judge
 from recruitment.services.cloning import clone_study
 from tests.annotation.tallies import recount, stored_tallies
 from tests.machine_raters.judging.scripted import model
@@ -99,6 +98,17 @@ def test_the_same_question_may_fail_by_both(judge, model):
     model(lambda request: Failed(request.id, GatewayError("too_long", "Too long.")))
     start_machine_rater(machine=judge)
     assert JudgeFailure.objects.count() == 2 * PASSES
+    open_by_second = []
+
+    def reply(request):
+        failures = JudgeFailure.objects.filter(criterion__name=SECOND)
+        open_by_second.append(failures.count())
+        return "A"
+
+    model(reply)
+    start_machine_rater(machine=judge)
+    assert {*open_by_second} == {PASSES}  # those of the first were answered meanwhile
+    assert not JudgeFailure.objects.exists()
 
 
 def test_progress_counts_both_and_warns_by_criterion(client, study, model):

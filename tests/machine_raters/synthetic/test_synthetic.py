@@ -13,7 +13,7 @@ from annotation.imports.study_import import import_study
 from annotation.models import HITUnit, Rating
 from jobs.models import Job
 from machine_raters.judging.prompts import INSTRUCTIONS
-from machine_raters.judging.services import create_judges
+from machine_raters.judging.services import check_judge, create_judges
 from machine_raters.models import (
     Judge,
     SyntheticItem,
@@ -24,7 +24,6 @@ from machine_raters.models import (
 from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
 from machine_raters.synthetic.accuracy import CAUTION, accuracies
 from machine_raters.synthetic.round_trip import ranks_of
-from machine_raters.synthetic.services import check_judge
 from machine_raters.synthetic.summaries import DroppedTexts, dropped_texts, synthetic_sets_of
 from metrics.exports.document.synthetic import synthetic_sections
 from recruitment.services.cloning import clone_study
