@@ -55,7 +55,7 @@ from studies.access import Right, researchers_only, right_for, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.data.dataset_jobs import jobs_of
 from studies.models import Study, Unit
-from studies.refusals import form_errors
+from studies.refusals import told, told_on
 from tiebreak.errors import DomainError
 
 QUEUED = "The file is large, so a worker adds its verdicts. Watch the job under Jobs."
@@ -80,11 +80,8 @@ def machine_raters(request: HttpRequest, study_id: str, kind: str) -> HttpRespon
     of = KINDS[kind]
     form: Any = of.form(study, request.POST or None)
     if form.is_bound and form.is_valid():
-        try:
+        with told_on(form):
             sentence = _create(of, study, cast(User, request.user), form.cleaned_data)
-        except DomainError as refusal:
-            form.add_error(None, form_errors(refusal))
-        else:
             messages.success(request, sentence)
             return redirect(_page_of(of, study))
     return machine_raters_page(request, study, of.page, refused=form if form.is_bound else None)
@@ -190,11 +187,8 @@ def _delete(request: HttpRequest, machine: Any, by: User) -> str | HttpResponse:
 def _exclude(request: HttpRequest, machine: Any, by: User) -> str | HttpResponse:
     kind, form = KINDS[machine.kind], ExclusionForm(request.POST or None, auto_id="exclusion_%s")
     if form.is_bound and form.is_valid():
-        try:
+        with told_on(form):
             exclude_machine_rater(machine=machine, reason=form.cleaned_data["reason"], by=by)
-        except DomainError as refusal:
-            form.add_error(None, form_errors(refusal))
-        else:
             return MACHINE_IS_EXCLUDED.format(name=machine)
     context = {
         "study": machine.study,
@@ -244,13 +238,10 @@ ONLY = dict.fromkeys(("try", "injections"), (MachineRater.Kind.JUDGE,))
 def check(request: HttpRequest, study_id: str, set_id: str, judge_id: str) -> HttpResponse:
     """Test a judge on a synthetic set."""
     study = study_for(request.user, study_id)
-    try:
+    with told(request):
         made = machine_rater_named(study, set_id, MachineRater.Kind.SYNTHETIC_SET)
         judge = machine_rater_named(study, judge_id, MachineRater.Kind.JUDGE)
         check_judge(judge=judge, made=made, by=cast(User, request.user))
-    except DomainError as refusal:
-        messages.error(request, refusal.message, extra_tags=refusal.code)
-    else:
         messages.success(request, JUDGE_TESTED.format(name=judge, set=made))
     return redirect("machine_raters:synthetic", study.pk)
 
@@ -263,12 +254,9 @@ def upload(request: HttpRequest, study_id: str) -> HttpResponse:
     form = VerdictsForm(request.POST, request.FILES)
     if form.is_valid():
         values = form.cleaned_data
-        try:
+        with told_on(form):
             by = cast(User, request.user)
             added = upload_verdicts(study=study, upload=values.pop("ratings"), by=by, **values)
-        except DomainError as refusal:
-            form.add_error(None, form_errors(refusal))
-        else:
             sentence = QUEUED
             if isinstance(added, AddedRatings):
                 sentence = (
@@ -286,11 +274,8 @@ def example_sets(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id, right_for(request))
     form = ExampleSetForm(request.POST or None)
     if form.is_bound and form.is_valid():
-        try:
+        with told_on(form):
             add_example_set(study=study, by=cast(User, request.user), **form.cleaned_data)
-        except DomainError as refusal:
-            form.add_error(None, form_errors(refusal))
-        else:
             messages.success(request, "The set was added. Choose it for a new judge.")
             return redirect("machine_raters:example-sets", study.pk)
     training = study.units.filter(role=Unit.Role.TRAINING).order_by("pk")
@@ -303,11 +288,8 @@ def example_sets(request: HttpRequest, study_id: str) -> HttpResponse:
 @researchers_only
 def delete_set(request: HttpRequest, study_id: str, example_set_id: str) -> HttpResponse:
     study = study_for(request.user, study_id)
-    try:
+    with told(request):
         example_set = example_set_named(study, example_set_id)
         delete_example_set(example_set=example_set, by=cast(User, request.user))
-    except DomainError as refusal:
-        messages.error(request, refusal.message, extra_tags=refusal.code)
-    else:
         messages.success(request, f"{example_set} was deleted.")
     return redirect("machine_raters:example-sets", study.pk)
