@@ -7,6 +7,7 @@ from annotation.gold_checks import expected_side
 from annotation.services.reference_units import ROLES
 from annotation.services.screening import (
     gold_checks_expected,
+    screening_of,
     screening_problems,
 )
 from recruitment.launch.check import (
@@ -17,6 +18,7 @@ from recruitment.launch.check import (
     warning,
 )
 from studies.models import Study, Unit
+from tiebreak.digits import percent
 from tiebreak.reading.words import counted
 
 
@@ -74,6 +76,25 @@ def gold_checks_for_all(study: Study) -> Iterator[LaunchCheck]:
             f" {counted(expected, 'gold check')}, but the study has {present}. Nobody sees the same"
             " one twice, so later tasks would have none. Make more items for gold checks, or lower"
             " their share.",
+            QUALITY,
+        )
+
+
+def gold_checks_look_like_other_items(study: Study) -> Iterator[LaunchCheck]:
+    """In a task about one instance, a check about another instance shows what it is."""
+    screening, hits = screening_of(study), study.hits.main()
+    is_by_instance = study.bundling == Study.Bundling.INSTANCE and study.comparisons_per_hit > 1
+    if not screening or not screening.check_rate or not is_by_instance:
+        return
+    gold = study.units.filter(role=Unit.Role.GOLD)
+    present, total = hits.filter(instance__in=gold.values("instance")).count(), hits.count()
+    if gold.exists() and present < screening.check_rate * total:
+        yield warning(
+            "gold_checks_stand_out",
+            f"Only {present} of {counted(total, 'task')} have a gold check for their instance. To reach"
+            f" their share of {percent(screening.check_rate)}, some checks will be about another"
+            " instance than the rest of their task, and annotators can tell. Add gold checks for more"
+            " instances, lower their share, or mix instances in a task.",
             QUALITY,
         )
 

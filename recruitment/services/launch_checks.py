@@ -31,6 +31,7 @@ AT_FIRST: tuple[Look, ...] = (
     analysis_plan.plan_can_be_followed,
     questions.guidelines,
     questions.gold_checks_for_all,
+    questions.gold_checks_look_like_other_items,
     questions.expected_answers_favour_nobody,
     texts.dummy_texts,
     texts.identical_texts,

@@ -95,6 +95,19 @@ def test_fewer_gold_units_than_an_annotator_would_meet_is_a_warning():
     assert "few_gold_units" not in warnings(study)
 
 
+def test_gold_checks_on_other_instances_than_their_tasks_are_a_warning():
+    study = make_planned(instances=6)
+    lengthen_texts()
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=2)
+    screening = Screening.objects.create(study=study, check_rate=0.5)
+    assert "gold_checks_stand_out" in warnings(study)
+    Screening.objects.update(check_rate=0.3)
+    assert "gold_checks_stand_out" not in warnings(study)
+    screening.save()
+    Study.objects.update(comparisons_per_hit=1)
+    assert "gold_checks_stand_out" not in warnings(Study.objects.get())
+
+
 def test_a_test_that_nobody_can_pass_does_not_open():
     study = make_planned(instances=6)
     lengthen_texts()
