@@ -217,21 +217,6 @@ def test_a_missing_package_is_named_before_anything_is_stored(monkeypatch):
     assert not Baseline.objects.exists()
 
 
-def test_a_judge_does_not_take_the_name_of_a_simple_rater_without_ratings():
-    study = open_study(("a", "b"), scale="preference")
-    assert counts(add(study, "longer")) == (0, 0, 1)
-    with refused("name_taken"):
-        create_machine_rater(
-            kind="judge",
-            study=study,
-            name="longer",
-            criterion=study.criteria.get(),
-            server="here",
-            language_model="tiny",
-            instructions="?",
-        )
-
-
 def test_every_method_is_a_rule_or_a_similarity_of_the_library():
     rules = {"longer", "shorter", "first", "random"}
     asked = {"perplexity", "perplexity_per_token", "reward"}
