@@ -239,7 +239,8 @@ class _LockedAnswers:
 
         A correction of a completed HIT takes over the flags of the earlier answer.
         """
-        rating.place = self._place_for(rating)
+        usable, held = self.places.usable, self.places.held
+        rating.place = place_for_unit(usable, rating) if self.by_units else held
         rating.late = self.study.status == Study.Status.CLOSED
         if self.assignment.status == Assignment.Status.COMPLETED and earlier is not None:
             for field in ("surplus", "partial", "excluded", "excluded_reason", "place"):
@@ -248,9 +249,6 @@ class _LockedAnswers:
             rating.surplus, rating.partial = self.by_units, not self.by_units
         if self.is_excluded:
             rating.excluded, rating.excluded_reason = True, _exclusion_reason(self.assignment)
-
-    def _place_for(self, rating: Rating) -> Place | None:
-        return place_for_unit(self.places.usable, rating) if self.by_units else self.places.held
 
     def _complete_if_held(self) -> bool:
         """Complete the held place after a repeated answer, if all answers are there by now."""

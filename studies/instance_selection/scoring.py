@@ -102,7 +102,10 @@ class ScoringJob(JobKind):
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         study = Study.objects.select_related("dataset").get(pk=job.owner)
         with resident_measure(_similarity_of(job, study)) as measure:
-            _note_encoder(job, measure)
+            # The job stores the encoder's name, which only the worker that loads it knows.
+            if "encoder" in measure.settings and "encoder" not in job.options:
+                options = {**job.options, "encoder": measure.settings["encoder"]}
+                Job.objects.filter(pk=job.pk).update(options=options)
             for chunk in _score_in_parts(study, payload["instances"], measure):
                 yield Progress(chunk.done, truncated=chunk.truncated)
 
@@ -132,13 +135,6 @@ def resident_measure(name: str) -> Iterator[Similarity]:
     device, dtype = django_settings.TIEBREAK_ENCODER_DEVICE, django_settings.TIEBREAK_ENCODER_DTYPE
     with RESIDENT.use((name, encoder, device, dtype), lambda: measure_named(name)) as measure:
         yield measure
-
-
-def _note_encoder(job: Job, measure: Similarity) -> None:
-    """Store the encoder's name on the job; only the worker that loads it knows the name."""
-    if "encoder" in measure.settings and "encoder" not in job.options:
-        options = {**job.options, "encoder": measure.settings["encoder"]}
-        Job.objects.filter(pk=job.pk).update(options=options)
 
 
 def _undefined(study: Study, name: str) -> str:
