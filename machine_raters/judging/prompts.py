@@ -71,15 +71,11 @@ def _instructions(question: JudgeCriterion) -> str:
 
 def _sentence_on_answers(judge: Judge, scale: Scale) -> str:
     if judge.is_by_probability:
-        return ONE_CHARACTER.format(signs="; ".join(_signs_with_words(scale)))
+        answers = ((sign, answer_text(scale, label)) for label, sign in signs(scale).items())
+        shown = (sign if answer == sign else f"{sign} for {answer}" for sign, answer in answers)
+        return ONE_CHARACTER.format(signs="; ".join(shown))
     answers = _sentence_on_written_answers(scale)
     return answers if judge.is_constrained else f"{THINK_FIRST}\n{answers}"
-
-
-def _signs_with_words(scale: Scale) -> Iterator[str]:
-    for label, sign in signs(scale).items():
-        answer = answer_text(scale, label)
-        yield sign if answer == sign else f"{sign} for {answer}"
 
 
 def _sentence_on_written_answers(scale: Scale) -> str:
