@@ -20,6 +20,7 @@ from annotation.imports.import_jobs import (
     import_or_start,
     inspect_upload,
     listed_problems,
+    problems_in,
     problems_of,
     repeat_import,
 )
@@ -212,8 +213,7 @@ def column_problems(request: HttpRequest, upload: str) -> HttpResponse:
     except DomainError as refusal:
         return _csv(problems_of(refusal))
     rest = [ListedProblem(None, "", NOT_ALL_READ.format(PREVIEW_ROWS))] if is_preview else []
-    listed = [ListedProblem(p.row, p.column or "", p.reason) for p in summary.problems]
-    return _csv([*listed, *rest])
+    return _csv([*problems_in(summary), *rest])
 
 
 def _csv(problems: Iterable[ListedProblem]) -> HttpResponse:

@@ -71,8 +71,8 @@ def _instructions(question: JudgeCriterion) -> str:
 
 def _sentence_on_answers(judge: Judge, scale: Scale) -> str:
     if judge.is_by_probability:
-        answers = ((sign, answer_text(scale, label)) for label, sign in signs(scale).items())
-        shown = (sign if answer == sign else f"{sign} for {answer}" for sign, answer in answers)
+        words = ((sign, answer_text(scale, label)) for label, sign in signs(scale).items())
+        shown = (sign if text == sign else f"{sign} for {text}" for sign, text in words)
         return ONE_CHARACTER.format(signs="; ".join(shown))
     answers = _sentence_on_written_answers(scale)
     return answers if judge.is_constrained else f"{THINK_FIRST}\n{answers}"

@@ -284,11 +284,11 @@ def _score(item: _MissingScore, alignments: Alignments, measure: Similarity) -> 
         system_b=item.pair[1],
         similarity=measure.name,
         settings=dict(measure.settings),
-        self_alignment_a=_none_if_nan(result.self_alignment_a),
-        self_alignment_b=_none_if_nan(result.self_alignment_b),
-        cross_alignment=_none_if_nan(result.cross_alignment),
-        delta=_none_if_nan(result.delta),
-        delta_standard_error=_none_if_nan(result.standard_error),
+        self_alignment_a=none_if_nan(result.self_alignment_a),
+        self_alignment_b=none_if_nan(result.self_alignment_b),
+        cross_alignment=none_if_nan(result.cross_alignment),
+        delta=none_if_nan(result.delta),
+        delta_standard_error=none_if_nan(result.standard_error),
         truncated=alignments.truncated,
         samples_a=len(alignments.self_a),
         samples_b=len(alignments.self_b),
@@ -356,8 +356,8 @@ def normalised_deltas(alignments: Sequence[tuple[float | None, ...]]) -> list[fl
     """
     columns = np.array(alignments, dtype=float).reshape(-1, 3).T
     normalised = normalised_separability(*columns, scope="one pair of systems on one dataset")
-    return [_none_if_nan(float(delta)) for delta in normalised.delta]
+    return [none_if_nan(float(delta)) for delta in normalised.delta]
 
 
-def _none_if_nan(number: float) -> float | None:
+def none_if_nan(number: float) -> float | None:
     return None if np.isnan(number) else float(number)
