@@ -144,7 +144,8 @@ def study_counts(
     """
     ratings, progress = counted or count_ratings(study), progress_of(study, now)
     plan = plan if plan and plan.is_of(progress) else count_plan(study, progress)
-    counts = _values(study, {"criteria": study.criteria.all(), "unverified": _unverified(study)})
+    unverified = study.participations.exclude(address="").filter(simulated=False)
+    counts = _values(study, {"criteria": study.criteria.all(), "unverified": unverified})
     return StudyCounts(
         instances=plan.instances,
         hits=plan.hits,
@@ -206,10 +207,6 @@ def count_plan(study: Study, progress: Progress) -> PlanCounts:
     }
     counts = _values(study, parts, instances=_number_of(main, Count("instance", distinct=True)))
     return PlanCounts(places=progress.places, newest_place=progress.newest_place, **counts)
-
-
-def _unverified(study: Study) -> QuerySet[Any]:
-    return study.participations.exclude(address="").filter(simulated=False)
 
 
 def _values(study: Study, parts: dict[str, QuerySet[Any]], **more: Subquery) -> dict[str, int]:

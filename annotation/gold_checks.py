@@ -20,9 +20,10 @@ def draw_gold_check(person: Person, hit_id: int, gold: Sequence[Unit]) -> int | 
     participation = person.participation
     rng = random.Random(f"{participation.order_seed}:{hit_id}:check")
     instances = _instances_of(hit_id)
-    fitting = [unit for unit in gold if _fits(unit, instances)]
+    share_one = _share_one(instances)
+    fitting = [unit for unit in gold if (unit.instance_id in instances) == share_one]
     rate = person.check_rate
-    if _share_one(instances):
+    if share_one:
         rate = _rate_by_instance(person, gold, has_fitting=bool(fitting))
     if rng.random() >= rate:
         return None
@@ -35,10 +36,6 @@ def _unseen(gold: Sequence[Unit], rater: int) -> list[int]:
     with_check = Assignment.objects.filter(rater=rater, check_unit__isnull=False)
     seen = set(with_check.values_list("check_unit", flat=True))
     return [unit.pk for unit in gold if unit.pk not in seen]
-
-
-def _fits(unit: Unit, instances: Sequence[int | None]) -> bool:
-    return (unit.instance_id in instances) == _share_one(instances)
 
 
 def _rate_by_instance(person: Person, gold: Sequence[Unit], *, has_fitting: bool) -> float:

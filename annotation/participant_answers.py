@@ -49,6 +49,7 @@ def given_answers(rows: Iterable[Rating]) -> list[GivenAnswer]:
 
 def _given_answer(row: Rating) -> GivenAnswer:
     is_known = row.criterion.name in row.unit.known_labels
+    translated = ("translated",) if is_translated(row) else ()
     return GivenAnswer(
         rating=row,
         choice=None
@@ -56,14 +57,9 @@ def _given_answer(row: Rating) -> GivenAnswer:
         else choice_as_shown(row.label, row.criterion, a_first=is_first(row)),
         texts=_texts(row.unit, a_first=is_first(row)),
         turns=turns_of(row.unit.instance),
-        flags=_flags(row),
+        flags=(*(flag for flag in EXCLUDING_FLAGS if getattr(row, flag)), *translated),
         is_right=is_right(row) if is_known else None,
     )
-
-
-def _flags(row: Rating) -> tuple[str, ...]:
-    translated = ("translated",) if is_translated(row) else ()
-    return (*(flag for flag in EXCLUDING_FLAGS if getattr(row, flag)), *translated)
 
 
 def _texts(unit: Unit, *, a_first: bool) -> tuple[tuple[str, str], ...]:

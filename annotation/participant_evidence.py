@@ -64,7 +64,11 @@ def evidence_of(participation: Participation) -> Evidence:
     rows = list(_answers_of(participation)[:MAX_ANSWERS])[::-1]
     first = [row for row in rows if not row.repeat]
     others = _by_others(participation, first)
-    shown = [(row, _as_shown(row)) for row in first if row.label is not None]
+    shown = [
+        (row, choice_as_shown(row.label, row.criterion, a_first=is_first(row)))
+        for row in first
+        if row.label is not None
+    ]
     return Evidence(
         answers=len(rows),
         translated=sum(map(is_translated, rows)),
@@ -179,11 +183,6 @@ def is_unlikely_run(length: int, values: Sequence[str]) -> bool:
             equal *= max(0, k - drawn) / (n - drawn)
         probability += (n - length + 1) * equal
     return n >= FEW and probability < UNLIKELY
-
-
-def _as_shown(row: Rating) -> Choice:
-    assert row.label is not None
-    return choice_as_shown(row.label, row.criterion, a_first=is_first(row))
 
 
 def is_first(row: Rating) -> bool:

@@ -56,12 +56,8 @@ def _rows(study: Study, values: dict[str, Any], request: Request) -> dict[type, 
         rows[StudySystem] = [{"system": s, "position": n} for n, s in enumerate(systems)]
     if "screening" in values:
         screening = values["screening"]
-        _check_accepted(screening, request)
+        other = (screening or {}).get("accepts_from_id")
+        if other and not studies_of(request.user).filter(pk=other).exists():
+            raise DomainError("unknown_study", UNKNOWN_STUDY, status=404)
         rows[Screening] = [screening] if screening else []
     return rows
-
-
-def _check_accepted(screening: dict[str, Any] | None, request: Request) -> None:
-    other = (screening or {}).get("accepts_from_id")
-    if other and not studies_of(request.user).filter(pk=other).exists():
-        raise DomainError("unknown_study", UNKNOWN_STUDY, status=404)

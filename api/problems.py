@@ -105,12 +105,9 @@ def _more(error: DomainError) -> Json:
         summary = error.summary
         return {"problems": summary.as_json()["problems"], "problems_total": summary.n_problems}
     if isinstance(error, LaunchRefused):
-        return {"problems": [_of_check(check.code, check.sentence) for check in error.checks]}
+        problems = [{"code": check.code, "reason": check.sentence} for check in error.checks]
+        return {"problems": problems}
     return {}
-
-
-def _of_check(code: str, sentence: str) -> Json:
-    return {"code": code, "reason": sentence}
 
 
 def _drf_problem(error: exceptions.APIException) -> JsonResponse:

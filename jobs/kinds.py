@@ -62,9 +62,9 @@ class JobKind(ABC):
         """Return the URL of the page with the job's results, or "" if there is none."""
         return ""
 
-    @abstractmethod
-    def plan(self, job: Job) -> Iterable[ChunkPlan]:
-        """Divide the job into chunks. Called once, by the first worker."""
+    def plan(self, job: Job) -> Iterable[ChunkPlan]:  # noqa: ARG002  for subclasses
+        """Divide the job into chunks, by default into one. Called once, by the first worker."""
+        return [ChunkPlan(1)]
 
     @abstractmethod
     def run(self, job: Job, payload: Json) -> Iterator[Progress]:

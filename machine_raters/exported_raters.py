@@ -54,16 +54,15 @@ def machine_rater_rows(study: Study) -> Iterator[Row]:
 
 
 def _judge_row(judge: Judge, question: JudgeCriterion) -> Row:
-    settings = {name: _plain(judge, name) for name in JUDGE_SETTINGS if name not in PRIVATE}
+    values = {name: getattr(judge, name) for name in JUDGE_SETTINGS if name not in PRIVATE}
+    settings = {
+        name: str(value) if isinstance(value, Decimal | ExampleSet) else value
+        for name, value in values.items()
+    }
     settings["examples_sha256"] = question.examples_sha256
     if question.steps:
         settings |= {"steps": question.steps, "steps_prompt": question.steps_prompt}
     return _row(judge, question.criterion, settings) | {"answers": _answers(question)}
-
-
-def _plain(judge: Judge, name: str) -> Any:
-    value = getattr(judge, name)
-    return str(value) if isinstance(value, Decimal | ExampleSet) else value
 
 
 def _row(machine: MachineRater, criterion: Criterion, settings: dict[str, Any]) -> Row:

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from annotation.imports.sample_files import DEMO_BUNDLE
 from annotation.imports.study_import import import_study
 from annotation.services.planning import plan_hits
-from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.kinds import JobKind, Progress
 from jobs.models import Job
 from jobs.services import start_job
 from metrics.results.services import refresh_report
@@ -65,9 +65,6 @@ class DemoJob(JobKind):
     label = "load the demo study"
     # An interrupted attempt leaves a draft behind; a second one would leave another.
     max_attempts = 1
-
-    def plan(self, job: Job) -> list[ChunkPlan]:  # noqa: ARG002  as every kind
-        return [ChunkPlan(1)]
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
         if job.created_by is not None:

@@ -63,16 +63,14 @@ def researchers_only(view: View) -> View:
         if "HX-Request" in request.headers and not is_researcher:
             return HttpResponse(status=204, headers={"HX-Refresh": "true"})
         if request.method == "POST" and not is_researcher:
-            return redirect_to_login(_form_page(request), reverse("admin:login"))
+            # The page whose form was sent offers what was typed after the log-in.
+            referer = urlsplit(request.headers.get("Referer", ""))
+            is_here = referer.netloc == request.get_host()
+            form_page = referer.path if is_here else reverse("admin:index")
+            return redirect_to_login(form_page, reverse("admin:login"))
         return checked(request, *args, **kwargs)
 
     return page
-
-
-def _form_page(request: HttpRequest) -> str:
-    """Return the page whose form was sent, which offers what was typed after the log-in."""
-    referer = urlsplit(request.headers.get("Referer", ""))
-    return referer.path if referer.netloc == request.get_host() else reverse("admin:index")
 
 
 def studies_of(user: User | AnonymousUser, may: Right = Right.SEE) -> QuerySet[Study]:

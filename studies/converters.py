@@ -38,13 +38,9 @@ class NameConverter:
 
     def to_url(self, value: str) -> str:
         return "".join(
-            character if re.fullmatch("[A-Za-z0-9_-]", character) else _codes(character)
-            for character in value
+            chr(byte) if re.fullmatch("[A-Za-z0-9_-]", chr(byte)) else f"~{byte:02X}"
+            for byte in value.encode()
         )
-
-
-def _codes(character: str) -> str:
-    return "".join(f"~{byte:02X}" for byte in character.encode())
 
 
 register_converter(PublicIdConverter, "public_id")

@@ -28,7 +28,16 @@ PACKING = 1
 COMPRESSION = 1
 
 
-class ExportJob(JobKind):
+class ZipFileJob(JobKind):
+    """A job that writes a zip file into the export folder."""
+
+    def page_of(self, job: Job) -> str:
+        if job.status != Job.Status.DONE:
+            return ""
+        return reverse("metrics:download-export", args=[job.owner, job.public_id])
+
+
+class ExportJob(ZipFileJob):
     """Writes the study as a zip file in the export folder."""
 
     name = "export"
@@ -36,11 +45,6 @@ class ExportJob(JobKind):
 
     def summary(self, job: Job) -> str:
         return ", ".join(job.options.get("formats", []))
-
-    def page_of(self, job: Job) -> str:
-        if job.status != Job.Status.DONE:
-            return ""
-        return reverse("metrics:download-export", args=[job.owner, job.public_id])
 
     def plan(self, job: Job) -> list[ChunkPlan]:
         return [ChunkPlan(_export(job).total + PACKING)]

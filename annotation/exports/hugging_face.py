@@ -62,7 +62,8 @@ def write_dataset(
         first = next(source.rows, None)
         if first is None:
             continue
-        rows, types = chain([first], source.rows), _types(first)
+        conversations = {name: MESSAGES for name, value in first.items() if isinstance(value, list)}
+        rows, types = chain([first], source.rows), {**ARROW_TYPES, **conversations}
         path, count = folder / "data" / f"{name}.parquet", 0
         for count in write_in_batches(path, rows, source.columns, types=types):
             if name == "ratings":
@@ -82,11 +83,6 @@ def _sources(study: Study, ratings: RatingQuerySet, ties: Ties) -> dict[str, _So
         "generations": _Source(GENERATIONS, map(_row, exported_generations(study))),
         **{table.name: _Source(table.columns, table.rows) for table in tables(study)},
     }
-
-
-def _types(row: Row) -> dict[str, str]:
-    conversations = {name: MESSAGES for name, value in row.items() if isinstance(value, list)}
-    return {**ARROW_TYPES, **conversations}
 
 
 def _row(item: Any) -> Row:

@@ -106,7 +106,9 @@ def rating_batches(
         shares = batch["probabilities"]
         batch["probabilities"] = [one and written_probabilities(one) for one in shares]
         if with_texts:
-            _add_texts(batch, scales)
+            texts = zip(batch["source"], batch.pop("messages"), strict=True)
+            batch["source"] = [source or _conversation(messages) for source, messages in texts]
+            batch["winner"] = [winner(row, scales[row["criterion"]]) for row in rows_of(batch)]
         return batch
 
     for keys, some in _batches(ratings):
@@ -166,12 +168,6 @@ def _in_utc(text: str) -> str:
     date, time = text.removesuffix("+00").split(" ")
     seconds, _, fraction = time.partition(".")
     return f"{date}T{seconds}.{fraction:0<6}+00:00" if fraction else f"{date}T{seconds}+00:00"
-
-
-def _add_texts(batch: Batch, scales: Mapping[str, Scale]) -> None:
-    texts = zip(batch["source"], batch.pop("messages"), strict=True)
-    batch["source"] = [source or _conversation(messages) for source, messages in texts]
-    batch["winner"] = [winner(row, scales[row["criterion"]]) for row in rows_of(batch)]
 
 
 def _conversation(messages: Sequence[Mapping[str, str]] | None) -> str:

@@ -19,7 +19,6 @@ from annotation.exports.tables import (
     tables,
 )
 from annotation.models import Rating
-from annotation.models.rating import RatingQuerySet
 from studies.data.bundle_import import NO_LIMIT
 from studies.models import Study
 from studies.models.settings import SETTINGS
@@ -104,7 +103,9 @@ class StudyExport:
         self.study, self.formats, self.ties = study, formats, ties
         self.with_texts = with_texts
         self.columns = RATINGS_WITH_TEXTS if with_texts else RATINGS
-        self.ratings = _ratings_so_far(study)
+        # Only the ratings so far, so that all files have the same rows while data are collected.
+        newest = Rating.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+        self.ratings = Rating.objects.filter(unit__study=study, pk__lte=newest)
         self.counts = rating_counts(self.ratings)
         self.benchmarks: list[WrittenFormat] = []
 
@@ -156,12 +157,6 @@ class StudyExport:
         """Write the ratings alone, and yield how many have been written so far."""
         batches = rating_batches(self.study, self.ratings, with_texts=self.with_texts)
         yield from write_batches(path, batches, self.columns)
-
-
-def _ratings_so_far(study: Study) -> RatingQuerySet:
-    """Return the ratings so far, so that all files have the same rows while data are collected."""
-    newest = Rating.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-    return Rating.objects.filter(unit__study=study, pk__lte=newest)
 
 
 def study_spec(study: Study) -> StudySpec:

@@ -96,7 +96,10 @@ def separability_rows(study: Study) -> Iterator[Row]:
     scored = set(groups.order_by("system_a", "system_b", "similarity"))
     for a, b, similarity in sorted(scored):
         yield from _scored_pair(scores.filter(system_a=a, system_b=b, similarity=similarity))
-    for a, b, similarity in sorted(_frozen_groups(study) - scored):
+    pairs = _with_delta(study).order_by().distinct()
+    at_units = pairs.values_list("text_a__system", "text_b__system", "similarity")
+    frozen = {(int(a or 0), int(b or 0), similarity) for a, b, similarity in at_units}
+    for a, b, similarity in sorted(frozen - scored):
         yield from _frozen_pair(study, a, b, similarity)
 
 
@@ -117,12 +120,6 @@ def _with_delta(study: Study) -> QuerySet[Unit]:
     return study.units.filter(
         separability_raw__isnull=False, instance__isnull=False, text_b__system__isnull=False
     )
-
-
-def _frozen_groups(study: Study) -> set[tuple[int, int, str]]:
-    pairs = _with_delta(study).order_by().distinct()
-    groups = pairs.values_list("text_a__system", "text_b__system", "similarity")
-    return {(int(a or 0), int(b or 0), similarity) for a, b, similarity in groups}
 
 
 def _frozen_pair(study: Study, a: int, b: int, similarity: str) -> Iterator[Row]:

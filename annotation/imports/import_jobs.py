@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotation.imports.kept_uploads import KeptUpload, kept_upload
 from annotation.imports.study_import import Imported, import_study
 from annotation.imports.uploads import PREVIEW_ROWS, upload_limits
-from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.kinds import JobKind, Progress
 from jobs.models import Job
 from jobs.services import start_job
 from studies.data.bundle_import import KnownDataset
@@ -157,10 +157,14 @@ def inspect_upload(upload: KeptUpload, choice: Choice) -> tuple[Profile, TableSu
     return profile, summary, not reading.is_whole
 
 
+def problems_in(table: TableSummary) -> list[ListedProblem]:
+    return [ListedProblem(p.row, p.column or "", p.reason) for p in table.problems]
+
+
 def problems_of(refusal: DomainError) -> list[ListedProblem]:
     """Return what is wrong with a file, row by row."""
     if isinstance(refusal, BadTable):
-        return [ListedProblem(p.row, p.column or "", p.reason) for p in refusal.summary.problems]
+        return problems_in(refusal.summary)
     if isinstance(refusal, FormatError):
         return [ListedProblem(p.line, p.file, p.reason) for p in refusal.problems]
     return [ListedProblem(None, "", refusal.message)]
@@ -177,9 +181,6 @@ class ImportJob(JobKind):
 
     def page_of(self, job: Job) -> str:
         return reverse("annotation:import", args=[job.public_id])
-
-    def plan(self, job: Job) -> list[ChunkPlan]:  # noqa: ARG002  as every kind
-        return [ChunkPlan(1)]
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
         if Job.objects.get(pk=job.pk).result.get("study"):  # stored by a worker that died since

@@ -179,18 +179,19 @@ class PlanImport:
         of_hit: dict[tuple[str, int], set[int | None]] = defaultdict(set)
         for row in rows:
             of_hit[row["role"], row["hit"]].add(units[row["unit"]].instance_id)
-        hits = {key: self._hit(*key, instances) for key, instances in of_hit.items()}
+        hits: dict[tuple[str, int], HIT] = {}
+        for (role, number), instances in of_hit.items():
+            is_of_one = role == Unit.Role.MAIN and len(instances) == 1
+            instance = next(iter(instances)) if is_of_one else None
+            hits[role, number] = HIT(
+                study=self.study, kind=role, number=number, instance_id=instance
+            )
         HIT.objects.bulk_create(hits.values(), batch_size=BATCH)
         by_unit = {row["unit"]: hits[row["role"], row["hit"]] for row in rows}
         self.further = {by_unit[row["unit"]].pk for row in rows if row["further"]}
         for _ in store(HITUnit, self._hit_units(rows, units, by_unit)):
             pass
         return by_unit
-
-    def _hit(self, role: str, number: int, instances: set[int | None]) -> HIT:
-        is_of_one = role == Unit.Role.MAIN and len(instances) == 1
-        instance = next(iter(instances)) if is_of_one else None
-        return HIT(study=self.study, kind=role, number=number, instance_id=instance)
 
     def _hit_units(
         self, rows: list[Row], units: Mapping[str, Unit], hits: Mapping[str, HIT]

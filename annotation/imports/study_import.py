@@ -1,7 +1,7 @@
 """Imports a study with ratings that were collected elsewhere."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from annotation.services.rating_writer import (
     create_tallies,
 )
 from jobs.clock import database_now
-from studies.data.bundle_import import KnownDataset, Stored, design_problems, import_design, store
+from studies.data.bundle_import import KnownDataset, design_problems, import_design, store
 from studies.models import Study, Unit
 from tiebreak.formats import Bundle, FormatError, RatingTable, read_bundle
 from tiebreak.formats.bundle import FILES, PILOT_RATINGS
@@ -163,7 +163,8 @@ class _RatingsImport:
             hits = self._hits(units)
         else:
             units, hits = self.planned
-        raters = self._raters()
+        kinds = dict(zip(self.table["rater"], self.table["kind"], strict=True))
+        raters = create_raters(self.study, kinds)
         writer = RatingWriter(
             self.study,
             self.table,
@@ -252,15 +253,10 @@ class _RatingsImport:
             for key, repeat in zip(self.table["unit"], self.table["repeat"], strict=True)
         }
         in_order = sorted(hit_units, key=lambda hit_unit: (units[hit_unit[0]].pk, hit_unit[1]))
-        _store_all(
-            HITUnit,
-            (HITUnit(hit=of_unit[key], unit=units[key], repeat=repeat) for key, repeat in in_order),
-        )
+        rows = (HITUnit(hit=of_unit[key], unit=units[key], repeat=n) for key, n in in_order)
+        for _ in store(HITUnit, rows):
+            pass
         return of_unit
-
-    def _raters(self) -> dict[str, Rater]:
-        kinds = dict(zip(self.table["rater"], self.table["kind"], strict=True))
-        return create_raters(self.study, kinds)
 
     def _places(
         self,
@@ -300,8 +296,3 @@ class _RatingsImport:
                     status=Assignment.Status.COMPLETED, completed_at=self.now, parity=parity
                 )
         Place.objects.bulk_create(places, batch_size=BATCH)
-
-
-def _store_all(model: type[Stored], rows: Iterable[Stored]) -> None:
-    for _ in store(model, rows):
-        pass

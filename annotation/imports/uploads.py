@@ -60,16 +60,13 @@ def check_size(upload: Upload, name: str) -> None:
 
 def check_room(folder: Path, size: int, *, of: str = "") -> None:
     """Raise `DomainError` if a file would exceed what one person, or all, may keep in a folder."""
-    sizes = [(file.relative_to(folder), file.stat().st_size) for file in _files(folder)]
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    sizes = [(file.relative_to(folder), file.stat().st_size) for file in files]
     of_one = sum(n for path, n in sizes if of and str(path).startswith(of))
     if of_one + size > settings.TIEBREAK_UPLOAD_QUOTA_BYTES:
         raise DomainError("upload_quota", OWN_QUOTA.format(settings.TIEBREAK_UPLOAD_QUOTA_BYTES))
     if sum(n for _, n in sizes) + size > settings.TIEBREAK_FOLDER_QUOTA_BYTES:
         raise DomainError("folder_full", FOLDER_FULL, status=507)
-
-
-def _files(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file()]
 
 
 def write_upload(upload: Upload, path: Path) -> None:

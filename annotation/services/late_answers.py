@@ -7,7 +7,6 @@ free.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -154,28 +153,17 @@ def _accept(assignment: Assignment, late: list[Rating], now: datetime) -> int:
     places = lock_places(assignment=assignment, now=now)
     assignment.refresh_from_db(fields=["status", "completed_at"])
     Rating.objects.filter(pk__in=[row.pk for row in late]).update(late=False)
-    current = {_question(row): row for row in _current(assignment)}
+    rows = Rating.objects.filter(assignment=assignment, superseded=False).select_related("rater")
+    current = {_question(row): row for row in rows}
     latest = {_question(row): row for row in late}
-    accepted = [row for key, row in latest.items() if _is_newest(row, current.get(key))]
-    for row in accepted:
-        _supersede(current.get(_question(row)))
-        _make_current(row, current.get(_question(row)), assignment, places)
+    accepted = [k for k, row in latest.items() if k not in current or current[k].pk <= row.pk]
+    for question in accepted:
+        earlier = current.get(question)
+        if earlier is not None:
+            set_flags(ratings=Rating.objects.filter(pk=earlier.pk), superseded=True)
+        _make_current(latest[question], earlier, assignment, places)
     _complete(assignment, places, now)
     return len(accepted)
-
-
-def _is_newest(late: Rating, current: Rating | None) -> bool:
-    return current is None or current.pk <= late.pk
-
-
-def _current(assignment: Assignment) -> Iterable[Rating]:
-    rows = Rating.objects.filter(assignment=assignment, superseded=False)
-    return rows.select_related("rater")
-
-
-def _supersede(earlier: Rating | None) -> None:
-    if earlier is not None:
-        set_flags(ratings=Rating.objects.filter(pk=earlier.pk), superseded=True)
 
 
 def _make_current(

@@ -7,7 +7,6 @@ import math
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from annotation.models import HIT, Assignment, Rater, Rating, Tally
 from annotation.services.tallies import TallyKey, tally_key
@@ -125,6 +124,7 @@ class RatingWriter:
     def _ratings(self, assignments: Mapping[AssignmentKey, Assignment]) -> Iterable[Rating]:
         for i, key in enumerate(self.keys()):
             row = {name: self.table.value(name, i) for name in _COLUMNS}
+            label, scale = row["label"], self.scales[row["criterion"]]
             yield Rating(
                 assignment=assignments[key],
                 rater=self.raters[row["rater"]],
@@ -132,11 +132,9 @@ class RatingWriter:
                 criterion=self.criteria[row["criterion"]],
                 repeat=int(row["repeat"]),
                 study_version=self.version,
-                label=self._label(row),
+                label=None if label is None else str(scale.parse_label(label)),
                 raw=row["raw"],
-                probabilities=stored_probabilities(
-                    row["probabilities"], self.scales[row["criterion"]]
-                ),
+                probabilities=stored_probabilities(row["probabilities"], scale),
                 side_a=row["side_a"],
                 layout=row["layout"],
                 position=whole(row["position"]),
@@ -146,11 +144,6 @@ class RatingWriter:
                 excluded_reason=row["excluded_reason"],
                 **{flag: bool(row[flag]) for flag in FLAGS},
             )
-
-    def _label(self, row: dict[str, Any]) -> str | None:
-        if row["label"] is None:
-            return None
-        return str(self.scales[row["criterion"]].parse_label(row["label"]))
 
 
 def stored_probabilities(cell: str, scale: Scale) -> dict[str, float] | None:

@@ -239,7 +239,8 @@ class _LockedAnswers:
 
         A correction of a completed HIT takes over the flags of the earlier answer.
         """
-        rating.place = self._place_for(rating)
+        places = self.places
+        rating.place = place_for_unit(places.usable, rating) if self.by_units else places.held
         rating.late = self.study.status == Study.Status.CLOSED
         if self.assignment.status == Assignment.Status.COMPLETED and earlier is not None:
             for field in ("surplus", "partial", "excluded", "excluded_reason", "place"):
@@ -247,10 +248,10 @@ class _LockedAnswers:
         elif rating.place is None:
             rating.surplus, rating.partial = self.by_units, not self.by_units
         if self.is_excluded:
-            rating.excluded, rating.excluded_reason = True, _exclusion_reason(self.assignment)
-
-    def _place_for(self, rating: Rating) -> Place | None:
-        return place_for_unit(self.places.usable, rating) if self.by_units else self.places.held
+            # The status is read now, because the loaded participation predates the exclusion.
+            statuses = Participation.objects.filter(assignments=self.assignment)
+            reason = statuses.values_list("status", flat=True).first() or ""
+            rating.excluded, rating.excluded_reason = True, reason
 
     def _complete_if_held(self) -> bool:
         """Complete the held place after a repeated answer, if all answers are there by now."""
@@ -283,12 +284,6 @@ def complete_set(assignment: Assignment, place: Place | None, now: datetime) -> 
     if place.assignment_id != assignment.pk:
         hand_over(place=place, assignment=assignment)
     complete_place(place, now)
-
-
-def _exclusion_reason(assignment: Assignment) -> str:
-    """Read the participation's current status, because the loaded one predates the exclusion."""
-    participations = Participation.objects.filter(assignments=assignment)
-    return str(participations.values_list("status", flat=True).first() or "")
 
 
 def _label_in_system_order(

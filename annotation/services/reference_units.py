@@ -172,18 +172,11 @@ def _reference_pair(study: Study, row: dict[str, Any]) -> ReferencePair:
             "systems_out_of_order",
             "system_a must come before system_b in the study's order of systems",
         )
-    return ReferencePair(
-        generations[0],
-        generations[1] if is_comparison else None,
-        _expected_labels(study, row.get("labels")),
-        _explanation(row.get("explanation")),
-    )
-
-
-def _explanation(text: object) -> str:
-    if not isinstance(text, str | None):
-        raise InvalidInput("not_a_text", f"explanation must be text; it is {text!r}"[:200])
-    return text or ""
+    labels, explanation = _expected_labels(study, row.get("labels")), row.get("explanation")
+    if not isinstance(explanation, str | None):
+        raise InvalidInput("not_a_text", f"explanation must be text; it is {explanation!r}"[:200])
+    second = generations[1] if is_comparison else None
+    return ReferencePair(generations[0], second, labels, explanation or "")
 
 
 def _generation(study: Study, row: dict[str, Any], side: str) -> Generation:

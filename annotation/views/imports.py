@@ -14,13 +14,13 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.imports.import_jobs import (
-    ImportedUpload,
     ImportRequest,
     ListedProblem,
     import_for,
     import_or_start,
     inspect_upload,
     listed_problems,
+    problems_in,
     problems_of,
     repeat_import,
 )
@@ -40,7 +40,6 @@ from tiebreak.errors import DomainError
 from tiebreak.formats.cells import MAX_COLUMNS
 from tiebreak.formats.confined import TABLE
 from tiebreak.formats.rows import escape_formula
-from tiebreak.formats.tables import TableSummary
 
 NOT_ALL_READ = (
     "The file is large, so at most its first {:,} rows were read here. Create the study: all rows are"
@@ -124,14 +123,10 @@ def _imported(request: HttpRequest, wanted: ImportRequest) -> HttpResponse:
     imported = import_or_start(wanted)
     if isinstance(imported, Job):
         return redirect("annotation:import", imported.public_id)
-    _tell(request, imported)
-    return redirect("studies:data", imported.study.pk)
-
-
-def _tell(request: HttpRequest, imported: ImportedUpload) -> None:
     messages.success(request, imported.sentence)
     for remark in imported.remarks:
         messages.warning(request, remark)
+    return redirect("studies:data", imported.study.pk)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -218,11 +213,7 @@ def column_problems(request: HttpRequest, upload: str) -> HttpResponse:
     except DomainError as refusal:
         return _csv(problems_of(refusal))
     rest = [ListedProblem(None, "", NOT_ALL_READ.format(PREVIEW_ROWS))] if is_preview else []
-    return _csv([*_listed(summary), *rest])
-
-
-def _listed(summary: TableSummary) -> list[ListedProblem]:
-    return [ListedProblem(p.row, p.column or "", p.reason) for p in summary.problems]
+    return _csv([*problems_in(summary), *rest])
 
 
 def _csv(problems: Iterable[ListedProblem]) -> HttpResponse:

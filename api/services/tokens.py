@@ -39,7 +39,9 @@ def create_token(
     `DomainError` if the researcher may not see one of the studies, or has too many tokens.
     """
     chosen = None if studies is None else list(studies)
-    _check_visible(user, chosen or [])
+    keys = {study.pk for study in chosen or ()}
+    if studies_of(user).filter(pk__in=keys).count() < len(keys):
+        raise DomainError("unknown_study", UNKNOWN_STUDY, status=404)
     if ApiToken.objects.filter(user=user, revoked_at=None).count() >= MAX_TOKENS:
         raise DomainError("too_many_tokens", TOO_MANY_TOKENS)
     text = PREFIX + secrets.token_urlsafe(BYTES)
@@ -54,12 +56,6 @@ def create_token(
     )
     token.studies.set(chosen or [])
     return token, text
-
-
-def _check_visible(user: User, studies: list[Study]) -> None:
-    visible = studies_of(user).filter(pk__in=[study.pk for study in studies]).count()
-    if visible < len({study.pk for study in studies}):
-        raise DomainError("unknown_study", UNKNOWN_STUDY, status=404)
 
 
 def digest_of(text: str) -> str:
@@ -82,13 +78,9 @@ def valid_token(text: str, now: datetime | None = None) -> ApiToken:
     )
     if token is None:
         raise DomainError("wrong_token", CREDENTIALS_REFUSED, status=401)
-    _note_use(token, now)
-    return token
-
-
-def _note_use(token: ApiToken, now: datetime) -> None:
     if token.last_used_at is None or token.last_used_at <= now - USE_NOTED_EVERY:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
+    return token
 
 
 def revoke_token(*, user: User, public_id: str) -> None:

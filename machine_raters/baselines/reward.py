@@ -7,7 +7,7 @@ from machine_raters.baselines.scored import Scored
 from machine_raters.messages import NO_MODEL
 from machine_raters.models import Baseline
 from studies.model_servers import open_server
-from studies.models import Generation, Instance, Unit
+from studies.models import Generation, Unit
 from tiebreak.gateway import Failed, GatewayError, Message, Prompt, ScoreRequest
 
 
@@ -47,11 +47,7 @@ def _scores(baseline: Baseline, generations: Iterable[Generation]) -> dict[int, 
 def conversation(generation: Generation) -> Prompt:
     """Return the turns before the text, or its source, and the text as the assistant's answer."""
     instance, answer = generation.instance, Message("assistant", generation.text)
-    turns = _turns(instance)
-    return (*turns, answer) if turns else generation.text
-
-
-def _turns(instance: Instance) -> list[Message]:
+    turns = [Message(turn["role"], str(turn["content"])) for turn in instance.messages]
     if instance.source:
-        return [Message("user", instance.source)]
-    return [Message(turn["role"], str(turn["content"])) for turn in instance.messages]
+        turns = [Message("user", instance.source)]
+    return (*turns, answer) if turns else generation.text

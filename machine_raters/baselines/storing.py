@@ -41,15 +41,18 @@ def store_preferences(baseline: Baseline, results: Sequence[Scored]) -> None:
     units = {result.unit.pk for result in results}
     missing = set(missing_units(baseline).filter(pk__in=units).values_list("pk", flat=True))
     reasons: dict[Unit, Reason] = {}
-    preferred: dict[Pass, Scored] = {}
+    answers: dict[Pass, dict[str, str]] = {}
     for result in results:
         if result.unit.pk not in missing:
             continue
         if reason := _reason(result, baseline.criterion.parsed_scale):
             reasons[result.unit] = reason
-        else:
-            preferred[Pass(result.unit.pk, result.order, "1")] = result
-    answers = {one: _fields(result) for one, result in preferred.items()}
+            continue
+        assert result.scores is not None
+        a, b = result.scores
+        # A rule knows which text it prefers, not how strongly: ±1 is the weakest preference.
+        fields = {"label": str(result.side), "raw": f"A {a:.6g}, B {b:.6g}"}
+        answers[Pass(result.unit.pk, result.order, "1")] = fields
     store_ratings(baseline, baseline.criterion, answers)
     Abstention.objects.bulk_create(
         Abstention(baseline=baseline, unit=unit, reason=reason) for unit, reason in reasons.items()
@@ -63,10 +66,3 @@ def _reason(result: Scored, scale: Scale) -> Reason | None:
     if result.side == 0 and 0 not in (scale.order_labels or ()):
         return Reason.EQUAL_SCORES
     return None
-
-
-def _fields(result: Scored) -> dict[str, str]:
-    assert result.scores is not None
-    a, b = result.scores
-    # A rule knows which text it prefers, not how strongly: ±1 is the weakest preference.
-    return {"label": str(result.side), "raw": f"A {a:.6g}, B {b:.6g}"}

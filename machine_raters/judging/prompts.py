@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from machine_raters.judging.answers import allowed_answers, answer_text, in_system_order, signs
 from machine_raters.models import Judge, JudgeCriterion
@@ -63,26 +63,19 @@ def _instructions(question: JudgeCriterion) -> str:
         "answers": _sentence_on_answers(judge, question.scale),
     }
     steps = f"\n\n{STEPS}\n{question.steps}" if question.steps else ""
-    return f"{_filled(judge.instructions, values)}{steps}"
-
-
-def _filled(template: str, values: Mapping[str, str]) -> str:
     # All names are replaced in one pass, so that braces in the inserted texts stay as they are.
     names = "|".join(values)
-    return re.sub(rf"\{{({names})\}}", lambda match: values[match[1]], template)
+    filled = re.sub(rf"\{{({names})\}}", lambda match: values[match[1]], judge.instructions)
+    return f"{filled}{steps}"
 
 
 def _sentence_on_answers(judge: Judge, scale: Scale) -> str:
     if judge.is_by_probability:
-        return ONE_CHARACTER.format(signs="; ".join(_signs_with_words(scale)))
+        words = ((sign, answer_text(scale, label)) for label, sign in signs(scale).items())
+        shown = (sign if text == sign else f"{sign} for {text}" for sign, text in words)
+        return ONE_CHARACTER.format(signs="; ".join(shown))
     answers = _sentence_on_written_answers(scale)
     return answers if judge.is_constrained else f"{THINK_FIRST}\n{answers}"
-
-
-def _signs_with_words(scale: Scale) -> Iterator[str]:
-    for label, sign in signs(scale).items():
-        answer = answer_text(scale, label)
-        yield sign if answer == sign else f"{sign} for {answer}"
 
 
 def _sentence_on_written_answers(scale: Scale) -> str:

@@ -13,7 +13,7 @@ from annotation.models import Rating
 from machine_raters.judging.passes import items_of
 from machine_raters.models import Jury
 from studies.models import Unit
-from tiebreak.scales import Label, Scale
+from tiebreak.scales import Label
 from tiebreak.stats import JuryRule, jury
 
 
@@ -50,10 +50,15 @@ def verdicts_of(of: Jury, units: Sequence[int]) -> dict[int, JuryVerdict]:
     scale = of.criterion.parsed_scale
     labels = scale.labels or ()
     result = jury(_answers(of, units, labels), rule=cast(JuryRule, of.rule))
+    # Where votes are divided, the label is a tie if the scale has one.
+    tie = 0 if scale.kind == "preference" and 0 in labels else None
     verdicts = {}
     for unit, code, shares in zip(units, result.labels.tolist(), result.shares, strict=True):
-        label = labels[code] if code >= 0 else _without_majority(scale, shares)
-        verdicts[unit] = JuryVerdict(label, _named(labels, shares))
+        if np.isnan(shares).any():
+            verdicts[unit] = JuryVerdict(None, {})
+            continue
+        named = dict(zip(map(str, labels), shares.tolist(), strict=True))
+        verdicts[unit] = JuryVerdict(labels[code] if code >= 0 else tie, named)
     return verdicts
 
 
@@ -74,15 +79,3 @@ def _answers(of: Jury, units: Sequence[int], labels: Sequence[Label]) -> NDArray
             if (rater, unit) in shares:
                 table[m, u] = np.mean(shares[rater, unit], axis=0)
     return table
-
-
-def _without_majority(scale: Scale, shares: NDArray[np.float64]) -> Label | None:
-    """Return the tie where votes are divided and the scale has one."""
-    is_divided = not np.isnan(shares).any()
-    return 0 if is_divided and scale.kind == "preference" and 0 in (scale.labels or ()) else None
-
-
-def _named(labels: Sequence[Label], shares: NDArray[np.float64]) -> dict[str, float]:
-    if np.isnan(shares).any():
-        return {}
-    return {str(label): share for label, share in zip(labels, shares.tolist(), strict=True)}

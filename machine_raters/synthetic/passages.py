@@ -1,6 +1,6 @@
 """The passages and questions of a study whose items are questions, passages and answers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -53,10 +53,9 @@ def turns(question: str, passage: str) -> list[dict[str, str]]:
 
 
 def _turn(instance: Instance, role: str) -> str:
-    return "\n\n".join(_contents(instance, role)).strip()
-
-
-def _contents(instance: Instance, role: str) -> Iterator[str]:
-    for turn in instance.messages:
-        if str(turn.get("role", "")).casefold() == role.casefold():
-            yield str(turn.get("content", ""))
+    contents = (
+        str(turn.get("content", ""))
+        for turn in instance.messages
+        if str(turn.get("role", "")).casefold() == role.casefold()
+    )
+    return "\n\n".join(contents).strip()

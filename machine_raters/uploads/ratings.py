@@ -169,7 +169,9 @@ class _Checks:
     def _is_stored(self, i: int) -> bool:
         """Whether this very answer is stored. Refuses another answer to the same question."""
         cell = self._cell(i)
-        label, shares = self._label(cell), self._probabilities(cell)
+        scale, label = self.scales[cell("criterion")], cell("label")
+        label = None if label is None else str(scale.parse_label(label))
+        shares = stored_probabilities(cell("probabilities"), scale)
         key = (
             *(cell(n) for n in ("rater", "run", "order", "unit", "criterion")),
             int(cell("repeat")),
@@ -185,13 +187,6 @@ class _Checks:
                 " ratings never change; give a new pass of the machine its own run",
             )
         return True
-
-    def _label(self, cell: Callable[[str], Any]) -> str | None:
-        label = cell("label")
-        return None if label is None else str(self.scales[cell("criterion")].parse_label(label))
-
-    def _probabilities(self, cell: Callable[[str], Any]) -> dict[str, float] | None:
-        return stored_probabilities(cell("probabilities"), self.scales[cell("criterion")])
 
     def _cell(self, i: int) -> Callable[[str], Any]:
         return lambda column: self.table.value(column, i)
@@ -223,17 +218,14 @@ def _check_facts(cell: Callable[[str], Any], unit: Unit) -> None:
 
 
 def _write(study: Study, table: RatingTable, checks: _Checks) -> None:
-    raters = _raters(study, list(dict.fromkeys(table["rater"])))
+    names = list(dict.fromkeys(table["rater"]))
+    rows = Rater.objects.filter(provider=provider_of(study), external_id__in=names)
+    raters = {rater.external_id: rater for rater in rows}
+    raters |= create_raters(study, {name: MACHINE for name in names if name not in raters})
     writer = RatingWriter(study, table, units=checks.units, hits=checks.hits, raters=raters)
     known, position = _assignments(study, raters)
     assignments = known | writer.create_assignments(known=known, position=position)
     _add_to_tallies(study, raters, writer.create_ratings(assignments).by_tally)
-
-
-def _raters(study: Study, names: list[str]) -> dict[str, Rater]:
-    known = Rater.objects.filter(provider=provider_of(study), external_id__in=names)
-    raters = {rater.external_id: rater for rater in known}
-    return raters | create_raters(study, {name: MACHINE for name in names if name not in raters})
 
 
 def _assignments(

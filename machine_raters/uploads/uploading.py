@@ -11,7 +11,7 @@ from django.core.validators import FileExtensionValidator
 
 from annotation.imports.kept_uploads import keep_upload, kept_upload, name_of
 from annotation.imports.uploads import Upload, confined, stored_upload, upload_limits
-from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.kinds import JobKind, Progress
 from jobs.models import Job
 from jobs.services import start_job
 from machine_raters.uploads.ratings import AddedRatings, add_machine_ratings
@@ -102,9 +102,6 @@ class VerdictsJob(JobKind):
 
     def summary(self, job: Job) -> str:
         return str(job.options.get("name", ""))
-
-    def plan(self, job: Job) -> list[ChunkPlan]:  # noqa: ARG002  as every kind
-        return [ChunkPlan(1)]
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
         assert job.created_by is not None

@@ -57,7 +57,6 @@ def add_verdicts(
 
 
 def _criterion(study: Study, asked: str, in_file: set[str], name: str) -> str:
-    """Return the criterion that the verdicts are about."""
     scales = {c.name: c.parsed_scale for c in study.criteria.all()}
     if asked and asked not in scales:
         raise DomainError(

@@ -9,12 +9,11 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.urls import reverse
 
-from annotation.exports.export_jobs import export_file, pack
+from annotation.exports.export_jobs import ZipFileJob, export_file, pack
 from annotation.imports.uploads import check_room
 from jobs.clock import database_now
-from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.kinds import Progress
 from jobs.models import Job
 from jobs.services import start_job
 from metrics.exports.document.build import build_document
@@ -77,19 +76,11 @@ def _current_report(study: Study) -> tuple[Report, datetime]:
     return with_opened_sections(report, snapshot), snapshot.made_at
 
 
-class ReportFilesJob(JobKind):
+class ReportFilesJob(ZipFileJob):
     """Writes the files of the report as a zip file in the export folder."""
 
     name = "report-files"
     label = "write the report"
-
-    def page_of(self, job: Job) -> str:
-        if job.status != Job.Status.DONE:
-            return ""
-        return reverse("metrics:download-export", args=[job.owner, job.public_id])
-
-    def plan(self, job: Job) -> list[ChunkPlan]:  # noqa: ARG002  as every kind
-        return [ChunkPlan(1)]
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
         study = Study.objects.get(pk=job.owner)

@@ -160,7 +160,8 @@ class ContentDigest:
         self._sum = 0
 
     def add(self, row: InstanceRow | GenerationRow) -> None:
-        self._sum = (self._sum + int.from_bytes(_digest(row))) % 2**256
+        digest = hashlib.sha256(json.dumps(vars(row), sort_keys=True).encode()).digest()
+        self._sum = (self._sum + int.from_bytes(digest)) % 2**256
 
     def hexdigest(self, systems: Iterable[str], controls: Iterable[str] = ()) -> str:
         about = json.dumps([sorted(systems), sorted(controls)])
@@ -179,10 +180,6 @@ def content_digest(
     for row in rows:
         content.add(row)
     return content.hexdigest(systems, controls)
-
-
-def _digest(row: InstanceRow | GenerationRow) -> bytes:
-    return hashlib.sha256(json.dumps(vars(row), sort_keys=True).encode()).digest()
 
 
 def known_dataset_of(

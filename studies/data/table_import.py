@@ -209,17 +209,14 @@ def _stored(
     title, owner = options["title"], options["owner"]
     known = known_dataset_of(sha256, owner, options.get("known_dataset", "use"))
     dataset = known or _store_dataset(table, summary, title, sha256, owner)
-    spec = StudySpec(title, (PREFERENCE,), summary.systems, settings=_settings(summary))
+    # A HIT cannot compare more texts than there are samples.
+    samples = round(summary.generations / (summary.instances * len(summary.systems)))
+    study_settings = {"comparisons_per_hit": max(1, min(samples, MAX_COMPARISONS))}
+    spec = StudySpec(title, (PREFERENCE,), summary.systems, settings=study_settings)
     imported = ImportedTable(store_study(spec, dataset, owner), summary, known is not None)
     if "then" in options:
         options["then"](imported.study)
     return imported
-
-
-def _settings(summary: TableSummary) -> dict[str, int]:
-    """Return the settings that depend on the data: a HIT cannot compare more than the samples."""
-    samples = round(summary.generations / (summary.instances * len(summary.systems)))
-    return {"comparisons_per_hit": max(1, min(samples, MAX_COMPARISONS))}
 
 
 def _store_dataset(

@@ -89,7 +89,9 @@ def make_expert_survey(*, study: Study, owner: User) -> ExpertSurvey:
     study = Study.objects.select_for_update().get(pk=study.pk)
     existing = survey_of(study)
     if existing is not None:
-        return ExpertSurvey(_readable(existing, owner), is_new=False)
+        if right_in(owner, existing) < Right.READ:
+            raise DomainError("survey_of_others", OTHERS_SURVEY)
+        return ExpertSurvey(existing, is_new=False)
     if study.unit_kind != Study.UnitKind.GENERATION:
         raise DomainError("not_a_scoring_study", NOT_SCORING)
     criteria = list(study.criteria.all())
@@ -105,12 +107,6 @@ def make_expert_survey(*, study: Study, owner: User) -> ExpertSurvey:
     use_dataset_systems(study=survey)
     _record(study, survey, examples, owner)
     return ExpertSurvey(survey, is_new=True)
-
-
-def _readable(survey: Study, user: User) -> Study:
-    if right_in(user, survey) < Right.READ:
-        raise DomainError("survey_of_others", OTHERS_SURVEY)
-    return survey
 
 
 def _scale(names: Sequence[str]) -> str:

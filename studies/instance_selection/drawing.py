@@ -8,7 +8,7 @@ from django.db import transaction
 from numpy.typing import NDArray
 
 from jobs.clock import database_now
-from studies.instance_selection.scoring import separability_by_instance
+from studies.instance_selection.scoring import none_if_nan, separability_by_instance
 from studies.models import (
     InstanceSelection,
     SelectedInstance,
@@ -113,7 +113,6 @@ def draw_from(frame: SamplingFrame, design: InstanceSelection) -> Selection:
 
 
 def _weights(frame: SamplingFrame, design: InstanceSelection) -> NDArray[np.float64]:
-    """Return weights by separability."""
     if design.weights != InstanceSelection.Weights.LOGISTIC:
         return floored_weights(frame.raw, floor=design.floor)
     if not np.isfinite(frame.delta).all():
@@ -155,8 +154,8 @@ def selection_previews(
         previews[pair] = SelectionPreview(
             instances=int(is_selected.sum()),
             of=len(frame.instances),
-            delta=_none_if_nan(frame.raw[is_selected].mean()),
-            uniform_delta=_none_if_nan(frame.raw.mean()),
+            delta=none_if_nan(frame.raw[is_selected].mean()),
+            uniform_delta=none_if_nan(frame.raw.mean()),
             control=int((selection.phase == "control").sum()),
             warning=selection.warning,
             note=frame.note,
@@ -235,7 +234,7 @@ def _rows(pair: Pair, frame: SamplingFrame, design: InstanceSelection) -> list[S
             system_b_id=pair[1],
             phase=str(selection.phase[i]),
             inclusion_probability=float(selection.inclusion[i]),
-            conditional_inclusion_probability=_none_if_nan(selection.conditional[i]),
+            conditional_inclusion_probability=none_if_nan(selection.conditional[i]),
         )
         for i in np.flatnonzero(selection.selected)
     ]
@@ -260,7 +259,3 @@ def extremes(
         "lowest": list(rows.order_by("delta", "pk")[:n]),
         "highest": list(rows.order_by("-delta", "pk")[:n]),
     }
-
-
-def _none_if_nan(number: float) -> float | None:
-    return None if np.isnan(number) else float(number)

@@ -102,7 +102,10 @@ class ScoringJob(JobKind):
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         study = Study.objects.select_related("dataset").get(pk=job.owner)
         with resident_measure(_similarity_of(job, study)) as measure:
-            _note_encoder(job, measure)
+            # The job stores the encoder's name, which only the worker that loads it knows.
+            if "encoder" in measure.settings and "encoder" not in job.options:
+                options = {**job.options, "encoder": measure.settings["encoder"]}
+                Job.objects.filter(pk=job.pk).update(options=options)
             for chunk in _score_in_parts(study, payload["instances"], measure):
                 yield Progress(chunk.done, truncated=chunk.truncated)
 
@@ -132,13 +135,6 @@ def resident_measure(name: str) -> Iterator[Similarity]:
     device, dtype = django_settings.TIEBREAK_ENCODER_DEVICE, django_settings.TIEBREAK_ENCODER_DTYPE
     with RESIDENT.use((name, encoder, device, dtype), lambda: measure_named(name)) as measure:
         yield measure
-
-
-def _note_encoder(job: Job, measure: Similarity) -> None:
-    """Store the encoder's name on the job; only the worker that loads it knows the name."""
-    if "encoder" in measure.settings and "encoder" not in job.options:
-        options = {**job.options, "encoder": measure.settings["encoder"]}
-        Job.objects.filter(pk=job.pk).update(options=options)
 
 
 def _undefined(study: Study, name: str) -> str:
@@ -288,11 +284,11 @@ def _score(item: _MissingScore, alignments: Alignments, measure: Similarity) -> 
         system_b=item.pair[1],
         similarity=measure.name,
         settings=dict(measure.settings),
-        self_alignment_a=_none_if_nan(result.self_alignment_a),
-        self_alignment_b=_none_if_nan(result.self_alignment_b),
-        cross_alignment=_none_if_nan(result.cross_alignment),
-        delta=_none_if_nan(result.delta),
-        delta_standard_error=_none_if_nan(result.standard_error),
+        self_alignment_a=none_if_nan(result.self_alignment_a),
+        self_alignment_b=none_if_nan(result.self_alignment_b),
+        cross_alignment=none_if_nan(result.cross_alignment),
+        delta=none_if_nan(result.delta),
+        delta_standard_error=none_if_nan(result.standard_error),
         truncated=alignments.truncated,
         samples_a=len(alignments.self_a),
         samples_b=len(alignments.self_b),
@@ -360,8 +356,8 @@ def normalised_deltas(alignments: Sequence[tuple[float | None, ...]]) -> list[fl
     """
     columns = np.array(alignments, dtype=float).reshape(-1, 3).T
     normalised = normalised_separability(*columns, scope="one pair of systems on one dataset")
-    return [_none_if_nan(float(delta)) for delta in normalised.delta]
+    return [none_if_nan(float(delta)) for delta in normalised.delta]
 
 
-def _none_if_nan(number: float) -> float | None:
+def none_if_nan(number: float) -> float | None:
     return None if np.isnan(number) else float(number)

@@ -57,13 +57,9 @@ def render_text(text: str, text_format: str) -> SafeString:
     to_html = RENDERERS[text_format].to_html
     if to_html is None or len(text) > MAX_CHARACTERS:
         return escape(text)
-    key = _cache_key(text, text_format)
+    key = f"{VERSION}:{text_format}:{sha256(text.encode()).hexdigest()}"
     html: str | None = caches[CACHE].get(key)
     if html is None:
         html = sanitized(to_html(text))
         caches[CACHE].set(key, html)
     return mark_safe(html)  # noqa: S308  the sanitiser's output
-
-
-def _cache_key(text: str, text_format: str) -> str:
-    return f"{VERSION}:{text_format}:{sha256(text.encode()).hexdigest()}"
