@@ -22,7 +22,7 @@ class CodedColumn:
     """A column with a code for each rating, which is the index of its value in ``distinct``.
 
     ``stored`` has the distinct values as an array, or as an Arrow array that is turned into Python
-    objects only if somebody asks for them. A distinct value may be left without ratings.
+    objects only if someone asks for them. A distinct value may be left without ratings.
     """
 
     codes: Codes
@@ -56,7 +56,7 @@ class CodedColumn:
         return CodedColumn(self.codes[rows], self.stored)
 
     def joined(self, other: "CodedColumn") -> "CodedColumn":
-        """Return the column of these ratings and then of the other ones."""
+        """Return the column of these ratings and then of all others."""
         both = CodedColumn.of([*self.distinct, *other.distinct])
         others = both.codes[len(self.distinct) :]
         codes = np.concatenate([both.codes[self.codes], others[other.codes]])

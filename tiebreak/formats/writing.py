@@ -71,7 +71,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     Yields
     ------
     Path
-        Temporary folder beside it, which is renamed when the block ends without an error.
+        Temporary folder next to it, which is renamed when the block ends without an error.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def write_in_batches(
 
     See Also
     --------
-    write_rows : Writes all rows at once.
+    write_rows : Writes all rows in one step.
 
     Examples
     --------

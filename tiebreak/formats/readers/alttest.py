@@ -41,7 +41,7 @@ def read_alttest(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
 
 def _ratings(path: Path) -> Iterator[Row]:
     dataset, kind = _dataset_and_kind(path)
-    number = count(1)  # the file is one object, so that a label has a number rather than a line
+    number = count(1)  # the file is one object, so a label has a number rather than a line
     for rater, labels in _object(load_json(path), path).items():
         for instance, label in _object(labels, path).items():
             yield {

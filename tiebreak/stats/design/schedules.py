@@ -41,7 +41,7 @@ def schedule(
     kind : {"random", "no-repeat", "symmetric"}
         How to draw. ``"random"``: draw ordered pairs; ``"no-repeat"``: draw unordered pairs and
         show each in a random order; ``"symmetric"``: draw unordered pairs and show each in both
-        orders, so that position bias cancels.
+        orders so that position bias cancels.
     rng : numpy.random.Generator
         Random generator for the draw.
 

@@ -126,7 +126,7 @@ def stacked_mean(
         Machine labels of the units without a human label.
     clusters, unlabelled_clusters : array_like, shape (n,) and (N,), optional
         Instances of the units with and without a human label; pass both or neither. Units of the
-        same instance are treated as dependent, also across the two sets, and are in the same fold.
+        same instance are treated as dependent, including across the two sets, and are in the same fold.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
 
@@ -252,7 +252,7 @@ def cross_fitted_slopes(
     weights: npt.ArrayLike,
     clusters: npt.ArrayLike,
 ) -> FloatArray:
-    """Compute the weight that machine labels get beside each human label of drawn instances.
+    """Compute the weight that machine labels get relative to each human label of drawn instances.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def cross_fitted_slopes(
     -----
     λ = Σ w² (y − ȳ)(f − f̄) / Σ w² (f − f̄)² minimises the variance of the weighted mean of y − λ f; for
     several machines, the sum and the quotient are those of matrices. It comes from four fifths of
-    the instances, without those of the label itself, so that the same ratings do not choose λ and
+    the instances, without those of the label itself so that the same ratings do not choose λ and
     are then corrected by it. With fewer than 50 instances, it comes from all others.
 
     Examples

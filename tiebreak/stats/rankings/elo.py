@@ -135,12 +135,12 @@ def elo(
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
     batch : int, optional
-        Number of orders in memory at once.
+        Number of orders in memory at a time.
 
     Returns
     -------
     Elo
-        Elo rating of each system; empty if no unit has a rating. Intervals hold for new instances and
+        Elo rating of each system; empty if no unit has a rating. Intervals apply to new instances and
         these raters. Because `orders` is finite, values have a random error, which they include.
 
     Raises
@@ -202,7 +202,7 @@ def _of_units(separability: npt.ArrayLike, length: int) -> FloatArray:
 
 
 class _EloSimulation:
-    """Simulation that plays all units as games, in many random orders at once."""
+    """Simulation that plays all units as games, in many random orders together."""
 
     def __init__(self, games: Games, steps: FloatArray, groups: IntArray | None) -> None:
         self._games, self._systems = games, len(games.names)

@@ -48,9 +48,9 @@ MAX_RIVALS = 5
 NO_RATINGS = "No rating compares two systems."
 SHARED_TOP = "Several systems share the first rank."
 NO_SET = "The search shows no set of ratings whose removal puts another system first."
-NO_ORDER = "The pair is even, so that it has no order to change."
+NO_ORDER = "The pair is even, so it has no order to change."
 NEVER_LOST = (
-    "No rating prefers the system that is behind, so that removing ratings cannot put it ahead."
+    "No rating prefers the system that is behind, so removing ratings cannot put it ahead."
 )
 
 
@@ -206,7 +206,7 @@ def pair_robustness(
     names: tuple[str, str],
     weights: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
 ) -> Robustness:
-    """Return the fewest ratings whose removal turns the order of two systems.
+    """Return the fewest ratings whose removal reverses the order of two systems.
 
     Parameters
     ----------
@@ -556,7 +556,7 @@ def _counted(kinds: IntArray, table: _Table) -> IntArray:
 def _path(table: _Table, scoring: _Scoring, lead: FloatArray) -> list[tuple[int, int]] | None:
     """Return kinds and numbers of ratings to remove, in order, until the rival is ahead.
 
-    About half of the ratings that are predicted to be needed leave at a time, so that influences are
+    About half of the ratings that are predicted to be needed leave at a time so that influences are
     renewed on the way and the end is not overshot by much.
     """
     left, path = table.ratings.copy(), list[tuple[int, int]]()
