@@ -11,7 +11,7 @@ READING = (
     "A point is how much more often the first machine rater of a pair agrees with one annotator drawn at"
     " random than the second, on the items that both have answered. Of several answers of a machine rater"
     " to an item, by run and order, the most frequent one counts, or the lower median on scales with an"
-    " order, as on the page Machine raters. Answers of which none could be read are a disagreement. The lines are intervals on the same items, drawn so wide that all of them hold"
+    " order, as on the Machine raters page. Answers of which none could be read are a disagreement. The lines are intervals on the same items, drawn so wide that all of them hold"
     " together with 95%. If two judges differ in one thing only, such as the guidelines in their prompt,"
     " the difference is what it is worth with these annotators and a language model of this kind; if they"
     " differ in several, the data do not show which one matters. An interval around 0 does not show that two"
