@@ -51,7 +51,7 @@ def note_of(estimate: Estimate) -> str:
     if estimate.reason and not (estimate.is_defined and estimate.has_interval):
         return estimate.reason
     scope = estimate.scope
-    return f"Holds for {INSTANCES[scope.instances]} and {RATERS[scope.raters]}."
+    return f"Applies to {INSTANCES[scope.instances]} and {RATERS[scope.raters]}."
 
 
 def _cells(estimate: Estimate) -> tuple[str, str, str]:

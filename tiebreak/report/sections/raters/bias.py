@@ -31,7 +31,7 @@ ALWAYS_FIRST = (
 )
 ALWAYS_LONGER = (
     "In each pair of systems the same one always has the longer text, so a preference for longer texts"
-    " cannot be told from one for a system."
+    " cannot be distinguished from one for a system."
 )
 
 
@@ -113,7 +113,7 @@ class _Sample:
     ) -> Estimate:
         """Return the effect of a condition within pairs of systems, from −scale to scale.
 
-        Ratings without a preference, or whose condition is 0, do not enter, and neither do those of
+        Ratings without a preference, or whose condition is 0, are excluded, and so are those of
         pairs with one condition.
         """
         entered = self.signs * condition != 0
