@@ -155,7 +155,7 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
         "--scores",
         metavar=source,
         help="ratings in which machine raters scored single texts of the same instances, for the"
-        " section scoring_against_pairwise; by default those of the source",
+        " section scoring_against_pairwise; by default the source's",
     )
     _add_json_option(parser)
 

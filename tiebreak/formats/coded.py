@@ -99,11 +99,11 @@ class CodedColumn:
     def ranked(self) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
         """Return the texts of the ratings in order, and the index of each rating's text.
 
-        The result is that of `np.unique` of the texts, with ``return_inverse``.
+        The result is the same as `np.unique` of the texts, with ``return_inverse``.
         """
         used = self.used
         if not isinstance(self.stored, np.ndarray):
-            # Arrow sorts by the bytes of UTF-8, whose order is that of the characters.
+            # Arrow sorts by the bytes of UTF-8, whose order is the same as the characters'.
             compute = optional.load("pyarrow.compute")
             chosen = self.stored.take(used)
             order = compute.array_sort_indices(chosen).to_numpy()

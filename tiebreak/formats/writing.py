@@ -182,8 +182,8 @@ def write_batches(
 ) -> Iterator[int]:
     """Write batches of columns, and yield the number of rows so far after each, like `write_in_batches`.
 
-    A thread calls the function of a batch and writes the batch while the next one is read here, so
-    that a database works meanwhile.
+    A thread calls the function of a batch and writes the batch while the next batch is read here, so
+    a database works meanwhile.
     """
     open_writer = _WRITERS[path.suffix]
     with atomic_path(path) as temporary, open_writer(temporary, tuple(columns), types) as write:

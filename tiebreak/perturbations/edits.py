@@ -51,7 +51,7 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
     text : str
         The original.
     edits : iterable of Edit
-        Edits of passages that do not overlap, in any order. Positions are those of the original.
+        Edits of passages that do not overlap, in any order. Positions are in the original.
 
     Returns
     -------

@@ -51,7 +51,7 @@ READING_IF_DRAWN = {
     "these": "",
     "dataset": (
         " The instances were drawn; each counts by the inverse of the probability with which it was drawn,"
-        " so that the numbers describe the whole dataset."
+        " so the numbers describe the whole dataset."
     ),
     "selected": (
         " The instances were drawn, and they do not represent the dataset: the numbers describe only"

@@ -67,7 +67,7 @@ def without_finding(
 def while_unreached(figure: Figure, section: CriterionSection) -> Figure:
     """Return a figure that states no finding as long as the planned number is not reached.
 
-    Figures without a `title` state none, and the win rates are those of the sequences.
+    Figures without a `title` state none, and the win rates come from the sequences.
     """
     if unreached(section) is None or not figure.is_of_ratings or not figure.title:
         return figure

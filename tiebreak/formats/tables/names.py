@@ -63,7 +63,7 @@ def says_answer(name: str) -> bool:
 
 
 def names_model(name: str) -> bool:
-    """Whether the name contains that of a language model, or is one such as `model_2`."""
+    """Whether the name contains a language model's, or is one such as `model_2`."""
     return MODELS.search(name) is not None
 
 

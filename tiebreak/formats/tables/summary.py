@@ -194,7 +194,7 @@ def _check_plan(plan: Plan, profile: Profile, problems: TableProblems) -> None:
 
 
 def _check_empty_systems(plan: Plan, profile: Profile, problems: TableProblems) -> None:
-    """Name columns without any text that look like those of the systems."""
+    """Name columns without any text that look like the systems' columns."""
     if not plan.systems:
         return
     for column in profile.columns.values():

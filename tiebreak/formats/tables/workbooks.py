@@ -19,7 +19,7 @@ from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.delimited import checked_header
 from tiebreak.formats.tables.problems import TableProblems
 
-# The texts of a workbook have to fit into memory, unlike those of a CSV file.
+# The texts of a workbook have to fit into memory, unlike a CSV file's.
 MAX_UNPACKED = 200_000_000
 MAX_WIDTH = 16_384
 XML = {".xml", ".rels"}

@@ -32,7 +32,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Citation:
-    """A publication as a reader sees it. `key` is that of its BibTeX entry."""
+    """A publication as a reader sees it. `key` is the key of its BibTeX entry."""
 
     key: str
     used_for: str

@@ -29,7 +29,7 @@ class AnnotatorTestSection(AlternativeAnnotatorTest):
 
 @dataclass(frozen=True)
 class LicenceTest(AnnotatorTestSection):
-    """The test of one machine, with 200 simulated coins on the same units.
+    """The test of one machine, and of 200 simulated coins on the same units.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class LicenceTest(AnnotatorTestSection):
 
 @dataclass(frozen=True)
 class MachineReplacement:
-    """The evidence for replacing an annotator by one machine in one class of units.
+    """The evidence for replacing an annotator with one machine in one class of units.
 
     Attributes
     ----------

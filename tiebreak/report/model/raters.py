@@ -262,10 +262,10 @@ class Bias:
     Attributes
     ----------
     position : Estimate
-        P(the text shown first is preferred) − ½, where each system of a pair is first half of the time.
+        P(the text shown first is preferred) − ½, where each system of a pair is first in half of the units.
     length : Estimate
         P(the longer text is preferred) − P(the shorter text is preferred), where each system of a pair
-        has the longer one half of the time.
+        has the longer one in half of the units.
     """
 
     position: Estimate

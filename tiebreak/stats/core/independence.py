@@ -78,7 +78,7 @@ def mean_estimate(
 ) -> Estimate:
     """Return a mean of bounded values with its interval over few clusters; its method has a gap.
 
-    ``variance`` is that of the mean, and ``size`` the effective number of clusters. The interval is
+    ``variance`` is the mean's, and ``size`` the effective number of clusters. The interval is
     Student's t on the logit scale or, if no cluster differs from another, Clopper and Pearson's (1934).
 
     >>> mean_estimate(Estimate(1.0, method="{}"), 0, 30, (0, 1), 0.95).method

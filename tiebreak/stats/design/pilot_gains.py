@@ -254,7 +254,7 @@ def active_design(
 
     Notes
     -----
-    The residuals are those of `stacked_mean`, and the deviations those of `expected_deviations`. The
+    The residuals come from `stacked_mean`, and the deviations from `expected_deviations`. The
     gain is Σ e² / Σ (e² / r), where r is the instance's weight from the other four fifths of the
     pilot (from all others under 50 instances): a weight that is fitted to the residual that it is
     judged by would flatter the draw. The interval is a jackknife over instances on the log scale,

@@ -136,7 +136,7 @@ def win_loss_ratio(
     Notes
     -----
     Source: Liusie et al. 2024, eq. 6. The published helper function divides by a different number,
-    so that its scores can lie outside the range from 0 to 1.
+    so its scores can lie outside the range from 0 to 1.
 
     Examples
     --------

@@ -26,7 +26,7 @@ def pooled_doubts(predictions: npt.ArrayLike) -> FloatArray:
     ----------
     predictions : array_like of float, shape (n_instances, n_machines)
         Share of each machine's labels by which the first system wins, from 0 to 1, where ties count
-        half; or a probability of that. NaN is a missing label.
+        as half; or a probability of that. NaN is a missing label.
 
     Returns
     -------

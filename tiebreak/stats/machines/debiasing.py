@@ -100,7 +100,7 @@ def position_debiasing(
     -----
     An answer prefers the first text if its probability is above ½, or above τ after debiasing; one
     that is equal to it agrees with half of the labels. Each replicate has its own threshold, so
-    that intervals allow for its estimation (Liusie et al. 2024, comparative assessment).
+    intervals allow for its estimation (Liusie et al. 2024, comparative assessment).
 
     Examples
     --------

@@ -268,7 +268,7 @@ def cross_fitted_slopes(
     Returns
     -------
     ndarray of float, shape (n,) or (n, n_machines)
-        Weight λ of each label, from 0 to 1; those of several machines add up to at most 1. 0 where
+        Weight λ of each label, from 0 to 1; the weights of several machines add up to at most 1. 0 where
         the machine labels of the other instances do not vary.
 
     Raises
@@ -284,8 +284,8 @@ def cross_fitted_slopes(
     Notes
     -----
     λ = Σ w² (y − ȳ)(f − f̄) / Σ w² (f − f̄)² minimises the variance of the weighted mean of y − λ f; for
-    several machines, the sum and the quotient are those of matrices. It comes from four fifths of
-    the instances, without those of the label itself so that the same ratings do not choose λ and
+    several machines, the sum and the quotient are of matrices. It comes from four fifths of
+    the instances, without the label's own, so the same ratings do not choose λ and
     are then corrected by it. With fewer than 50 instances, it comes from all others.
 
     Examples

@@ -126,7 +126,7 @@ def controlled_win_rates(
     -----
     The model is logit P(A beats B) = θ_A − θ_B + x β, fitted by maximum likelihood with a tie as half
     a win. A controlled win rate is the mean of 1 / (1 + exp(θ_opponent − θ_system)) over a system's
-    comparisons. Errors are those of `bradley_terry`, propagated to the rates (delta method). Holding
+    comparisons. Errors come from `bradley_terry`, propagated to the rates (delta method). Holding
     length equal removes what length predicts, whether raters like length as such or for what it
     comes with.
 

@@ -162,7 +162,7 @@ def elo(
     E = 1 / (1 + 10^((R_B − R_A) / 400)) is computed from the ratings before the game (Ghosh et al.
     2024, eq. 5).
 
-    The interval is that of the mean over orders, so it does not grow because single orders differ.
+    The interval applies to the mean over orders, so it does not grow because single orders differ.
     Its variance is the variation between instances of what their games contribute to the final
     ratings, linearised along the expected path of the ratings, plus the variance over the orders
     divided by their number.

@@ -216,7 +216,7 @@ def pair_robustness(
         Names of the first and the second system.
     weights : (array_like of float, array_like of float), shapes (wins,) and (losses,), optional
         Weights, above 0, of the ratings in which the first system won and lost; 1 by default. The
-        order is then that of the weighted win rate.
+        order is then by the weighted win rate.
 
     Returns
     -------
@@ -378,7 +378,7 @@ def _without_set(reason: str, ratings: int = 0, first: str = "") -> Robustness:
 class _Table:
     """Numbers of ratings by kind, which is a pair of systems, a weight and an outcome.
 
-    `first` and `second` are the systems of each row, `weight` is that of its ratings, and `ratings` has
+    `first` and `second` are the systems of each row, `weight` is its ratings' weight, and `ratings` has
     the three outcomes of each row, in one vector of the length 3 · rows.
     """
 
@@ -578,7 +578,7 @@ def _path(table: _Table, scoring: _Scoring, lead: FloatArray) -> list[tuple[int,
 
 
 def _step(left: IntArray, influences: FloatArray, short: float) -> list[tuple[int, int]]:
-    """Return the next ratings to remove: those of most influence, for half of what is missing."""
+    """Return the next ratings to remove: those with the most influence, for half of what is missing."""
     step, missing = list[tuple[int, int]](), short / 2
     for kind in np.argsort(-influences, kind="stable").tolist():
         gain, available = float(influences[kind]), int(left[kind])

@@ -234,7 +234,7 @@ def _alpha(
 def value_contributions(unit: IntArray, value: FloatArray, *, level: Level) -> FloatArray:
     """Return the contributions to interval or ratio α from values, however many different ones.
 
-    Ratings are sorted by unit; those of units with one rating are NaN.
+    Ratings are sorted by unit; ratings of units with one rating are NaN.
     """
     size = np.bincount(unit)[unit]
     paired = size > 1

@@ -115,7 +115,7 @@ def dawid_skene(
 
     Notes
     -----
-    The model is that of Dawid and Skene (1979): given the true label, raters are independent, and
+    The model is Dawid and Skene's (1979): given the true label, raters are independent, and
     each rater has a separate confusion matrix. Raters who copy from one another therefore appear
     accurate. Iterations start from each unit's label shares so that labels keep their meaning if
     raters are better than chance. They end at a local maximum of the penalised likelihood.

@@ -74,7 +74,7 @@ def position_slope(
     x (y − slope · x) / Σ x². The variance is the sum over instances of their squared contributions,
     plus the same over raters, minus the same over cells of an instance and a rater, but not below the
     part of the instances (Cameron, Gelbach and Miller 2011, eq. 2.11). The degrees of freedom are
-    those of the raters, which count as their effective number by Σ x² (Kish 1965), minus 1.
+    the raters', which count as their effective number by Σ x² (Kish 1965), minus 1.
 
     Examples
     --------

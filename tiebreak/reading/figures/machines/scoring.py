@@ -44,8 +44,8 @@ READING = (
 )
 DIFFERENCE_READING = (
     "A point is how much more often the preferences that scores imply agree with one annotator drawn at"
-    " random than comparisons do, on the same pairs. The lines are drawn so wide that all of them hold"
-    " together with 95%. An interval around 0 does not show that scoring is as good as comparing. Where"
+    " random than comparisons do, on the same pairs. The lines are drawn so wide that they hold simultaneously"
+    " with 95%. An interval around 0 does not show that scoring is as good as comparing. Where"
     " the two rules for ties disagree, the difference is one of the scale: scores with few steps tie"
     " often. A result applies to these annotators, and to language models and prompts like these; scores"
     " of one quality need not tell which text is better overall. How many answers each took is in the"

@@ -56,7 +56,7 @@ BOARD_READING = (
     "● a system's win rate over all its comparisons, where a tie counts as half a win; ○ the expected win rate"
     " over the same comparisons if both texts were equally long, used as much Markdown and had no"
     " advantage of position, as far as these are known. Lines are 95% intervals of one system alone,"
-    " so that overlapping or separate lines do not show which systems differ: the sets of ranks on the"
+    " so overlapping or separate lines do not show which systems differ: the sets of ranks on the"
     " page do. Rates of systems that met different opponents do not rank them. Holding length equal may also take merit away, because longer texts may say more."
 )
 CATEGORIES_TITLE = "Win rates by category"

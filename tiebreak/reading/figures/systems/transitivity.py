@@ -29,8 +29,8 @@ WIN_OR_TIE_READING = (
 ORDER_TITLE = "Win rates of pairs and those that one order implies"
 ORDER_READING = (
     "Each point is a pair of systems: its win rate by the Bradley–Terry strengths, in which each"
-    " system has one strength, and its observed win rate. Points on the diagonal fit. The p-value is"
-    " of the hypothesis that the model holds (Pearson's X² of the pairs' win rates, corrected for"
+    " system has one strength, and its observed win rate. Points on the diagonal fit. The p-value"
+    " tests the hypothesis that the model holds (Pearson's X² of the pairs' win rates, corrected for"
     " instances that differ). Three systems are a cycle if each beats the next; with systems that are"
     " equally good, chance makes a quarter of all triples cycles. Where the model does not fit, a"
     " ranking hides which system beats which: report pairs. Where no deviation is shown, there may"
@@ -142,7 +142,7 @@ def _sentence(order: TransitivitySection) -> str:
     if fit.pair:
         first, second = fit.pair
         parts.append(
-            f"The largest deviation is that of {first} against {second}: {in_digits(fit.observed)} observed,"
+            f"The largest deviation is {first} against {second}: {in_digits(fit.observed)} observed,"
             f" {in_digits(fit.fitted)} by the strengths."
         )
     p = fit.p

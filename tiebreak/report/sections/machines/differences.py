@@ -113,7 +113,7 @@ def _pair(
 def _agreement(labels: int, start: int, level: Level) -> Statistic:
     """Return `single_human_machine`'s percentage agreement of the machine whose counts start here.
 
-    It is that of one annotator at random with the machine's majority label or lower median over its
+    It compares one annotator at random with the machine's majority label or lower median over its
     runs and orders, so both sections have the same number for the same units.
     """
     pairs = Pairs(labels, level=level, human_weights=single_weights).percentage_statistic()
