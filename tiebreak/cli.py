@@ -250,7 +250,9 @@ def _checked(outcome: Outcome, checked: Sequence[CheckedAlpha]) -> Outcome:
     """Return the outcome with both values of each α; refuse if they differ."""
     differing = [str(alpha) for alpha in checked if alpha.difference > TOLERANCE]
     if differing:
-        sentence = "The report was written, but α differs from the value of the package krippendorff."
+        sentence = (
+            "The report was written, but α differs from the value of the package krippendorff."
+        )
         raise DomainError("alpha_differs", "\n".join([sentence, *differing]))
     largest = max((alpha.difference for alpha in checked), default=0.0)
     lines = [outcome.sentence, *map(str, checked), f"Largest difference: {largest:.1g}."]

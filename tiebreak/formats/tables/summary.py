@@ -199,9 +199,7 @@ def _check_empty_systems(plan: Plan, profile: Profile, problems: TableProblems) 
         return
     for column in profile.columns.values():
         if not column.filled and says_answer(column.name) and not says(column.name, "reference"):
-            reason = (
-                "The column has no texts, so it is not a system. Fill it in, or leave it out."
-            )
+            reason = "The column has no texts, so it is not a system. Fill it in, or leave it out."
             problems.add(None, column.name, "empty_system", reason)
 
 

@@ -49,9 +49,7 @@ NO_RATINGS = "No rating compares two systems."
 SHARED_TOP = "Several systems share the first rank."
 NO_SET = "The search shows no set of ratings whose removal puts another system first."
 NO_ORDER = "The pair is even, so it has no order to change."
-NEVER_LOST = (
-    "No rating prefers the system that is behind, so removing ratings cannot put it ahead."
-)
+NEVER_LOST = "No rating prefers the system that is behind, so removing ratings cannot put it ahead."
 
 
 @dataclass(frozen=True)
