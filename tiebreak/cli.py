@@ -142,7 +142,7 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
         action="append",
         default=[],
         metavar="NAME",
-        help="use the ratings of this machine rater and leave out those of others that are not named;"
+        help="use the ratings of this machine rater and leave out ratings of others that are not named;"
         " may be repeated",
     )
     parser.add_argument(
@@ -155,7 +155,7 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
         "--scores",
         metavar=source,
         help="ratings in which machine raters scored single texts of the same instances, for the"
-        " section scoring_against_pairwise; by default those of the source",
+        " section scoring_against_pairwise; by default the source's",
     )
     _add_json_option(parser)
 
@@ -250,7 +250,9 @@ def _checked(outcome: Outcome, checked: Sequence[CheckedAlpha]) -> Outcome:
     """Return the outcome with both values of each α; refuse if they differ."""
     differing = [str(alpha) for alpha in checked if alpha.difference > TOLERANCE]
     if differing:
-        sentence = "The report was written, but α differs from that of the package krippendorff."
+        sentence = (
+            "The report was written, but α differs from the value of the package krippendorff."
+        )
         raise DomainError("alpha_differs", "\n".join([sentence, *differing]))
     largest = max((alpha.difference for alpha in checked), default=0.0)
     lines = [outcome.sentence, *map(str, checked), f"Largest difference: {largest:.1g}."]

@@ -1,4 +1,4 @@
-"""Numbers as people read them: one function for each kind, so that equal numbers look equal everywhere.
+"""Numbers in readable form: one function for each kind, so equal numbers look equal everywhere.
 
 Names of ranges and confidence levels need as many digits as tell them apart, so they are not of these
 kinds; nor are the ticks of an axis.
@@ -28,7 +28,7 @@ def p_in_digits(p: float, *, equals: str = "") -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in whole percent, which are the two decimals that tables show of it."""
+    """Return a share in whole percent, which are the two decimals that tables show."""
     return f"{float(f'{share:.2f}'):.0%}"
 
 

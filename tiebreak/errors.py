@@ -1,4 +1,4 @@
-"""Base classes of errors: a code for programs, and a message for people."""
+"""Base classes of errors: a code for programs, and a message to read."""
 
 
 class DomainError(Exception):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-# What spreadsheets and programs write for a missing value. Among numbers, words and signs do so, too;
+# What spreadsheets and programs write for a missing value. Among numbers, words and signs also do so;
 # among words they may be labels: a word is one, and of a sign or of Python's None nobody can tell.
 MISSING = {"na", "n/a", "#n/a", "<na>", "nan", "null"}
 WORDS = {"none", "missing"}

@@ -312,7 +312,7 @@ def infer_scale(labels: Iterable[object], criterion: str, *, compares: bool = Fa
         Name of the criterion. If it is ``preference``, all preference scales with ties are
         considered, with or without "bad".
     compares : bool, default False
-        Whether the ratings name two systems, so that 0 and 1 are a tie and system B.
+        Whether the ratings name two systems, so 0 and 1 are a tie and system B.
 
     Returns
     -------

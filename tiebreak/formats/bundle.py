@@ -187,8 +187,8 @@ def read_bundle(path: Path, *, limits: Limits = LIMITS, check: Check | None = No
     limits : Limits, optional
         Largest sizes that are accepted.
     check : callable, optional
-        Function of the bundle and its problems. It may add problems, so that the error lists all
-        of them at once.
+        Function of the bundle and its problems. It may add problems, so the error lists all
+        of them together.
 
     Returns
     -------
@@ -227,7 +227,7 @@ def read_bundle(path: Path, *, limits: Limits = LIMITS, check: Check | None = No
 
 
 class _BundleReader:
-    """Reads all files of a bundle, even if one has problems, so that all problems are reported."""
+    """Reads all files of a bundle, even if one has problems, so all problems are reported."""
 
     def __init__(self, folder: Path, problems: Problems, limits: Limits) -> None:
         self.folder, self.problems, self.limits = folder, problems, limits
@@ -409,7 +409,7 @@ class _BundleReader:
         return generation
 
     def _knows(self, *settings: str) -> bool:
-        """Whether these settings of study.toml could be read, so that rows can be checked."""
+        """Whether these settings of study.toml could be read so that rows can be checked."""
         return self.spec_file.unreadable.isdisjoint(settings)
 
     def _check_ratings(

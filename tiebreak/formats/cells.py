@@ -1,4 +1,4 @@
-"""Validation of single cells, so that every number is finite and every text can be stored."""
+"""Validation of single cells so that every number is finite and every text can be stored."""
 
 import json
 import math
@@ -36,9 +36,9 @@ def parse_json(raw: bytes) -> Any:
 
 
 def bounded_json(raw: bytes) -> Any:
-    """Parse JSON that anybody may have sent: of limited depth and number of values, and storable.
+    """Parse JSON that anyone may have sent: of limited depth and number of values, and storable.
 
-    Whoever reads the bytes limits their number. Raises `InvalidInput`.
+    The caller that reads the bytes limits their number. Raises `InvalidInput`.
     """
     if raw.count(b",") > MAX_VALUES:
         raise InvalidInput("too_many_values", f"has more than {MAX_VALUES:,} values")

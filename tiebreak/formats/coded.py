@@ -22,7 +22,7 @@ class CodedColumn:
     """A column with a code for each rating, which is the index of its value in ``distinct``.
 
     ``stored`` has the distinct values as an array, or as an Arrow array that is turned into Python
-    objects only if somebody asks for them. A distinct value may be left without ratings.
+    objects only if someone asks for them. A distinct value may be left without ratings.
     """
 
     codes: Codes
@@ -56,7 +56,7 @@ class CodedColumn:
         return CodedColumn(self.codes[rows], self.stored)
 
     def joined(self, other: "CodedColumn") -> "CodedColumn":
-        """Return the column of these ratings and then of the other ones."""
+        """Return the column of these ratings and then of all others."""
         both = CodedColumn.of([*self.distinct, *other.distinct])
         others = both.codes[len(self.distinct) :]
         codes = np.concatenate([both.codes[self.codes], others[other.codes]])
@@ -99,11 +99,11 @@ class CodedColumn:
     def ranked(self) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
         """Return the texts of the ratings in order, and the index of each rating's text.
 
-        The result is that of `np.unique` of the texts, with ``return_inverse``.
+        The result is the same as `np.unique` of the texts, with ``return_inverse``.
         """
         used = self.used
         if not isinstance(self.stored, np.ndarray):
-            # Arrow sorts by the bytes of UTF-8, whose order is that of the characters.
+            # Arrow sorts by the bytes of UTF-8, whose order is the same as the characters'.
             compute = optional.load("pyarrow.compute")
             chosen = self.stored.take(used)
             order = compute.array_sort_indices(chosen).to_numpy()

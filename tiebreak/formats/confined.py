@@ -1,4 +1,4 @@
-"""Reads an untrusted file in a process of its own, with limits of memory and time.
+"""Reads an untrusted file in a separate process, with limits of memory and time.
 
 The process gets no secret of its parent, and hands back text: plain rows, or what is wrong.
 """
@@ -76,11 +76,11 @@ def read_confined(
     limits: Limits = LIMITS,
     bounds: Bounds | None = None,
 ) -> Read:
-    """Read an untrusted file in a process of its own. Raises `FormatError` for what is wrong with it.
+    """Read an untrusted file in a separate process. Raises `FormatError` for what is wrong with it.
 
     The task "upload" finds out whether the file is a bundle or a table and unpacks it into a
     folder; "ratings", "lines" and formats of verdicts only try whether the file can be read within
-    the bounds. What is wrong with rows of "ratings" and "lines" is left to their reader.
+    the bounds. Errors in rows of "ratings" and "lines" are left to their reader.
     """
     bounds = bounds or Bounds()
     order = {
@@ -209,7 +209,7 @@ def _bundle(path: Path, into: Path, limits: Limits, _: Bounds) -> Read:
 
 
 def _table(path: Path, into: Path, limits: Limits, bounds: Bounds) -> Read:
-    """Write the rows of a table as plain lines, or only the first ones of a large table."""
+    """Write the rows of a table as plain lines, or only the first rows of a large table."""
     problems, written, rows = TableProblems(), 0, 0
     target = into / "rows.jsonl"
     with open_table(path, limits=limits) as table, target.open("wb") as out:

@@ -97,7 +97,7 @@ class DatasetDescription:
     title, about : str
         Title, and what the dataset is, in one paragraph.
     tables : sequence of DataTable
-        Files; the first one is the default.
+        Files; the first file is the default.
     responsible : mapping of str to str or sequence of str
         Properties of Croissant's responsible-AI vocabulary, without the prefix ``rai:``.
     sections : mapping of str to str
@@ -112,7 +112,7 @@ class DatasetDescription:
 
 
 def write_card(folder: Path, description: DatasetDescription) -> None:
-    """Write README.md and croissant.json beside the tables, which must exist already.
+    """Write README.md and croissant.json next to the tables, which must exist already.
 
     Parameters
     ----------

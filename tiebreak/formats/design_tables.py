@@ -1,6 +1,6 @@
-"""The tables of an export beside its ratings: separability, the design, reference answers.
+"""The tables of an export other than its ratings: separability, the design, reference answers.
 
-An import reads back what an export wrote, so that a study continues where it was.
+An import reads back what an export wrote, so a study continues where it was.
 """
 
 import math

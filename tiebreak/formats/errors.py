@@ -32,7 +32,7 @@ class Problem:
     code : str
         Code of the problem, for programs: ``empty``, ``unknown_system``, ``label_not_on_scale``, …
     reason : str
-        Description of the problem, for people.
+        Description of the problem, to be read.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class FormatError(DomainError, ValueError):
         code : str
             Code of the problem, for programs.
         reason : str
-            Description of the problem, for people.
+            Description of the problem, to be read.
 
         Returns
         -------

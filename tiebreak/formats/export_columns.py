@@ -99,7 +99,7 @@ DESIGN: Columns = {
     "role": "main, gold, training or qualification",
     "hit": "number of the item's task; empty for gold checks, which are mixed into other tasks",
     "repeats": "how often the task shows the item again, as a planned repeat",
-    "further": "1 if the task was drawn for further ratings beyond R, otherwise 0",
+    "further": "1 if the task was drawn for additional ratings beyond R, otherwise 0",
     "instance": "id of the instance in instances.jsonl",
     "category": "the instance's category",
     "system_a": "the first system in canonical order",
@@ -126,7 +126,7 @@ PREFERENCE: Columns = {
     "votes_chosen": "how many annotators preferred the chosen text",
     "votes_rejected": "how many annotators preferred the rejected text",
     "votes_tie": "how many annotators had no preference",
-    "is_tie": "whether the annotators preferred neither text, so that the direction means nothing",
+    "is_tie": "whether the annotators preferred neither text, so the direction means nothing",
 }
 INSTANCES: Columns = {
     "id": "id of the instance",

@@ -14,7 +14,7 @@ from tiebreak.formats.limits import Limits
 SHEET_ROWS, SHEET_COLUMNS = 1_048_576, 16_384
 MAX_ELEMENTS = 20_000_000
 MAX_XML_DEPTH = 100
-# Texts that repeat stay as small as they are in the file, so that many rows may be read at once.
+# Texts that repeat stay as small as they are in the file, so many rows may be read in one step.
 ROWS_AT_ONCE = 16_384
 # What one value of a list takes in memory as an object, whatever its length.
 EACH = 32

@@ -56,7 +56,7 @@ def _joined(batch: Batch, encode: Encode) -> Iterator[bytes]:
     """Yield the cells of each row, joined.
 
     Values that a column repeats are encoded once. What all rows have in common is encoded with the
-    next column that differs, so that few pieces are left to join.
+    next column that differs, so few pieces are left to join.
     """
     common, pieces = b"", []
     for name, column in batch.items():

@@ -63,7 +63,7 @@ class _UnusualError(Exception):
 
 
 def _is_plain(file: Any, limits: Limits) -> bool:
-    """Return whether all columns may be read at once."""
+    """Return whether all columns may be read in one step."""
     names, groups = file.schema_arrow.names, range(file.metadata.num_row_groups)
     unpacked = sum(file.metadata.row_group(group).total_byte_size for group in groups)
     return (
@@ -185,7 +185,7 @@ def _all(values: Any) -> bool:
 
 
 def _are_times(distinct: Any) -> bool:
-    """Return whether all texts are times that Python reads, too."""
+    """Return whether all texts are times that Python also reads."""
     pa, compute = optional.load("pyarrow"), optional.load("pyarrow.compute")
     try:
         times = compute.cast(distinct, pa.timestamp("us", "UTC"))

@@ -77,7 +77,7 @@ def preference_rows(comparisons: Iterable[Comparison], *, ties: Ties = "drop") -
     -----
     A comparison gives one row, however many annotators voted: one row per vote would contain the
     same two texts in both directions wherever annotators disagree, and would weight comparisons by
-    their number of annotators. The votes are in columns of their own, so that rows can be filtered
+    their number of annotators. The votes are in their own columns so that rows can be filtered
     or weighted by them. Comparisons in which most annotators found both texts bad are left out.
 
     Examples

@@ -101,7 +101,7 @@ def parse_cell(column: str, value: Any) -> Any:
 
 
 def _with_samples(row: Row) -> Row:
-    """Replace `sample_index` by `sample_a` and `sample_b`, which both get its value."""
+    """Replace `sample_index` with `sample_a` and `sample_b`, which both get its value."""
     index = row["sample_index"]
     if index in (None, ""):
         return row

@@ -72,7 +72,7 @@ class RatingTable:
     unlabelled : tuple of int
         Lines that were left out, because annotators gave no label.
     looked_at : set of str
-        Columns that somebody asked for.
+        Columns that someone asked for.
     is_counted : ndarray of bool, shape (n_ratings,)
         Whether each row enters the statistics.
     is_set_aside : ndarray of bool, shape (n_ratings,)
@@ -200,7 +200,7 @@ class RatingTable:
         return replace(self, columns=columns, lines=self.lines[mask])
 
     def joined(self, other: "RatingTable") -> "RatingTable":
-        """Return a table with these rows, and then the other ones.
+        """Return a table with these rows, and then all others.
 
         Parameters
         ----------

@@ -291,7 +291,7 @@ def systems_of_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def write_spec(folder: Path, spec: StudySpec) -> None:
-    """Write study.toml, and the guidelines and the consent in files of their own."""
+    """Write study.toml, and the guidelines and the consent in separate files."""
     lines = []
     for name, value in {**vars(spec), **spec.settings}.items():
         if name in _TEXTS and value:

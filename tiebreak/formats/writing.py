@@ -71,7 +71,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     Yields
     ------
     Path
-        Temporary folder beside it, which is renamed when the block ends without an error.
+        Temporary folder next to it, which is renamed when the block ends without an error.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def write_in_batches(
 
     See Also
     --------
-    write_rows : Writes all rows at once.
+    write_rows : Writes all rows in one step.
 
     Examples
     --------
@@ -182,8 +182,8 @@ def write_batches(
 ) -> Iterator[int]:
     """Write batches of columns, and yield the number of rows so far after each, like `write_in_batches`.
 
-    A thread calls the function of a batch and writes the batch while the next one is read here, so
-    that a database works meanwhile.
+    A thread calls the function of a batch and writes the batch while the next batch is read here, so
+    a database works meanwhile.
     """
     open_writer = _WRITERS[path.suffix]
     with atomic_path(path) as temporary, open_writer(temporary, tuple(columns), types) as write:

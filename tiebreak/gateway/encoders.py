@@ -321,7 +321,7 @@ def batches_by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[lis
     """Yield the indices of texts in batches of similar length, longest texts first.
 
     A batch of several texts has at most `batch_tokens` tokens, including padding. A longer text is
-    a batch of its own.
+    a separate batch.
 
     Examples
     --------
@@ -337,7 +337,7 @@ def batches_by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[lis
 
 
 def encodable(text: str) -> str:
-    """Replace lone surrogates, which cannot be encoded, by replacement characters."""
+    """Replace lone surrogates, which cannot be encoded, with replacement characters."""
     return LONE_SURROGATES.sub("\ufffd", text)
 
 

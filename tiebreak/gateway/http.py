@@ -39,7 +39,7 @@ B = TypeVar("B")
 
 # Servers return the log-probabilities of at most this many candidates per token.
 MAX_TOP_LOGPROBS = 20
-# Overrides the sampling defaults of the model's generation config, so that only temperature and
+# Overrides the sampling defaults of the model's generation config so that only temperature and
 # top_p apply.
 PLAIN_DECODING: JsonObject = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
 SINGLE_TOKEN: JsonObject = {"max_tokens": 1, "temperature": 1.0, "top_p": 1.0, "seed": 0}
@@ -56,7 +56,7 @@ class OpenAIServer:
     Results are returned as they finish. Requests that may succeed later are retried with
     exponential backoff and jitter, and a ``Retry-After`` header pauses all requests. If the server
     rejects the key, does not know the model, answers with another model, redirects, or fails
-    `max_consecutive_failures` requests in a row, nothing more is sent, and all remaining requests
+    `max_consecutive_failures` requests in a row, sending stops, and all remaining requests
     fail with the same error.
 
     Parameters
@@ -80,7 +80,7 @@ class OpenAIServer:
     initial_backoff_s : float, default 1.0
         Longest pause before the first retry, in seconds.
     max_consecutive_failures : int, default 20
-        Number of failed requests in a row after which nothing more is sent.
+        Number of failed requests in a row after which sending stops.
     aliases : collection of str, default ()
         Other names by which the server may call the model, such as a dated version.
 
@@ -355,7 +355,7 @@ async def _sample(server: _Server, request: SampleRequest) -> Sampled:
             error = refusal
     elif request.must_choose:
         raise error.copy()
-    # If this fails as well, the request itself is at fault, and not the choices.
+    # If this fails as well, the request itself is at fault, not the choices.
     result = await _draw(server, request, is_vllm=is_vllm)
     server.refused_choices = server.refused_choices or refused_choices(error.message)
     if request.must_choose:

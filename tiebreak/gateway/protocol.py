@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Literal, Protocol
 
 INT64 = 2**63
-# Errors that concern one request, and not the server or other requests.
+# Errors that concern one request, not the server or other requests.
 REQUEST_FAULTS = frozenset({"refused", "bad_request", "too_long"})
 
 
@@ -48,7 +48,7 @@ class GatewayError(Exception):
 
     @property
     def is_request_fault(self) -> bool:
-        """Whether only this request is at fault, so that other requests may still succeed."""
+        """Whether only this request is at fault, so other requests may still succeed."""
         return self.code in REQUEST_FAULTS
 
     def copy(self) -> "GatewayError":
@@ -203,8 +203,8 @@ class Sampled:
     prompt_tokens : int or None
         Length of the prompt in tokens of the model, or None if the provider does not return it.
     revision : str
-        What the provider tells of the model besides its name, such as a fingerprint; empty if it
-        tells nothing.
+        What the provider says about the model in addition to its name, such as a fingerprint; empty if it
+        says nothing.
     is_constrained : bool
         Whether the request's choices were enforced.
     """
@@ -267,7 +267,7 @@ class LabelLogprobs:
         Length of the prompt and of what was generated, in tokens of the model, or None if the
         provider does not return them.
     revision : str
-        What the provider tells of the model besides its name; empty if it tells nothing.
+        What the provider says about the model in addition to its name; empty if it says nothing.
     """
 
     id: str

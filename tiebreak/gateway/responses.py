@@ -43,7 +43,7 @@ def samples(
 ) -> tuple[Sample, ...]:
     """Return the n texts by index.
 
-    ``has_seed_per_text`` says whether the server draws text j with the seed s + j, and not all n
+    ``has_seed_per_text`` says whether the server draws text j with the seed s + j, not all n
     texts with the seed s.
     """
     choices = _choices(data)
@@ -139,7 +139,7 @@ def next_token_logprobs(data: JsonObject) -> dict[str, float]:
     """
     choices = _choices(data)
     if choices and choices[0].get("logprobs") is None:
-        _integer(choices[0], "index")  # what is no response in other ways, too, is malformed
+        _integer(choices[0], "index")  # what is not a response in other ways either is malformed
         raise GatewayError("unsupported", NO_LOGPROBS)
     logprobs = _object(choices[0]["logprobs"] if choices else None)
     if "content" in logprobs:

@@ -33,7 +33,7 @@ T = TypeVar("T")
 JsonObject = dict[str, Any]
 Reader = Callable[[JsonObject], T]
 
-# If Retry-After is longer, the request fails at once instead of waiting.
+# If Retry-After is longer, the request fails immediately instead of waiting.
 MAX_WAIT_S = 60.0
 MAX_RESPONSE_BYTES = 64 * 2**20
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -180,7 +180,7 @@ class Connection:
         return await self._retrying.copy()(self._attempt, method, url, body, reader)
 
     def _honour_retry_after(self, state: RetryCallState) -> None:
-        """Pause all requests, and not only this one, for as long as Retry-After says."""
+        """Pause all requests, not only this one, for as long as Retry-After says."""
         error = state.outcome.exception() if state.outcome else None
         if isinstance(error, GatewayError):
             until = asyncio.get_running_loop().time() + error.retry_after_s
@@ -207,7 +207,7 @@ class Connection:
             return _read(await self._send(method, url, body), reader)
 
     async def _send(self, method: str, url: str, body: Mapping[str, object] | None) -> JsonObject:
-        # Errors are raised after the except clauses, so that their context is not aiohttp's error.
+        # Errors are raised after the except clauses so that their context is not aiohttp's error.
         try:
             async with (
                 asyncio.timeout(self.limits.timeout_s),

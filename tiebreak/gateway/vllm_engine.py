@@ -1,4 +1,4 @@
-"""vLLM inside this process, for workers that have a GPU of their own."""
+"""vLLM inside this process, for workers that have their own GPU."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice

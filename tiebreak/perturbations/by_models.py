@@ -8,7 +8,7 @@ from tiebreak.errors import InvalidInput
 from tiebreak.perturbations.edits import Edit, edited
 from tiebreak.perturbations.kinds import Perturbation, PerturbedText, check_can_perturb
 
-# What changes, and what the model is asked for. A kind of this module begins with "model-", so that no
+# What changes, and what the model is asked for. A kind of this module begins with "model-", so no
 # result mixes its copies with those of a rule.
 _TASKS = {
     ("words", "model-fictional", "minor"): (

@@ -5,7 +5,7 @@ from itertools import accumulate
 
 from tiebreak.perturbations.edits import LETTER, Draws, Edit, share_of
 
-# The keys beside each letter's key on a keyboard with the layout QWERTY.
+# The keys next to each letter's key on a keyboard with the layout QWERTY.
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _DELETED = {"minor": 0.02, "major": 0.15}
 _TYPED_WRONGLY = {"minor": 0.02, "major": 0.12}
@@ -33,7 +33,7 @@ def deleted_letters(text: str, degree: str, draws: Draws) -> list[Edit]:
 
 
 def typos(text: str, degree: str, draws: Draws) -> list[Edit]:
-    """Make typing mistakes: two letters swapped, one typed twice, or the key beside it hit.
+    """Make typing mistakes: two letters swapped, one typed twice, or the key next to it hit.
 
     A letter that no key of a Latin keyboard has is swapped or typed twice.
     """
@@ -68,7 +68,7 @@ def _swapped(position: int, letter: str, following: str) -> Edit:
 
 
 def _beside(letter: str) -> str:
-    """Return the letters beside a letter on the keyboard, or "" for other scripts."""
+    """Return the letters next to a letter on the keyboard, or "" for other scripts."""
     for row in _ROWS:
         at = row.find(letter.lower())
         if at >= 0:

@@ -14,7 +14,7 @@ from tiebreak.errors import InvalidInput
 T = TypeVar("T")
 # All combining marks, which Python's regular expressions do not count as parts of words.
 _MARKS = "".join(c for c in map(chr, range(0x300, 0x10000)) if unicodedata.category(c)[0] == "M")
-# A letter with its combining marks, so that no mark is left without its letter.
+# A letter with its combining marks, so no mark is left without its letter.
 LETTER = re.compile(rf"[^\W\d_][{_MARKS}\u200d]*")
 # A word may have signs inside, as in 1/2, 2,000, don't and well-known.
 WORD = re.compile(rf"[^\W_](?:[\w{_MARKS}]|[-/.,:&'’](?=[^\W_]))*")
@@ -51,7 +51,7 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
     text : str
         The original.
     edits : iterable of Edit
-        Edits of passages that do not overlap, in any order. Positions are those of the original.
+        Edits of passages that do not overlap, in any order. Positions are in the original.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def has_spaces(text: str) -> bool:
 def sentences(text: str) -> list[Edit]:
     """Return the sentences of a text, as passages that could be edited.
 
-    A line break ends a sentence, so that headings and items of lists count as sentences. A passage
+    A line break ends a sentence, so headings and items of lists count as sentences. A passage
     without letters, such as a bullet point, is none.
     """
     without_markers = MARKER.sub(lambda marker: " " * len(marker[0]), text)

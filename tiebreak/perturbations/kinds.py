@@ -190,8 +190,8 @@ def perturbed(text: str, name: str, *, seed: int = 0, other: str = "") -> Pertur
     -----
     The kinds follow Wang et al. 2024 (DHP), section 3.1, with rules in place of a language model.
     Letters are changed with their combining marks, in any script. Words are found by the spaces
-    between them, so that texts in scripts without spaces are refused; names are capitalised words;
-    grammatical errors are those of English.
+    between them, so texts in scripts without spaces are refused; names are capitalised words;
+    grammatical errors are in English.
 
     Examples
     --------

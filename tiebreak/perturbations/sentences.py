@@ -37,7 +37,7 @@ def inserted(text: str, degree: str, draws: Draws, other: str) -> list[Edit]:
 
 
 def other_ending(text: str, degree: str, _: Draws, other: str) -> list[Edit]:
-    """Replace the last sentence, or the second half, by the ending of another text."""
+    """Replace the last sentence, or the second half, with the ending of another text."""
     passages = sentences(text)
     n = 1 if degree == "minor" else (len(passages) + 1) // 2
     start = passages[-n - 1].end
@@ -56,7 +56,7 @@ def _ending_of(text: str, n: int) -> str:
 
 
 def other_text(text: str, _: str, __: Draws, other: str) -> list[Edit]:
-    """Replace the whole text by another one."""
+    """Replace the whole text with another text."""
     return [Edit(0, text, other)]
 
 

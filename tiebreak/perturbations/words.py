@@ -6,11 +6,11 @@ from tiebreak.perturbations.edits import Draws, Edit, sentences, share_of, words
 
 _DELETED = {"minor": 0.1, "major": 0.4}
 _INVENTED = {"minor": 0.34, "major": 1.0}
-# Other languages have words of GRAMMAR, too, such as was and in, but none of these.
+# Other languages also have words of GRAMMAR, such as was and in, but none of these.
 _ENGLISH = {"the", "and"}
 _UNGRAMMATICAL = {"minor": 0.15, "major": 0.6}
 KEPT_IN_DISORDER = 0.7
-# Invented names, which belong to nobody that a text could speak of.
+# Invented names, which belong to nobody that a text could be about.
 NAMES = (
     *("Velmora", "Tarquenth", "Oswindle", "Brandovar", "Kessimer", "Lorthane", "Pellagrin"),
     *("Quindara", "Sorrowick", "Thandrel", "Ulvessa", "Wexcombe", "Yarrowgate", "Zephyrine"),
@@ -94,7 +94,7 @@ def _without(text: str, word: Edit, *, after: int) -> Edit:
 
 
 def fictional_entities(text: str, degree: str, draws: Draws) -> list[Edit]:
-    """Replace a third of the names and numbers, or all of them, by invented ones.
+    """Replace a third of the names and numbers, or all of them, with invented ones.
 
     A name becomes the same invented name wherever it occurs.
     """
@@ -142,7 +142,7 @@ def _other_number(number: str, draws: Draws) -> str:
 
 
 def grammatical_errors(text: str, degree: str, draws: Draws) -> list[Edit]:
-    """Replace English function words by wrong ones: few of them, or most.
+    """Replace English function words with wrong ones: few of them, or most.
 
     A text without the words "the" and "and" is taken not to be in English, and stays as it is.
     """

@@ -11,10 +11,10 @@ DECISION = (
     "This test informs whether a machine rater may take over the work of one annotator. It leaves out"
     " each annotator in turn and asks whether the machine's labels fit those of the other annotators"
     " at least as well as the labels of the annotator who was left out, give or take ε. The winning"
-    " rate ω is the share of annotators whom the machine may replace; the test is passed if ω is at"
+    " rate ω is the share of annotators that the machine may replace; the test is passed if ω is at"
     " least 0.5. The advantage probability ρ is how often the machine's label fits at least as well"
     " as the label of the annotator who was left out. A test that is not passed does not show that the"
-    " machine is worse than annotators are. Where annotators disagree much, a coin may pass it, too; a"
+    " machine is worse than annotators are. Where annotators disagree much, even a coin may pass it; a"
     " licence rules that out."
 )
 NOT_STORED = (
@@ -71,7 +71,7 @@ def _row(machine: str, test: AnnotatorTestSection, states_findings: bool) -> Tes
 
 
 def _scope(test: AnnotatorTestSection) -> str:
-    sentence = f"ω speaks of these {counted(test.annotators, 'annotator')} only."
+    sentence = f"ω applies to these {counted(test.annotators, 'annotator')} only."
     if test.left_out:
         few = counted(test.left_out, "annotator")
         sentence += f" {few} shared too few instances with others to be compared."

@@ -44,7 +44,7 @@ def _json(report: Report, _: ReportDocument, path: Path) -> None:
 
 
 def _latex(_: Report, document: ReportDocument, path: Path) -> None:
-    """Write the tables, and beside them the references, with the same name and the ending .bib."""
+    """Write the tables, and next to them the references, with the same name and the ending .bib."""
     references = path.with_suffix(".bib")
     _whole(path, as_latex(document, references=references.name).encode())
     _whole(references, document.bibtex.encode())
@@ -79,7 +79,7 @@ WRITTEN = {
         "write the report as PDF",
     ),
     "latex": WrittenFile(
-        _latex, "tables.tex", "write its tables for LaTeX, and the references beside them (.bib)"
+        _latex, "tables.tex", "write its tables for LaTeX, and the references next to them (.bib)"
     ),
     "figures": WrittenFile(
         _figures, "DIR", "write its figures into a folder, as SVG and PDF, with their data as CSV"

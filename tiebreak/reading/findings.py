@@ -71,7 +71,7 @@ RANGE = re.compile(r"(-?[\d.]+)<=separability<=?(-?[\d.]+)")
 
 
 def stratum_name(stratifier: str, name: str) -> str:
-    """Return a stratum's name for people; categories and system pairs keep their own names."""
+    """Return a stratum's display name; categories and system pairs keep their own names."""
     if (stratifier, name) in STRATA:
         return STRATA[stratifier, name]
     if stratifier == "unique_labels":
@@ -120,7 +120,7 @@ INSTANCES = {
     "selected": "only to the selected instances",
     "these": "only to these instances",
 }
-RATERS = {"new": " and to similar raters", "these": ", and not to other raters"}
+RATERS = {"new": " and to similar raters", "these": ", not to other raters"}
 
 
 def scope_sentence(estimate: Estimate, *, of_these: bool = False) -> str:
@@ -139,17 +139,17 @@ DRAWN_SUFFIXES = {"selected": ON_SELECTED, "dataset": OVER_DATASET}
 
 
 def scope_suffix(estimate: Estimate) -> str:
-    """Return the end of a heading that says which instances it speaks of after a draw."""
+    """Return the end of a heading that says which instances it covers after a draw."""
     return DRAWN_SUFFIXES.get(estimate.scope.instances, "")
 
 
 def annotators_of(estimate: Estimate) -> str:
-    """Return whom a heading speaks of: annotators in general, or these alone."""
+    """Return who a heading applies to: annotators in general, or these alone."""
     return "Annotators" if estimate.scope.raters == "new" else "These annotators"
 
 
 def is_drawn(estimate: Estimate) -> bool:
-    """Return whether the estimate is of instances that were drawn."""
+    """Return whether the estimate applies to instances that were drawn."""
     return estimate.scope.instances in DRAWN_SUFFIXES
 
 
@@ -170,7 +170,7 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
     if unreached(section):
         return NO_ALPHA_HEADING, f"{NO_FINDING_YET} {scope_sentence(alpha)}"
     unanimous = _stratum(section, "agreement", "PA=1")
-    # The share is not weighted, so that after a draw, too, it is that of the items that were rated.
+    # The share is not weighted, so even after a draw it is the share of the items that were rated.
     items = counted(units_of_shares(section.strata, unanimous), "rated item")
     share = f"All annotators agree on {share_of(unanimous, section.strata)} of {items} {WITH_TWO}."
     if not alpha.has_interval:
@@ -240,7 +240,7 @@ def why_no_consistency(section: CriterionSection) -> str:
 
 
 def sets_finding(sets: RaterSets) -> tuple[str, str]:
-    """Return how many rating sets are mixed, beside a coin's, and how many perfectly consistent."""
+    """Return how many rating sets are mixed, compared with a coin, and how many perfectly consistent."""
     if not sets.n:
         return "Rating sets", str(sets.consistency.reason)
     mixed, by_coin = sets.contradictory, sets.mixed_by_coin
@@ -263,7 +263,7 @@ def sets_finding(sets: RaterSets) -> tuple[str, str]:
 
 
 def win_rate_finding(section: CriterionSection) -> tuple[str, str]:
-    """Return which systems are ahead, if intervals that hold for all systems at once show it.
+    """Return which systems are ahead, if intervals that hold simultaneously for all systems show it.
 
     Before the planned number of responses is reached, only confidence sequences decide this.
     """
@@ -287,14 +287,14 @@ def _finding_at_one_look(section: CriterionSection, rates: Estimates) -> tuple[s
         return _winning(ahead, of_these=speaks_of_these(section)), explanation
     if here:
         return _winning(here, of_these=True), f"{OTHERS_OPEN} {explanation}"
-    # A core report has no intervals that hold at once, so nothing follows from it.
+    # A core report has no intervals that hold simultaneously, so nothing follows from it.
     is_compared = section.systems is not None and section.systems.simultaneous is not None
     heading = _no_winner(section) if is_compared else WIN_RATES
     return heading, f"{explanation}{_reasons_without_intervals(rates)}"
 
 
 def win_rate_scope(section: CriterionSection) -> str:
-    """Return whom the heading on win rates speaks of, and so the rates below it."""
+    """Return who the heading on win rates applies to, and so the rates below it."""
     rates = section.systems.win_rate if section.systems else {}
     known = {name: rate for name, rate in rates.items() if rate.is_defined} or rates
     return scope_of_all(known, of_these=speaks_of_these(section))
@@ -313,13 +313,13 @@ def _ahead_here(section: CriterionSection) -> Estimates:
     return {
         name: rate
         for name, rate in simultaneous_rates(section).items()
-        # The narrower interval is that of these raters, on new instances.
+        # The narrower interval applies to these raters, on new instances.
         if any(inner.low > 0.5 and inner.scope.instances != "these" for inner in rate.narrower)
     }
 
 
 def is_even(section: CriterionSection) -> bool:
-    """Return whether win rates rank the systems, because all met each other equally often."""
+    """Return whether win rates rank the systems, because every two were compared the same number of times."""
     return section.systems is None or section.systems.ranked_by == "win_rate"
 
 
@@ -331,13 +331,13 @@ def best_first(systems: SystemsSection) -> list[str]:
 
 
 def shown_ahead(section: CriterionSection) -> Estimates:
-    """Return the systems whose win rates are above one half by intervals that hold at once."""
+    """Return the systems whose win rates are above one half by simultaneous intervals."""
     rates = simultaneous_rates(section)
     return {name: rate for name, rate in rates.items() if rate.has_interval and rate.low > 0.5}
 
 
 def simultaneous_rates(section: CriterionSection) -> Estimates:
-    """Return the win rates with intervals that hold at once; none in reports from before these."""
+    """Return the win rates with simultaneous intervals; none in reports from before these."""
     systems = section.systems
     return systems.simultaneous.win_rate if systems and systems.simultaneous else {}
 
@@ -349,7 +349,7 @@ def _winning(rates: Estimates, *, of_these: bool) -> str:
 
 
 def _instances_suffix(rates: Estimates) -> str:
-    """Return the end of a heading that says which instances it speaks of after a draw."""
+    """Return the end of a heading that says which instances it covers after a draw."""
     scopes = {rate.scope.instances for rate in rates.values()}
     if "selected" in scopes:
         return ON_SELECTED
@@ -357,7 +357,7 @@ def _instances_suffix(rates: Estimates) -> str:
 
 
 def scope_of_all(rates: Estimates, *, of_these: bool = False) -> str:
-    """Return whom the rates speak of, once for systems that speak of the same."""
+    """Return who the rates apply to, once for systems that share it."""
     sentences: dict[str, list[str]] = {}
     for name, rate in rates.items():
         sentences.setdefault(scope_sentence(rate, of_these=of_these), []).append(name)
@@ -385,7 +385,7 @@ def _no_winner(section: CriterionSection) -> str:
         rate.is_defined for rate in without.values()
     ):
         return ALWAYS_WON.format(systems=", ".join(always)) if always else NO_WINNER
-    # Items that all annotators called bad on both sides do not enter a rate.
+    # Items that all annotators called bad on both sides are excluded from a rate.
     entered = [min(pair.instances, systems.pairs[name].n) for name, pair in counts.items()]
     most, noun = max(entered), "item" if section.resampling == "unit" else "instance"
     if most >= MIN_CLUSTERS:

@@ -1,4 +1,4 @@
-"""The numbers that lead the overview, each with what it speaks of."""
+"""The numbers that lead the overview, each with what it applies to."""
 
 from dataclasses import dataclass
 
@@ -38,7 +38,7 @@ class LeadingNumber:
 
 
 def leading_numbers(section: CriterionSection, *, is_part: bool = False) -> list[LeadingNumber]:
-    """Return the numbers; those of a part of the ratings state no finding."""
+    """Return the numbers; numbers of a part of the ratings state no finding."""
     alpha = section.all_units.human_human.krippendorff_alpha
     return [
         _win_rate(section, is_part=is_part),
@@ -96,7 +96,7 @@ def _consistency(section: CriterionSection) -> LeadingNumber:
 
 
 def scope_of(section: CriterionSection) -> str:
-    """Return the sentence that says whom the leading numbers speak of."""
+    """Return the sentence that says who the leading numbers apply to."""
     _, rate = leader(section)
     estimate = rate if rate.is_defined else section.all_units.human_human.krippendorff_alpha
     if not estimate.is_defined or is_of_selected(estimate):

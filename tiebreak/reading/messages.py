@@ -9,14 +9,14 @@ WEIGHTED = (
 )
 AT_ONCE = (
     "A line is the 95% interval of one system alone. The heading rests on wider intervals that hold"
-    " for all {n} comparisons at once, because among many equal systems one often"
+    " simultaneously for all {n} comparisons, because among many equal systems one often"
     " seems better by chance."
 )
 RANK_SET, RANK_SET_BY_STRENGTH = "Rank set by win rate", "Rank set by Bradley–Terry strength"
 HOW_TO_READ_RANK_SETS = (
     "Rank set: the ranks that a system may have; with a probability of 95%, the sets of"
-    " all systems contain the true ranks at once. Systems whose sets overlap are neither shown to"
-    " differ nor shown to be equally good."
+    " all systems contain the true ranks simultaneously. Systems whose sets overlap are neither"
+    " shown to differ nor shown to be equally good."
 )
 WEIGHTED_TO_DATASET = "Weighted back to the whole dataset"
 WITH_THESE = "With these annotators, "
@@ -30,14 +30,14 @@ SAVED = "Selecting instances saved about {n} ratings for {pair}"
 COST = "Selecting instances cost about {n} additional ratings for {pair}"
 SAVING_UNKNOWN = "Selected instances of {pair}"
 WITHOUT_PREFERENCE = (
-    "A further {instances} were rated, but none of the ratings says which system is better."
+    "Another {instances} were rated, but none of the ratings says which system is better."
 )
 INSTANCES_WERE_SELECTED = (
     "The instances of this study were drawn. Unless a sentence says otherwise, all numbers here"
     " describe only the selected instances. Do not generalize them to the rest of the dataset."
 )
 ELO_APART = (
-    "Elo ratings cannot be weighted for drawn instances, so they do not stand beside weighted numbers;"
+    "Elo ratings cannot be weighted for drawn instances, so they are not shown with weighted numbers;"
     " their own figure has them."
 )
 INSTANCES_ARE_WEIGHTED = (
@@ -46,16 +46,16 @@ INSTANCES_ARE_WEIGHTED = (
     " was drawn, and so describe the whole dataset. All other numbers, such as consistency, shares of"
     " items and Elo ratings, are unweighted and describe only the selected instances."
 )
-# How figures and tests of drawn instances count them, by the instances that they speak of.
+# How figures and tests of drawn instances count them, by the instances that they apply to.
 READING_IF_DRAWN = {
     "these": "",
     "dataset": (
         " The instances were drawn; each counts by the inverse of the probability with which it was drawn,"
-        " so that the numbers describe the whole dataset."
+        " so the numbers describe the whole dataset."
     ),
     "selected": (
-        " The instances were drawn, and they do not represent the dataset: the numbers describe only the"
-        " selected ones."
+        " The instances were drawn, and they do not represent the dataset: the numbers describe only"
+        " the selected instances."
     ),
 }
 # Comparisons that are not shown, because there are too many machine raters.
@@ -65,7 +65,7 @@ LEFT_OUT = (
 )
 # While the planned number of responses is not reached.
 NO_FINDING_YET = (
-    "No finding is stated: this interval holds for one look at the planned number of responses, not"
+    "No finding is stated: this interval is valid for one look at the planned number of responses, not"
     " for looking again and again."
 )
 NO_WINNER_YET = "No system is shown to win more often than it loses so far"
@@ -79,8 +79,8 @@ WATCHED_UNITS = (
     " planning; complete instances wait for unfinished ones before them."
 )
 WATCHED_SCOPE = (
-    "The rates generalize to similar instances, and not to other raters. This assumes that tasks"
-    " reach annotators at random, and that annotators do not arrive in blocks: if those of one week or"
+    "The rates generalize to similar instances, not to other raters. This assumes that tasks"
+    " reach annotators at random, and that annotators do not arrive in blocks: if annotators of one week or"
     " channel prefer another system than those of the next, the rates may be wrong before all have come."
 )
 NO_PLAN_KNOWN = (
@@ -104,18 +104,18 @@ RATING_SET = (
     " prefers the same system at full strength every time)."
 )
 MIXED = (
-    "A set that prefers each system is mixed, which is no contradiction, because its comparisons show"
+    "A set that prefers each system is mixed, which is not a contradiction, because its comparisons show"
     " different texts: a coin without ties would give {coin} mixed sets in these tasks."
 )
 # The leading numbers.
 NO_SYSTEMS = "The ratings of this criterion do not compare systems."
 NO_MACHINES = "No machine rater has rated these items yet."
-CHOSEN_AS_MAIN = ", chosen as the main one of {n} machine raters"
+CHOSEN_AS_MAIN = ", chosen as the main one among {n} machine raters"
 MOST_ANSWERS = (
-    ", of {n} machine raters the one with most answers to annotators' items and then most agreement,"
+    ", of {n} machine raters the one with the most answers to annotators' items and then the most agreement,"
     " which flatters the best of several"
 )
-NOT_RATED_BY_MAIN = "; {chosen}, which was chosen as the main one, has no ratings here"
+NOT_RATED_BY_MAIN = "; {chosen}, which was chosen as the main machine rater, has no ratings here"
 SINGLE_SETS = (
     "Each rating set has one rating (N = 1), so it cannot be mixed. Consistency needs several"
     " comparisons of an instance by the same annotator."
@@ -127,7 +127,7 @@ OTHERS_OPEN = (
     " too few of them."
 )
 OTHERS_AGREE = (
-    "Whether new annotators would is not shown: the annotators differ in whom they agree with, and"
+    "Whether new annotators would is not shown: the annotators differ in who they agree with, and"
     " there are too few of them."
 )
 REST_OF_THESE_RATERS = "Agreement with machines and consistency do not generalize to other raters."
@@ -138,10 +138,10 @@ DESCRIBED_ONLY = (
 
 # Ratings that were set aside, once the study is closed.
 ABOUT_SET_ASIDE = (
-    "A win rate is what the report would say if the ratings of a row counted, too. Nothing is concluded"
+    "A win rate is what the report would say if the ratings of a row also counted. Nothing is concluded"
     " from ratings that were left out, so none of these numbers has an interval."
 )
 UNDECIDED_LATE = (
-    " What late answers say is not shown before they are accepted or declined, so that the decision does"
+    " What late answers say is not shown before they are accepted or declined so that the decision does"
     " not depend on it."
 )

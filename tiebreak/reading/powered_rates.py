@@ -20,13 +20,13 @@ ABOUT = (
 CAUTION = (
     "Do not conclude that the machine raters agree with annotators, or that fewer annotators are"
     " enough: machine raters cannot tell you how annotators differ. The best machine rater was"
-    " chosen after seeing the intervals, so that its number flatters it a little."
+    " chosen after seeing the intervals, so its number flatters it a little."
 )
 
 
 @dataclass(frozen=True)
 class PoweredRow:
-    """One system; `scope` says for whom its figures hold."""
+    """One system; `scope` says who its figures apply to."""
 
     name: str
     ratings: int

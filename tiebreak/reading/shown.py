@@ -52,7 +52,7 @@ MIXED_BY_COIN = "Mixed if a coin answered"
 ELO, SEP_ELO = "Elo rating", "Elo rating weighted by separability"
 UNWEIGHTED = (ELO, SEP_ELO)
 NOTES = {"agreement": STRATA_BY_AGREEMENT, "unique_labels": STRATA_BY_AGREEMENT}
-# In the literature, percentage agreement means agreeing pairs; that of Elangovan et al. does not.
+# In the literature, percentage agreement means agreeing pairs; in Elangovan et al. it does not.
 MODAL, EQUAL = "Share of the most frequent (ordered: median) label", "Share of equal labels"
 NAMES = {
     "krippendorff_alpha": "Krippendorff's α",

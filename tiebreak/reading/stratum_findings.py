@@ -1,6 +1,6 @@
 """What may be concluded of one machine rater on all items and in groups of items, in sentences.
 
-A sentence claims something of all items only. Groups are many, so that some intervals lie to one side
+A sentence claims something of all items only. Groups are many, so some intervals lie to one side
 by chance; where theirs lie is told, and that nothing follows from it.
 """
 
@@ -55,7 +55,7 @@ CHANCE_OF_GROUPS = {
     "open": "The interval of α with one annotator includes 0 in {groups}.",
 }
 DELTA_COMPARES = (
-    "Whether it agrees less than annotators agree with each other is what Δ says, and not whether lines"
+    "Whether it agrees less than annotators agree with each other is what Δ says, not whether lines"
     " overlap."
 )
 GUESSING = {
@@ -81,7 +81,7 @@ ONE_OF_MANY = (
 )
 MORE_GROUPS = "{named} and {n} more groups"
 UNCORRECTED = (
-    "Each interval is of one group alone and not corrected for the number of groups, which is {n}: of so"
+    "Each interval covers one group alone and not corrected for the number of groups, which is {n}: of so"
     " many, some lie to one side by chance. Do not conclude that {machine} suits one kind of item better"
     " than another."
 )
@@ -195,7 +195,7 @@ def _where_intervals_lie(groups: Groups, sentences: Sentences) -> Iterator[str]:
 
 
 def _why_none(groups: Groups) -> Iterator[str]:
-    """Yield the groups without an interval, by the reason."""
+    """Yield the groups without an interval, grouped by reason."""
     by_reason: dict[str, list[str]] = {}
     for name, one in groups:
         if one.side == "none":
@@ -208,7 +208,7 @@ def _why_none(groups: Groups) -> Iterator[str]:
 
 
 def _named(names: list[str]) -> str:
-    """Return the names, the first ones if there are many."""
+    """Return the names, the first of them if there are many."""
     if len(names) > MAX_NAMED + 1:
         named = ", ".join(names[:MAX_NAMED])
         return MORE_GROUPS.format(named=named, n=len(names) - MAX_NAMED)

@@ -1,7 +1,7 @@
 """What pages state before the planned number of responses is reached, however often they are read.
 
-A 95% interval holds for one look at the planned number. Before, only confidence sequences lead to
-findings, and other numbers stand without one.
+A 95% interval is valid for one look at the planned number. Before, only confidence sequences lead to
+findings, and other numbers state none.
 """
 
 from dataclasses import replace
@@ -32,7 +32,7 @@ def sequence_finding(stopping: StoppingSection) -> tuple[str, str]:
     """Return which systems are ahead by the confidence sequences, and what these assume."""
     if stopping.reason:
         return WIN_RATES, f"{NO_FINDING_YET} {stopping.reason}"
-    # Sequences are of these annotators, as the heading says once for all pairs.
+    # Sequences apply to these annotators, as the heading says once for all pairs.
     ahead = [heading for pair in stopping.pairs.values() if (heading := _heading(pair))]
     n = counted(stopping.statements, "comparison")
     valid = WATCHED.format(level=stopping.confidence_level, statements=n)
@@ -67,7 +67,7 @@ def without_finding(
 def while_unreached(figure: Figure, section: CriterionSection) -> Figure:
     """Return a figure that states no finding as long as the planned number is not reached.
 
-    Figures without a `title` state none, and the win rates are those of the sequences.
+    Figures without a `title` state none, and the win rates come from the sequences.
     """
     if unreached(section) is None or not figure.is_of_ratings or not figure.title:
         return figure

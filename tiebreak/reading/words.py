@@ -1,4 +1,4 @@
-"""Counts and scales as people read them."""
+"""Counts and scales in words."""
 
 from tiebreak.report.model import CriterionSection, PairCounts
 from tiebreak.scales import BAD, PREFERENCES, Scale
@@ -71,7 +71,7 @@ def preference_title(scale: Scale) -> str:
 
 
 def scale_in_words(code: str) -> str:
-    """Return what annotators could answer on a scale, for people who do not know its code."""
+    """Return what annotators could answer on a scale, for readers who do not know its code."""
     base, _, extra = code.strip().partition("+")
     if base in PREFERENCES:
         return preference_title(Scale.parse(base)).lower() + (

@@ -15,7 +15,7 @@ def plan_of(settings: Mapping[str, Any]) -> AnalysisPlan | None:
     Parameters
     ----------
     settings : mapping of str to object
-        Settings by name, as in study.toml; those of other parts of a design are ignored.
+        Settings by name, as in study.toml; settings of other parts of a design are ignored.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def names_in(text: object) -> tuple[str, ...]:
 
 
 def in_planned_order(names: Sequence[str], plan: AnalysisPlan | None) -> tuple[str, ...]:
-    """Return criteria with the main ones first.
+    """Return criteria with the main criteria first.
 
     Parameters
     ----------

@@ -86,19 +86,19 @@ def build_report(
         How much less often than an annotator a machine may be the better one in the alternative
         annotator test, from 0 to 1.
     known_order : sequence of str, optional
-        An order of the systems that is known from elsewhere, best first; that of the plan by default.
+        An order of the systems that is known from elsewhere, best first; the plan's order by default.
         ``success_rates`` has Kendall's τ with it.
     core : bool, default False
         Whether to compute only what the leading numbers and their strata need: agreement among
-        humans and with machines in every stratum, win rates, and consistency. The values are those of
+        humans and with machines in every stratum, win rates, and consistency. The values equal those of
         the whole report; rank correlations with separability are left out. ``sections`` may name more.
     weights : mapping of str to mapping of str to float, optional
         Experts' weights of the criteria for each perturbation, for the section ``discernment``.
     scores : Source, optional
         Ratings of single texts of the same instances, whose scores by machines the section
-        ``scoring_against_pairwise`` uses; by default those of the table.
+        ``scoring_against_pairwise`` uses; by default the table's.
     main_machine : str, optional
-        The machine rater that was chosen to lead; by default the one with most answers leads.
+        The machine rater that was chosen to lead; by default the one with the most answers leads.
 
     Returns
     -------

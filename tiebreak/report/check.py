@@ -1,4 +1,4 @@
-"""Krippendorff's α of a report beside the one that the package `krippendorff` computes."""
+"""Krippendorff's α of a report compared with the one that the package `krippendorff` computes."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

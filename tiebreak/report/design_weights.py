@@ -1,4 +1,4 @@
-"""Weights of drawn instances: how much of the dataset each stands for, and whether they cover it."""
+"""Weights of drawn instances: how much of the dataset each represents, and whether they cover it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -44,10 +44,10 @@ def has_phases(criterion: Criterion) -> bool:
 
 
 def in_population(criterion: Criterion) -> Mask:
-    """Return which units stand for what estimates speak of: all, or after a draw the drawn ones.
+    """Return which units represent what estimates apply to: all, or after a draw the drawn ones.
 
     Machines may rate instances that were not drawn. These have no weights, so a number that is shown
-    beside weighted ones leaves them out. Pairs of systems of which nothing was drawn stay whole.
+    with weighted numbers leaves them out. Pairs of systems of which nothing was drawn stay whole.
     """
     drawn, pairs = drawn_units(criterion), criterion.pairs
     return np.asarray(drawn | ~np.isin(pairs, np.unique(pairs[drawn])))
@@ -76,7 +76,7 @@ def covers_dataset(inclusion: Numbers, in_control: Mask) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class DesignWeights:
-    """What the units of a study with drawn instances stand for.
+    """What the units of a study with drawn instances represent.
 
     `of_units` has the inverse inclusion probability of each unit, shape (units,), and `covers` whether
     the rated units of its pair of systems represent the whole dataset.
@@ -89,7 +89,7 @@ class DesignWeights:
     def of(cls, criterion: Criterion, rated: Mask | None = None) -> "DesignWeights | None":
         """Return the weights, or None if nothing was drawn or a rated unit has no probability.
 
-        ``rated`` are the units that enter a statistic, by default those that humans rated.
+        ``rated`` are the units that a statistic uses, by default those that humans rated.
         """
         drawn = drawn_units(criterion)
         if not drawn.any():
@@ -102,7 +102,7 @@ class DesignWeights:
         for pair in np.unique(pairs[drawn]):
             of_pair = drawn & (pairs == pair)
             used = of_pair & rated
-            # While only the control sample is rated, all its instances stand for equally many.
+            # While only the control sample is rated, all its instances represent the same number.
             if not in_control[used].all():
                 if np.isnan(inclusion[used]).any():
                     return None
@@ -114,7 +114,7 @@ class DesignWeights:
 
     @classmethod
     def of_entering(cls, criterion: Criterion, entered: Mask) -> tuple[Numbers, Instances]:
-        """Return the weights of units, 1 without a draw, and the instances that they speak of."""
+        """Return the weights of units, 1 without a draw, and the instances that they represent."""
         design = cls.of(criterion, entered)
         if design is not None:
             return design.of_units, "dataset" if design.covers[entered].all() else "selected"
@@ -130,7 +130,7 @@ class DesignWeights:
     ) -> Estimate:
         """Return the weighted mean over ratings, given their values, within bounds, and units.
 
-        The interval holds for these raters.
+        The interval applies to these raters.
         """
         _, instance = np.unique(criterion.clusters[units], return_inverse=True)
         weights, sizes = self.of_units[units], np.bincount(instance)
@@ -143,7 +143,7 @@ class DesignWeights:
     def scoped(
         self, estimates: Mapping[Name, Estimate], entered: Mask, criterion: Criterion
     ) -> dict[Name, Estimate]:
-        """Return weighted estimates with their scope, given the units that entered.
+        """Return weighted estimates with their scope, given the units used.
 
         Their intervals are left out if there are too few effective instances.
         """

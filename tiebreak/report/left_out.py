@@ -1,4 +1,4 @@
-"""What of a ratings file no number uses, so that nothing disappears without a word."""
+"""What of a ratings file no number uses, so nothing disappears without a word."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""The sections of a report. Each is declared once, beside the function that computes it.
+"""The sections of a report. Each is declared once, next to the function that computes it.
 
 Whatever lists sections reads this registry: what a report computes and what only on request, the options
 and the help of commands, the interface's values, titles, and what pages and documents offer.
@@ -37,7 +37,7 @@ class Analysis:
     known_order : tuple of str
         Systems in an order that is known from elsewhere, best first.
     scored : sequence of Criterion
-        Criteria with scores of single texts, beside which comparisons are set.
+        Criteria with scores of single texts, to compare with comparisons.
     """
 
     criterion: Criterion
@@ -51,7 +51,7 @@ class Analysis:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """What is known of a section without computing it.
+    """What is known about a section without computing it.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Section:
     seeded_by : str
         Name under which its generators are seeded, which must stay, or digits move.
     on_request : bool
-        Whether it takes long, so that a report has it only if it is asked for.
+        Whether it takes long, so a report has it only if it is asked for.
     asks : str
         The decision that it informs, as a question.
     offered : callable
@@ -80,9 +80,9 @@ class Section:
     shows_outcome : bool
         Whether it says which system is preferred.
     names_raters : bool
-        Whether it is about single annotators, whom not everybody may see.
+        Whether it is about single annotators, which not everyone may see.
     after_closing : bool
-        Whether a study must be closed first, because somebody still decides on what it shows.
+        Whether a study must be closed first, because someone still decides on what it shows.
     """
 
     name: str
@@ -124,7 +124,7 @@ SECTIONS: dict[str, Section] = {}
 def section(
     name: str, title: str, *, question: Question, seeded_by: str | None = None, **declared: Any
 ) -> Callable[[F], F]:
-    """Declare the section that a function computes. The other arguments are those of `Section`."""
+    """Declare the section that a function computes. The other arguments are `Section`'s."""
 
     def register(make: F) -> F:
         seeds = name if seeded_by is None else seeded_by

@@ -41,7 +41,7 @@ class EstimateKeys:
     low, high : float
         Ends of the interval; NaN if there is no interval.
     n : int
-        Number of units that entered.
+        Number of units used.
     reason : str
         Why the value is undefined or, if the value is defined, why it has no interval.
     standard_error : float
@@ -83,7 +83,7 @@ def report_schema() -> Schema:
 
 
 def _schema(kind: Any, definitions: dict[str, Schema]) -> Schema:
-    """Return the schema of a type; those of classes are added to the definitions."""
+    """Return the schema of a type; schemas of classes are added to the definitions."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
         constrained = _schema(parts[0], definitions) | parts[1]
@@ -109,7 +109,7 @@ def _container(origin: Any, parts: tuple[Any, ...], definitions: dict[str, Schem
 def _reference(kind: Any, definitions: dict[str, Schema]) -> Schema:
     name = kind.__name__
     if name not in definitions:
-        definitions[name] = {}  # holds the place, so that a class is described once
+        definitions[name] = {}  # holds the place so that a class is described once
         if kind is Estimate:
             definitions[name] = _object(EstimateKeys, definitions) | UNDEFINED_HAS_REASON
         else:

@@ -22,9 +22,9 @@ from tiebreak.report.model import AnalysisPlan, Origin
 
 @dataclass(frozen=True)
 class Source:
-    """Ratings, with their declared scales, their origin, and what the study says of them.
+    """Ratings, with their declared scales, their origin, and what the study says about them.
 
-    ``is_closed`` says that nothing is collected any more, and ``main_machine`` names the machine rater
+    ``is_closed`` says that collection has ended, and ``main_machine`` names the machine rater
     that was chosen to lead.
     """
 

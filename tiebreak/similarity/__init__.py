@@ -1,7 +1,7 @@
 """Similarities of texts, and the alignment matrices of instances.
 
 Every similarity is symmetric; asymmetric measures use the longer text as the reference. The
-similarity of an empty and a non-empty text is 0, and that of two empty texts is 1. The lexical
+similarity of an empty and a non-empty text is 0, and of two empty texts is 1. The lexical
 similarities need no optional package.
 """
 

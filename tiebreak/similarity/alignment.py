@@ -29,7 +29,7 @@ class Alignments:
     cross : ndarray of float, shape (n_a, n_b)
         Similarities of system A's generations with system B's.
     truncated : int
-        Number of generations that were too long, so that only their beginning was read.
+        Number of generations that were too long, so only their beginning was read.
 
     See Also
     --------

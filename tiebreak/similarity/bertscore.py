@@ -1,4 +1,4 @@
-"""BERTScore: greedy matching of token vectors by cosine, for all pairs of texts at once."""
+"""BERTScore: greedy matching of token vectors by cosine, for all pairs of texts together."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -58,7 +58,7 @@ class Bleu(Similarity):
     BLEU (Papineni et al. 2002, eq. 3) up to 4-grams, with mteval's 13a tokeniser, exponential
     smoothing (Chen and Cherry 2014, smoothing 3) and effective order. Values equal those of
     sacrebleu's ``sentence_score``. If both texts have the same number of tokens, the similarity is
-    the mean of both directions, so that it is symmetric.
+    the mean of both directions, so it is symmetric.
 
     Examples
     --------

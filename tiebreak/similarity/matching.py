@@ -1,4 +1,4 @@
-"""Greedy matching of token vectors by cosine, for all pairs of texts at once."""
+"""Greedy matching of token vectors by cosine, for all pairs of texts together."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from tiebreak import optional
 from tiebreak.gateway.encoders import TokenEmbeddings
 from tiebreak.similarity.measure import FloatArray
 
-CPU_CELLS, DEVICE_CELLS = 2**24, 2**26  # maximum number of token pairs in memory at once
+CPU_CELLS, DEVICE_CELLS = 2**24, 2**26  # maximum number of token pairs in memory at the same time
 Texts = Sequence[TokenEmbeddings]
 
 

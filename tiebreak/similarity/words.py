@@ -82,7 +82,7 @@ def shared_counts(ids: IntArray, text: IntArray, n_texts: int) -> NDArray[np.flo
 
     A repeated id counts as often as it occurs in both texts. ``text`` is the index of each id's
     text. There is a column for the first occurrence of an id in a text, one for the second, and so
-    on, so that the counts are the product of two 0–1 matrices.
+    on, so the counts are the product of two 0–1 matrices.
     """
     n_ids = int(ids.max(initial=-1)) + 1
     counts = np.bincount(text * n_ids + ids, minlength=n_texts * n_ids).reshape(n_texts, n_ids)

@@ -2,12 +2,12 @@
 
 Functions take counts (units × labels) or aligned vectors. They return an `Estimate` or a frozen
 dataclass that contains several estimates. An estimate has a value, an interval, the number of units
-that entered, and a reason if the value or the interval is undefined. If ``clusters`` names the
+used, and a reason if the value or the interval is undefined. If ``clusters`` names the
 instance of each unit, the bootstrap resamples instances; otherwise it resamples units.
 
 Functions with ``**resampling`` take the options of the bootstrap as keyword arguments: ``rng``, a
 `numpy.random.Generator` (omit it for no interval); ``replicates``, 10,000 by default;
-``confidence_level``, 0.95 by default; and ``batch``, the number of replicates in memory at once,
+``confidence_level``, 0.95 by default; and ``batch``, the number of replicates in memory at a time,
 which does not affect the results.
 
 Agreement among raters
@@ -87,14 +87,14 @@ Elo                what `elo` returns
 ranks              ranks with bootstrap intervals
 joint_ranks        ranks with intervals from the joint errors of the scores
 shared_ranks       ranks, shared by systems whose intervals overlap
-rank_sets          ranks that each system may have, all at once
+rank_sets          ranks that each system may have, simultaneously
 RankSet            what `rank_sets` returns for a system
-neighbours         how large a study would part systems that follow each other
+neighbours         how large a study would separate adjacent systems
 Neighbours         what `neighbours` returns for two systems
-joint_confidence_level  the level of single intervals that hold all at once
+joint_confidence_level  the level of single intervals that hold simultaneously
 RatedMean          ratings with a mean, which these three functions take
 top_robustness     a small set of ratings whose removal puts another system first
-pair_robustness    the fewest ratings whose removal turns the order of two systems
+pair_robustness    the fewest ratings whose removal reverses the order of two systems
 interval_robustness  ratings whose removal makes an interval include a value
 Robustness         what the first two functions return
 RemovedRatings     ratings of one kind in such a set
@@ -179,9 +179,9 @@ variance_components  variances between instances, units, raters and ratings in a
 VarianceComponents   what `variance_components` returns
 design_grid          number of instances by units per instance and ratings per unit
 DesignOption         what `design_grid` returns for a design
-mixed_gain           gain of rating most units once, shown by a pilot
-stack_gain           gain of correcting labels by machine labels, shown by a pilot
-active_design        a draw of instances that machines doubt, with its gain, shown by a pilot
+mixed_gain           gain of rating most units once, estimated from a pilot
+stack_gain           gain of correcting labels by machine labels, estimated from a pilot
+active_design        a draw of instances that machines doubt, with its gain, estimated from a pilot
 ActiveDesign         what `active_design` returns
 explained_share      share of the variance between units that machine labels explain
 
@@ -365,7 +365,7 @@ from tiebreak.stats.raters.strata import (
 )
 from tiebreak.stats.raters.weighted_kappa import conger_kappa, weighted_cohen_kappa
 
-# Sorted by topic, like the list in the docstring, and not alphabetically.
+# Sorted by topic, like the list in the docstring, not alphabetically.
 __all__ = [  # noqa: RUF022
     # Agreement among raters
     "krippendorff_alpha",

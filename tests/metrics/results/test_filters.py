@@ -117,7 +117,7 @@ WITHOUT_FINDINGS = {
     "Bradley–Terry strengths",
     "Elo ratings, plain and weighted by separability",
     "Speed by task",
-    "Win-or-tie rates beside win rates",
+    "Win-or-tie rates and win rates",
     "Win rates by annotators and by each machine rater alone",
     "Width of the interval by number of ratings",
     "Preference strength by separability",

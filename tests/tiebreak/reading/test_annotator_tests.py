@@ -30,7 +30,7 @@ def test_a_row_names_the_annotators_of_whom_it_speaks():
     row = row_of(judged([1, 1, 1], 1))
     assert (row.machine, row.rate, row.probability) == ("judge", "1.00", "1.00")
     assert row.outcome == "Passed: the machine may replace 3 of these 3 annotators."
-    assert row.scope == "ω speaks of these 3 annotators only."
+    assert row.scope.endswith("these 3 annotators only.")
 
 
 def test_not_passing_is_not_called_worse():

@@ -100,7 +100,7 @@ def _facts(row: Row, path: Path, line: int) -> Row | None:
 
 
 def _weighted(row: Row, left: Side, right: Side, kind: str) -> Row:
-    """Return the probabilities that a weighted preference of a machine stands for."""
+    """Return the probabilities that a weighted preference of a machine means."""
     value = row.get("preference")
     if kind != "machine" or value is None or float(str(value)) in (0, 1, 1.5, 2):
         return {}

@@ -19,7 +19,7 @@ def read_alttest(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
     """Read JSON files with a label for each rater and instance: ``{rater: {instance: label}}``.
 
     The files of a dataset are named after it, such as `wax-human.json` with the labels of people
-    and `wax-llm.json` with those of machines, or they are `human_annotations.json` and
+    and `wax-llm.json` with machines' labels, or they are `human_annotations.json` and
     `llm_annotations.json` in a folder that is named after it. Each dataset becomes a criterion.
     `systems` is ignored, because the labels are of any kind.
     """
@@ -41,7 +41,7 @@ def read_alttest(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
 
 def _ratings(path: Path) -> Iterator[Row]:
     dataset, kind = _dataset_and_kind(path)
-    number = count(1)  # the file is one object, so that a label has a number rather than a line
+    number = count(1)  # the file is one object, so a label has a number rather than a line
     for rater, labels in _object(load_json(path), path).items():
         for instance, label in _object(labels, path).items():
             yield {

@@ -27,7 +27,7 @@ class Converted:
     """A published study: the parts of a bundle, with ratings.
 
     A rating may also have `line`, its place in its file, which is not written. `left_out` counts what
-    of the files is in none of the parts, or does not count, by what it is.
+    of the files is in none of the parts, or does not count, by its kind.
     """
 
     spec: StudySpec
@@ -53,7 +53,7 @@ class Converted:
 
 
 def files_of(paths: Sequence[Path], pattern: str) -> list[Path]:
-    """Return the files, with each folder replaced by the files in it that match the pattern."""
+    """Return the files, with each folder replaced with the files in it that match the pattern."""
     files: list[Path] = []
     for path in paths:
         files += sorted(path.glob(pattern)) if path.is_dir() else [path]

@@ -100,7 +100,7 @@ def _add(
     for annotation in _annotations([task]):
         seconds = annotation.get("lead_time")
         person = annotation.get("completed_by")
-        # The id only: an object has the e-mail address, too.
+        # The id only: an object also has the e-mail address.
         name = person.get("id") if isinstance(person, dict) else person
         facts: Row = {"rater": f"annotator {name}", "kind": "human"}
         if isinstance(seconds, int | float) and 0 <= seconds < 10**6:
@@ -144,7 +144,7 @@ def _controls(given: list[dict[str, str]], path: Path) -> dict[str, str]:
             f" left or right, 1 or 2, or a tie. Answers found: {seen or 'none'}"
         )
         raise FormatError.of(path.name, None, "no_votes", reason)
-    # A tie may be a control of its own.
+    # A tie may be a separate control.
     is_one = all(len(one.keys() & {*names}) < 2 for one in given)
     return {name: PREFERENCE.name if is_one else name for name in names}
 
@@ -152,7 +152,7 @@ def _controls(given: list[dict[str, str]], path: Path) -> dict[str, str]:
 def _unused(
     tasks: Sequence[Row], given: list[dict[str, str]], controls: Mapping[str, str]
 ) -> Counter[str]:
-    """Count what is no vote, by what it is."""
+    """Count what is not a vote, by its kind."""
     lost = Counter(f"answers of {name}" for one in given for name in one if name not in controls)
     annotations = sum(len(task.get("annotations") or ()) for task in tasks)
     lost["cancelled annotations"] = annotations - len(given)

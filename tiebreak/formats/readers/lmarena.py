@@ -37,7 +37,7 @@ def read_lmarena(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
     """Read battles with `model_a`, `model_b` and the vote in `winner` or `winner_model_a`, ….
 
     The texts are in `conversation_a` and `conversation_b`, or in `prompt`, `response_a` and
-    `response_b`. Each battle is an instance of its own, because each has its own prompt. Voters are
+    `response_b`. Each battle is its own instance, because each has its own prompt. Voters are
     people, unless a column `kind` says that they are machines.
     """
     battles = Comparisons("LMArena battles", PREFERENCE)

@@ -75,7 +75,7 @@ def _vote(row: Row, path: Path, line: int) -> Row:
     return {
         **common,
         "rater": _judge(row, path, line) if "judge" in row else "gpt-4",
-        "kind": "human" if is_human else "machine",  # a machine's winner is that of both orders
+        "kind": "human" if is_human else "machine",  # a machine's winner covers both orders
         **_answer(label, first, common, winner),
         **added_by_exports(row),
     }
@@ -101,7 +101,7 @@ def _of_game(row: Row, game: str, labels: dict[str, int], path: Path, line: int)
 
 
 def _score(row: Row, path: Path, line: int) -> Row:
-    """Return a score; −1 stands for an answer without one."""
+    """Return a score; −1 means an answer without one."""
     score, (instance, turn) = cell(row, "score", path, line), _question(row, path, line)
     model = text_cell(row, "model", path, line)
     if not isinstance(score, int | float) or isinstance(score, bool):

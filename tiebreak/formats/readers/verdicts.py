@@ -62,7 +62,7 @@ def named(verdicts: Iterator[Verdict], name: str, rater: str, file: str) -> Iter
         if is_gold:  # the correct answer, which nobody gave as a rating
             continue
         if name == "llmbar" and not rater and row["rater"] == RESULT:
-            reason = "does not name its evaluator; name the machine beside the file"
+            reason = "does not name its evaluator; give the machine's name along with the file"
             raise FormatError.of(file, None, "rater_needed", reason)
         # A file that calls its voters people is not overruled.
         if rater and "states_kind" not in row:

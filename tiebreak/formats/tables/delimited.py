@@ -16,10 +16,10 @@ SEPARATORS = (",", ";", "\t", "|")
 # Named as the csv module names its options.
 STANDARD: dict[str, Any] = {"strict": True}
 BACKSLASHED: dict[str, Any] = {"strict": True, "doublequote": False, "escapechar": "\\"}
-# Tabs hardly occur in texts, so that many programs do not quote cells between them.
+# Tabs hardly occur in texts, so many programs do not quote cells between them.
 UNQUOTED: dict[str, Any] = {"quoting": csv.QUOTE_NONE}
 SAMPLE_CHARACTERS, SAMPLE_ROWS = 200_000, 200
-# Larger than a cell may be, so that a cell that is too long is named with its row and column.
+# Larger than a cell may be, so a cell that is too long is named with its row and column.
 MAX_LINE = 64 * 1024 * 1024
 TWO_HEADERS = "If the table has two header rows, delete one of them."
 
@@ -39,7 +39,7 @@ class Dialect:
 
 
 def dialect_of(path: Path) -> Dialect:
-    """Return the separator and the quoting for which the first rows have equally many cells."""
+    """Return the separator and the quoting for which the first rows have the same number of cells."""
     with _text(path) as file:
         sample = file.read(SAMPLE_CHARACTERS)
     first = sample.partition("\n")[0].strip()

@@ -95,7 +95,7 @@ def _decodes(sample: bytes, encoding: str) -> bool:
 
 
 def _is_mostly_western(sample: bytes) -> bool:
-    """Whether letters with accents stand alone, as in Western European words, and not in a row."""
+    """Whether letters with accents stand alone, as in Western European words, not in a row."""
     text = sample.decode("cp1252")
     beyond = [i for i, character in enumerate(text) if not character.isascii()]
     beside = sum(1 for i in beyond if text[i - 1 : i].isalpha() and not text[i - 1].isascii())

@@ -46,7 +46,7 @@ class _Known:
 class Extraction:
     """One pass over a table: yields what each row contributes, and counts it.
 
-    Only ids, hashes and counts are kept, so that memory does not grow with the texts.
+    Only ids, hashes and counts are kept, so memory does not grow with the texts.
     """
 
     plan: Plan

@@ -13,7 +13,7 @@ from tiebreak.formats.tables.problems import BadCell, TableProblems
 
 CHUNK = 256 * 1024
 MAX_LINE = 64 * 1024 * 1024
-# An object of columns cannot be read row by row, so that it has to fit into memory.
+# An object of columns cannot be read row by row, so it has to fit into memory.
 MAX_WHOLE = 50_000_000
 _SPACES = re.compile(r"[\s,]*")
 NOT_AN_OBJECT = "The row is not a JSON object with a value for each column."
@@ -37,7 +37,7 @@ def json_layout(path: Path) -> str:
             return "object"
         if path.suffix in {".jsonl", ".ndjson"}:
             return "lines"
-        # A file of one line may be an object of columns, and not one row.
+        # A file of one line may be an object of columns, not one row.
         has_more = any(line.strip() for line in iter(lambda: file.readline(4096), b""))
         return "lines" if has_more or _records(parse_json(first)) is None else "object"
 
@@ -76,7 +76,7 @@ def _object(value: Any) -> Row:
 
 
 def read_list(path: Path, problems: TableProblems) -> Iterator[tuple[int, Row]]:
-    """Yield the objects of a JSON list one by one, so that memory does not grow with the file."""
+    """Yield the objects of a JSON list one by one, so memory does not grow with the file."""
     number = 0
     with path.open("r", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         try:
@@ -133,7 +133,7 @@ class _ListReader:
             self._read()
 
     def _read(self) -> None:
-        """Read as much again, so that a long value is decoded a few times only."""
+        """Read as much again, so a long value is decoded a few times only."""
         more = self.file.read(max(CHUNK, len(self.buffer)))
         self.is_complete = not more
         self.buffer += more

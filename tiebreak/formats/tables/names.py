@@ -53,17 +53,17 @@ def words_of(name: str) -> list[str]:
 
 
 def says(name: str, role: str) -> bool:
-    """Whether a word of the name stands for a role."""
+    """Whether a word of the name means a role."""
     return not WORDS[role].isdisjoint(words_of(name))
 
 
 def says_answer(name: str) -> bool:
-    """Whether the name stands for what a system wrote."""
+    """Whether the name means what a system wrote."""
     return not _ANSWERS.isdisjoint(words_of(name)) or names_model(name)
 
 
 def names_model(name: str) -> bool:
-    """Whether the name contains that of a language model, or is one such as `model_2`."""
+    """Whether the name contains a language model's, or is one such as `model_2`."""
     return MODELS.search(name) is not None
 
 

@@ -132,7 +132,7 @@ def answer_of(turns: list[dict[str, Any]]) -> str:
 
 
 def question_of(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the turns before the assistant's first one: what the systems were given."""
+    """Return the turns before the assistant's first turn: what the systems were given."""
     start = next((i for i, turn in enumerate(turns) if turn["role"] == "assistant"), len(turns))
     return turns[:start]
 

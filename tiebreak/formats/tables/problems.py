@@ -25,7 +25,7 @@ class TableProblem:
     code : str
         Code of the problem, for programs.
     reason : str
-        Description of the problem, for people, as a complete sentence.
+        Description of the problem, to be read, as a complete sentence.
     """
 
     row: int | None
@@ -51,7 +51,7 @@ class BadCell(InvalidInput):
 class TableProblems:
     """The problems of a table: the first `MAX_LISTED`, and the number of all of them.
 
-    ``is_fatal`` says whether one of them ended the reading, so that there may be further rows. ``notes``
+    ``is_fatal`` says whether one of them ended the reading, so there may be more rows. ``notes``
     has sentences on what was left out without being wrong.
     """
 
@@ -63,7 +63,7 @@ class TableProblems:
     most: int = 10_000_000
 
     def numbered(self, rows: Iterable[T]) -> Iterator[tuple[int, T]]:
-        """Number all that a reader finds; what it skips takes time, too, so it ends after too much."""
+        """Number all that a reader finds; what it skips also takes time, so it ends after too much."""
         for number, row in enumerate(rows, start=1):
             if number > self.most:
                 reason = f"The table has more than {self.most:,} rows, empty and bad ones included."
@@ -78,7 +78,7 @@ class TableProblems:
             self.items.append(TableProblem(row, column, code, shorten(reason)))
 
     def stop(self, row: int | None, code: str, reason: str, column: str | None = None) -> None:
-        """Add a problem that ends the reading, so that no row can be used; it is always listed."""
+        """Add a problem that ends the reading, so no row can be used; it is always listed."""
         self.total += 1
         self.items.append(TableProblem(row, column, code, shorten(reason)))
         self.is_fatal = True

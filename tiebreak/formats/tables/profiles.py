@@ -33,7 +33,7 @@ def is_number(text: str) -> bool:
 class Repetition:
     """How often values repeat: counts of a sample of the values, drawn by their hash.
 
-    When the sample is full, half of the values leave it for good, so that those which stay were
+    When the sample is full, half of the values leave it for good, so those which stay were
     counted from the beginning.
     """
 
@@ -65,7 +65,7 @@ class Repetition:
 
 @dataclass
 class Column:
-    """A column: counts of its cells by what they look like."""
+    """A column: counts of its cells by how they look."""
 
     name: str
     filled: int = 0
@@ -148,7 +148,7 @@ class Column:
 
     @property
     def is_prose(self) -> bool:
-        """Whether the cells look like texts that somebody wrote."""
+        """Whether the cells look like texts that someone wrote."""
         if self.is_number or self.is_link:
             return False
         return self.is_listed or self.share(self.words) >= 2.5 or self.length >= 40
@@ -201,7 +201,7 @@ def profile_of(rows: Iterable[tuple[int, Row]]) -> Profile:
 
 
 def check_width(columns: int) -> None:
-    """Refuse a table with more columns than anybody needs."""
+    """Refuse a table with more columns than anyone needs."""
     if columns > MAX_COLUMNS:
         reason = f"The table has more than {MAX_COLUMNS} columns. Delete those that are not needed."
         raise BadCell("too_many_columns", reason)

@@ -29,7 +29,7 @@ Reader = Callable[[Path, TableProblems], Rows]
 
 CHUNK = 1024 * 1024
 MAX_SHARDS = 1000
-# Rows that a table may have beside twice those that count: some programs write empty ones between.
+# Rows that a table may have beyond twice those that count: some programs write empty rows between.
 SKIPPED = 1000
 # How often a file may be packed, folders in it included: a gzip of a .zip of a gzip.
 MAX_DEPTH = 4
@@ -125,7 +125,7 @@ def open_table(path: Path, *, limits: Limits = LIMITS) -> Iterator[Table]:
     Parameters
     ----------
     path : Path
-        A file (CSV, TSV, JSON, JSON Lines, Parquet, Arrow or XLSX, also with gzip), a folder with
+        A file (CSV, TSV, JSON, JSON Lines, Parquet, Arrow or XLSX, each also with gzip), a folder with
         such files or a .zip of it.
     limits : Limits, optional
         Largest sizes that are accepted.
@@ -224,7 +224,7 @@ def _kind(file: Path) -> str:
 
 def _may_hold_rows(file: Path, root: Path) -> bool:
     hidden = any(part.startswith((".", "__")) for part in file.relative_to(root).parts)
-    is_cache = file.name.startswith("cache-")  # as `datasets` keeps beside its shards
+    is_cache = file.name.startswith("cache-")  # as `datasets` keeps next to its shards
     return file.is_file() and not hidden and not is_cache and file.name not in DESCRIPTIONS
 
 

@@ -31,7 +31,7 @@ class Plan:
         and `text:SYSTEM` for a column with the texts of one system. Rows with a pair of systems
         have `system_a`, `text_a`, `system_b` and `text_b`.
     repeats : bool
-        Whether several rows of the same instance and system are samples, and not mistakes.
+        Whether several rows of the same instance and system are samples, not mistakes.
     encoded : frozenset of str
         Columns whose cells are texts that hold JSON lists.
     doubtful : tuple of str
@@ -68,11 +68,11 @@ def plan_for(
     profile : Profile
         What the cells of the table look like.
     layout : str, optional
-        Layout that somebody chose.
+        Layout that someone chose.
     columns : dict of str to str, optional
-        Columns by role that somebody chose. The roles that are missing are guessed.
+        Columns by role that someone chose. The roles that are missing are guessed.
     is_complete : bool
-        Whether ``columns`` has all roles, so that nothing is guessed.
+        Whether ``columns`` has all roles, so nothing is guessed.
 
     Returns
     -------
@@ -412,7 +412,7 @@ VOTES = {
 
 
 def _is_vote(column: Column) -> bool:
-    """Whether the cells are short, and are votes by their name or by what they say."""
+    """Whether the cells are short, and are votes by their name or their content."""
     if column.length > 40 or column.is_listed:
         return False
     values = {value.strip().lower() for value in column.values}
@@ -456,7 +456,7 @@ def _is_plain_source(column: Column) -> bool:
 
 
 def _source_rank(column: Column) -> tuple[bool, float]:
-    """Rank names: a prompt or question is the source, even beside a longer context."""
+    """Rank names: a prompt or question is the source, even next to a longer context."""
     asked = {"prompt", "question", "instruction", "query", "article", "document", "source"}
     return not asked.isdisjoint(words_of(column.name)), column.length
 

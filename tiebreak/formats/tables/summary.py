@@ -90,7 +90,7 @@ class TableReading:
     columns : dict of str to str, optional
         Columns by role that are not to be guessed.
     is_complete : bool
-        Whether ``columns`` has all roles, so that nothing is guessed.
+        Whether ``columns`` has all roles, so nothing is guessed.
     max_rows : int, optional
         Number of rows after which to stop, for a preview.
 
@@ -194,14 +194,12 @@ def _check_plan(plan: Plan, profile: Profile, problems: TableProblems) -> None:
 
 
 def _check_empty_systems(plan: Plan, profile: Profile, problems: TableProblems) -> None:
-    """Name columns without any text that look like those of the systems."""
+    """Name columns without any text that look like the systems' columns."""
     if not plan.systems:
         return
     for column in profile.columns.values():
         if not column.filled and says_answer(column.name) and not says(column.name, "reference"):
-            reason = (
-                "The column has no texts, so that it is no system. Fill it in, or leave it out."
-            )
+            reason = "The column has no texts, so it is not a system. Fill it in, or leave it out."
             problems.add(None, column.name, "empty_system", reason)
 
 

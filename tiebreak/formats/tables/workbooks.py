@@ -19,7 +19,7 @@ from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.delimited import checked_header
 from tiebreak.formats.tables.problems import TableProblems
 
-# The texts of a workbook have to fit into memory, other than those of a CSV file.
+# The texts of a workbook have to fit into memory, unlike a CSV file's.
 MAX_UNPACKED = 200_000_000
 MAX_WIDTH = 16_384
 XML = {".xml", ".rels"}
@@ -74,7 +74,7 @@ class _Facts:
             check_members(path.name, members, Limits(unpacked=min(MAX_UNPACKED, limits.unpacked)))
             for member in members:
                 is_xml = PurePosixPath(member.filename).suffix in XML
-                # Readers go by what a workbook says of its parts, and not by their names.
+                # Readers rely on what a workbook says about its parts, not on their names.
                 with nullcontext() if is_xml else suppress(ExpatError):
                     facts._scan(member.filename, file, limits)
         return facts
@@ -104,7 +104,7 @@ class _Sheet:
             return
         sheet = self.values[self.name]
         for book in (self.values, self.formulas):
-            book[self.name].reset_dimensions()  # as many cells as a row has, and not as it is said
+            book[self.name].reset_dimensions()  # as many cells as a row has, not as the file says
         self._name_merged(sheet)
         header: list[str] = []
         for number, (cells, formulas) in self.problems.numbered(self._pairs(sheet)):

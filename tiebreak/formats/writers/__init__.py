@@ -27,7 +27,7 @@ class Writer(Protocol):
         """Write an item, or count what of it is left out."""
 
     def close(self) -> None:
-        """Write what could not be written before all items were known."""
+        """Write what could not be written before all items are known."""
 
 
 WRITERS: dict[str, Callable[[ObjectFiles, LeftOut], Writer]] = {

@@ -12,7 +12,7 @@ ENDINGS = {False: "human", True: "llm"}
 
 
 class AltTestWriter:
-    """Writes two files for each criterion: the labels of people, and those of machines.
+    """Writes two files for each criterion: the labels of people and those of machines.
 
     Labels of any scale are carried. They are in memory until the end, because a rater's labels stand
     together in the files.

@@ -37,7 +37,7 @@ class ObjectFiles:
                     file.write("\n]\n")
 
     def name_for(self, *parts: str) -> str:
-        """Return a name for a file or folder that stands for these parts, and for no others."""
+        """Return a name for a file or folder for these parts, and for no others."""
         if parts not in self._names:
             plain = re.sub(r"[^A-Za-z0-9.,()+ -]", "-", " ".join(filter(None, parts)))
             name = plain.strip(". ")[:LONGEST_NAME] or "rater"

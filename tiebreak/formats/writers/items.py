@@ -54,7 +54,7 @@ class JudgedItem:
     Attributes
     ----------
     unit, criterion, instance, category, source : str
-        What was rated, and by what.
+        What was rated, and on which criterion.
     scale : Scale
         The criterion's scale.
     system_a, system_b : str

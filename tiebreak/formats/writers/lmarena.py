@@ -12,7 +12,7 @@ PEOPLE, MACHINES = "battles.jsonl", "machine_battles.jsonl"
 
 
 class LMArenaWriter:
-    """Writes a battle for each vote; the text that was shown first is that of model A."""
+    """Writes a battle for each vote; the text that was shown first is model A's."""
 
     def __init__(self, files: ObjectFiles, left_out: LeftOut) -> None:
         self.files, self.left_out = files, left_out

@@ -138,7 +138,7 @@ def _in_words(drawn: Mark) -> str:
 
 
 def _alternative(rows: Sequence[IntervalRow]) -> str:
-    """Return all values in words, for people who cannot see the chart."""
+    """Return all values in words, for readers who cannot see the chart."""
     words = []
     for row in rows:
         values = [f"{m.series} {_in_words(m)}".strip() for m in row.drawn]

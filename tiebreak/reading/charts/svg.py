@@ -21,7 +21,7 @@ WIDE, NARROW = frozenset("mwMW@%—−…"), frozenset("fijlrtI.,:;'|!()[]/-· "
 
 
 class Svg(str):
-    """Markup of which every text is escaped, so that a template need not escape it again."""
+    """Markup of which every text is escaped, so a template need not escape it again."""
 
     __slots__ = ()
 

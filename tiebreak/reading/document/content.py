@@ -13,7 +13,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class DataTable:
-    """A table of texts. The first column names the row; the note below it holds for the rows."""
+    """A table of texts. The first column names the row; the note below it applies to the rows."""
 
     caption: str
     columns: tuple[str, ...]
@@ -32,7 +32,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Citation:
-    """A publication as a reader sees it. `key` is that of its BibTeX entry."""
+    """A publication as a reader sees it. `key` is the key of its BibTeX entry."""
 
     key: str
     used_for: str
@@ -66,8 +66,8 @@ class DocumentSection:
 class ReportDocument:
     """A report to read, print and cite. The first section is its summary.
 
-    `dates` says of which ratings it is and when it was written. `bibtex` has the references of the
-    methods used. `notice` stands before all sections: it says which ratings are not by people.
+    `dates` says which ratings it covers and when it was written. `bibtex` has the references of the
+    methods used. `notice` comes before all sections: it says which ratings are not by people.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""Estimates as tables of a report document, with notes that say whom they hold for."""
+"""Estimates as tables of a report document, with notes that say who they apply to."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ RATERS = {"new": "similar raters", "these": "these raters"}
 def estimate_table(caption: str, estimates: Mapping[str, Estimate]) -> DataTable:
     """Return estimates as a table.
 
-    What the estimates hold for, or why they are undefined or have no interval, stands once: in the
+    What the estimates apply to, or why they are undefined or have no interval, is said once: in the
     table's note, to which a column refers if rows differ.
     """
     notes = list(dict.fromkeys(note_of(estimate) for estimate in estimates.values()))
@@ -47,11 +47,11 @@ def mark_of(number: int) -> str:
 
 
 def note_of(estimate: Estimate) -> str:
-    """Return why an estimate is undefined or has no interval, or else whom it holds for."""
+    """Return why an estimate is undefined or has no interval, or else who it applies to."""
     if estimate.reason and not (estimate.is_defined and estimate.has_interval):
         return estimate.reason
     scope = estimate.scope
-    return f"Holds for {INSTANCES[scope.instances]} and {RATERS[scope.raters]}."
+    return f"Applies to {INSTANCES[scope.instances]} and {RATERS[scope.raters]}."
 
 
 def _cells(estimate: Estimate) -> tuple[str, str, str]:

@@ -8,7 +8,7 @@ from tiebreak.reading.document.content import DataTable, Paragraph, ReportDocume
 PREAMBLE = r"""% To be read into a document that has, before it begins:
 %   \usepackage[T1]{fontenc}
 %   \usepackage{array,booktabs}
-% The keys of the citations are those of {references} beside this file. If names or questions have
+% The keys of the citations are defined in {references} next to this file. If names or questions have
 % other letters than Latin ones, use LuaLaTeX or XeLaTeX with a font that has them."""
 REFERENCES = "references.bib"
 _SPECIAL = {

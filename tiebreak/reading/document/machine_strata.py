@@ -45,7 +45,7 @@ def _estimates(stratum: StratumSection, machine: str) -> tuple[Estimate, ...]:
 
 
 def _table(machine: str, strata: list[StratumSection]) -> DataTable:
-    """Return the table, whose letters name whom an estimate holds for or why it is missing."""
+    """Return the table, whose letters name who an estimate applies to or why it is missing."""
     by_stratum = [_estimates(stratum, machine) for stratum in strata]
     notes = list(dict.fromkeys(note_of(one) for estimates in by_stratum for one in estimates))
 
@@ -53,7 +53,7 @@ def _table(machine: str, strata: list[StratumSection]) -> DataTable:
         return f"{estimate_in_words(estimate)} [{mark_of(notes.index(note_of(estimate)))}]"
 
     return DataTable(
-        f"{machine} by stratum: Krippendorff's α, and Δ, which is that among annotators minus that of the"
+        f"{machine} by stratum: Krippendorff's α, and Δ, which is α among annotators minus α of the"
         " machine rater with their majority",
         COLUMNS,
         tuple(

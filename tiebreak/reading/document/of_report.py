@@ -1,4 +1,4 @@
-"""The document of a report alone, without what only a server knows of the study."""
+"""The document of a report alone, without what only a server knows about the study."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -26,7 +26,7 @@ RECOMPUTE = (
 )
 LIMITS = (
     "Ratings alone do not say how annotators were chosen, how many ratings were planned, or whether"
-    " somebody looked at results before the end. Intervals and findings assume that the number of"
+    " someone looked at results before the end. Intervals and findings assume that the number of"
     " ratings was fixed in advance."
 )
 ALL_USED = "Every row of the ratings is in the statistics."
@@ -40,7 +40,7 @@ def document_of(report: Report, *, title: str, made_at: datetime) -> ReportDocum
     report : Report
         The report, whose numbers the document shows.
     title : str
-        Name of what was analysed, such as that of the file.
+        Name of what was analysed, such as the file's name.
     made_at : datetime
         When the report was computed, with its time zone.
 

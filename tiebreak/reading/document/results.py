@@ -31,7 +31,7 @@ from tiebreak.report.model import (
 from tiebreak.report.registry import part_title
 from tiebreak.stats import Estimate
 
-# Shapes differ, because reports are printed without colours, too.
+# Shapes differ, because reports are also printed without colours.
 MARKS = {"human": "●", "human-open": "○", "machine": "■", "machine-open": "□"}
 COUNTS_CAPTION = "How often the first or the second system of each pair was preferred"
 

@@ -46,7 +46,7 @@ def _findings(name: str, about: CriterionSection) -> Iterator[str]:
 
 
 def _headline(about: CriterionSection) -> tuple[str, str]:
-    """Return the heading that the pages show, and whom it speaks of."""
+    """Return the heading that the pages show, and who it applies to."""
     systems, alpha = about.systems, about.all_units.human_human.krippendorff_alpha
     if systems is None or not systems.win_rate:
         heading, sentence = agreement_finding(about)
@@ -92,7 +92,7 @@ def _intervals(report: Report) -> Iterator[str]:
         )
     if FEW_INSTANCES in used:
         yield (
-            " Where they hold for these annotators only, intervals of shares of fewer than 100 instances"
+            " Where they apply to these annotators only, intervals of shares of fewer than 100 instances"
             " are Student's t on the logit scale, or Clopper and Pearson's where no instance differs."
         )
     if BOOTSTRAP in used:

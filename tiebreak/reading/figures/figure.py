@@ -32,7 +32,7 @@ class Figure:
 
     `chart` is empty if there is nothing to draw; `sentence` then says why. `title` says what a
     figure shows whose heading states a finding, and is empty where the heading states none. `query`
-    is what the addresses of its files need besides, if the address of the page chose something.
+    is what the addresses of its files also need, if the address of the page chose something.
     A part of the ratings changes only what `is_of_ratings`. `counts` says in plain numbers what rates
     are of. `machine` names the machine rater of a figure that is about one alone.
     """
@@ -53,12 +53,12 @@ class Figure:
 
     @property
     def headings(self) -> list[str]:
-        """The columns' names for people."""
+        """The columns' display names."""
         return [column.replace("_", " ") for column in self.columns]
 
     @property
     def cells(self) -> Iterator[list[str]]:
-        """The first rows for people, with a dash for what is undefined."""
+        """The first rows for display, with a dash for what is undefined."""
         return (
             [self._in_words(*cell) for cell in zip(self.columns, row, strict=True)]
             for row in self.rows[:MAX_ROWS]

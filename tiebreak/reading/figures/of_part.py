@@ -22,7 +22,7 @@ def of_part(figure: Figure, part: str) -> Figure:
 
 
 def with_part_column(figure: Figure, part: str) -> Figure:
-    """Return the figure with data of which each row says of which part it is."""
+    """Return the figure with data of which each row names its part."""
     return replace(
         figure,
         columns=(*figure.columns, "part"),

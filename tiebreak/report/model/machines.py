@@ -12,7 +12,7 @@ MAX_COINS_PASSING = 0.05
 
 @dataclass(frozen=True)
 class AnnotatorTestSection(AlternativeAnnotatorTest):
-    """Result of the alternative annotator test for one machine; it speaks of these annotators only.
+    """Result of the alternative annotator test for one machine; it applies to these annotators only.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class AnnotatorTestSection(AlternativeAnnotatorTest):
 
 @dataclass(frozen=True)
 class LicenceTest(AnnotatorTestSection):
-    """The test of one machine beside 200 simulated coins on the same units.
+    """The test of one machine, and of 200 simulated coins on the same units.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class LicenceTest(AnnotatorTestSection):
 
 @dataclass(frozen=True)
 class MachineReplacement:
-    """What speaks for replacing an annotator by one machine in one class of units.
+    """The evidence for replacing an annotator with one machine in one class of units.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class MachineReplacement:
     simulated : int
         How many of the labels were given by bots, not by people.
     agreement : float
-        How often the machine's label is that of an annotator, averaged over instances, after a draw
+        How often the machine's label equals an annotator's, averaged over instances, after a draw
         with weights; NaN without labels, and on scales with many values.
     unweighted_agreement : float
         The same without weights, with which drift compares new labels of such instances.
@@ -66,7 +66,7 @@ class MachineReplacement:
         Lower end of the 95% interval of the agreement for these annotators.
     guessing : dict of str to float
         Agreement of guesses on the same labels: of a coin, of the label that agrees most often, and
-        where lengths are known of the longer and the shorter text.
+        where lengths are known, of the longer and the shorter text.
     reason : str, optional
         Why there is no agreement although there are labels.
     """
@@ -119,7 +119,7 @@ class ReplacementStratum:
     n_units : int
         Number of units in the class.
     machines : dict of str to MachineReplacement
-        What speaks for each machine.
+        The evidence for each machine.
     """
 
     stratifier: Stratifier
@@ -130,7 +130,7 @@ class ReplacementStratum:
 
 @dataclass(frozen=True)
 class ReliabilitySection(ReliabilityBin):
-    """A range of probabilities, with the share of human labels; it speaks of these annotators."""
+    """A range of probabilities, with the share of human labels; it applies to these annotators."""
 
     low: Proportion
     high: Proportion
@@ -139,7 +139,7 @@ class ReliabilitySection(ReliabilityBin):
 
 @dataclass(frozen=True)
 class DebiasingSection(PositionDebiasing):
-    """What debiasing of the position changes; agreement speaks of these annotators."""
+    """What debiasing of the position changes; agreement applies to these annotators."""
 
     prefers_first: ProportionOrNaN
     threshold: ProportionOrNaN
@@ -209,9 +209,9 @@ class AgreementByCategory:
 class CompositeSection:
     """The composite of machines, which uses the best one of each category.
 
-    Each unit's machine was chosen on units of other folds. All parts are of the same units: those
+    Each unit's machine was chosen on units of other folds. All parts cover the same units: those
     with two human ratings and an answer of every machine in `machines`. After a draw, units are
-    weighted, also in the choice.
+    weighted, including in the choice.
 
     Attributes
     ----------
@@ -275,10 +275,10 @@ class MachineDifferencesSection:
     pairs : dict of str to MachineDifference
         The pairs that have two instances in common.
     confidence_level : float
-        Level of each interval, so that all hold together with 95% (Bonferroni).
+        Level of each interval, such that all hold simultaneously with 95% (Bonferroni).
     left_out : tuple of str
         Machines that are in no pair, because twelve others answered more of the units that annotators
-        rated, or equally many and come first by name.
+        rated, or the same number and come first by name.
     reason : str, optional
         Why there is no pair.
     """
@@ -304,7 +304,7 @@ class BudgetPoint:
         comparisons.
     accuracy, accuracy_low, accuracy_high : float, optional
         The same of the share of pairs of systems that are in the same order as by annotators; equal
-        scores count half. None if annotators part no pair.
+        scores count as half right. None if annotators separate no pair.
     """
 
     schedule: str
@@ -353,7 +353,7 @@ TieRule = Literal["as an answer", "as half"]
 class ScoringAgreement:
     """Agreement with one annotator's answer at random under one rule for ties.
 
-    Each of the comparisons of a pair counts alike, as if one of them were drawn at random; several
+    Each of the comparisons of a pair has equal weight, as if one of them were drawn at random; several
     scores of a text are averaged instead.
 
     Attributes
@@ -396,7 +396,7 @@ class SystemCorrelations:
 
 @dataclass(frozen=True)
 class ScoringComparison:
-    """One machine's scores of single texts beside a machine's comparisons of the same pairs.
+    """One machine's scores of single texts compared with a machine's comparisons of the same pairs.
 
     Attributes
     ----------
@@ -437,12 +437,12 @@ class ScoringSection:
     Attributes
     ----------
     comparisons : dict of str to ScoringComparison
-        The scores of each criterion and machine beside the comparisons of each machine.
+        The scores of each criterion and machine against the comparisons of each machine.
     confidence_level : float
-        Level of each interval, so that those of all differences hold together with 95% (Bonferroni).
+        Level of each interval, such that those of all differences hold simultaneously with 95% (Bonferroni).
     left_out : tuple of str
         Names of comparisons that are left out, because sixty others have more pairs of texts, or
-        equally many and come first by name.
+        the same number and come first by name.
     reason : str, optional
         Why there is nothing to compare.
     """

@@ -90,7 +90,7 @@ class DawidSkeneSection:
     Attributes
     ----------
     n_units : int
-        Number of units that entered.
+        Number of units used.
     converged : bool
         Whether the estimation came to an end. Do not use estimates that did not.
     prior : dict of str to float
@@ -110,7 +110,7 @@ class DawidSkeneSection:
 
 @dataclass(frozen=True)
 class ChanceCorrectedSection:
-    """Further coefficients of agreement among humans, of all units together; they speak of these raters.
+    """More coefficients of agreement among humans, of all units together; they apply to these raters.
 
     The coefficients of labels are listed by weights: `identity`, and for labels with an order also
     `linear` and `quadratic`.
@@ -256,16 +256,16 @@ class FatigueSection:
 class Bias:
     """Position and length bias of human raters together, or of one machine.
 
-    Both are estimated within pairs of systems, so that a preference for a system is no bias. A pair in
-    which one system always stands first, or always has the longer text, does not enter.
+    Both are estimated within pairs of systems, so a preference for a system is not bias. A pair in
+    which one system always comes first, or always has the longer text, is excluded.
 
     Attributes
     ----------
     position : Estimate
-        P(the text shown first is preferred) − ½, where each system of a pair is first equally often.
+        P(the text shown first is preferred) − ½, where each system of a pair is first in half of the units.
     length : Estimate
         P(the longer text is preferred) − P(the shorter text is preferred), where each system of a pair
-        has the longer one equally often.
+        has the longer one in half of the units.
     """
 
     position: Estimate
@@ -281,7 +281,7 @@ class BiasSection(Bias):
     machines : dict of str to Bias
         The same for each machine.
     simultaneous : Bias, optional
-        The biases of humans with intervals that hold at once, which findings rest on.
+        The biases of humans with simultaneous intervals, which findings rest on.
     """
 
     machines: dict[str, Bias]
@@ -304,7 +304,7 @@ class VoteCounts:
     mean : float
         Mean label; NaN for preferences, and for labels without an order.
     win_rate : dict of str to float
-        Win rate of each system if these ratings count beside those that do.
+        Win rate of each system if these ratings also count.
     """
 
     ratings: int
@@ -316,7 +316,7 @@ class VoteCounts:
 
 @dataclass(frozen=True)
 class SetAsideSection:
-    """Annotators' ratings that were set aside, beside those that count.
+    """Annotators' ratings that were set aside, compared with those that count.
 
     Attributes
     ----------

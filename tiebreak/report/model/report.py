@@ -124,7 +124,7 @@ class CriterionSection:
     self_consistency : SelfConsistencySection, optional
         Planned repeats that were answered alike.
     chance_corrected : ChanceCorrectedSection, optional
-        Further coefficients of agreement among humans, of all units together.
+        More coefficients of agreement among humans, of all units together.
     alternative_annotator_test : dict of str to AnnotatorTestSection, optional
         For each machine, whether it may replace one of these annotators.
     dawid_skene : DawidSkeneSection, optional
@@ -157,7 +157,7 @@ class CriterionSection:
     comparison_budget : dict of str to ComparisonBudget, optional
         Each machine's ranking from fewer comparisons, for preferences, if it was asked for.
     scoring_against_pairwise : ScoringSection, optional
-        Machines' scores of single texts beside comparisons, for preferences, if it was asked for.
+        Machines' scores of single texts against comparisons, for preferences, if it was asked for.
     machine_replacement : tuple of ReplacementStratum, optional
         Where each machine may replace an annotator, if it was asked for.
     pairs_by_agreement : CrossedSection, optional
@@ -177,11 +177,11 @@ class CriterionSection:
     controlled_win_rate : ControlledWinRateSection, optional
         Win rates with length and style held equal, for preferences, if they were asked for.
     davidson : DavidsonSection, optional
-        Strengths with ties as an outcome of their own, for preferences, if they were asked for.
+        Strengths with ties as a separate outcome, for preferences, if they were asked for.
     discernment : DiscernmentSection, optional
         Whether raters notice perturbed copies, if it was asked for.
     set_aside : SetAsideSection, optional
-        Votes that were set aside, if they were asked for, which is once nothing is decided any more.
+        Votes that were set aside, if they were asked for, which is once nothing is left to decide.
     leaderboard : LeaderboardSection, optional
         Win rates held equal and by category, and what parts the next two, if it was asked for.
     machine_probabilities : dict of str to MachineProbabilities, optional
@@ -251,7 +251,7 @@ class CriterionSection:
         """The machine raters, of which the first leads.
 
         It is the one that was chosen; if none was, or it has no ratings here, the one that answered most
-        of the items that annotators rated, and of equally many the one that agrees most with one
+        of the items that annotators rated, and if several did, the one that agrees most with one
         annotator, which has to be said where it leads.
         """
         machines = self.all_units.machines

@@ -13,7 +13,7 @@ class PairSelection:
     Attributes
     ----------
     systems : tuple of str
-        The two systems. Win rates are those of the first.
+        The two systems. Win rates are the first system's.
     instances : int
         Number of rated instances with a preference or tie.
     control : int
@@ -51,7 +51,7 @@ class PairComponents:
     ratings : int
         Number of human ratings with a preference or tie.
     mean : float
-        Mean share of the ratings that the first system wins, where a tie counts half.
+        Mean share of the ratings that the first system wins, where a tie counts as half a win.
     instance, unit, rater, rating : float
         Variance between instances, between units of an instance, between raters, and of a single
         rating; NaN if they cannot be estimated.
@@ -67,7 +67,7 @@ class PairComponents:
         Share of the variance between units and instances that the machines explain; 0 if the lower
         bound of `stack` does not exceed 1.
     active : Estimate, optional
-        Further gain in instances, beside that of `stack`, if instances that machines doubt are drawn
+        Additional gain in instances, on top of that of `stack`, if instances that machines doubt are drawn
         more often, with at least 0.9 times the probability of a uniform draw and a control sample of
         a fifth; None without machine ratings.
     """

@@ -13,7 +13,7 @@ class SequencePoint:
     Attributes
     ----------
     instances : int
-        Number of complete instances that entered.
+        Number of complete instances used.
     ratings : int
         Number of ratings of these instances.
     low, high : float
@@ -33,7 +33,7 @@ class NeededInstances:
     Attributes
     ----------
     instances : int, optional
-        Number of instances, counting those that entered; missing if no forecast reaches it.
+        Number of instances, counting those used so far; missing if no forecast reaches it.
     width : float, optional
         The target width; missing if the target is to exclude ½.
     """
@@ -49,7 +49,7 @@ class PairSequence:
     Attributes
     ----------
     systems : tuple of str
-        The two systems, in alphabetical order. The win rate is that of the first.
+        The two systems, in alphabetical order. The win rate is the first system's.
     planned : int
         Number of planned instances.
     complete : int
@@ -57,7 +57,7 @@ class PairSequence:
     held_back : int
         Number of complete instances that wait, because they follow an unfinished one.
     win_rate : Estimate
-        Mean win share over the instances that entered, with the interval after the last of them.
+        Mean win share over the instances used, with the interval after the last of them.
     of_dataset : Estimate, optional
         The same mean with an interval for the planned instances alone, which are drawn without
         replacement. Missing if instances were drawn with probabilities.
@@ -85,7 +85,7 @@ class StoppingSection:
     """How far the study is, and what may be concluded before it is complete.
 
     Only a server knows this section, because files of ratings have no plan. The other intervals of
-    a report hold for one look at the planned number of responses; these hold at every look.
+    a report are valid for one look at the planned number of responses; these hold at every look.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class StoppingSection:
     statements : int
         Number of pairs of systems times main criteria, over which the error level is split.
     confidence_level : float
-        Confidence level of each sequence, so that all hold together with 95%.
+        Confidence level of each sequence, such that all hold simultaneously with 95%.
     pairs : dict of str to PairSequence
         The sequence of each pair of systems, by the names of the pairs in `systems`.
     reason : str, optional

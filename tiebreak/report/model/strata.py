@@ -95,7 +95,7 @@ class CrossedSection:
     ----------
     strata : tuple of StratumSection
         One for each pair and each class of agreement that has units. They describe: the classes are
-        made from the same ratings, so that intervals speak of these annotators.
+        made from the same ratings, so intervals apply to these annotators.
     pairs : dict of str to str
         The pair of each stratum, by the name of the stratum.
     pairs_left_out : int

@@ -61,7 +61,7 @@ class Resampling(TypedDict, total=False):
 
 
 def first_feature(sums: FloatArray) -> FloatArray:
-    """Return the number of units that entered, which by convention is the first feature."""
+    """Return the number of units used, which by convention is the first feature."""
     return sums[..., 0]
 
 
@@ -83,8 +83,8 @@ class Statistic:
 
     ``features`` maps distinct unit rows, shape (patterns, columns), to features, shape (patterns,
     ``width``). ``value`` maps sums of features, shape (..., ``width``), to the statistic, which is
-    NaN where it is undefined. ``n`` maps the same sums to the number of units that entered.
-    ``reason_if_empty`` is the reason if no unit entered; ``reason`` is the reason if units entered
+    NaN where it is undefined. ``n`` maps the same sums to the number of units used.
+    ``reason_if_empty`` is the reason if no unit is used; ``reason`` is the reason if units are used
     but the value is undefined. ``reason_of`` chooses one of several reasons from the sums.
     ``reason_without_interval`` is set if there are too many features for replicates. ``mean`` is set if
     the statistic is a mean of bounded values, as shares are; see `mean_estimate`.
@@ -107,7 +107,7 @@ class RowStatistic:
     """A statistic computed from row counts, because it would need too many features.
 
     ``bind`` maps the distinct rows, shape (patterns, columns), to a function of their counts, shape
-    (..., patterns). ``count`` returns 1 for rows that enter and 0 for all others.
+    (..., patterns). ``count`` returns 1 for rows that are used and 0 for all others.
     ``reason_without_interval`` is set if replicates would be too expensive.
     """
 
@@ -230,9 +230,9 @@ def estimate_strata(
     ----------
     strata : masks over the distinct rows of ``patterns``
     rng : random generator; if it is omitted or ``replicates`` is 0, there is no interval
-    batch : number of replicates in memory at once, which does not affect the results
+    batch : number of replicates in memory at a time, which does not affect the results
 
-    A replicate resamples all clusters, so that a stratum's size varies as it would in a new study
+    A replicate resamples all clusters, so a stratum's size varies as it would in a new study
     and two strata may be compared. The results do not depend on which other statistics and strata
     are requested in the same call.
     """

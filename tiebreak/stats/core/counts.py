@@ -69,7 +69,7 @@ def distinct_rows(
 ) -> tuple[npt.NDArray[Number], IntArray, IntArray, IntArray]:
     """Return the distinct rows in lexicographic order, with inverse, counts and first indices.
 
-    The result is that of `np.unique` with ``axis=0``, but this function is much faster.
+    The result is the same as `np.unique` with ``axis=0``, but this function is much faster.
     """
     codes, size = _row_codes(rows)
     if size > _MAX_BINS:

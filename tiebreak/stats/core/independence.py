@@ -28,7 +28,7 @@ def drop_unreliable_interval(
 ) -> Estimate:
     """Remove the interval, and add a reason, if there are too few independent clusters.
 
-    ``clusters`` is the number of clusters that entered, or their `effective_size` if they are
+    ``clusters`` is the number of clusters used, or their `effective_size` if they are
     weighted.
 
     >>> drop_unreliable_interval(Estimate(0.6, 0.5, 0.7, 0.05), 4).reason
@@ -51,7 +51,7 @@ def too_few_clusters(clusters: float, resampled: str = "instance") -> str:
     resampled = "item" if resampled == "unit" else resampled
     if clusters == 1:
         return f"There is no interval because there is only one {resampled}."
-    # The number is rounded down, so that an effective number of 9.96 is not shown as 10.
+    # The number is rounded down so that an effective number of 9.96 is not shown as 10.
     number = f"only {int(clusters * 10) / 10:g}"
     if not float(clusters).is_integer():
         number += f" effective {resampled}s after weighting"
@@ -78,7 +78,7 @@ def mean_estimate(
 ) -> Estimate:
     """Return a mean of bounded values with its interval over few clusters; its method has a gap.
 
-    ``variance`` is that of the mean, and ``size`` the effective number of clusters. The interval is
+    ``variance`` is the mean's, and ``size`` the effective number of clusters. The interval is
     Student's t on the logit scale or, if no cluster differs from another, Clopper and Pearson's (1934).
 
     >>> mean_estimate(Estimate(1.0, method="{}"), 0, 30, (0, 1), 0.95).method

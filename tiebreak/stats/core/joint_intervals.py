@@ -2,7 +2,7 @@
 
 The error of such parameters is about a linear function of the scores (the derivatives of the
 log-likelihood) of the ratings. Its variance is that of sums over instances, over raters, and over cells
-of an instance and a rater, as in `tiebreak.stats.core.two_way`, but for all parameters at once.
+of an instance and a rater, as in `tiebreak.stats.core.two_way`, but for all parameters together.
 """
 
 from collections.abc import Sequence
@@ -87,7 +87,7 @@ class Linearised:
     def draws(self, number: int, rng: np.random.Generator, *, new_raters: bool) -> FloatArray:
         """Draw parameters from their joint t distribution, shape (``number``, parameters).
 
-        ``new_raters`` says whether the draws vary over raters, too.
+        ``new_raters`` says whether the draws also vary over raters.
         """
         covariance, sizes = self._instances.covariance, self._instances.sizes
         if new_raters:
@@ -103,7 +103,7 @@ class Linearised:
 
     @property
     def speaks_of_new_raters(self) -> bool:
-        """Whether each parameter has enough raters for an interval that holds for new ones."""
+        """Whether each parameter has enough raters for an interval that applies to new raters."""
         return bool(self._has_raters.all())
 
     @property

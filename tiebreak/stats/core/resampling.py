@@ -61,7 +61,7 @@ def _weights_by_index(
     shape = (count, len(distinct_of))
     draws = rng.integers(0, len(distinct_of), size=shape, dtype=np.int32)
     weights = np.empty((count, n_distinct))
-    # Replicates are counted one at a time, so that the counts stay in the processor's cache.
+    # Replicates are counted one at a time so that the counts stay in the processor's cache.
     for replicate, indices in enumerate(draws):
         weights[replicate] = np.bincount(distinct_of[indices], minlength=n_distinct)
     return weights

@@ -18,11 +18,11 @@ class Scope:
     Attributes
     ----------
     instances : {"new", "dataset", "selected", "these"}
-        Instances that the estimate holds for. ``"new"``: new instances like the rated instances;
+        Instances that the estimate applies to. ``"new"``: new instances like the rated instances;
         ``"dataset"``: the dataset that the instances were drawn from; ``"selected"``: the selected
         instances; ``"these"``: only the rated instances.
     raters : {"new", "these"}
-        Raters that the estimate holds for. ``"new"``: new raters like the raters in the study;
+        Raters that the estimate applies to. ``"new"``: new raters like the raters in the study;
         ``"these"``: only the raters in the study.
     """
 
@@ -105,7 +105,7 @@ class Estimate:
     standard_error : float
         Standard error; NaN if it is undefined.
     n : int
-        Number of units that entered.
+        Number of units used.
     method : str
         How the interval was computed.
     reason : str or None

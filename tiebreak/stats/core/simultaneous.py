@@ -1,7 +1,7 @@
-"""Statements about many means at once: the level of each interval, and sets of ranks.
+"""Statements about many means simultaneously: the level of each interval, and sets of ranks.
 
 Means over ratings that share instances and raters vary together. In comments, a change is what leaving
-a group of ratings out does to a mean, so that sums of products of changes are jackknife covariances.
+a group of ratings out does to a mean, so sums of products of changes are jackknife covariances.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -81,14 +81,14 @@ class RankSet:
 def joint_confidence_level(
     means: Sequence[RatedMean], *, confidence_level: float = CONFIDENCE_LEVEL
 ) -> float:
-    """Return the level of single intervals of means that hold all at once with another level.
+    """Return the level of single intervals of means that hold simultaneously with another level.
 
     Parameters
     ----------
     means : sequence of RatedMean
         The means.
     confidence_level : float, default 0.95
-        Probability with which all intervals hold at once, in (0, 1).
+        Probability with which all intervals hold simultaneously, in (0, 1).
 
     Returns
     -------
@@ -111,8 +111,8 @@ def joint_confidence_level(
     correlations of the means (max-t). The covariance is instances + raters − cells of both (Cameron, Gelbach and Miller 2011, eq.
     2.11), projected to positive semidefinite. Few raters overstate correlations, so they are multiplied
     by ν / (ν + m), with m means and ν the fewest degrees of freedom of any. Each interval keeps the t
-    quantile of its own degrees of freedom; the common denominators of a multivariate t would only make
-    intervals shorter. The simulation has a fixed seed and 1,000,000 / m draws, at least 10,000, so that
+    quantile for its own degrees of freedom; the common denominators of a multivariate t would only make
+    intervals shorter. The simulation has a fixed seed and 1,000,000 / m draws, at least 10,000, so
     the probability with which all intervals hold has a standard error of at most 0.0022 from it.
 
     Examples
@@ -130,14 +130,14 @@ def joint_confidence_level(
 def rank_sets(
     means: Mapping[str, RatedMean], *, confidence_level: float = CONFIDENCE_LEVEL
 ) -> dict[str, RankSet]:
-    """Return the ranks that each system may have, all at once with a confidence level.
+    """Return the ranks that each system may have, simultaneously with a confidence level.
 
     Parameters
     ----------
     means : mapping of str to RatedMean
         The ratings of each system, whose mean it is ranked by; higher is better.
     confidence_level : float, default 0.95
-        Probability with which all sets contain the true ranks at once, in (0, 1).
+        Probability with which all sets contain the true ranks simultaneously, in (0, 1).
 
     Returns
     -------
@@ -158,7 +158,7 @@ def rank_sets(
     Notes
     -----
     A system is shown to be better than another if the interval of the difference of their means lies
-    above 0, where the intervals of all differences hold at once (Mogstad, Romano, Shaikh and Wilhelm
+    above 0, where the intervals of all differences hold simultaneously (Mogstad, Romano, Shaikh and Wilhelm
     2024, section 3).
 
     Examples

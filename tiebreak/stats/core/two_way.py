@@ -54,7 +54,7 @@ def two_way_mean(
     raters : array_like of int, shape (n_ratings,)
         Rater of each rating, as codes from 0, or −1 if it is unknown.
     narrow : Estimate
-        The mean with an interval for these raters, which stays beside the wider one.
+        The mean with an interval for these raters, which is kept with the wider one.
     weights : array_like of float, shape (n_ratings,), optional
         Weight of each rating, above 0, such as the inverse of the probability with which its instance
         was drawn; 1 by default. `narrow` must have the weighted mean as its value.
@@ -136,7 +136,7 @@ def two_way_interval(
     raters : array_like of int, shape (n_ratings,)
         Rater of each rating, as codes from 0, or −1 if it is unknown.
     narrow : Estimate
-        The statistic with an interval for these raters, which stays beside the wider one.
+        The statistic with an interval for these raters, which is kept with the wider one.
     weights : array_like of float, shape (n_ratings,), optional
         Weight of each rating; 1 by default.
     bounds : (float, float), optional
@@ -151,10 +151,10 @@ def two_way_interval(
     Returns
     -------
     Estimate
-        The same value. With three raters or more the interval holds for new raters and for new
+        The same value. With three raters or more the interval applies to new raters and to new
         instances (or the instances that those of `narrow` were drawn from), with the interval of
-        `narrow`, which is never longer, in ``narrower``. With fewer, it holds for these raters. If
-        `narrow` has no interval, or already holds for as much, it is returned as it is.
+        `narrow`, which is never longer, in ``narrower``. With fewer, it applies to these raters. If
+        `narrow` has no interval, or already applies as widely, it is returned as it is.
 
     Raises
     ------
@@ -312,7 +312,7 @@ class Spread:
         return cls(float(variance), float(freedom), method, has_raters=True)
 
     def widened(self, narrow: Estimate, bounds: Bounds | None, confidence_level: float) -> Estimate:
-        """Return an estimate with the interval of this spread, if that holds for more."""
+        """Return an estimate with the interval of this spread, if that applies more widely."""
         scope = self.scope(narrow.scope)
         if scope == narrow.scope:
             return narrow
@@ -329,7 +329,7 @@ class Spread:
         )
 
     def scope(self, narrow: Scope) -> Scope:
-        """Return whom the interval speaks of, given whom the narrower one speaks of."""
+        """Return who the interval applies to, given who the narrower one applies to."""
         instances = narrow.instances if narrow.instances in DRAWN else "new"
         return Scope(instances, "new" if self.has_raters else "these")
 
@@ -349,7 +349,7 @@ class Spread:
 def pooled_variance(
     variances: Sequence[npt.ArrayLike], sizes: Sequence[npt.ArrayLike]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the variance and its degrees of freedom, of one study or of many at once."""
+    """Return the variance and its degrees of freedom, of one study or of many together."""
     by_instance, by_rater, by_cell = (np.asarray(part, np.float64) for part in variances)
     variance = by_instance + np.maximum(0.0, by_rater - by_cell)
     instances, raters = (np.asarray(size, np.float64) - 1 for size in sizes)

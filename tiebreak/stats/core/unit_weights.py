@@ -1,6 +1,6 @@
 """Weights of units, such as inverse inclusion probabilities, in statistics that are sums over units.
 
-A row of counts ends with a code for the weight of its units, so that units with different weights are
+A row of counts ends with a code for the weight of its units so that units with different weights are
 never reduced to the same row.
 """
 
@@ -43,10 +43,10 @@ class UnitWeights:
         """Return a statistic in which each unit's features are multiplied by its weight.
 
         Before `value` corrects for a small sample, the sums are scaled to Kish's effective number of
-        ratings, so that n − 1 becomes W − Σ w² / W, where W = Σ w over ratings. This is exact for α:
+        ratings, so n − 1 becomes W − Σ w² / W, where W = Σ w over ratings. This is exact for α:
         the mean squared distance of two different ratings, weighted by the product of their weights,
         is that of all ratings divided by 1 − Σ w² / W². ``ratings`` are the columns with counts of
-        ratings; without them, every unit has equally many.
+        ratings; without them, every unit has the same number.
         """
         if len(np.unique(self.values)) < 2:
             return unweighted  # so that equal weights change no digit

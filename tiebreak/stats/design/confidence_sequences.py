@@ -111,7 +111,7 @@ def confidence_sequence(
     cells : int, default 1000
         Number of cells of candidate means; an even number.
     batch : int, optional
-        Number of instances in memory at once.
+        Number of instances in memory at a time.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def confidence_sequence(
     -----
     The intervals come from the betting capital process of Waudby-Smith and Ramdas (2024), with
     aGRAPA bets truncated at ½, or from its variant for sampling without replacement. Each cell of
-    candidates has one bet, which is evaluated at the less favourable end of the cell, so that
+    candidates has one bet, which is evaluated at the less favourable end of the cell, so
     rounding makes intervals wider. Intervals never widen from one instance to the next, and the
     mean may lie outside them. Every instance has the same weight. The sequence is valid only for
     uniform draws, such as the control sample of a weighted draw. It is also valid only for whole
@@ -175,7 +175,7 @@ def _check_design(
     if cells % 2:
         raise InvalidInput(
             "not_even",
-            f"cells must be an even number, so that ½ lies between two cells; it is {cells}.",
+            f"cells must be an even number so that ½ lies between two cells; it is {cells}.",
         )
 
 

@@ -31,7 +31,7 @@ TOO_FEW_RATERS = (
     "An interval for new annotators is too uncertain with fewer than 8 of them. Recruit at least 8{load},"
     " or plan for these annotators."
 )
-LOAD = ", each of whom rates at most {most} items (the limit is {limit})"
+LOAD = ", who each rate at most {most} items (the limit is {limit})"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class DesignOption:
     reason, code : str or None
         Why there is no number of instances; "no_difference", "out_of_reach" or "too_few_raters".
     further_share : float
-        Share of instances whose units get further ratings.
+        Share of instances whose units get additional ratings.
     """
 
     units: int
@@ -67,7 +67,7 @@ class DesignOption:
 
 
 def further_tasks(share: float, tasks: int) -> int:
-    """Return how many of so many tasks get further ratings: at least the share of them.
+    """Return how many of this many tasks get additional ratings: at least the share of them.
 
     >>> further_tasks(0.15, 19), further_tasks(0.15, 20)
     (3, 3)
@@ -108,16 +108,16 @@ def design_grid(
     ratings : sequence of int, default 1 to 8
         Numbers of ratings per unit.
     further_share : float, default 0
-        Share of instances, from 0 to 1, whose units get further ratings in a mixed design. They are
+        Share of instances, from 0 to 1, whose units get additional ratings in a mixed design. They are
         drawn at random, at least so many.
     further_ratings : int, default 1
-        Number of further ratings of each of their units.
+        Number of additional ratings of each of their units.
     units_per_rater : int, default 50
         Greatest number of units that a rater rates, which gives the number of raters.
     raters : int, optional
         Number of raters, at least as many as ratings of a unit; it replaces `units_per_rater`.
     new_raters : bool, default True
-        Whether the interval is to speak of new raters. Without, it speaks of those who rate.
+        Whether the interval is to apply to new raters. Without, it applies to those who rate.
     explained : float, default 0
         Share of the variance between units and instances that stacked machine labels of the whole
         dataset explain, from 0 to 1; see `explained_share`.
@@ -231,7 +231,7 @@ def _chi_square(freedom: FloatArray, score: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class _Designs:
-    """Several designs at once; their numbers have the shape (designs, 1), studies are columns."""
+    """Several designs together; their numbers have the shape (designs, 1), studies are columns."""
 
     pilot: VarianceComponents
     units: FloatArray

@@ -322,6 +322,6 @@ def _log_saving_error(
         [(k - 1) * logs[mask].var() for k, mask in zip(n, (control, ~control), strict=True)]
     )
     total = float(variances.sum())
-    # The degrees of freedom are those of Welch and Satterthwaite.
+    # The degrees of freedom are Welch and Satterthwaite's.
     df = total**2 / float((variances**2 / np.maximum(n - 1, 1)).sum()) if total > 0 else 1.0
     return sqrt(total) if np.isfinite(total) else NAN, df

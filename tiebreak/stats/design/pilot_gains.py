@@ -55,7 +55,7 @@ def mixed_gain(
     ratings: int = 2,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
-    """Estimate the gain of rating most units once, instead of all units equally often.
+    """Estimate the gain of rating most units once, instead of all units the same number of times.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def stack_gain(
 
     Notes
     -----
-    The weights are cross-fitted, so that machines that guess show a gain just below 1. The interval is
+    The weights are cross-fitted, so machines that guess show a gain just below 1. The interval is
     a jackknife over instances on the log scale, with t, and with the weights as they are.
 
     Examples
@@ -188,7 +188,7 @@ def stack_gain(
 
 @dataclass(frozen=True, eq=False)
 class ActiveDesign:
-    """A draw of the instances that machines doubt, and what a pilot shows of it.
+    """A draw of the instances that machines doubt, and what a pilot shows about it.
 
     Attributes
     ----------
@@ -254,12 +254,12 @@ def active_design(
 
     Notes
     -----
-    The residuals are those of `stacked_mean`, and the deviations those of `expected_deviations`. The
+    The residuals come from `stacked_mean`, and the deviations from `expected_deviations`. The
     gain is Σ e² / Σ (e² / r), where r is the instance's weight from the other four fifths of the
     pilot (from all others under 50 instances): a weight that is fitted to the residual that it is
     judged by would flatter the draw. The interval is a jackknife over instances on the log scale,
-    with t, and with the weights as they are. It holds for as many ratings of an item as in the pilot,
-    and for instances drawn with replacement, as intervals are computed.
+    with t, and with the weights as they are. It applies to as many ratings of an item as in the pilot,
+    and to instances drawn with replacement, as intervals are computed.
 
     Examples
     --------
@@ -300,7 +300,7 @@ def active_design(
 def _crossed_densities(
     residuals: FloatArray, doubts: FloatArray, known: IntArray, min_density: float
 ) -> FloatArray:
-    """Return the densities of the instances of a pilot by what the others of it say."""
+    """Return the densities of the instances of a pilot based on the others of it."""
     densities, fold = np.ones(len(known)), folds_of(np.arange(len(known)))
     for number in np.unique(fold):
         kept, left = fold != number, known[fold == number]
@@ -364,7 +364,7 @@ def explained_share(gain: Estimate, between: float, variance: float) -> float:
 
     Notes
     -----
-    Machine labels cannot explain the noise of single ratings, so that all the variance that they
+    Machine labels cannot explain the noise of single ratings, so all the variance that they
     explain lies between units.
 
     Examples

@@ -41,7 +41,7 @@ def schedule(
     kind : {"random", "no-repeat", "symmetric"}
         How to draw. ``"random"``: draw ordered pairs; ``"no-repeat"``: draw unordered pairs and
         show each in a random order; ``"symmetric"``: draw unordered pairs and show each in both
-        orders, so that position bias cancels.
+        orders so that position bias cancels.
     rng : numpy.random.Generator
         Random generator for the draw.
 
@@ -136,7 +136,7 @@ def win_loss_ratio(
     Notes
     -----
     Source: Liusie et al. 2024, eq. 6. The published helper function divides by a different number,
-    so that its scores can lie outside the range from 0 to 1.
+    so its scores can lie outside the range from 0 to 1.
 
     Examples
     --------

@@ -129,7 +129,7 @@ def floored_weights(delta: npt.ArrayLike, *, floor: float) -> FloatArray:
     delta : array_like of float, shape (n_instances,)
         Separability δ of each instance.
     floor : float
-        Constant above 0 that is added to every weight, so that every instance can be drawn.
+        Constant above 0 that is added to every weight so that every instance can be drawn.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def floored_weights(delta: npt.ArrayLike, *, floor: float) -> FloatArray:
     if not (floor > 0 and np.isfinite(floor)):
         raise InvalidInput(
             "out_of_range",
-            "floor must be a finite number above 0, so that every instance can be drawn; it is"
+            "floor must be a finite number above 0 so that every instance can be drawn; it is"
             f" {floor}.",
         )
     weights: FloatArray = np.maximum(as_numbers(delta, name="delta"), 0) + floor
@@ -281,7 +281,7 @@ class _SamplingDesign:
         rng: np.random.Generator,
     ) -> None:
         self._design, self._weights = design, weights
-        # Ties in δ are broken at random only once, so that the draw and its probabilities agree.
+        # Ties in δ are broken at random only once so that the draw and its probabilities agree.
         self._rank = np.empty(len(delta), dtype=np.int64)
         self._rank[np.lexsort((rng.random(len(delta)), -delta))] = np.arange(len(delta))
         self._stratum = range_of(delta, range_edges(delta, ranges=ranges))
@@ -317,7 +317,7 @@ class _SamplingDesign:
             rest[rng.permutation(total)[:n_control]] = False
             summed[rest] += self.probabilities(rest, n)
             times += rest
-        # An instance that was in all simulated control samples would be in nearly all others, too.
+        # An instance that was in all simulated control samples would also be in nearly all others.
         conditional = np.divide(summed, times, out=np.ones(total), where=times > 0)
         return share + (1 - share) * conditional
 

@@ -1,4 +1,4 @@
-"""How large a study would part two systems that follow each other in a ranking."""
+"""How large a study would separate two adjacent systems in a ranking."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,20 +17,20 @@ from tiebreak.stats.core.validation import FloatArray, check_resampling
 POWER = 0.8
 SMALLEST = 1e-9  # differences below are rounding errors
 METHOD = "two-way jackknife, t, max-t over {pairs} differences"
-EQUAL = "The two are exactly equal so far, so that no size can be told at which they would part."
-NO_VARIATION = "All instances say the same of the two, so that there is no variance to go by."
+EQUAL = "The two are exactly equal so far, so no size can be determined that would separate them."
+NO_VARIATION = "All instances say the same of the two, so there is no variance to go by."
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Two systems that follow each other in a ranking by their means.
+    """Two adjacent systems in a ranking by their means.
 
     Attributes
     ----------
     ahead, behind : str
         The system with the higher mean, and the next one.
     difference : Estimate
-        Difference of the means, with an interval that holds at once with those of all pairs.
+        Difference of the means, with an interval that holds simultaneously with those of all pairs.
     size : float
         How many times as large as now the study must be for an interval that excludes 0, if the
         difference stays as it is; 1 or less if it already does. NaN with a reason in `reason`.
@@ -55,14 +55,14 @@ class Neighbours:
 def neighbours(
     means: Mapping[str, RatedMean], *, confidence_level: float = CONFIDENCE_LEVEL
 ) -> tuple[Neighbours, ...]:
-    """Return each two systems that follow each other, and what size of study would part them.
+    """Return each two adjacent systems, and what size of study would separate them.
 
     Parameters
     ----------
     means : mapping of str to RatedMean
         The ratings of each system, whose mean it is ranked by; higher is better.
     confidence_level : float, default 0.95
-        Probability with which the intervals of all differences hold at once, in (0, 1).
+        Probability with which the intervals of all differences hold simultaneously, in (0, 1).
 
     Returns
     -------
@@ -82,7 +82,7 @@ def neighbours(
     Notes
     -----
     An interval of the half-width h around a difference d has the half-width h / √m in a study that is
-    m times as large, with m times as many instances and raters, each of whom rates as many items as
+    m times as large, with m times as many instances and raters, who each rate as many items as
     now. So it excludes 0 from m = (h / d)² on, and with the probability 0.8 from ((h + 0.84 s) / d)²
     on, where s is the standard error. All three sizes rest on a difference and a variance that are
     themselves uncertain.

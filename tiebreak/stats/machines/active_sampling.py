@@ -26,7 +26,7 @@ def pooled_doubts(predictions: npt.ArrayLike) -> FloatArray:
     ----------
     predictions : array_like of float, shape (n_instances, n_machines)
         Share of each machine's labels by which the first system wins, from 0 to 1, where ties count
-        half; or a probability of that. NaN is a missing label.
+        as half; or a probability of that. NaN is a missing label.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def pooled_doubts(predictions: npt.ArrayLike) -> FloatArray:
 
     See Also
     --------
-    expected_deviations : Converts doubts to what a pilot says of them.
+    expected_deviations : Converts doubts to what a pilot says about them.
 
     Notes
     -----
@@ -95,7 +95,7 @@ def expected_deviations(
     -----
     The variance is a line in the squared doubt, fitted by least squares to squared residuals. Its
     slope b, with the heteroscedasticity-robust standard error s, is shrunk by the positive part of
-    1 − (s/b)², as James and Stein (1961) shrink, so that the doubts of a machine that guesses mostly
+    1 − (s/b)², as James and Stein (1961) shrink, so the doubts of a machine that guesses mostly
     count for nothing. The slope may be negative: where machines are sure of what annotators deny,
     such instances are drawn more often.
 
@@ -162,12 +162,12 @@ def bounded_densities(deviations: npt.ArrayLike, *, min_density: float = MIN_DEN
     probabilities of the others. The variance of a Hájek or prediction-powered mean with the residuals
     e is Σ e² / (N² π) for instances drawn with replacement, as `hajek_estimate` computes it. Whatever
     the residuals, that is at most 1/τ times Σ e² / (N n), the variance of a uniform draw. So with
-    τ = 0.9, a draw by doubts that say nothing, or the opposite of the truth, is worth at least 0.9
+    τ = 0.9, a draw based on doubts that say nothing, or the opposite of the truth, is worth at least 0.9
     times as many instances drawn at random. For draws without replacement, both variances are
-    smaller. If residuals are unrelated to doubts, their ratio is at most 1/τ, too: Σ (1/π − 1) is
+    smaller. If residuals are unrelated to doubts, their ratio is also at most 1/τ: Σ (1/π − 1) is
     largest where every π is τ n / N or 1, and is then 1/τ times that of a uniform draw. For the worst
-    residuals it is at most (1 − τ n / N) / (τ (1 − n / N)). Both hold for independent draws with
-    these probabilities, and within 3% and 10% for the draws of `select` in populations of 4 to 6
+    residuals it is at most (1 − τ n / N) / (τ (1 − n / N)). Both apply to independent draws with
+    these probabilities, and within 3% and 10% to the draws of `select` in populations of 4 to 6
     instances, by exact calculation over all of their orders.
 
     Examples

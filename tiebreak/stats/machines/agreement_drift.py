@@ -165,7 +165,7 @@ def agreement_drift(
     This holds exactly for a reference that is known. For one that was estimated, it holds on average
     over the prior, and in simulations with 50 to 5,000 observations and agreements of 0.5 to 0.95, at
     most 4.4% of streams of 2,000 labels without a drop had an alarm. With 500 observations, a drop from
-    0.8 to 0.7 was shown after a median of 133 labels if it was there at once, and of 248 if it began
+    0.8 to 0.7 was shown after a median of 133 labels if it was there from the start, and of 248 if it began
     after 500 labels. Agreement that is closer to ½, or a reference of fewer observations, takes longer:
     with 100 observations, most such drops are never shown, and drops to 0.3 after 18 labels.
 

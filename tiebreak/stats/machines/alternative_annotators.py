@@ -52,7 +52,7 @@ _AT_ONCE = 2_000_000  # labels of coins in memory
 
 @dataclass(frozen=True)
 class AlternativeAnnotatorTest:
-    """Result of the alternative annotator test for one machine; it speaks of these annotators only.
+    """Result of the alternative annotator test for one machine; it applies to these annotators only.
 
     Attributes
     ----------
@@ -62,12 +62,12 @@ class AlternativeAnnotatorTest:
         How a label is scored against those of the other annotators: by the share that equals it, or
         by the negative root mean square of the differences.
     winning_rate : float
-        Share of the annotators whom the machine may replace; NaN if there are none to compare with.
+        Share of the annotators that the machine may replace; NaN if there are none to compare with.
     advantage_probability : float
         Probability that the machine scores at least as high as an annotator, averaged over the
         annotators; NaN if there are none to compare with.
     annotators : int
-        Number of annotators with whom the machine was compared.
+        Number of annotators that the machine was compared with.
     left_out : int
         Number of annotators with too few instances for a comparison.
     passes : bool, optional
@@ -128,7 +128,7 @@ def alternative_annotator_test(
         Instance of each unit. If units share an instance, the t-test takes instances, each with the
         mean over its units; otherwise it takes units.
     weights : array_like of float, shape (n_units,), optional
-        How many instances of the dataset each unit stands for, above 0, such as the inverse inclusion
+        How many instances of the dataset each unit represents, above 0, such as the inverse inclusion
         probability of its instance; 1 by default. An instance has the mean over its units.
     epsilon : float, default 0.1
         How much less often than an annotator the machine may be the better one, from 0 to 1. The
@@ -159,7 +159,7 @@ def alternative_annotator_test(
     at least as high as j's, and W_j is 1 if j's is at least as high as the machine's. The machine
     may replace j if a one-sided t-test shows that the mean of W_j − W_m is below ε (section 3). The
     p-values are adjusted by Benjamini and Yekutieli at a false discovery rate of 0.05. The winning
-    rate ω is the share of annotators whom the machine may replace, and the advantage probability ρ
+    rate ω is the share of annotators that the machine may replace, and the advantage probability ρ
     the mean of W_m over instances and then over annotators.
 
     As in the published code, one other annotator suffices for a unit. A machine with several runs or

@@ -34,7 +34,7 @@ class ReliabilityBin:
     Attributes
     ----------
     low, high : float
-        Ends of the range. It includes the lower one, and the last range both.
+        Ends of the range. It includes the lower end, and the last range both.
     n_ratings : int
         Number of human labels.
     probability : float
@@ -87,7 +87,7 @@ def calibration(
     positive : array_like of int, shape (n_units,)
         Number of human labels of each unit that give this answer.
     labelled : array_like of int, shape (n_units,)
-        Number of all human labels of each unit. Units without labels do not enter.
+        Number of all human labels of each unit. Units without labels are excluded.
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     bins : int, default 10

@@ -59,7 +59,7 @@ def cross_validated_composite(
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. Units that share an instance are in the same fold.
     weights : array_like of float, shape (n_units,), optional
-        How many units each stands for in the choice, such as the inverse of its inclusion
+        How many units each represents in the choice, such as the inverse of its inclusion
         probability; 1 by default.
     folds : int, default 10
         Number of folds; fewer if there are fewer instances.

@@ -30,7 +30,7 @@ class PositionDebiasing:
     n : int
         Number of answers of the judge: one for each unit and order.
     prefers_first : float
-        Share of answers that prefer the text shown first, where equal probabilities count half; NaN
+        Share of answers that prefer the text shown first, where equal probabilities count as half; NaN
         without answers.
     threshold : float
         Threshold τ at which that share is ½.
@@ -99,8 +99,8 @@ def position_debiasing(
     Notes
     -----
     An answer prefers the first text if its probability is above ½, or above τ after debiasing; one
-    that is equal to it agrees with half of the labels. Each replicate has a threshold of its own, so
-    that intervals allow for its estimation (Liusie et al. 2024, comparative assessment).
+    that is equal to it agrees with half of the labels. Each replicate has its own threshold, so
+    intervals allow for its estimation (Liusie et al. 2024, comparative assessment).
 
     Examples
     --------
@@ -197,9 +197,9 @@ def debiasing_threshold(first: npt.ArrayLike) -> float:
 
     Notes
     -----
-    τ is the median, so that P(first) = ½ over all answers. It is the same to multiply the odds of the
+    τ is the median, so P(first) = ½ over all answers. It is the same to multiply the odds of the
     first text by α = (1 − τ)/τ and to decide at ½ (Liusie et al. 2024, comparative assessment). If
-    either text is first equally often, a judge without bias has τ near ½.
+    each text is first in half of the answers, a judge without bias has τ near ½.
 
     Examples
     --------

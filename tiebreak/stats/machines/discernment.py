@@ -22,7 +22,7 @@ from tiebreak.stats.core.validation import (
 )
 
 SIGNIFICANT = 0.05
-# Smaller values of p are replaced with this value, so that D is finite.
+# Smaller values of p are replaced with this value so that D is finite.
 SMALLEST_P = float(np.finfo(np.float64).tiny)
 NO_PAIRS = "No text has scores for both its original and its perturbed version."
 NO_SCORES = "No perturbation has a discernment score."
@@ -149,7 +149,7 @@ def discernment(
 def _differences(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return the differences in units of the largest score, of which equal ones are equal.
 
-    Means of several raters' scores have rounding errors, which would part what is tied or not 0.
+    Means of several raters' scores have rounding errors, which would separate what is tied or not 0.
     """
     largest = np.nanmax(np.abs([first, second]), initial=0)
     differences: FloatArray = ((first - second) / (largest or 1)).round(_DECIMALS)
@@ -195,7 +195,7 @@ def harmonic_mean_p(
     Notes
     -----
     The mean is Σ w / Σ(w / p) (Wilson 2019). Without weights, Wang et al. 2024 (DHP, eq. 2) leave
-    out the factor M, so that omitting the weights differs from using equal weights. `literal`
+    out the factor M, so omitting the weights differs from using equal weights. `literal`
     reproduces their formula.
 
     Examples
@@ -276,7 +276,7 @@ def summarise_discernment(
 
     Notes
     -----
-    The average is the mean of the level means, so that levels with many perturbations do not count
+    The average is the mean of the level means so that levels with many perturbations do not count
     more than others (Wang et al. 2024, DHP, section 3.4).
 
     Examples

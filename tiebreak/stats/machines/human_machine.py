@@ -666,7 +666,7 @@ def rank_correlation(
 
     Notes
     -----
-    The correlations are those of `scipy.stats.spearmanr` and `scipy.stats.kendalltau`. Units
+    The correlations equal `scipy.stats.spearmanr` and `scipy.stats.kendalltau`. Units
     without a readable machine answer are ignored.
 
     Examples

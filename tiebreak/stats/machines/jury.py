@@ -48,9 +48,9 @@ def jury(answers: npt.ArrayLike, *, rule: JuryRule = "vote") -> Jury:
         labels sums to 1. NaN if a member has no answer for a unit.
     rule : {"vote", "mean_probability", "dawid_skene"}, default "vote"
         With ``vote``, each member has one vote for its most probable label. A member abstains if
-        several are equally probable, such as one whose preference turns with the order of the texts.
-        With ``mean_probability``, the members' probabilities are averaged, so that such a member
-        counts half for either label. With ``dawid_skene``, votes are weighted by how consistent a
+        several are equally probable, such as one whose preference flips when the texts are swapped.
+        With ``mean_probability``, the members' probabilities are averaged, so such a member
+        counts as half a vote for each label. With ``dawid_skene``, votes are weighted by how consistent a
         member is with the others.
 
     Returns

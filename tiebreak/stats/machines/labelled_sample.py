@@ -101,7 +101,7 @@ class LabelledSample:
 
     @property
     def magnitude(self) -> float:
-        """The largest absolute label, human or machine, beside which rounding errors are judged."""
+        """The largest absolute label, human or machine, relative to which rounding errors are judged."""
         both = np.concatenate([self.labels, self.predictions.ravel()])
         return float(np.abs(both).max())
 
@@ -114,7 +114,7 @@ class LabelledSample:
     def tuned_weights(self) -> FloatArray:
         """Return the weights of the machines that minimise the variance, within their bounds.
 
-        They are 0 if all units without a human label are of one instance: nothing then tells how
+        They are 0 if all units without a human label come from one instance: nothing then shows how
         far its mean is from that of others.
         """
         n, others = len(self.labels), len(self.unlabelled)
@@ -143,7 +143,7 @@ def bounded_weights(variance: FloatArray, covariance: FloatArray, labels: int) -
     """Return the weights w that minimise w'Vw − 2w'c, none below 0 and together at most 1.
 
     V is the covariance matrix of the machines' labels and c their covariance with human labels, at
-    the same scale. With J machines, the diagonal of V is increased by (J − 1)/`labels`, so that few
+    the same scale. With J machines, the diagonal of V is increased by (J − 1)/`labels` so that few
     labels do not set machines against each other that nearly agree; one machine has w = c/V.
     """
     weights, varies = np.zeros(len(covariance)), np.diag(variance) > 0

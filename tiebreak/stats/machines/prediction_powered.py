@@ -46,7 +46,7 @@ class PredictionPowered:
     lam : float
         Weight λ of the machine labels, from 0 to 1.
     n_labelled, n_unlabelled : int
-        Numbers of units with and without a human label that entered the estimate.
+        Numbers of units with and without a human label that the estimate uses.
     unparsed_labelled, unparsed_unlabelled : int
         Numbers of units with and without a human label that were ignored because the machine label
         is missing.
@@ -90,7 +90,7 @@ def prediction_powered_mean(
         Whether variances are divided by n (0) or by n − 1 (1).
     clusters, unlabelled_clusters : array_like, shape (n,) and (N,), optional
         Instances of the units with and without a human label; pass both or neither. Units of the
-        same instance are treated as dependent, also across the two sets.
+        same instance are treated as dependent, including across the two sets.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
 
@@ -116,7 +116,7 @@ def prediction_powered_mean(
     λ = cov(y, f) / ((1 + n/N) var(f)), clipped to the range from 0 to 1 (Angelopoulos et al. 2023,
     PPI++, Example 1). The covariance is divided by n, the variance is pooled over both sets and
     divided by n + N − 1, and λ is 0 if f is constant. If units share instances, λ is the value that
-    minimises the variance, and 0 if all unlabelled units are of one instance. ARES (Saad-Falcon et al. 2024) uses ``lam=1``, and its `unlabelled` may
+    minimises the variance, and 0 if all unlabelled units come from one instance. ARES (Saad-Falcon et al. 2024) uses ``lam=1``, and its `unlabelled` may
     repeat the labelled units as if they were independent. The interval is normal; with clusters,
     its standard error comes from sums over instances.
 

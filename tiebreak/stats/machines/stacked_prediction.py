@@ -126,7 +126,7 @@ def stacked_mean(
         Machine labels of the units without a human label.
     clusters, unlabelled_clusters : array_like, shape (n,) and (N,), optional
         Instances of the units with and without a human label; pass both or neither. Units of the
-        same instance are treated as dependent, also across the two sets, and are in the same fold.
+        same instance are treated as dependent, including across the two sets, and are in the same fold.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
 
@@ -252,7 +252,7 @@ def cross_fitted_slopes(
     weights: npt.ArrayLike,
     clusters: npt.ArrayLike,
 ) -> FloatArray:
-    """Compute the weight that machine labels get beside each human label of drawn instances.
+    """Compute the weight that machine labels get relative to each human label of drawn instances.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def cross_fitted_slopes(
     Returns
     -------
     ndarray of float, shape (n,) or (n, n_machines)
-        Weight λ of each label, from 0 to 1; those of several machines add up to at most 1. 0 where
+        Weight λ of each label, from 0 to 1; the weights of several machines add up to at most 1. 0 where
         the machine labels of the other instances do not vary.
 
     Raises
@@ -284,8 +284,8 @@ def cross_fitted_slopes(
     Notes
     -----
     λ = Σ w² (y − ȳ)(f − f̄) / Σ w² (f − f̄)² minimises the variance of the weighted mean of y − λ f; for
-    several machines, the sum and the quotient are those of matrices. It comes from four fifths of
-    the instances, without those of the label itself, so that the same ratings do not choose λ and
+    several machines, the sum and the quotient are of matrices. It comes from four fifths of
+    the instances, without the label's own, so the same ratings do not choose λ and
     are then corrected by it. With fewer than 50 instances, it comes from all others.
 
     Examples

@@ -110,7 +110,7 @@ def bradley_terry(
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. Units that share an instance are not independent.
     raters : array_like, shape (n_units,), optional
-        Rater of each row. With three raters or more, intervals hold for new raters, too, with those
+        Rater of each row. With three raters or more, intervals also apply to new raters, with those
         for these raters in ``narrower``.
     replicates : int, default 10000
         Number of bootstrap replicates.
@@ -120,7 +120,7 @@ def bradley_terry(
         Random generator for a bootstrap, which resamples instances and takes the raters as they are.
         Without it, intervals are in closed form.
     batch : int, optional
-        Number of replicates in memory at once.
+        Number of replicates in memory at a time.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def bradley_terry(
     Intervals in closed form: a rating's contribution to the strengths is the inverse of the
     information matrix times its score, the derivative of its log-likelihood (Huber 1967). The
     variance is the sum over instances of their squared contributions, plus the same over raters,
-    minus the same over cells of an instance and a rater, and not below the part of the instances
+    minus the same over cells of an instance and a rater, but not below the part of the instances
     (Cameron, Gelbach and Miller 2011, eq. 2.11), each times G / (G − 1) for a system's effective
     number G of groups. The degrees of freedom are Satterthwaite's.
 
@@ -372,7 +372,7 @@ class _PairTable:
 
     @property
     def batch(self) -> int:
-        """Number of replicates that fit into memory at once."""
+        """Number of replicates that fit into memory together."""
         return max(1, _BATCH_ELEMENTS // max(self.systems**2, len(self.patterns.rows)))
 
     def sample_outcomes(self) -> Outcomes:

@@ -40,7 +40,7 @@ TOO_FEW = (
     " {n}."
 )
 SEPARATED = (
-    "The outcome of some comparisons can be told without error from the systems and the covariates, so"
+    "The outcome of some comparisons can be predicted without error from the systems and the covariates, so"
     " there is no finite estimate. Collect more ratings, or compare systems that both win at times."
 )
 NONE_LEFT = "There is no covariate to hold equal: {reasons}"
@@ -58,7 +58,7 @@ class Controlled:
     Attributes
     ----------
     win_rate : dict of str to Estimate
-        Win rate of each system over all its comparisons, where a tie counts half.
+        Win rate of each system over all its comparisons, where a tie counts as half a win.
     controlled : dict of str to Estimate
         Expected win rate over the same comparisons if all covariates were 0.
     strengths : dict of str to Estimate
@@ -99,7 +99,7 @@ def controlled_win_rates(
     clusters : array_like, shape (n_ratings,)
         Instance of each rating.
     raters : array_like, shape (n_ratings,), optional
-        Rater of each rating. With three raters or more, intervals hold for new raters, too, with those
+        Rater of each rating. With three raters or more, intervals also apply to new raters, with those
         for these raters in ``narrower``.
     weights : array_like of float, shape (n_ratings,), optional
         Weight of each rating, above 0, such as the inverse of an inclusion probability.
@@ -126,7 +126,7 @@ def controlled_win_rates(
     -----
     The model is logit P(A beats B) = θ_A − θ_B + x β, fitted by maximum likelihood with a tie as half
     a win. A controlled win rate is the mean of 1 / (1 + exp(θ_opponent − θ_system)) over a system's
-    comparisons. Errors are those of `bradley_terry`, propagated to the rates (delta method). Holding
+    comparisons. Errors come from `bradley_terry`, propagated to the rates (delta method). Holding
     length equal removes what length predicts, whether raters like length as such or for what it
     comes with.
 

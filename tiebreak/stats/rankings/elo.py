@@ -135,12 +135,12 @@ def elo(
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
     batch : int, optional
-        Number of orders in memory at once.
+        Number of orders in memory at a time.
 
     Returns
     -------
     Elo
-        Elo rating of each system; empty if no unit has a rating. Intervals hold for new instances and
+        Elo rating of each system; empty if no unit has a rating. Intervals apply to new instances and
         these raters. Because `orders` is finite, values have a random error, which they include.
 
     Raises
@@ -162,7 +162,7 @@ def elo(
     E = 1 / (1 + 10^((R_B − R_A) / 400)) is computed from the ratings before the game (Ghosh et al.
     2024, eq. 5).
 
-    The interval is that of the mean over orders, so it does not grow because single orders differ.
+    The interval applies to the mean over orders, so it does not grow because single orders differ.
     Its variance is the variation between instances of what their games contribute to the final
     ratings, linearised along the expected path of the ratings, plus the variance over the orders
     divided by their number.
@@ -202,7 +202,7 @@ def _of_units(separability: npt.ArrayLike, length: int) -> FloatArray:
 
 
 class _EloSimulation:
-    """Simulation that plays all units as games, in many random orders at once."""
+    """Simulation that plays all units as games, in many random orders together."""
 
     def __init__(self, games: Games, steps: FloatArray, groups: IntArray | None) -> None:
         self._games, self._systems = games, len(games.names)

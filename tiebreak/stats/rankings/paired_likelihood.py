@@ -1,4 +1,4 @@
-"""The likelihood of paired comparisons with ties, and its maximum, for many samples at once.
+"""The likelihood of paired comparisons with ties, and its maximum, for many samples together.
 
 With d = (θ_i − θ_j) / 2 and D = e^d + e^−d + ν, system i wins with probability e^d / D, a tie has
 probability ν / D, and system j wins with probability e^−d / D (Davidson 1970, eq. 2.3). With ν = 0,

@@ -216,7 +216,7 @@ def p_value_curve(
 def _subset_p_values(
     d: FloatArray, size: int, draws: int, test: Test, rng: np.random.Generator
 ) -> Iterator[float]:
-    """Yield the p-values of random subsets, of which only some are in memory at once."""
+    """Yield the p-values of random subsets, of which only some are in memory at a time."""
     batch = max(1, _BATCH_ELEMENTS // size)
     for start in range(0, draws, batch):
         count = min(batch, draws - start)

@@ -129,7 +129,7 @@ def joint_ranks(
     Returns
     -------
     dict of str to Estimate
-        Rank of each system as in `ranks`. If all systems have three raters or more, intervals hold for
+        Rank of each system as in `ranks`. If all systems have three raters or more, intervals apply to
         new raters, with those for these raters in ``narrower``.
 
     See Also

@@ -48,10 +48,8 @@ MAX_RIVALS = 5
 NO_RATINGS = "No rating compares two systems."
 SHARED_TOP = "Several systems share the first rank."
 NO_SET = "The search shows no set of ratings whose removal puts another system first."
-NO_ORDER = "The pair is even, so that it has no order to change."
-NEVER_LOST = (
-    "No rating prefers the system that is behind, so that removing ratings cannot put it ahead."
-)
+NO_ORDER = "The pair is even, so it has no order to change."
+NEVER_LOST = "No rating prefers the system that is behind, so removing ratings cannot put it ahead."
 
 
 @dataclass(frozen=True)
@@ -206,7 +204,7 @@ def pair_robustness(
     names: tuple[str, str],
     weights: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
 ) -> Robustness:
-    """Return the fewest ratings whose removal turns the order of two systems.
+    """Return the fewest ratings whose removal reverses the order of two systems.
 
     Parameters
     ----------
@@ -216,7 +214,7 @@ def pair_robustness(
         Names of the first and the second system.
     weights : (array_like of float, array_like of float), shapes (wins,) and (losses,), optional
         Weights, above 0, of the ratings in which the first system won and lost; 1 by default. The
-        order is then that of the weighted win rate.
+        order is then by the weighted win rate.
 
     Returns
     -------
@@ -378,7 +376,7 @@ def _without_set(reason: str, ratings: int = 0, first: str = "") -> Robustness:
 class _Table:
     """Numbers of ratings by kind, which is a pair of systems, a weight and an outcome.
 
-    `first` and `second` are the systems of each row, `weight` is that of its ratings, and `ratings` has
+    `first` and `second` are the systems of each row, `weight` is its ratings' weight, and `ratings` has
     the three outcomes of each row, in one vector of the length 3 · rows.
     """
 
@@ -556,7 +554,7 @@ def _counted(kinds: IntArray, table: _Table) -> IntArray:
 def _path(table: _Table, scoring: _Scoring, lead: FloatArray) -> list[tuple[int, int]] | None:
     """Return kinds and numbers of ratings to remove, in order, until the rival is ahead.
 
-    About half of the ratings that are predicted to be needed leave at a time, so that influences are
+    About half of the ratings that are predicted to be needed leave at a time so that influences are
     renewed on the way and the end is not overshot by much.
     """
     left, path = table.ratings.copy(), list[tuple[int, int]]()
@@ -578,7 +576,7 @@ def _path(table: _Table, scoring: _Scoring, lead: FloatArray) -> list[tuple[int,
 
 
 def _step(left: IntArray, influences: FloatArray, short: float) -> list[tuple[int, int]]:
-    """Return the next ratings to remove: those of most influence, for half of what is missing."""
+    """Return the next ratings to remove: those with the most influence, for half of what is missing."""
     step, missing = list[tuple[int, int]](), short / 2
     for kind in np.argsort(-influences, kind="stable").tolist():
         gain, available = float(influences[kind]), int(left[kind])

@@ -114,7 +114,7 @@ def effect_within(
 
     Contributions add up to 0, and allow for the means that were estimated. Their weights in
     `two_way_interval` are the information: a rating whose condition is rare in its group has much, so
-    that few such ratings count as few.
+    few such ratings count as few.
     """
     code = np.unique(groups, return_inverse=True)[1]
 

@@ -56,7 +56,7 @@ def gwet_ac(
     -------
     Estimate
         The coefficient, at most 1. It is undefined if the scale has one label or if no unit has two
-        ratings. It speaks of these raters.
+        ratings. It applies to these raters.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def brennan_prediger(
     -------
     Estimate
         The coefficient, at most 1. It is undefined if the scale has one label or if no unit has two
-        ratings. It speaks of these raters.
+        ratings. It applies to these raters.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def weighted_fleiss_kappa(
     -------
     Estimate
         Value of κ, at most 1. It is undefined if only one label was observed or if no unit has two
-        ratings. It speaks of these raters.
+        ratings. It applies to these raters.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def weighted_fleiss_kappa(
     See Also
     --------
     conger_kappa : Chance agreement from the labels of each rater.
-    fleiss_kappa : The same without weights, where units with one rating do not enter the shares.
+    fleiss_kappa : The same without weights, where units with one rating are excluded from the shares.
 
     Notes
     -----

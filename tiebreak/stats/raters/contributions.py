@@ -76,7 +76,7 @@ def agreement_contributions(
     dict of str to ndarray of float, shape (n_ratings,)
         For each field of `Agreement`, the contributions that `two_way_interval` takes, together with
         the weight of each rating's unit. They are NaN
-        for ratings of units with fewer than two ratings, which do not enter, and for all ratings if
+        for ratings of units with fewer than two ratings, which are excluded, and for all ratings if
         the statistic is undefined.
 
     Raises
@@ -172,7 +172,7 @@ def _with_units(
 
 
 def _positive(total: np.floating) -> float:
-    """Return a total of weights; 1 if nothing enters, so that it may divide."""
+    """Return a total of weights; 1 if there is none, so that it may divide."""
     return float(total) or 1.0
 
 
@@ -234,7 +234,7 @@ def _alpha(
 def value_contributions(unit: IntArray, value: FloatArray, *, level: Level) -> FloatArray:
     """Return the contributions to interval or ratio α from values, however many different ones.
 
-    Ratings are sorted by unit; those of units with one rating are NaN.
+    Ratings are sorted by unit; ratings of units with one rating are NaN.
     """
     size = np.bincount(unit)[unit]
     paired = size > 1

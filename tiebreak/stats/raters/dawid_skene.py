@@ -43,7 +43,7 @@ class DawidSkene:
         ratings.
     confusion : ndarray of float, shape (n_raters, n_labels, n_labels)
         P(rating | true label) for each rater. The second axis is the true label and the third is
-        the rating, so that rows sum to 1; NaN for raters without ratings.
+        the rating, so rows sum to 1; NaN for raters without ratings.
     prior : ndarray of float, shape (n_labels,)
         Share of each true label.
     accuracy : ndarray of float, shape (n_raters,)
@@ -115,9 +115,9 @@ def dawid_skene(
 
     Notes
     -----
-    The model is that of Dawid and Skene (1979): given the true label, raters are independent, and
+    The model is Dawid and Skene's (1979): given the true label, raters are independent, and
     each rater has a separate confusion matrix. Raters who copy from one another therefore appear
-    accurate. Iterations start from each unit's label shares, so that labels keep their meaning if
+    accurate. Iterations start from each unit's label shares so that labels keep their meaning if
     raters are better than chance. They end at a local maximum of the penalised likelihood.
 
     Examples
@@ -159,7 +159,7 @@ def rater_accuracies(
     """Return the fit, each rater's accuracy with an interval, and how far the model's errors tell.
 
     The model is fitted again without each of `GROUPS` groups of ``clusters`` (of units); ``shape`` has
-    the numbers of units, raters and labels. Intervals are of the jackknife over groups, by t on the
+    the numbers of units, raters and labels. Intervals come from the jackknife over groups, by t on the
     logit scale. The last array, shape (2,), has t statistics of the gain in log-likelihood of the group
     left out: over one confusion matrix common to all raters, and over no true label at all, where each
     rater has own shares of labels. Only above `MIN_GAIN` do accuracies of single raters mean anything.
@@ -225,7 +225,7 @@ def _fits(
 ) -> list[DawidSkene]:
     """Fit the model to the units in each column of ``kept``, shape (units, fits).
 
-    All fits take a step at once, because a step for few ratings consists of overhead.
+    All fits take a step together, because a step for few ratings consists of overhead.
     """
     # A step over a small sparse array costs several times as much as over its cells, which may be
     # multiplied if no logarithm is infinite.

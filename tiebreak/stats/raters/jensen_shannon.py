@@ -14,7 +14,7 @@ Form = Literal["distance", "divergence", "distance_base_2"]
 FORMS = ("distance", "divergence", "distance_base_2")
 MAX_LABELS = 25
 _MANY_LABELS = (
-    f"There is no interval because the scale has more than {MAX_LABELS} labels, so that bins"
+    f"There is no interval because the scale has more than {MAX_LABELS} labels, so bins"
     " contain too few items."
 )
 _ROUNDING = 1e-15

@@ -57,7 +57,7 @@ def position_slope(
     Returns
     -------
     Estimate
-        Change of the outcome for each position. With three raters or more, the interval holds for
+        Change of the outcome for each position. With three raters or more, the interval applies to
         new raters and new instances, with that for these raters in ``narrower``. It is undefined if
         no rater has ratings at two positions. There is no interval for fewer than 10 instances.
 
@@ -72,9 +72,9 @@ def position_slope(
     of the rater. So raters who differ, or who stop early, do not bend it. But it is confounded with
     the items if all raters see the same items in the same order. Each rating contributes
     x (y − slope · x) / Σ x². The variance is the sum over instances of their squared contributions,
-    plus the same over raters, minus the same over cells of an instance and a rater, and not below the
+    plus the same over raters, minus the same over cells of an instance and a rater, but not below the
     part of the instances (Cameron, Gelbach and Miller 2011, eq. 2.11). The degrees of freedom are
-    those of the raters, which count as their effective number by Σ x² (Kish 1965), minus 1.
+    the raters', which count as their effective number by Σ x² (Kish 1965), minus 1.
 
     Examples
     --------

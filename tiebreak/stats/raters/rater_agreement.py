@@ -291,7 +291,7 @@ def self_consistency(
         Rater of each planned repeat, from 0 to n_raters − 1.
     first, second : array_like of int, shape (n_repeats,)
         The rater's first label and second label for the repeated unit, or −1 if it is missing.
-        Labels are in system order, so that swapped sides do not count as a change.
+        Labels are in system order so that swapped sides do not count as a change.
     n_raters : int
         Number of raters.
     confidence_level : float, default 0.95

@@ -90,7 +90,7 @@ class RatingSetSummary:
         Share of sets with consistency 0, which is the sum of `contradictory` and `all_ties`.
     contradictory : Estimate
         Share of sets in which each system is preferred at least once. They compare different texts
-        of the systems, so that this is no contradiction: pages call such sets mixed.
+        of the systems, so this is not a contradiction: pages call such sets mixed.
     mixed_by_coin : float
         The same share if a fair coin without ties gave all answers: 1 − 2^(1 − n) in a set of n.
     all_ties : Estimate
@@ -163,7 +163,7 @@ def consistency(ratings: npt.ArrayLike, *, max_strength: int = 1) -> float:
 
     Notes
     -----
-    Source: Ghosh et al. 2024, eq. 4. A set that contains only ties has consistency 0, too.
+    Source: Ghosh et al. 2024, eq. 4. A set that contains only ties also has consistency 0.
 
     Examples
     --------

@@ -17,7 +17,7 @@ def ratio_distances(first: FloatArray, second: FloatArray) -> FloatArray:
 def ratio_alpha(disagreement: float, values: FloatArray, weights: FloatArray) -> float:
     """Return α, given the sum of o_ck δ²_ck over c < k, and the values with their weights.
 
-    The expected disagreement compares each value with each other one, a block of values at a time.
+    The expected disagreement compares each value with each other value, a block of values at a time.
     It is NaN if all values are equal.
     """
     expected = float(weights @ summed_distances(values, values, weights)) / 2

@@ -106,7 +106,7 @@ def agreement_strata(counts: npt.ArrayLike, *, level: Level) -> tuple[Stratum, .
     Notes
     -----
     Strata include their lower end, and an agreement of 1 is a separate stratum (Elangovan et al.
-    2025, appendix A.4). Edges are compared in whole numbers, so that 3 of 5 is exactly 0.6. The
+    2025, appendix A.4). Edges are compared in whole numbers, so 3 of 5 is exactly 0.6. The
     value of α in these strata is only descriptive, because it depends on how the units were
     selected; for example, it is 1 by construction among units with full agreement.
 

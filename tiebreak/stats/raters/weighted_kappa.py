@@ -55,7 +55,7 @@ def weighted_cohen_kappa(
     -------
     Estimate
         Value of κ, at most 1. It is undefined if both raters gave the same label to every unit, or
-        if they rated no unit in common. It speaks of these two raters.
+        if they rated no unit in common. It applies to these two raters.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def conger_kappa(
     -------
     Estimate
         Value of κ, at most 1. It is undefined if all ratings have the same label, or if no unit has
-        two ratings. It speaks of these raters.
+        two ratings. It applies to these raters.
 
     Raises
     ------

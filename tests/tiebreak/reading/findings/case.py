@@ -28,9 +28,9 @@ def figure_text(figure: Figure) -> str:
     return of(figure.finding, figure.sentence)
 
 
-# Whom the figures speak of, and headings that several modules need.
+# Who the figures apply to, and headings that several modules need.
 SIMILAR_RATERS = "The figures generalize to similar instances and to similar raters."
-THESE_RATERS = "The figures generalize to similar instances, and not to other raters."
+THESE_RATERS = "The figures generalize to similar instances, not to other raters."
 SELECTED, DATASET = ", on the selected instances", ", over the dataset"
 A_WINS, B_WINS = "a wins more often than it loses", "b wins more often than it loses"
 HERE = "With these annotators, "

@@ -26,7 +26,7 @@ from tiebreak.stats import Estimate
 
 PASSED = "Passed: the machine may replace 3 of these 4 annotators."
 FAILED = "Not passed: the test allows replacing 1 of these 4 annotators."
-OF_FOUR = "ω speaks of these 4 annotators only."
+OF_FOUR = "these 4 annotators only."
 FEW_SHARED = "2 annotators shared too few instances with others to be compared."
 
 

@@ -17,7 +17,7 @@ from tiebreak.reading.figures.machines.probabilities import machine_probability_
 from tiebreak.reading.figures.of_part import of_part
 from tiebreak.reading.figures.raters.rater_pairs import pairwise_figures
 from tiebreak.reading.figures.systems.controlled import controlled_figures, davidson_figures
-from tiebreak.reading.figures.systems.leaderboard import leaderboard_figures
+from tiebreak.reading.figures.systems.leaderboard import NEXT_TITLE, leaderboard_figures
 from tiebreak.reading.figures.systems.paired_tests import paired_tests_figures
 from tiebreak.reading.figures.systems.robustness import robustness_figures
 from tiebreak.reading.messages import NO_FINDING_YET
@@ -57,8 +57,8 @@ def _shown(figure: Figure, *, part: str = "", running: bool = False) -> str:
     return of("", figure_text(while_unreached(figure, section)), figure.chart)
 
 
-PARTED = "a and b are parted by these ratings."
-TO_PART = "four of five studies with about 180 instances would part a and b (now 40)."
+PARTED = "a and b are separated by these ratings."
+TO_PART = "four of five studies with about 180 instances would separate a and b (now 40)."
 
 
 def next_systems(needed: int | None, *, part: str = "", running: bool = False) -> str:
@@ -195,7 +195,7 @@ ON_REQUEST = (
     Case(
         "next systems of a part",
         lambda: next_systems(30, part="news"),
-        ("What would part systems that follow each other: news",),
+        (f"{NEXT_TITLE}: news",),
         (PARTED,),
     ),
     Case(

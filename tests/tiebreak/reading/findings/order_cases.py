@@ -9,7 +9,7 @@ from tests.tiebreak.reading.findings.situations import (
     base,
     interval,
 )
-from tiebreak.reading.figures.systems.transitivity import order_figure
+from tiebreak.reading.figures.systems.transitivity import ORDER_TITLE, order_figure
 from tiebreak.report.model import (
     BradleyTerryFit,
     TransitivitySection,
@@ -67,7 +67,7 @@ ORDER = (
     Case(
         "no p-value of few instances",
         lambda: order(UNDEFINED),
-        ("| Win rates of pairs beside those that one order implies |", WHY),
+        (f"| {ORDER_TITLE} |", WHY),
         (CONTRADICTED, NOT_CONTRADICTED, "p = 0.010."),
     ),
 )

@@ -26,7 +26,7 @@ UNIFORM = (
     " width would have needed 140 instances."
 )
 OF_CONTROL = "The number of rated instances is 100, of which 30 were in the control sample."
-WITHOUT = "A further 7 instances were rated, but none of the ratings says which system is better."
+WITHOUT = "7 instances were rated, but none of the ratings says which system is better."
 RATE_OF_DATASET = f"{WEIGHTED_TO_DATASET}, the win rate of a is 0.60 (0.50 to 0.70)."
 RATE_OF_SELECTED = (
     "Among the selected instances, each weighted by the inverse of its inclusion probability, the win"

@@ -267,7 +267,7 @@ STRATA = (
     Case(
         "the figures of a machine in a part of the ratings",
         lambda: part(of_groups(SURE)),
-        ("Labels of judge that are those of annotators: category g1",),
+        ("Labels of judge that equal annotators' labels: category g1",),
         ("agree with each other more than judge", "agree beyond chance (α", OFTEN, DESCRIBED),
     ),
 )

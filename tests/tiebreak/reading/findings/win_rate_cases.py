@@ -175,7 +175,7 @@ WINS = (
         lambda: wins(few_instances(9)),
         (
             TOO_FEW_ITEMS,
-            "The figures generalize only to these instances, and not to other raters.",
+            "The figures generalize only to these instances, not to other raters.",
         ),
         (A_WINS, NOBODY, SIMILAR_RATERS),
     ),

@@ -17,19 +17,19 @@ READING = (
     " many comparisons on each instance and their scores from all, and lines cover 95% of the draws. A"
     " score is wins divided by comparisons. An instance on which the machine rater left a pair out, in one"
     " order or both, or gave an answer that cannot be read, does not count. ■ draws ordered pairs at random, □ draws each pair once and"
-    " shows it in a random order, ● draws pairs and shows each in both orders, so that a preference for"
-    " the first text cancels. Where a curve is flat, further comparisons change the ranking little. The"
+    " shows it in a random order, ● draws pairs and shows each in both orders, so a preference for"
+    " the first text cancels. Where a curve is flat, more comparisons change the ranking little. The"
     " curve does not show that the ranking is right: that is accuracy, below. Its last"
     " point is the full result itself, and judges whose answers vary would not repeat it."
 )
 ACCURACY_TITLE = "A machine rater's accuracy from fewer comparisons"
 ACCURACY_READING = (
-    "A pair of systems is right if the machine rater's comparisons, so many on each instance, rank it as"
-    " annotators' win rates on the same instances do; equal scores count half, and chance alone gives"
+    "A pair of systems is right if the machine rater's comparisons, this many on each instance, rank it as"
+    " annotators' win rates on the same instances do; equal scores count as half right, and chance alone gives"
     " one half. Points are medians over 100 draws, and lines cover 95% of the draws: ■ ordered pairs at"
     " random, □ each pair once in a random order, ● pairs in both orders. Where the curve stays below 1,"
     " more comparisons do not help: this machine rater ranks otherwise, or annotators' own order is by"
-    " chance. All pairs count the same, also those that annotators hardly part."
+    " chance. All pairs count the same, even those that annotators hardly separate."
 )
 NOT_PARTED = "Annotators rated no pair of these systems differently on these instances."
 KINDS: dict[str, Kind] = {

@@ -21,7 +21,7 @@ Named = tuple[str, AgreementByCategory]
 ANNOTATORS, COMPOSITE, ALL = "annotators", "composite", "all items"
 READING = (
     "Points are leave-one-out agreement: how often an answer is the most frequent one among annotators"
-    " when one of them is left out, with 95% intervals. All rows speak of the same items. The composite"
+    " when one of them is left out, with 95% intervals. All rows cover the same items. The composite"
     " uses the machine rater that agreed best in a category, and each item is scored with the rater that"
     " was chosen on other items, so its value is what may be expected on new items. Machine raters that"
     " are picked for being best in this figure will do worse on new items than here. The interval of the"

@@ -1,4 +1,4 @@
-"""Figures of how often machine raters give annotators' labels, beside random labels, by kind of item."""
+"""Figures of how often machine raters give annotators' labels, compared with random labels, by kind of item."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -35,7 +35,7 @@ CROSSED_READING = (
     f" name. {SHARES_READING} You may say that a machine rater gave other labels than these"
     " annotators on such items of a pair. You may not conclude that it is better suited to one pair or"
     " degree of agreement than to another: groups were formed from the answers that they are compared"
-    " with, many have few items, intervals hold for these annotators and for one group alone, and of"
+    " with, many have few items, intervals apply to these annotators and to one group alone, and of"
     " many groups some are extreme by chance. Groups of fewer than 10 instances have no interval."
 )
 NO_MACHINE_RATED = "No machine rater rated these items."
@@ -51,7 +51,7 @@ def share_figures(section: CriterionSection) -> list[Figure]:
 
 
 def _share_figure(section: CriterionSection, machine: str, number: int) -> Figure:
-    name, title = f"machine-labels-{number}", f"Labels of {machine} that are those of annotators"
+    name, title = f"machine-labels-{number}", f"Labels of {machine} that equal annotators' labels"
     rows = stratum_rows(section, lambda stratum: _marks(stratum, machine))
     chart = interval_chart(rows, finding=title, label="share of items", bounds=(0, 1))
     if not chart:
@@ -75,7 +75,7 @@ def _marks(stratum: StratumSection, machine: str) -> tuple[Mark, ...]:
     return (
         Mark("machine", groups.human_machine.percentage_agreement, "majority label"),
         Mark("machine-open", groups.single_human_machine.percentage_agreement, "one annotator"),
-        # Without an interval: what chance scores is no finding.
+        # Without an interval: what chance scores is not a finding.
         Mark(
             "human-open", Estimate(chance.value, n=chance.n, reason=chance.reason), "random labels"
         ),

@@ -46,7 +46,7 @@ COMBINED_READING = (
 )
 DIFFERENT_READING = " Do not compare raters that scored different criteria: the damage may show on some of them only."
 ALL_READING = (
-    "For each rater, average is the mean of the levels' means, so that characters, words and sentences"
+    "For each rater, average is the mean of the levels' means, so characters, words and sentences"
     " count equally however many perturbations they have, and minimum is the perturbation that it"
     " notices least. The averages of raters may be compared if they scored the same texts. They have no"
     " intervals: do not read a small distance as a difference. A high average says that a rater notices"

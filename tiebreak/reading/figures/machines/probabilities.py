@@ -25,7 +25,7 @@ RELIABILITY_READING = (
     " probability and the share of annotators' answers that say the same, with a 95% interval that"
     " resamples whole items or instances. On the diagonal, probabilities say how often annotators give"
     " that answer; below it the machine rater is too sure. It does not show that single answers are"
-    " right: a machine rater that always states the overall share is calibrated, and tells no item"
+    " right: a machine rater that always states the overall share is calibrated, and distinguishes no item"
     " from another. The intervals take the annotators as they are."
 )
 ANSWER_NAMES = {
@@ -44,11 +44,11 @@ DEBIASING_TITLE = "Agreement with annotators before and after debiasing the posi
 DEBIASING_READING = (
     "A point is the share of annotators' preferences for one of the two texts that the machine rater"
     " shares, and the line its 95% interval. Of each answer, only the probabilities of the two texts are"
-    " compared, however probable a tie is; equal ones count half. Debiased, it prefers the text shown"
+    " compared, however probable a tie is; equal probabilities count as half. Debiased, it prefers the text shown"
     " first only above the threshold at which either text wins half of its answers. Averaged, the probabilities of both"
     " orders of a pair count as one. If both lie to the right, a part of the disagreement comes from"
     " the position and not from the texts. The ratings themselves are never changed by this. It does"
-    " not show that the machine rater judges well, and the threshold holds for these prompts and"
+    " not show that the machine rater judges well, and the threshold applies to these prompts and"
     " systems only."
 )
 WAY_NAMES = ("as it is", "debiased", "both orders averaged")

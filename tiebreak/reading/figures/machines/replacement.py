@@ -12,13 +12,13 @@ from tiebreak.reading.messages import DESCRIBED_ONLY, READING_IF_DRAWN
 from tiebreak.report.model import MachineReplacement, ReplacementStratum
 from tiebreak.stats import Estimate
 
-TITLE = "Machine raters beside single annotators, by kind of item"
+TITLE = "Machine raters compared with single annotators, by kind of item"
 READING = (
     "■ The advantage probability ρ: how often the machine rater fits the other annotators at least as"
     " well as the annotator who is left out. At 0.5 or more it does so in every second comparison, or"
     " ties. The table has the winning rate ω for each ε, which decides the test: 0.2 for experts, 0.15"
     " for trained annotators and 0.1 for crowd workers, or the largest smaller one that at most 5% of"
-    " simulated coins pass. All numbers speak of these annotators. Of many"
+    " simulated coins pass. All numbers apply to these annotators. Of many"
     " groups of items some pass by chance, so do not look for a group that passes. A test that is not"
     " passed does not show that the machine rater is worse."
 )

@@ -37,17 +37,17 @@ READING = (
     " rated. If a tie is an"
     " answer, it agrees only with an annotator's tie; if it is a coin toss, it is worth half. An answer"
     " that could not be read is a disagreement. Several scores of a text are averaged before they are"
-    " compared. Comparisons are not: if a judge prefers A in one order and B in the other, each counts"
-    " half, so their agreement may differ from that on the page Machine raters. Higher scores count as better, so where"
+    " compared. Comparisons are not: if a judge prefers A in one order and B in the other, each has"
+    " half the weight, so their agreement may differ from that on the Machine raters page. Higher scores count as better, so where"
     " they are not, agreement is low. Annotators do not agree with each other either, so 1 cannot be"
     " reached."
 )
 DIFFERENCE_READING = (
     "A point is how much more often the preferences that scores imply agree with one annotator drawn at"
-    " random than comparisons do, on the same pairs. The lines are drawn so wide that all of them hold"
-    " together with 95%. An interval around 0 does not show that scoring is as good as comparing. Where"
+    " random than comparisons do, on the same pairs. The lines are drawn so wide that they hold simultaneously"
+    " with 95%. An interval around 0 does not show that scoring is as good as comparing. Where"
     " the two rules for ties disagree, the difference is one of the scale: scores with few steps tie"
-    " often. A result speaks of these annotators, and of language models and prompts like these; scores"
+    " often. A result applies to these annotators, and to language models and prompts like these; scores"
     " of one quality need not tell which text is better overall. How many answers each took is in the"
     " next table: scoring takes one for each text, and comparing up to two for each pair."
 )
@@ -127,7 +127,7 @@ def _grouped(section: ScoringSection, marks: Marks) -> list[IntervalRow]:
 
 
 def _by_rule(section: ScoringSection, marks: Marks) -> list[IntervalRow]:
-    """Return the same rows for a table, in which each name is that of the raters and of the rule."""
+    """Return the same rows for a table, in which each name has the raters and the rule."""
     return [
         IntervalRow(f"{name}: {TIES[rule]}", marks(of))
         for name, one in section.comparisons.items()

@@ -22,10 +22,10 @@ NO_TITLE = "Win rates by annotators and by each machine rater, by kind of item"
 COLUMNS = ("kind", "stratum", "items", "share_of_items", "rater", *ESTIMATE_COLUMNS)
 READING = (
     "In each group of items: ● the system's win rate by annotators, ■ by the ratings of one machine rater;"
-    " a tie counts half, and lines are 95% intervals. A machine rater may have rated other items than"
+    " a tie counts as half a win, and lines are 95% intervals. A machine rater may have rated other items than"
     " annotators. Where ■ lies far from ●, do not use the machine rater's win rate in place of people's"
     " there. Where they lie close, that does not show that they are equal, nor that both prefer the same"
-    " text of an item. Each interval is of one group alone, and of many groups some differ by chance, so"
+    " text of an item. Each interval covers one group alone, and of many groups some differ by chance, so"
     " do not conclude that a system is better on one kind of item than on another. Groups by agreement or"
     " by number of different labels were chosen for how annotators agree: win rates there describe these"
     " answers, and nothing can be concluded from them. Groups of fewer than 10 instances have no interval."

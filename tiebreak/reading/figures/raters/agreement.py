@@ -43,7 +43,7 @@ MACHINES_TITLE = "Agreement of machine raters with annotators"
 MACHINES_READING = (
     "● is Krippendorff's α among annotators. For each machine rater, ■ is its α with their majority label,"
     " and □ with one annotator drawn at random, which is the fair comparison with ●. The machine rater"
-    " with the highest □ stands first. This order holds for these items and annotators only: machine raters"
+    " with the highest □ comes first. This order applies to these items and annotators only: machine raters"
     " whose intervals overlap may be equally good, and the first of many looks better than it is."
     " A machine rater may have rated other items than another; compare two on the same items under"
     " “Machine raters compared on the same items” below. On some kinds of items it can be quite different."
@@ -57,7 +57,7 @@ Marks = Callable[[StratumSection], tuple[Mark, ...]]
 
 
 def agreement_figure(section: CriterionSection) -> Figure:
-    """Return α among annotators by stratum, so that the α of all units never stands alone."""
+    """Return α among annotators by stratum, so the α of all units is never shown alone."""
     finding, sentence = agreement_finding(section)
     rows = stratum_rows(
         section, lambda s: (Mark("human", s.human_human.krippendorff_alpha, "annotators"),)
@@ -75,7 +75,7 @@ def agreement_figure(section: CriterionSection) -> Figure:
 
 
 def machines_figure(section: CriterionSection) -> Figure:
-    """Return α of every machine rater with annotators on all items, beside α among annotators."""
+    """Return α of every machine rater with annotators on all items, with α among annotators."""
     machines = section.all_units.machines
     alphas = {name: m.single_human_machine.krippendorff_alpha for name, m in machines.items()}
     highest_first = sorted(

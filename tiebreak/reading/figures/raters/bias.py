@@ -13,8 +13,8 @@ TITLE = "Position and length bias"
 READING = (
     "0 means no bias, and ties are left out. Position: the share of ratings that prefer the text shown"
     " first, minus one half. Length: the share that prefers the longer text, minus the share that"
-    " prefers the shorter one. Both are estimated within pairs of systems, so that a preference for a"
-    " system is no bias. The heading allows for its having two tests. A preference for longer texts does not show that length is its cause,"
+    " prefers the shorter one. Both are estimated within pairs of systems, so a preference for a"
+    " system is not bias. The heading allows for its having two tests. A preference for longer texts does not show that length is its cause,"
     " because longer texts may be better. Where sides are balanced, position bias adds noise to win rates"
     " but does not favour a system."
 )
@@ -43,9 +43,9 @@ def _rows(name: str, bias: Bias, *, is_machine: bool) -> list[IntervalRow]:
 
 
 def _finding(bias: Bias) -> tuple[str, str]:
-    """Return which biases the intervals show of annotators, or else of these alone, and for whom.
+    """Return which biases the intervals show for annotators, or else for these alone, and who they apply to.
 
-    The intervals hold at once, because the heading has both tests.
+    The intervals hold simultaneously, because the heading has both tests.
     """
     named = {"position": bias.position, "length": bias.length}
     known = {name: one for name, one in named.items() if one.has_interval}

@@ -13,7 +13,7 @@ READING = (
     " changes for 10 items more; −0.02 is 2 points less. Time per answer: its relative change; −0.05 is"
     " 5% faster. Both are changes within annotators, so those who stop early do not bend them. Use them"
     " to choose how many items a next study asks of one person. Becoming faster is usual, because"
-    " annotators learn; only falling agreement speaks of fatigue. If all annotators have the items in the"
+    " annotators learn; only falling agreement suggests fatigue. If all annotators have the items in the"
     " same order, later items may simply be harder. An interval with 0 does not show that nobody"
     " tires."
 )

@@ -22,7 +22,7 @@ READING = (
     " has no bar there."
 )
 PAIRS_READING = (
-    f"{READING} Bars of one pair of systems stand beside those of the others, because a machine may"
+    f"{READING} Bars of one pair of systems are next to those of the others, because a machine may"
     " perceive one pair as annotators do and another not. Shares of items add to 1 within a pair."
 )
 COLUMNS = ("units", "majority_label", "share_of_units", "rater", "label", "share")
@@ -31,7 +31,7 @@ ALL_UNITS = "all items"
 
 
 def perception_figures(section: CriterionSection) -> list[Figure]:
-    """Return the figures of each machine rater, or those of annotators alone.
+    """Return the figures of each machine rater, or the figures of annotators alone.
 
     A machine has one figure of all units and, where there are several pairs of systems, one by pair.
     """

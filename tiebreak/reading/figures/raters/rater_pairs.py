@@ -22,10 +22,10 @@ PAIRS_TITLE = "Annotators two by two"
 
 PAIRS_READING = (
     "Each row is a pair of annotators with at least 10 items in common: ● Cohen's κ with its 95%"
-    " interval, ○ the share of equal answers. Of many pairs, the lowest are low by chance, too, and a"
+    " interval, ○ the share of equal answers. Of many pairs, the lowest are low partly by chance, and a"
     " low κ with a high share of equal answers only says that one answer prevails. Read the items on"
     " which the two differ before you change the guidelines. It does not show which of the two is"
-    " right, and is no reason to leave somebody out."
+    " right, and is not a reason to leave someone out."
 )
 
 

@@ -1,6 +1,6 @@
 """Figures of single raters: confusion with the others, Dawid and Skene's model, self-consistency.
 
-They are evidence of what to look at, and no verdict on anybody.
+They are evidence of what to look at, not a verdict on anyone.
 """
 
 import math
@@ -20,7 +20,7 @@ from tiebreak.stats import Estimate, undefined
 
 MAX_DRAWN = 40
 NOT_A_VERDICT = (
-    " Differences are a reason to read this annotator's answers, and no verdict: the others may be"
+    " Differences are a reason to read this annotator's answers, not a verdict: the others may be"
     " wrong, and where they disagree among themselves, both answers may be right."
 )
 CONFUSION_READING = (
@@ -61,7 +61,7 @@ def single_rater_figures(section: CriterionSection, rater: str) -> list[Figure]:
 
 
 def confusion_figure(section: CriterionSection, rater: str = "") -> Figure:
-    """Return one rater's labels, or those of all annotators, by the others' most frequent label."""
+    """Return one rater's labels, or all annotators' labels, by the others' most frequent label."""
     one = section.raters.get(rater)
     who = rater if one else "annotators"
     title = f"Answers of {who} by the most frequent answer of the others"

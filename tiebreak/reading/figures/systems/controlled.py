@@ -19,21 +19,21 @@ CONTROLLED_READING = (
     " Markdown and had no advantage of position, as far as these are known; ○ the win rate as it is. A"
     " system whose ● is nearer to ½ owes a part of its lead to length or style. It does not show that"
     " length as such was what annotators liked: longer texts may also say more, and holding length equal"
-    " then takes merit away. Report it beside the win rate, never instead of it."
+    " then takes merit away. Report it with the win rate, never instead of it."
 )
 EFFECTS_TITLE = "What length and style change"
 EFFECTS_READING = (
     "A point is the change of the log odds of winning, and the line its 95% interval. For length and"
     " Markdown it is from equal texts to texts of which the other has none, (A − B)/(A + B); for"
     " position, from an even chance of being first to being shown first. To the right of 0, more of it"
-    " wins more often. It is what goes along with winning among these systems, and not what would happen"
+    " wins more often. It is what goes along with winning among these systems, not what would happen"
     " if a text were made longer."
 )
-TIES_TITLE = "Strengths with ties as an outcome of their own"
+TIES_TITLE = "Strengths with ties as a separate outcome"
 TIES_READING = (
     "A point is a system's log-strength in Davidson's model, and the line its 95% interval; a difference"
-    " of 1 means odds of 2.7 to 1 among comparisons that somebody wins. In the model, systems that are"
-    " equally strong tie most often. Where a tie counts half a win, gaps are smaller with more ties. It"
+    " of 1 means odds of 2.7 to 1 among comparisons that one of the two wins. In the model, systems that are"
+    " equally strong tie most often. Where a tie counts as half a win, gaps are smaller with more ties. It"
     " does not show that systems are equal: many ties may also come from texts that nobody can tell"
     " apart."
 )

@@ -37,11 +37,11 @@ MAX_ROWS = 40
 MAX_SENTENCES = 3
 MATRIX_TITLE = "Win rates of each system against each other"
 MATRIX_READING = (
-    "Each cell is the share of their comparisons that the system of the row wins against that of the"
-    " column, where a tie counts half; darker cells are larger shares, and – means that the two were"
-    " not compared. Systems are numbered by what ranks them. The table has every"
-    " pair with its number of items, its 95% interval and whom that speaks of. Read a row to see"
-    " against whom a system wins. Of many cells some lie far from 50% by chance, and intervals of"
+    "Each cell is the share of their comparisons that the system of the row wins against the"
+    " system of the column, where a tie counts as half a win; darker cells are larger shares, and –"
+    " means that the two were not compared. Systems are numbered by what ranks them. The table has every"
+    " pair with its number of items, its 95% interval and who that applies to. Read a row to see"
+    " which systems it wins against. Of many cells some lie far from 50% by chance, and intervals of"
     " single pairs do not allow for how many there are: do not pick out a pair after looking. Pairs that were"
     " compared on different items are not comparable with each other."
 )
@@ -53,32 +53,32 @@ MATRIX_LATER = (
 MATRIX_COLUMNS = ("system", "other", *ESTIMATE_COLUMNS)
 BOARD_TITLE = "Leaderboard: win rates as they are and with length and style held equal"
 BOARD_READING = (
-    "● a system's win rate over all its comparisons, where a tie counts half; ○ the expected win rate"
+    "● a system's win rate over all its comparisons, where a tie counts as half a win; ○ the expected win rate"
     " over the same comparisons if both texts were equally long, used as much Markdown and had no"
     " advantage of position, as far as these are known. Lines are 95% intervals of one system alone,"
-    " so that overlapping or separate lines do not show which systems differ: the sets of ranks on the"
+    " so overlapping or separate lines do not show which systems differ: the sets of ranks on the"
     " page do. Rates of systems that met different opponents do not rank them. Holding length equal may also take merit away, because longer texts may say more."
 )
 CATEGORIES_TITLE = "Win rates by category"
 CATEGORIES_READING = (
     "Each cell is a system's win rate among the items of one category; the table has its interval and"
     " number of items. This describes where systems are strong. It is no test: no interval allows for"
-    " the number of categories, so the best and the worst cell are extreme by chance, too. Do not"
+    " the number of categories, so the best and the worst cell are extreme partly by chance. Do not"
     " conclude that a system is better in a category unless you named that category before looking,"
     " and then look at its interval. Categories with fewer than 10 instances have none."
 )
 ONE_CATEGORY = "The items have no categories, or only one."
 CATEGORIES_COLUMNS = ("system", "category", *ESTIMATE_COLUMNS)
-NEXT_TITLE = "What would part systems that follow each other"
+NEXT_TITLE = "What would separate adjacent systems"
 NEXT_READING = (
-    "● the difference of the win rates of a system and the next one, with the interval that holds at"
-    " once with those of all pairs: the two are parted if it excludes 0. The table says from how many"
+    "● the difference of the win rates of a system and the next one, with the interval that holds"
+    " simultaneously with those of all pairs: the two are separated if it excludes 0. The table says from how many"
     " instances and ratings on it would, if the difference and the variances stay as they are and each"
-    " annotator rates as many items as now, so that there are as many more annotators. Even if the"
-    " difference is exactly right, about half of the studies of that size part the two, and four of five of"
+    " annotator rates as many items as now, so the number of annotators grows by the same factor. Even if the"
+    " difference is exactly right, about half of the studies of that size separate the two, and four of five of"
     " the likely size. The observed difference is itself uncertain: if the true one is at the far end"
     " of its interval, the least number is enough, and if it is 0 or has the other sign, no number is."
-    " Do not stop collecting as soon as the two are parted, unless the plan said so, and do not"
+    " Do not stop collecting as soon as the two are separated, unless the plan said so, and do not"
     " conclude that systems are equal because the number is large."
 )
 NEXT_COLUMNS = (
@@ -86,7 +86,7 @@ NEXT_COLUMNS = (
     *("likely_instances", "least_instances", "why_not", *ESTIMATE_COLUMNS),
 )
 NO_PAIRS = (
-    "There is only one system, or systems did not meet each other equally often, so that differences of"
+    "There is only one system, or not all pairs of systems were compared the same number of times, so differences of"
     " win rates do not say which is better."
 )
 
@@ -237,10 +237,10 @@ def _parted(pair: NextPair) -> str:
         return ""
     both = f"{pair.ahead} and {pair.behind}"
     if needed <= pair.instances:
-        return f"{both} are parted by these ratings."
+        return f"{both} are separated by these ratings."
     return (
         f"If the difference that was seen were the true one, four of five studies with about"
-        f" {_rounded(likely):,} instances would part {both} (now {pair.instances:,})."
+        f" {_rounded(likely):,} instances would separate {both} (now {pair.instances:,})."
     )
 
 

@@ -17,7 +17,7 @@ BASELINES_READING = (
     " its row, with ties as half a win. The table also has the machine raters, and Spearman's correlation"
     " of each row with the win rates against all systems. A benchmark has one baseline: where rows rank"
     " the systems otherwise, its ranking depends on that choice, and should be reported with it. Rates"
-    " have no intervals here, so do not read differences between cells as findings; those of pairs are"
+    " have no intervals here, so do not read differences between cells as findings; intervals of pairs are"
     " above."
 )
 HALVES_TITLE = "Ranking of hidden instances, foretold by the open half"

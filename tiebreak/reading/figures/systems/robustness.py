@@ -24,9 +24,9 @@ ROBUSTNESS_READING = (
     " 95% interval of a pair's win rate excludes ½. The ratings were chosen to change the result, and"
     " the result was computed again without them. The fewest ratings are this number or fewer; where"
     " the table says so, all smaller sets were tried. A small number says that the result hangs on few"
-    " answers, and not that these answers are wrong: never remove them for that. A large number does"
+    " answers, not that these answers are wrong: never remove them for that. A large number does"
     " not show that other annotators or texts would give the same result; intervals do. If instances"
-    " were drawn, a rating counts by its instance's weight, so that fewer ratings of rarely drawn"
+    " were drawn, a rating counts by its instance's weight, so fewer ratings of rarely drawn"
     " instances may decide."
 )
 

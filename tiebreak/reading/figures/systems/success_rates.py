@@ -12,10 +12,10 @@ TITLE = "Success rates of the systems"
 READING = (
     "● the share of a system's ratings by annotators that are a success. □ the same share by a machine"
     " rater alone, which is wrong wherever the machine rater is. ■ both together: the machine rater's"
-    " ratings of all items, corrected by what annotators say of some of them (prediction-powered"
+    " ratings of all items, corrected by annotators' ratings of some of them (prediction-powered"
     " inference, power-tuned); it is right even if the machine rater is biased, provided that the items"
-    " which annotators rated are a random sample. Lines are 95% intervals, those of ■ for other items"
-    " and these annotators. The data also have ■ with λ = 1, as in ARES. Each interval is of one"
+    " which annotators rated are a random sample. Lines are 95% intervals, intervals of ■ for other items"
+    " and these annotators. The data also have ■ with λ = 1, as in ARES. Each interval covers one"
     " system: where two overlap, do not conclude that the systems are equally good, and with many"
     " systems some will be far apart by chance."
 )

@@ -17,16 +17,16 @@ from tiebreak.reading.words import counted, counts_lines
 from tiebreak.report.model import CriterionSection, Estimates
 from tiebreak.stats import Estimate
 
-MAX_DESCRIBED = 6  # pairs whose counts the text alternative has; all are beside the figure
+MAX_DESCRIBED = 6  # pairs whose counts the text alternative has; all are next to the figure
 WIN_RATES_READING = (
     "A point is a system's win rate: the share of its comparisons that it wins, where a tie counts"
-    " half. The line through it is the 95% interval. The heading names a system whose interval lies to"
+    " as half a win. The line through it is the 95% interval. The heading names a system whose interval lies to"
     " the right of ½; with several systems, one whose wider interval does. Where the intervals of two systems overlap, do not conclude that"
     " they are equally good."
 )
 SEQUENCE_READING = (
     "A point is the share that the first system of the pair wins, averaged over the complete instances,"
-    " where a tie counts half. The line is a confidence sequence: it stays right however often you"
+    " where a tie counts as half a win. The line is a confidence sequence: it stays right however often you"
     " look at it, so you may stop as soon as it excludes ½."
 )
 POWERED_READING = (
@@ -36,10 +36,10 @@ POWERED_READING = (
 MACHINE_WIN_RATES_TITLE = "Win rates by annotators and by each machine rater alone"
 MACHINE_WIN_RATES_READING = (
     "A circle is a system's win rate by annotators, and each square its win rate by the ratings of one"
-    " machine rater, in both orders if it rated in both; lines are 95% intervals, those of machine"
+    " machine rater, in both orders if it rated in both; lines are 95% intervals, intervals of machine"
     " raters for similar instances and these machine raters as they are. A machine rater may have"
     " rated other items than annotators did. Where a square lies far from the circle, do not take"
-    " the machine rater's ranking for people's. Where it lies close, the two may still disagree item by"
+    " the machine rater's ranking for annotators'. Where it lies close, the two may still disagree item by"
     " item: the agreement below says how often."
 )
 WITHOUT_ANNOTATORS_READING = (
@@ -48,12 +48,12 @@ WITHOUT_ANNOTATORS_READING = (
 STRENGTH_READING = (
     "A point is a system's strength in the Bradley–Terry model, on the logarithmic scale, and the line"
     " its 95% interval. Only differences between systems have a meaning: a difference of 1 means odds"
-    " of 2.7 to 1 in a comparison without ties. The interval is of one strength, so overlapping lines"
+    " of 2.7 to 1 in a comparison without ties. The interval covers one strength, so overlapping lines"
     " do not show that two systems are equal."
 )
 ELO_READING = (
     "Elo ratings are averages over random orders of the comparisons, and so are their intervals, which"
-    " hold for new instances and these annotators only. In the rating weighted by"
+    " apply to new instances and these annotators only. In the rating weighted by"
     " separability (SEP-Elo), comparisons of texts that are easy to tell apart count more. The order of the points alone"
     " shows nothing where their intervals overlap."
 )
@@ -95,7 +95,7 @@ def win_rates_figure(section: CriterionSection) -> Figure:
 
 
 def machine_win_rates_figure(section: CriterionSection) -> Figure:
-    """Return the win rates by annotators beside those by each machine rater alone."""
+    """Return the win rates by annotators with those by each machine rater alone."""
     systems = section.systems
     machines = (systems and systems.machine_win_rates) or {}
     if systems is None or not machines:
@@ -144,7 +144,7 @@ def strengths_figure(section: CriterionSection) -> Figure:
 
 
 def elo_figure(section: CriterionSection) -> Figure:
-    """Return Elo ratings beside Elo ratings weighted by separability."""
+    """Return Elo ratings with Elo ratings weighted by separability."""
     systems, title = section.systems, "Elo ratings, plain and weighted by separability"
     if systems is None or not systems.elo:
         return empty_figure("elo", title, "There are no Elo ratings.")

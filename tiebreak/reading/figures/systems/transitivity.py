@@ -18,19 +18,19 @@ from tiebreak.report.model import CriterionSection, TransitivitySection
 SIGNIFICANT = 0.05
 MIN_SYSTEMS = 3
 TWO_SYSTEMS = "With two systems there is nothing to contradict an order."
-WIN_OR_TIE_TITLE = "Win-or-tie rates beside win rates"
+WIN_OR_TIE_TITLE = "Win-or-tie rates and win rates"
 WIN_OR_TIE_READING = (
-    "● the win rate, where a tie counts half; ○ the share of its comparisons that a system wins or"
-    " ties. Use win-or-tie where being as good is enough, for example to replace a system by a cheaper"
+    "● the win rate, where a tie counts as half a win; ○ the share of its comparisons that a system wins or"
+    " ties. Use win-or-tie where being as good is enough, for example to replace a system with a cheaper"
     " one. A system can win or tie in most comparisons and still lose more often than it wins, and"
     " win-or-tie rates of two systems add to more than 1: so ½ is no mark for them. With more ties,"
     " all of them are higher, so do not compare them between studies with different scales."
 )
-ORDER_TITLE = "Win rates of pairs beside those that one order implies"
+ORDER_TITLE = "Win rates of pairs and those that one order implies"
 ORDER_READING = (
     "Each point is a pair of systems: its win rate by the Bradley–Terry strengths, in which each"
-    " system has one strength, and its observed win rate. Points on the diagonal fit. The p-value is"
-    " of the hypothesis that the model holds (Pearson's X² of the pairs' win rates, corrected for"
+    " system has one strength, and its observed win rate. Points on the diagonal fit. The p-value"
+    " tests the hypothesis that the model holds (Pearson's X² of the pairs' win rates, corrected for"
     " instances that differ). Three systems are a cycle if each beats the next; with systems that are"
     " equally good, chance makes a quarter of all triples cycles. Where the model does not fit, a"
     " ranking hides which system beats which: report pairs. Where no deviation is shown, there may"
@@ -100,7 +100,7 @@ def order_figure(section: CriterionSection) -> Figure:
 
 
 def has_several(section: CriterionSection) -> bool:
-    """Return whether there are three systems, so that an order may be contradicted."""
+    """Return whether there are three systems, so an order may be contradicted."""
     return bool(section.systems and len(section.systems.win_rate) >= MIN_SYSTEMS)
 
 
@@ -142,7 +142,7 @@ def _sentence(order: TransitivitySection) -> str:
     if fit.pair:
         first, second = fit.pair
         parts.append(
-            f"The largest deviation is that of {first} against {second}: {in_digits(fit.observed)} observed,"
+            f"The largest deviation is {first} against {second}: {in_digits(fit.observed)} observed,"
             f" {in_digits(fit.fitted)} by the strengths."
         )
     p = fit.p

@@ -83,7 +83,7 @@ def faces_of_coin(criterion: Criterion, members: NDArray[np.bool_]) -> Codes:
 def _compared(
     criterion: Criterion, machine: str, members: NDArray[np.bool_] | None
 ) -> tuple[tuple[Any, ...], dict[str, Any], Instances]:
-    """Return the ratings and options of the test, and the instances that it speaks of."""
+    """Return the ratings and options of the test, and the instances that it applies to."""
     used = criterion.is_human & (criterion.label >= 0)
     if members is not None:
         used &= members[criterion.unit]

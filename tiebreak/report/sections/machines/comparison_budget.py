@@ -1,4 +1,4 @@
-"""How well fewer comparisons of a machine give the ranking of all of them, and that of annotators.
+"""How well fewer comparisons of a machine give the ranking of all of them, and annotators' ranking.
 
 Source: Liusie et al. 2024, section 3 and figure 2. The candidates are the systems on one instance, and
 a score is wins divided by comparisons.
@@ -34,7 +34,7 @@ NOT_COMPLETE = (
     "A curve needs instances on which this machine rater compared the same three systems or more,"
     " each pair in both orders of the texts."
 )
-SAME_SCORES = "All systems won equally often, so there is no ranking to find."
+SAME_SCORES = "All systems have the same score, so there is no ranking to find."
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +188,7 @@ def _correlation(scores: Numbers, full: Numbers) -> float:
 
 
 def _accuracy(scores: Numbers, by_people: Numbers) -> float:
-    """Return the share of pairs that annotators part which have the same order; ties count half."""
+    """Return the share of pairs that annotators separate which have the same order; ties count as half."""
     parted = _parted(by_people)
     same = _orders(scores) * _orders(by_people)
     return float(((1 + same[parted]) / 2).mean())

@@ -24,7 +24,7 @@ from tiebreak.stats.core.validation import FloatArray, IntArray
 from tiebreak.stats.raters.label_pairs import Pairs, single_weights
 
 ERROR_LEVEL = 0.05
-# Among more pairs hardly a difference could be told from chance, and the intervals of so many would
+# Among more pairs hardly a difference could be distinguished from chance, and the intervals of so many would
 # need quantiles that are farther out than the bootstrap's replicates reach.
 MAX_MACHINES = 12
 ONE_MACHINE = "Only one machine rater rated these items; a comparison needs two."
@@ -46,7 +46,7 @@ NO_PAIRS = (
 def machine_differences_section(
     criterion: Criterion, seeds: Seeds, replicates: int
 ) -> MachineDifferencesSection:
-    """Return every pair of machines on its common units; the intervals hold for all together."""
+    """Return every pair of machines on its common units; the intervals hold simultaneously."""
     if criterion.is_slider:
         return MachineDifferencesSection({}, 1 - ERROR_LEVEL, reason=NO_EXACT_AGREEMENT)
     names, left_out = _chosen(criterion)
@@ -70,7 +70,7 @@ def machine_differences_section(
 def _chosen(criterion: Criterion) -> tuple[list[str], tuple[str, ...]]:
     """Return the machines that answered the most units with a human rating, and those left out.
 
-    Whether a machine agrees with annotators plays no part, so that the choice favours none.
+    Whether a machine agrees with annotators plays no part, so the choice favours none.
     """
     rated = criterion.humans.any(axis=1)
     answered = {name: (rated & one.is_answered).sum() for name, one in criterion.machines.items()}
@@ -113,8 +113,8 @@ def _pair(
 def _agreement(labels: int, start: int, level: Level) -> Statistic:
     """Return `single_human_machine`'s percentage agreement of the machine whose counts start here.
 
-    It is that of one annotator at random with the machine's majority label or lower median over its
-    runs and orders, so that both sections have the same number for the same units.
+    It compares one annotator at random with the machine's majority label or lower median over its
+    runs and orders, so both sections have the same number for the same units.
     """
     pairs = Pairs(labels, level=level, human_weights=single_weights).percentage_statistic()
 

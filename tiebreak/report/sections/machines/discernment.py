@@ -167,7 +167,7 @@ def over_criteria(
     """Return the sections of all criteria with tests over the criteria together.
 
     ``weights`` are experts' weights of the criteria for each perturbation. A criterion without a
-    weight counts 0, and a perturbation without weights has no expert-weighted score.
+    weight counts as 0, and a perturbation without weights has no expert-weighted score.
     """
     equal = _combined(sections, None)
     expert = _combined(sections, weights) if weights else {}

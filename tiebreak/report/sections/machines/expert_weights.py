@@ -15,7 +15,7 @@ NO_VOTES = (
 
 
 def votes_of(table: RatingTable) -> RatingTable:
-    """Return the ratings of a survey that count as votes: those of people that are not excluded."""
+    """Return the ratings of a survey that count as votes: ratings of people who are not excluded."""
     return table.select(table.is_counted & table.coded("kind").equals("human"))
 
 

@@ -28,7 +28,7 @@ DESCRIBED = "agreement"
 
 @section(
     "machine_replacement",
-    "Machine raters beside single annotators, by kind of item",
+    "Machine raters compared with single annotators, by kind of item",
     question="machines",
     on_request=True,
     asks="On which items may a machine rater replace an annotator, and on which not?",

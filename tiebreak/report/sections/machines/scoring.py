@@ -1,4 +1,4 @@
-"""How well a machine's scores of single texts tell which of two is better, beside its comparisons.
+"""How well a machine's scores of single texts tell which of two is better, against its comparisons.
 
 Source: Liusie et al. 2024, which compares scoring with comparative assessment. A score needs one answer
 for each text, and comparisons up to two for each pair of texts.
@@ -48,7 +48,7 @@ Numbers = NDArray[np.float64]
 _Text = tuple[str, str, float]  # instance, system and sample
 ROUNDING = 1e-9
 ERROR_LEVEL = 0.05
-# Among more hardly a difference could be told from chance.
+# Among more hardly a difference could be distinguished from chance.
 MAX_COMPARISONS = 60
 NOBODY = (
     "No machine rater has scored single texts that a machine rater and an annotator have compared. Let a"
@@ -80,7 +80,7 @@ SIDES = ("scores", "comparisons")
 def scoring_section(
     criterion: Criterion, seeds: Seeds, replicates: int, *, scored: Sequence[Criterion] = ()
 ) -> ScoringSection:
-    """Return scoring beside pairwise comparison: ``scored`` are criteria that may have scores."""
+    """Return scoring against pairwise comparison: ``scored`` are criteria that may have scores."""
     if criterion.scale.kind != "preference":
         raise InvalidInput("no_systems", NO_SYSTEMS)
     compared = _Compared.of(criterion)
@@ -250,7 +250,7 @@ class _Joint:
 
     @property
     def of_texts(self) -> Numbers:
-        """The weight of each text, which is the mean of those of its pairs; NaN if it has none."""
+        """The weight of each text, which is the mean of its pairs' weights; NaN if it has none."""
         text, weights = np.concatenate([self.first, self.second]), np.tile(self.weights, 2)
         n = np.bincount(text, minlength=len(self.scores.means))
         total = np.bincount(text, weights, minlength=len(self.scores.means))

@@ -63,7 +63,7 @@ def selection_section(criterion: Criterion) -> dict[str, PairSelection]:
 class _Drawn:
     """The drawn instances of one system pair that have a preference or tie.
 
-    Per instance, ``wins`` is the number of wins of system A, where a tie counts half, and ``sizes``
+    Per instance, ``wins`` is the number of wins of system A, where a tie counts as half a win, and ``sizes``
     is the number of ratings. ``n_without_preference`` is the number of excluded instances.
     """
 

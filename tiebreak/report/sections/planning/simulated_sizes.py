@@ -8,8 +8,8 @@ from tiebreak.stats import DesignOption, VarianceComponents, design_grid
 
 SIMULATED = (
     "In 80% of simulated studies of that size, or in the share that --power names, the report's own"
-    " interval reaches the target. The variances are those of the pilot, which a small pilot knows"
-    " badly, and raters are taken to rate equally many items."
+    " interval reaches the target. The variances come from the pilot; a small pilot estimates them"
+    " badly, and raters are assumed to rate the same number of items."
 )
 
 
@@ -23,14 +23,14 @@ def simulated_sizes(
     report : Report
         Report of the pilot.
     criterion : str, optional
-        Name of a preference; by default the first one of the report.
+        Name of a preference; by default the first of the report.
     **design
         Target and design, as in `design_grid`, with one number of units and of ratings.
 
     Returns
     -------
     dict of str to DesignOption
-        Sizes by pair. A pair whose variance components cannot be told has no size, with that reason.
+        Sizes by pair. A pair whose variance components cannot be estimated has no size, with that reason.
 
     Raises
     ------

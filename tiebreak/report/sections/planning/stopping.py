@@ -1,7 +1,7 @@
 """Confidence sequences of a study that is looked at while it runs.
 
 One observation is the mean of all planned ratings of one instance. Ratings themselves would not do,
-because those of one instance are alike, and those that arrive early differ from the rest.
+because ratings of one instance are alike, and those that arrive early differ from the rest.
 """
 
 from collections.abc import Sequence
@@ -45,12 +45,12 @@ class PlannedPair:
     systems : tuple of str
         The two systems, in alphabetical order.
     means : sequence of float
-        Share of the ratings of each instance that the first system wins, where a tie counts half;
+        Share of the ratings of each instance that the first system wins, where a tie counts as half a win;
         NaN for an instance that is not complete.
     ratings : sequence of int
         Number of ratings of each instance.
     is_dataset : bool
-        Whether these are all instances, and not a draw.
+        Whether these are all instances, not a draw.
     """
 
     systems: tuple[str, str]
@@ -60,7 +60,7 @@ class PlannedPair:
 
 
 def split_level(statements: int) -> float:
-    """Return the confidence level of each of several statements that hold together with 95%.
+    """Return the confidence level of each of several statements that hold simultaneously with 95%.
 
     Parameters
     ----------

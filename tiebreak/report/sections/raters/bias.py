@@ -24,14 +24,14 @@ from tiebreak.stats.raters.bias import effect_within, length_bias, position_bias
 A_FIRST, B_FIRST = "ab", "ba"
 
 
-# Why an effect is not told from a preference for a system, which two tests of one heading share.
+# Why an effect is not distinguished from a preference for a system, which two tests of one heading share.
 ALWAYS_FIRST = (
     "In each pair of systems the same one was always shown first, so a preference for a position cannot"
-    " be told from one for a system. Show each system of a pair first in half of the items."
+    " be distinguished from one for a system. Show each system of a pair first in half of the items."
 )
 ALWAYS_LONGER = (
     "In each pair of systems the same one always has the longer text, so a preference for longer texts"
-    " cannot be told from one for a system."
+    " cannot be distinguished from one for a system."
 )
 
 
@@ -113,7 +113,7 @@ class _Sample:
     ) -> Estimate:
         """Return the effect of a condition within pairs of systems, from −scale to scale.
 
-        Ratings without a preference, or whose condition is 0, do not enter, and neither do those of
+        Ratings without a preference, or whose condition is 0, are excluded, and so are those of
         pairs with one condition.
         """
         entered = self.signs * condition != 0

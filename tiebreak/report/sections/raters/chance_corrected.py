@@ -1,6 +1,6 @@
-"""Further coefficients of agreement among humans, of all units together.
+"""More coefficients of agreement among humans, of all units together.
 
-Their intervals resample instances, so they speak of these raters.
+Their intervals resample instances, so they apply to these raters.
 """
 
 from collections.abc import Callable, Iterable, Mapping

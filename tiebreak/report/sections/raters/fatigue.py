@@ -39,7 +39,7 @@ def fatigue_section(criterion: Criterion) -> FatigueSection:
     return FatigueSection(
         n_ratings=int((~np.isnan(number)).sum()),
         agreement=_mapped(agreement, lambda slope: STEP * slope),
-        # The slope is that of the logarithm, so this is the relative change.
+        # The slope is on the logarithmic scale, so this is the relative change.
         duration=_mapped(duration, lambda slope: math.expm1(STEP * slope)),
     )
 

@@ -114,7 +114,7 @@ def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool
 
 
 def _clustered(sets: RatingSets, cluster: NDArray[np.int64]) -> RatingSets:
-    """Replace the group of each set by the instance, because intervals resample instances."""
+    """Replace the group of each set with the instance, because intervals resample instances."""
     instances = cluster[sets.instances.astype(np.int64)]
     return RatingSets(sets.totals, instances, sets.max_strength, sets.n_incomplete)
 

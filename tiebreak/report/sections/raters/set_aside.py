@@ -1,4 +1,4 @@
-"""Annotators' ratings that were set aside, beside those that count."""
+"""Annotators' ratings that were set aside, compared with those that count."""
 
 from dataclasses import replace
 from math import nan
@@ -30,13 +30,13 @@ def set_aside_section(criterion: Criterion, seeds: Seeds) -> SetAsideSection | N
     """Return the votes that were set aside, by reason, or None if there are none.
 
     They have no intervals, because nobody drew at random whose ratings are left out. Late answers that
-    nobody has accepted or declined are only counted, so that the decision cannot depend on them.
+    nobody has accepted or declined are only counted so that the decision cannot depend on them.
     """
     table, people = criterion.set_aside, criterion.rows.select(criterion.is_human)
     if not len(table) or not len(people):
         return None
     late, excluded, superseded = (table[flag] for flag in ("late", "excluded", "superseded"))
-    # Declining supersedes answers, too; of several to one unit, the newest is the annotator's.
+    # Declining also supersedes answers; of several to one unit, the newest is the annotator's.
     unit, rater = table.coded("unit").codes.tolist(), table.coded("rater").codes.tolist()
     by_age = np.argsort(table.ranked("created_at")[1], kind="stable").tolist()
     newest = {(unit[row], rater[row]): row for row in by_age if late[row]}

@@ -82,7 +82,7 @@ def strata_section(
 ) -> tuple[StratumSection, ...]:
     """Return one entry per stratum, by default of every applicable stratifier.
 
-    The statistics among humans and those with each machine use separate replicates, so that the
+    The statistics among humans and those with each machine use separate replicates, so the
     results do not depend on which other machines there are.
     """
     raters = (None, *criterion.machines)
@@ -154,7 +154,7 @@ class HumanRatings:
             return replace(entry, human_human=Agreement(**dict(described)))
         chosen = members[self.unit]
         by_name = self._contributions(chosen)
-        # Ratings enter all statistics or none, but those of a unit that nobody else rated.
+        # A rating is used in all statistics or none, except where nobody else rated its unit.
         entered = np.bincount(self.unit[chosen])[self.unit[chosen]] > 1
         entering = self.unit[chosen][entered]
         groupings = Groupings.of(
@@ -250,7 +250,7 @@ def _groups(criterion: Criterion, strata: Sequence[Stratum]) -> list[Group]:
     """Return groups of strata that share replicates, each with codes that split the units.
 
     A stratifier by key multiplies the number of distinct rows, and the cost of resampling units
-    grows with this number, so each stratifier by key is a group of its own. The cost of resampling
+    grows with this number, so each stratifier by key is a separate group. The cost of resampling
     instances does not grow, so one group is enough.
     """
     by_key = [[s for s in strata if s.stratifier == name] for name in BY_KEY]
@@ -328,7 +328,7 @@ def _machine_table(
 ) -> Table:
     """Return all statistics of a machine by group and name, or those among its runs, with their rows.
 
-    After a draw, only units that humans rated enter, as machines rate others, too.
+    After a draw, only units that humans rated are used, as machines also rate others.
     """
     ratings = criterion.machines[machine]
     counts, unit = runs or (ratings.counts, np.arange(criterion.n_units))
