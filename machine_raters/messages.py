@@ -5,9 +5,7 @@ ADD_TO_DRAFT = (
 )
 
 # All machine raters.
-NO_SERVERS = (
-    "No model servers are configured. The server's administrator can list some in TIEBREAK_MODEL_SERVERS."
-)
+NO_SERVERS = "No model servers are configured. The server's administrator can list some in TIEBREAK_MODEL_SERVERS."
 NO_MODEL = "This model server does not say which language model it runs. Please enter the name of the model."
 NO_SUCH_MACHINE = "This study has no such machine rater. Reload the page to see those that it has."
 MACHINE_EXCLUDED = (

@@ -35,7 +35,9 @@ SERVER_HELP = (
     "The administrator of this server configures the model servers. A system for which the dataset"
     " names a server uses that server instead."
 )
-PROMPT_HELP = "Used for systems without their own prompt template. The instance's text replaces {source}."
+PROMPT_HELP = (
+    "Used for systems without their own prompt template. The instance's text replaces {source}."
+)
 PROMPT_WITHOUT_SOURCE = (
     "The prompt does not contain {source}. Write {source} where the instance's text belongs."
 )

@@ -24,7 +24,7 @@ class ScreeningSerializer(serializers.ModelSerializer[Screening]):
         max_length=22,
         allow_null=True,
         required=False,
-        help_text="The id of a study whose passed test counts here, too.",
+        help_text="The id of a study whose passed test also counts here.",
     )
 
     class Meta:

@@ -50,7 +50,7 @@ class Channels(Resource):
     def update(self) -> dict[str, Any]:
         """Set up or change a channel.
 
-        The settings are those of the platform's form on the page *Recruit*. Those that are left out
+        The settings match the platform's form on the *Recruit* page. Settings that are left out
         stay as they are.
         """
         study, platform = self.study(), get_platform(self.kwargs["provider"])

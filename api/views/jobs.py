@@ -119,7 +119,7 @@ class Jobs(Resource):
     def destroy(self) -> None:
         """Delete a dry run.
 
-        Deletes its copy of the study with the simulated ratings, too.
+        Also deletes its copy of the study with the simulated ratings.
         """
         job = self.job()
         if job.kind != DryRunJob.name:

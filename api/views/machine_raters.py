@@ -103,7 +103,7 @@ class MachineRaters(Resource):
     def exclude(self) -> Response:
         """Exclude a machine rater.
 
-        It and its ratings no longer count, and it does nothing more. Nothing is deleted: exports have
+        It and its ratings no longer count, and it stops. Nothing is deleted: exports have
         them with the flag and the reason. The report lists the exclusion.
         """
         machine = self.machine()

@@ -72,7 +72,7 @@ class Studies(Resource):
     def create(self) -> Response:
         """Create a study from a bundle.
 
-        The limits are those of uploads on the pages. All of the bundle is stored, or nothing. A file
+        The limits are the same as for uploads on the pages. All of the bundle is stored, or nothing. A file
         that is large after unpacking, or takes long to read, is imported by a worker: the answer is
         202 with the job, whose result names the study.
         """
@@ -146,7 +146,7 @@ class Studies(Resource):
     def partial_update(self) -> dict[str, Any]:
         """Change a study's design.
 
-        What is left out stays as it is; a list replaces the whole list. Once a study was opened, only
+        What is left out stays as it is; a list replaces the whole list. Once a study has been opened, only
         settings that do not change what its ratings mean can be changed.
         """
         study = self.study()
@@ -271,7 +271,7 @@ class Studies(Resource):
     def report(self) -> HttpResponse:
         """Read a study's report.
 
-        The stored report, as docs/report.schema.json describes it. The header Tiebreak-Report says
+        The stored report, as docs/report.schema.json describes it. The Tiebreak-Report header says
         whether it is `current` or `outdated`; in that case, and if there is none yet, a new one is
         requested. With any of the other parameters it is the report of a part of the ratings, which
         `source.part` names. Of many parts some differ by chance, so report one that was chosen after

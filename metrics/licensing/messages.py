@@ -97,7 +97,9 @@ ONLY_SIMULATED = (
 IN_FORCE_ALREADY = "{machine} already has a licence for {items} of {criterion}. Revoke it before you grant another."
 DATE_IS_PAST = "A licence must be valid until today or later. Choose a later date."
 NO_SUCH_LICENCE = "The study has no licence with this id. Reload the page to see its licences."
-FOLLOW_UP_OF_ENDED = "This licence is no longer in force, so there is nothing to follow up. Grant a new one first."
+FOLLOW_UP_OF_ENDED = (
+    "This licence is no longer in force, so there is nothing to follow up. Grant a new one first."
+)
 FOLLOW_UP_IS_DRAFT = (
     "“{}” is still a draft. Launch it before you make another follow-up study of this licence."
 )
