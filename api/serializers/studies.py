@@ -199,7 +199,7 @@ class PlanSerializer(serializers.Serializer[Plan]):
 
 
 class SelectionOptions(serializers.ModelSerializer[InstanceSelection]):
-    """The design by which instances are drawn, as on the page *Generate & select*."""
+    """The design by which instances are drawn, as on the *Generate & select* page."""
 
     pilot = serializers.CharField(
         required=False,

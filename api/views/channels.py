@@ -1,4 +1,4 @@
-"""The channels by which participants come."""
+"""The channels through which participants come."""
 
 from typing import Any
 
@@ -75,9 +75,9 @@ class Channels(Resource):
     @action(detail=True, methods=["post"])
     @endpoint(gives=ChannelSerializer)
     def close(self) -> object:
-        """Let nobody new enter by a channel.
+        """Close a channel to newcomers.
 
-        Participants who have entered can continue.
+        Participants who have already entered can continue.
         """
         channel = self.channel()
         close_channel(channel=channel)
@@ -86,7 +86,7 @@ class Channels(Resource):
     @action(detail=True, methods=["post"])
     @endpoint(gives=ChannelSerializer)
     def reopen(self) -> object:
-        """Let people enter by a channel again."""
+        """Let people enter through a channel again."""
         channel = self.channel()
         reopen_channel(channel=channel)
         return _status(channel.study, channel.provider)

@@ -66,8 +66,8 @@ class MachineRaters(Resource):
     def create(self) -> Response:
         """Create a machine rater.
 
-        It never changes once it exists. All but judges, which can be tried first, begin to work at
-        once.
+        It never changes once it exists. All but judges, which can be tried first, start
+        immediately.
         """
         study, sent = self.study(), self.request.data
         kind = KINDS[checked(WhichKind, sent)["kind"]]

@@ -45,8 +45,8 @@ class Participants(Resource):
     def list(self) -> Response:
         """List a study's participants.
 
-        Under their pseudonyms, in the order in which they came. With `awaiting`, only those who are
-        owed a payment, as the page *Participants & payments* lists them.
+        Under their pseudonyms, in the order in which they arrived. With `awaiting`, only those who are
+        owed a payment, as the *Participants & payments* page lists them.
         """
         pages, study_ledger = ParticipantPagination(), ledger(self.study())
         people = study_ledger.people
