@@ -87,7 +87,7 @@ DAMAGED_ANSWER = (
 )
 TASK_STAYS = "Your new answer was not saved, because an answer stays once the next item is open."
 RELEASED = (
-    "You were away for too long, so this task was given to somebody else. Your new answer was not"
+    "You were away for too long, so this task was given to someone else. Your new answer was not"
     " saved. The tasks that you completed before still count."
 )
 PLACE_LOST = Note(
@@ -100,7 +100,7 @@ CHECKS_MISSED = Note(
     "Please read the texts carefully. Some of your answers were wrong on texts for which the"
     " correct answer is known. If this continues, your participation in this study may end.",
 )
-# Shown beside "Saved", by the flag that the answer received.
+# Shown next to "Saved", by the flag that the answer received.
 LATE = Note("late", "The study closed before this answer arrived, so it may not be counted.")
 EXCLUDED = Note(
     "excluded",
@@ -122,7 +122,7 @@ NO_PILOT = (
     " raters rated every instance, and annotators some of them."
 )
 PILOT_OF_OTHER_DATASET = (
-    "The pilot “{pilot}” uses another dataset, so it says nothing of these instances. Choose a pilot of"
+    "The pilot “{pilot}” uses another dataset, so it says nothing about these instances. Choose a pilot of"
     " the same dataset."
 )
 NO_PILOT_PREFERENCE = (
@@ -134,16 +134,16 @@ NOT_ALL_JUDGED = (
     " They must rate every one of them before instances can be drawn by their doubt."
 )
 NO_PILOT_LABELS = (
-    "In the pilot “{pilot}”, no annotator compared {pair}, so it cannot tell whether a draw by the"
-    " doubt of machine raters would pay."
+    "In the pilot “{pilot}”, no annotator compared {pair}, so it cannot show whether a draw by the"
+    " doubt of machine raters would pay off."
 )
 DOUBT_GAIN = (
-    "{pair}: a draw at random would need {value} times as many instances ({low} to {high},"
+    "{pair}: a draw at random would need {value} times the instances ({low} to {high},"
     " from the {n} instances that annotators rated in the pilot “{pilot}”) for a prediction-powered"
     " win rate with an interval of the same width."
 )
 GAIN_NOT_SHOWN = (
-    "The pilot “{pilot}” does not show that a draw by machine raters' doubt pays for {pair}: the lower"
+    "The pilot “{pilot}” does not show that a draw by machine raters' doubt pays off for {pair}: the lower"
     " bound of the gain must exceed 1. {shown} Draw at random instead, or collect more ratings in the"
     " pilot."
 )

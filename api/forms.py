@@ -19,7 +19,9 @@ class TokenForm(forms.Form):
     name = forms.CharField(max_length=MAX_NAME, help_text="For example the program that uses it.")
     access = forms.ChoiceField(choices=ApiToken.Access.choices, initial=ApiToken.Access.READ)
     covers_all = forms.BooleanField(
-        label="All my studies", required=False, help_text="Also those that I join or create later."
+        label="All my studies",
+        required=False,
+        help_text="Including those that I join or create later.",
     )
     studies = forms.ModelMultipleChoiceField(
         label="Or these studies", queryset=Study.objects.none(), required=False

@@ -1,24 +1,22 @@
 """The sentences that researchers and programs read."""
 
 CREDENTIALS_REFUSED = (
-    "This token is not valid: it is unknown, was revoked or has expired. Create a new one on the page"
+    "This token is not valid: it is unknown, was revoked or has expired. Create a new one on"
     " /account/tokens/."
 )
 CREDENTIALS_MISSING = (
-    "Log in, or send a token in the header “Authorization: Bearer tb_…”. Tokens are created on the"
-    " page /account/tokens/."
+    "Log in, or send a token in the “Authorization: Bearer tb_…” header. Tokens are created on"
+    " /account/tokens/."
 )
-READ_ONLY = (
-    "This token may only read. Create a token that may also write on the page /account/tokens/."
-)
+READ_ONLY = "This token may only read. On /account/tokens/, create a token that may also write."
 NOT_A_RESEARCHER = "Only researchers may use the API. Ask the administrator of this server."
 NEEDS_ALL_STUDIES = (
     "This token opens chosen studies only, so it could not open the new one. Create studies with a"
     " token for all studies."
 )
-TOO_MANY_TOKENS = "You have too many tokens. Revoke some that you do not need any more."
+TOO_MANY_TOKENS = "You have too many tokens. Revoke some that you no longer need."
 TOO_MANY_WRONG = "There were too many wrong tokens from this address. Wait, and check the token."
-TOO_MANY_REQUESTS = "There were too many requests. Wait as long as the header Retry-After says."
+TOO_MANY_REQUESTS = "There were too many requests. Wait as long as the Retry-After header says."
 UNKNOWN_STUDY = "There is no such study, or you are not a member of it. Check the study's id."
 NO_SUCH_DATASET = "There is no such dataset, or you may not read it. Check the dataset's id."
 NOT_FOUND = "There is nothing at this address. Check the path and the ids in it."
@@ -32,7 +30,7 @@ SERVER_ERROR = (
     "An unexpected error occurred on the server. Its log has the details. Please repeat the request,"
     " or tell the server's administrator."
 )
-BODY_TOO_LARGE = "The request's body is too large. Please send less at once."
+BODY_TOO_LARGE = "The request's body is too large. Please send less at a time."
 BAD_JSON = "The request's body cannot be used: it {}. Correct it and send it again."
 REVOKED = "The token is revoked. Programs that use it are refused from now on."
 WITHOUT_STUDIES = "Choose at least one study, or all studies."
@@ -40,7 +38,7 @@ EXPIRES_IN_PAST = "Choose a date in the future, or leave this empty."
 
 # Webhooks.
 URL_NOT_ALLOWED = (
-    "Enter an https URL of a host that this server may send to ({}), without a user name and a"
+    "Enter an https URL of a host that this server may send to ({}), without a user name or a"
     " fragment. The administrator can add hosts to TIEBREAK_WEBHOOK_HOSTS."
 )
 TOO_MANY_WEBHOOKS = "This study has too many webhooks. Delete one first."

@@ -32,7 +32,7 @@ UNFORESEEN = (
     " kept, and the job can be resumed."
 )
 DISK_FULL = (
-    "The server's disk is full. What was not written completely is deleted. Ask the server's"
+    "The server's disk is full. Anything not written completely is deleted. Ask the server's"
     " administrator for room, then resume the job."
 )
 Status, ChunkStatus = Job.Status, JobChunk.Status

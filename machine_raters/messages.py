@@ -5,25 +5,23 @@ ADD_TO_DRAFT = (
 )
 
 # All machine raters.
-NO_SERVERS = (
-    "This server knows no model servers. Its administrator can list some in TIEBREAK_MODEL_SERVERS."
-)
+NO_SERVERS = "No model servers are configured. The server's administrator can list some in TIEBREAK_MODEL_SERVERS."
 NO_MODEL = "This model server does not say which language model it runs. Please enter the name of the model."
 NO_SUCH_MACHINE = "This study has no such machine rater. Reload the page to see those that it has."
 MACHINE_EXCLUDED = (
-    "{name} is excluded, so it does nothing more. Please reinstate it first, or add another one."
+    "{name} is excluded, so it has stopped. Please reinstate it first, or add another one."
 )
 MACHINE_HAS_RATINGS = (
     "It has answered items, or answers are about it, and answers are never deleted. Please exclude it"
     " instead: it is then left out of all results."
 )
 MACHINE_AT_WORK = (
-    "A job is still at work on it. Please stop the job under Jobs, or wait until it is finished, and"
-    " try again then."
+    "A job for it is still running. Please stop the job under Jobs, or wait until it is finished, and"
+    " then try again."
 )
-MACHINE_CREATED = "{name} was created, and is at work."
+MACHINE_CREATED = "{name} was created, and is running."
 MACHINE_TO_TRY = "{name} was created. Try it on five items next."
-MACHINE_STARTED = "{name} is at work. It can be paused and stopped under Jobs."
+MACHINE_STARTED = "{name} is running. It can be paused and stopped under Jobs."
 MACHINE_DELETED = "{name} was deleted."
 MACHINE_REINSTATED = "{name} was reinstated, and counts again."
 MACHINE_IS_EXCLUDED = "{name} was excluded, and no longer counts."
@@ -39,20 +37,20 @@ REASON_TOO_LONG = "The reason is too long. Please say what is wrong in at most {
 EXCLUSION = (
     "Its answers, or those about it ({answers}), are left out of all results, reports and figures. They"
     " stay in exports, flagged as excluded, with your reason.",
-    "It does nothing more. The report lists the exclusion with its time as a deviation. You can"
+    "It stops. The report lists the exclusion with its time as a deviation. You can"
     " reinstate it later, and it counts again.",
     "Exclude it for how it was made, such as a wrong criterion, rule, prompt or model. To leave it out"
     " for how it did would make others look better or worse than they are.",
 )
 JURIES_STAY = (
-    "It is a member of {juries}. What was decided with it stays as it is, and nothing more is decided"
+    "It is a member of {juries}. Decisions made with it stay as they are, and no others are made"
     " while it is excluded."
 )
 RATER_NAME_TAKEN = "A rater of this study is already called {name}. Please choose another name."
 
 # Judges.
 JUDGES_CREATED = "One judge was created for each criterion. Try them on five items next."
-JUDGE_TRIED = "{name} is being tried. What comes of it appears below."
+JUDGE_TRIED = "{name} is being tried. The results appear below."
 JUDGE_REPEATS_ITSELF = (
     "At temperature 0 all answers to the same question are equal. Please ask for one answer to each"
     " item and order, or raise the temperature."
@@ -81,7 +79,7 @@ EXAMPLES_TWICE = (
     " a set."
 )
 EXAMPLES_WITHOUT_LABEL = (
-    "{item} has no expected answer for {criterion}, or is no training item any more. Please choose a"
+    "{item} has no expected answer for {criterion}, or is no longer a training item. Please choose a"
     " set whose items all have one."
 )
 EXAMPLES_CHANGED = (
@@ -102,21 +100,21 @@ JUDGE_ASKS_TWICE = (
 )
 ALWAYS_FIRST = (
     "All {number} readable answers prefer text {letter}, wherever each system's text was shown. A"
-    " judge that looks at the place only says nothing about the texts: its preferences in the two"
+    " judge that looks only at the position says nothing about the texts: its preferences in the two"
     " orders cancel out."
 )
 ALWAYS_SAME = (
     "All {number} readable answers are the same: {label}. The texts may be alike, but a judge that"
-    " does not read them answers like this, too. Read its answers in a trial."
+    " does not read them also answers like this. Read its answers in a trial."
 )
 SEVERAL_MODELS = (
-    "The server named {number} models or revisions, so that not all answers were made by the same"
-    " one. The table says how many came from each. Compare them, or create another judge and let it"
+    "The server named {number} models or revisions, so not all answers were made by the same"
+    " model. The table says how many came from each. Compare them, or create another judge and let it"
     " rate with one model."
 )
 CHOICES_IGNORED = (
-    "The server constrained {constrained} answers, or said so, but {number} unreadable ones are none"
-    " of the allowed answers. It may ignore the constraint."
+    "The server constrained {constrained} answers, or said so, but {number} unreadable answers are not"
+    " among the allowed answers. It may ignore the constraint."
 )
 JUDGE_WRITES_NOTHING = (
     "A judge that answers by probability writes nothing that could be constrained. Please choose"
@@ -127,7 +125,7 @@ JUDGE_OF_NUMBERS = (
     " Please choose no constraint, or another criterion."
 )
 NO_PROBABILITIES = (
-    " If this server does not tell probabilities, create a judge with written answers and several"
+    " If this server does not return probabilities, create a judge with written answers and several"
     " answers to each item: the shares of its answers estimate the probabilities."
 )
 JUDGE_IN_DRAFT = (
@@ -149,7 +147,7 @@ NO_SYNTHETIC_CRITERIA = (
     "Synthetic items have labels for the criteria {names}, and this study has none that they fit."
     " Single texts are answered by yes or no (scale nominal:yes,no), comparisons by a preference, and"
     " context relevance has no comparisons, because both answers share their passage. Start from a"
-    " RAG template, or name your criteria so."
+    " RAG template, or give your criteria these names."
 )
 FEW_PASSAGES = (
     "Synthetic items are made from passages, and this study has fewer than two different ones. Put"
@@ -198,27 +196,27 @@ JURY_NO_MEMBERS = (
     "This study has no machine raters yet. Add judges or simple raters, or upload verdicts, under"
     " Judges."
 )
-FEW_MEMBERS = "A jury needs two members or more. Please choose them among the machine raters."
+FEW_MEMBERS = "A jury needs two members or more. Please choose them from the machine raters."
 JURY_NEEDS_LABELS = (
     "A jury decides between labels, but {criterion} allows any number. Please choose a criterion with"
     " labels."
 )
 JURY_NOTHING_TO_DECIDE = (
-    "There is nothing to decide: no item has been answered by all members that the jury has not decided"
-    " already. Please let the members rate the same items first."
+    "There is nothing to decide: the jury has already decided all items that all members have"
+    " answered. Please let the members rate the same items first."
 )
 JURY_NEEDS_ALL_ANSWERS = (
-    "Dawid and Skene's method compares the members on all {items} items at once, but not all have been"
+    "Dawid and Skene's method compares the members on all {items} items together, but not all have been"
     " answered ({lacking}). Please let these members rate the remaining items first, or choose another"
     " rule."
 )
 JURY_MEMBER_HAS_BUDGET = (
-    "Dawid and Skene's method compares the members on all {items} items at once, but not all have been"
+    "Dawid and Skene's method compares the members on all {items} items together, but not all have been"
     " answered ({lacking}). The budget of {judges} is too small to rate all items, so it cannot be a"
     " member for this rule. Please choose a judge without a budget, or another rule."
 )
 JURY_MEMBER_LACKS = "{member} lacks {missing}"
 JURY_MEMBER_EXCLUDED = (
-    "{member} is excluded, so the jury cannot decide anything more. Please reinstate it first, or add a"
+    "{member} is excluded, so the jury cannot decide any more items. Please reinstate it first, or add a"
     " jury without it."
 )

@@ -1,4 +1,4 @@
-"""Sentences for researchers on the dashboard and on the page Generate & select."""
+"""Sentences for researchers on the dashboard and on the Generate & select page."""
 
 NO_PAIRS_TO_WATCH = (
     "Confidence sequences need a main criterion that compares two systems, so no finding is stated"
@@ -9,17 +9,17 @@ REACHED = (
     " because of what you saw would need confidence sequences again."
 )
 CLOSED_EARLY = (
-    "The study is closed. Unless the planned number of responses was reached before, its findings stay"
-    " those of the confidence sequences, and the report says that it was closed early."
+    "The study is closed. Unless the planned number of responses was reached before, its findings still"
+    " come from the confidence sequences, and the report says that it was closed early."
 )
 NEEDED_ASSUMES = (
-    "These forecasts assume that instances to come are like those so far, and are medians of several"
-    " possible futures: take them as orders of magnitude. The cost is that of all ratings of these"
-    " instances by the study's reward and its highest fee."
+    "These forecasts assume that future instances are like those so far, and are medians of several"
+    " possible futures: take them as orders of magnitude. The cost covers all ratings of these"
+    " instances at the study's reward and its highest fee."
 )
 AT_ONE_LOOK = (
     "The last column is for a study that plans the number in advance and looks once: 80% of such studies"
-    " have the width, by the variance components of these ratings and for these raters."
+    " have the width, given the variance components of these ratings and for these raters."
 )
 NOT_IN_SIGHT = "not in sight"
 
@@ -35,7 +35,9 @@ SERVER_HELP = (
     "The administrator of this server configures the model servers. A system for which the dataset"
     " names a server uses that server instead."
 )
-PROMPT_HELP = "Used for systems without a prompt template of their own. The instance's text replaces {source}."
+PROMPT_HELP = (
+    "Used for systems without their own prompt template. The instance's text replaces {source}."
+)
 PROMPT_WITHOUT_SOURCE = (
     "The prompt does not contain {source}. Write {source} where the instance's text belongs."
 )
@@ -56,29 +58,29 @@ EXPORT_STARTED = (
     "The export has started. Its download link appears under Exports when it is finished."
 )
 TOO_MANY_FOR_DIRECT = (
-    "This study has more than {:,} ratings, so a worker writes the file. Choose the format CSV below and"
+    "This study has more than {:,} ratings, so a worker writes the file. Choose the CSV format below and"
     " press Export."
 )
-JOBS_ENDED = "No job is running any more. The results are shown below."
+JOBS_ENDED = "No job is running now. The results are shown below."
 
 # Planning the size.
 SINGLE_RATINGS = (
     "A plan keeps at least 15% of tasks with two ratings or more, or agreement and consistency cannot"
-    " be told. With R = 1, one further rating of 15% of the tasks, drawn at random, is enough."
+    " be estimated. With R = 1, one additional rating of 15% of the tasks, drawn at random, is enough."
 )
 ONLY_DRAFTS = "N and R can be planned only for a draft. Clone the study to plan another one."
-NO_SUCH_PLAN = "These numbers cannot be N and R. Choose a design of the table."
+NO_SUCH_PLAN = "These numbers cannot be N and R. Choose a design from the table."
 APPLIED = "N is now {n} and R is now {r}. The tasks are planned again when the study opens."
 PILOT_WITHOUT_COMPONENTS = (
     "This study compares no systems, or its report is older than the planner: look at its results"
-    " once, so that the report is made again."
+    " once, and the report is made again."
 )
 
 # Parts of a study.
 OF_A_PART = (
-    "You look at a part of the ratings that was chosen after seeing the data. Of many parts, some"
+    "You are looking at a part of the ratings that was chosen after seeing the data. Of many parts, some"
     " differ by chance alone, so this page states no finding about it. The numbers keep their"
-    " intervals, each of which speaks of this part only; call them exploratory if you report them."
+    " intervals, each of which applies to this part only; call them exploratory if you report them."
 )
 EMPTY_PART = (
     "No rating that counts is in this part. Remove one of the filters, or wait for more ratings."

@@ -105,7 +105,7 @@ def closing(study: Study) -> Question:
     sentences = [f"Completed so far: {now.completed} of {counted(now.places, 'response')}."]
     if now.remaining:
         remaining = counted(now.remaining, "remaining response")
-        sentences.append(f"The {remaining} will no longer be offered to anybody.")
+        sentences.append(f"The {remaining} will no longer be offered to anyone.")
     if now.live:
         sentences.append(
             f"{counted(now.live, 'annotator is', 'annotators are')} working on a task. Answers that"
@@ -125,7 +125,7 @@ def _still_on_platforms(study: Study) -> list[str]:
     channels = study.channels.exclude(external_id="").order_by("pk")
     return [
         f"This does not stop the study on {get_platform(channel.provider).title}. Stop it on the"
-        " page Recruitment as well; otherwise the platform keeps sending people, who are turned"
+        " Recruit page as well; otherwise the platform keeps sending people, who are turned"
         " away."
         for channel in channels
     ]

@@ -11,7 +11,7 @@ from studies.models import Study
 
 PaidPer = Participation.PaidPer
 PER_TASK = (
-    "Annotators who stop early, or find no further task, are paid {} for each completed task, their"
+    "Annotators who stop early, or find no more tasks, are paid {} for each completed task, their"
     " share of the reward."
 )
 WHOLE = (
@@ -20,7 +20,7 @@ WHOLE = (
 )
 NOT_AT_ALL = (
     "Nobody can stop early and be paid for a part, because one payment covers all tasks. If tasks run"
-    " out, who has completed at least one is paid the whole reward."
+    " out, anyone who has completed at least one is paid the whole reward."
 )
 
 

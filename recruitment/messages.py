@@ -15,7 +15,7 @@ UNFILLED_LINK = (
 )
 # For the researcher.
 LINK_REFUSED = (
-    "Somebody was refused because their link has no ID in {}, or a placeholder. If it was not you,"
+    "Someone was refused because their link has no ID in {}, or a placeholder. If it was not you,"
     " correct the address that the platform or panel uses."
 )
 IDS_REFUSED = (
@@ -27,12 +27,12 @@ CHANNEL_CLOSED = (
     " Otherwise, you can close this page."
 )
 STUDY_FULL = (
-    "Other people do all tasks of this study, so you cannot take part now. Thank you for coming. If a"
+    "Other people are doing all tasks of this study, so you cannot take part now. Thank you for coming. If a"
     " crowdsourcing platform sent you, please return your submission there. Returning it costs you"
     " nothing. Otherwise, you can close this page, or try again later."
 )
 CHANNEL_FULL = (
-    "As many people as this study needs have entered already. So you cannot take part. Thank you for"
+    "As many people as this study needs have already entered, so you cannot take part. Thank you for"
     " coming. If a crowdsourcing platform sent you, please return your submission there. Returning it"
     " costs you nothing. Otherwise, you can close this page."
 )
@@ -53,12 +53,12 @@ DRY_RUN_ONLY = (
     " itself."
 )
 OTHER_BROWSER = (
-    "Somebody started this study with your ID in another browser. If that was you, please continue"
+    "Someone started this study with your ID in another browser. If that was you, please continue"
     " there: all of your answers are saved. If it was not you, please tell the person who invited"
     " you."
 )
 RETURN_TO_PANEL = (
-    "Somebody started this study with your ID in another browser. If that was you, please continue"
+    "Someone started this study with your ID in another browser. If that was you, please continue"
     " there: all of your answers are saved. If you cannot, please return to the page that invited"
     " you and ask there."
 )
@@ -73,19 +73,19 @@ ENDED = {
     "screened_out": "You did not pass the comprehension questions or the qualification test, so"
     " there are no tasks for you in this study.",
     "stopped": "Several of your answers were wrong on texts where the correct answer is known, so"
-    " you will not receive further tasks. The tasks that you completed still count. If a code or a"
+    " you will not receive any more tasks. The tasks that you completed still count. If a code or a"
     " button is shown below, please use it; otherwise, you can close this page.",
     "excluded": "Your participation has ended, and your answers do not count. The usual reason is"
     " that several answers were wrong on texts where the correct answer is known. If you think this"
     " is a mistake, please write to the researchers.",
     "returned": "Your submission was returned on the platform, so your answers here do not count."
     " If you start the study there again in time, open it with the platform's link.",
-    "released": "You were away for too long, so your task was given to somebody else. The tasks"
+    "released": "You were away for too long, so your task was given to someone else. The tasks"
     " that you completed before still count. If a code or a button is shown below, please use it;"
     " otherwise, you can close this page.",
     "rejected": "The researchers did not accept your submission. You can read their message on the"
     " platform and reply to it there.",
-    "timed_out": "The platform's time limit for this submission has passed, so somebody else may"
+    "timed_out": "The platform's time limit for this submission has passed, so someone else may"
     " have taken over your task. Your answers are saved. If they can still count, the researchers"
     " will contact you on the platform. You can close this page.",
 }
@@ -93,7 +93,7 @@ TEST_PAID = "You are paid {} {} for the time that you spent."
 TEST_UNPAID = "As the first page said, you are not paid for this time."
 NEXT_STEP = {
     "form": "Please submit the HIT below to tell the platform.",
-    "link": "Please use the button below to return, so that the people who invited you know.",
+    "link": "Please use the button below to return so that the people who invited you know.",
     "code": "Please give the code below to the person who invited you.",
     "none": "You can close this page.",
 }
@@ -105,7 +105,7 @@ ONE_PAYMENT_FOR_ALL = (
 NOTHING_COMPLETED = (
     "You have not completed a task in this visit yet, so there is nothing to be paid for. If you do"
     " not want to continue, you can simply close this page. Your task will then be given to"
-    " somebody else."
+    " someone else."
 )
 NOTHING_ARRIVED = "We did not receive any completed work from you in this study."
 
@@ -116,7 +116,7 @@ NO_SIGNED_LINKS = (
 )
 NOT_SET_UP = "Nobody can enter through this channel until you set it up."
 OPEN_BY_DEFAULT = (
-    "It closes by itself as soon as another channel is ready. To keep it open beside other channels,"
+    "It closes by itself as soon as another channel is ready. To keep it open alongside other channels,"
     " set it up here."
 )
 OPEN_LINK_REPLACED = (
@@ -204,7 +204,7 @@ NOT_OPEN_FOR_REHEARSAL = (
 )
 UNKNOWN_FILTER = "The platform offers no filter “{:.50}”. Load the list of filters again."
 UNKNOWN_CHOICE = "“{}” does not offer the choice “{:.50}”. Load the list of filters again."
-BAD_RANGE = "“{}”: enter {} from {} to {}, the lower one first."
+BAD_RANGE = "“{}”: enter {} from {} to {}, the lower number first."
 UNKNOWN_CATEGORY = "“{:.50}” is not one of {}'s categories of rejections. Choose one of: {}."
 MESSAGE_LENGTH = (
     "Tell the participant why the submission is rejected: the message needs {} to {} characters."
@@ -227,12 +227,12 @@ STILL_CHANGES = (
 # Payments.
 BEYOND_BUDGET = (
     "What people were paid, or can still earn, exceeds the study's budget by {} {}. A platform"
-    " may have paid people whom the study did not expect. Compare the payments with the platform's"
+    " may have paid people that the study did not expect. Compare the payments with the platform's"
     " list, stop new entries there, and raise the budget."
 )
 OVER_BUDGET = (
-    "The study could cost up to {0} {2} with fees, and its budget is {1} {2}. Lower the maximum of people"
-    " of a channel on Recruit, the reward or R, or raise the budget on Size & pay."
+    "The study could cost up to {0} {2} with fees, and its budget is {1} {2}. Lower a channel's maximum of people"
+    " on Recruit, the reward or R, or raise the budget on Size & pay."
 )
 OVER_MAXIMUM = (
     "This channel admits at most {} people, so more participants would be turned away here. Ask for"
@@ -243,13 +243,13 @@ NO_REWARD = "The study does not say what annotators are paid. Enter the reward i
 BAD_AMOUNT = "Enter an amount greater than 0 and less than {}, with at most two decimals."
 AMOUNT_NOT_A_NUMBER = "Enter the amount as a number."
 NO_BONUS_REASON = "Say what the bonus is for, in at most {} characters."
-NO_REQUEST_KEY = "Give the payment a key of 1 to 64 characters, so that it is made only once."
+NO_REQUEST_KEY = "Give the payment a key of 1 to 64 characters so that it is made only once."
 AMOUNT_IS_FIXED = (
     "{} pays the reward of the study when a submission is approved, so no other amount can be"
     " chosen. Pay what you want to add as a bonus."
 )
 NOT_AWAITING_PAYMENT = (
-    "{} of these participants await no payment, because they were paid meanwhile or have no"
+    "{} of these participants do not await payment, because they have been paid or have no"
     " completed work. Reload the list and choose again."
 )
 TOTAL_DIFFERS = "These payments add up to {} {}, not {}. Look at them again before you confirm."
@@ -265,6 +265,6 @@ STILL_CLOSED = (
 )
 
 CLOSING_EARLY = (
-    "If you close the study before the planned number of responses is reached, its findings stay those"
-    " of the confidence sequences, its other numbers stand without a finding, and the report says so."
+    "If you close the study before the planned number of responses is reached, its findings still"
+    " come from the confidence sequences, its other numbers have no finding, and the report says so."
 )

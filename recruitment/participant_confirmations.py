@@ -131,7 +131,7 @@ def paying_awaiting(study: Study, awaiting: Sequence[Participation]) -> Question
         title=f"{verb} {total} {study.currency}?",
         sentences=(
             *_payments_by_platform(amounts, study.currency),
-            "Each payment is made once, also if you confirm twice.",
+            "Each payment is made once, even if you confirm twice.",
         ),
         button=verb,
         facts=tuple(sorted((one.public_id, str(amount)) for one, amount in amounts.items())),

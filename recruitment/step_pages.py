@@ -114,8 +114,8 @@ class SizeStep(StepAdmin, CollectingStudyAdmin):
             "Analysis plan",
             {
                 "fields": PLAN,
-                "description": "What you fix before anybody answers. It is frozen when the study opens,"
-                " and the report states it with its digest and lists what departed from it.",
+                "description": "Decisions made before anyone answers. They are frozen when the study"
+                " opens, and the report states them with their digest and lists what departed from them.",
             },
         ),
         (

@@ -204,8 +204,8 @@ class StudyDesignForm(OpenedModelForm):
             self.fields["similarity"] = forms.ChoiceField(
                 choices=({current: current} | titles).items(),
                 help_text="The text similarity from which separability (δ) is computed. Some"
-                " similarities need additional packages, which are named on the page Generate &"
-                " select.",
+                " similarities need additional packages, which the Generate & select page"
+                " names.",
             )
 
     def editable_parts(self) -> set[str]:
@@ -229,8 +229,8 @@ class StudyDesignForm(OpenedModelForm):
             setattr(typed, name, self.cleaned_data[name])
         if entered and not typed.shows_orders_alike:
             sentence = (
-                "In a symmetric design, the number of ratings per task (R) must be even, and that of"
-                " further ratings as well, because each order of two texts is shown to half of the annotators."
+                "In a symmetric design, the number of ratings per task (R) must be even, and so must"
+                " the number of further ratings, because each order of two texts is shown to half of the annotators."
             )
             self.add_error(
                 entered[0], forms.ValidationError(sentence, code="symmetric_needs_even_ratings")

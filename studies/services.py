@@ -34,7 +34,7 @@ DATASET_IN_USE = "A study uses this dataset, so it cannot be deleted. Delete its
 NOT_DELETED = (
     "The study is {}. Only drafts can be deleted, because ratings and what they refer to are kept."
 )
-MOST_ANSWERS = "the one with most answers"
+MOST_ANSWERS = "the one with the most answers"
 FROZEN_FIELDS = ("dataset", *fields_of(FrozenSettings))
 
 

@@ -33,9 +33,9 @@ SENSITIVE = (
     " of exclusions (excluded_reason). Read it before publishing."
 )
 CSV_FILES = (
-    "CSV files begin with a byte order mark, so that Excel reads them as UTF-8. A cell that begins with"
-    " =, +, -, @, ', a tab or a line break, such as a list with “- ”, has an apostrophe before it, so that"
-    " no spreadsheet runs it as a formula. Such texts differ from those of the JSONL and Parquet files"
+    "CSV files begin with a byte order mark so that Excel reads them as UTF-8. A cell that begins with"
+    " =, +, -, @, ', a tab or a line break, such as a list with “- ”, has an apostrophe before it so that"
+    " no spreadsheet runs it as a formula. Such texts differ from those in the JSONL and Parquet files"
     " of the same export, which have them as they are; this platform removes the apostrophe again."
 )
 # The groups of rows; each row is in exactly one of them.

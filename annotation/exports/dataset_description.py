@@ -147,7 +147,7 @@ def _protocol(study: Study) -> str:
     parts = [f"Criteria: {criteria}."]
     if study.participations.exists():
         parts += [
-            f"Annotators to whom each task was to be given: {study.planned_ratings}. The side of each system and"
+            f"Planned number of annotators for each task: {study.planned_ratings}. The side of each system and"
             " the order of items were balanced and random.",
             _screening(study),
         ]
@@ -182,8 +182,8 @@ def _biases(study: Study) -> str:
 
 def _limits(study: Study, counts: RatingCounts) -> str:
     text = (
-        "The results hold for these systems, these instances and the annotators who took part, who are"
-        " no sample of any population."
+        "The results apply to these systems, these instances and the annotators who took part, who are"
+        " not a sample of any population."
     )
     if counts.simulated:
         text += f" {counts.simulated} of the counted ratings were given by bots."

@@ -118,7 +118,7 @@ def finished_export(*, study: Study, job_id: str) -> Path:
     if job is None or not export_file(job).is_file():
         raise DomainError(
             "no_such_export",
-            "This export does not exist any more. Please start a new one on the study's page Data & report.",
+            "This export no longer exists. Please start a new one on the study's page Data & report.",
             status=404,
         )
     return export_file(job)

@@ -73,14 +73,14 @@ def check_export(study: Study, formats: Sequence[str], ties: str = "drop") -> No
     if ties not in TIES:
         raise DomainError(
             "unknown_ties",
-            f"{ties!r} is no way to write ties. Please choose from {', '.join(TIES)}.",
+            f"{ties!r} is not a way to write ties. Please choose from {', '.join(TIES)}.",
             status=400,
         )
     if "preference" in formats and not has_comparisons(study):
         raise DomainError(
             "no_preferences",
             "This study has no preferences of annotators between two texts, so a preference dataset"
-            " would be empty. Leave out the format preference, or export again when ratings have"
+            " would be empty. Leave out the preference format, or export again when ratings have"
             " arrived.",
         )
 

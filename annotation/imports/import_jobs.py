@@ -30,7 +30,7 @@ from tiebreak.formats import FormatError
 from tiebreak.formats.confined import BUNDLE, PlainTable, Read
 from tiebreak.formats.tables import Profile, TableSummary
 
-NOT_OF_KIND = "is a table and no bundle, or a bundle and no table. Send it to the other address"
+NOT_OF_KIND = "is a table, not a bundle, or a bundle, not a table. Send it to the other address"
 NOT_RUNNING = "The import was stopped before anything was stored."
 
 

@@ -21,7 +21,7 @@ from tiebreak.identifiers import new_public_id
 
 SALT = "annotation.kept_uploads"
 KEPT_FOR = timedelta(hours=settings.TIEBREAK_UPLOADS_KEPT_HOURS)
-GONE = "The uploaded file is not there any more. Please upload it again."
+GONE = "The uploaded file is no longer there. Please upload it again."
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ OWN_QUOTA = (
     " Import them, or wait until they are deleted."
 )
 FOLDER_FULL = (
-    "The server has no room for more files at the moment. Older ones are deleted by and by. Please"
+    "The server has no room for more files at the moment. Older files are deleted over time. Please"
     " try again later, or ask the server's administrator for more room."
 )
 DISK_FULL = "The server's disk is full, so nothing was stored. Ask the server's administrator."

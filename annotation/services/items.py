@@ -15,7 +15,7 @@ NOT_A_DRAFT = (
 )
 SHARED = (
     "Another study uses this dataset, so its instances cannot be removed. Select the instances that you need"
-    " on the page Generate & select instead."
+    " on the Generate & select page instead."
 )
 BUSY = "A job works on this dataset. Wait until it is finished, or stop it first."
 

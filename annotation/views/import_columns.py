@@ -88,7 +88,7 @@ def _check_once(roles: list[str]) -> None:
         return
     if repeated.startswith(TEXT_OF):
         name = repeated.removeprefix(TEXT_OF)
-        sentence = f"Two columns have the texts of “{name}”. Give each system a name of its own."
+        sentence = f"Two columns have the texts of “{name}”. Give each system its own name."
     else:
         sentence = f"Two columns are “{MEANINGS[repeated]}”. Choose one of them."
     raise DomainError("repeated_role", sentence, status=400)

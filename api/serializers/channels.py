@@ -39,7 +39,7 @@ class ChannelSerializer(serializers.Serializer[Any]):
 
 class ChannelChange(serializers.Serializer[Any]):
     settings = serializers.DictField(
-        default=dict, help_text="The settings of the platform's form on the page Recruit."
+        default=dict, help_text="The settings of the platform's form on the Recruit page."
     )
     token = serializers.CharField(
         default="",

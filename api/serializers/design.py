@@ -24,7 +24,7 @@ class ScreeningSerializer(serializers.ModelSerializer[Screening]):
         max_length=22,
         allow_null=True,
         required=False,
-        help_text="The id of a study whose passed test counts here, too.",
+        help_text="The id of a study whose passed test also counts here.",
     )
 
     class Meta:
@@ -57,7 +57,7 @@ class NewStudy(serializers.ModelSerializer[Study]):
 
 
 class DesignChange(serializers.ModelSerializer[Study]):
-    """Settings and parts of a design; what is left out stays as it is."""
+    """Settings and parts of a design; settings that are left out stay as they are."""
 
     dataset = serializers.CharField(
         max_length=22, required=False, help_text="The id of a dataset that you may read."

@@ -19,7 +19,7 @@ class JobSerializer(serializers.Serializer[JobRow]):
     label = serializers.CharField(  # type: ignore[assignment]
         help_text="What the job does, in words."
     )
-    summary = serializers.CharField(help_text="The options that tell it apart, in words.")
+    summary = serializers.CharField(help_text="The options that distinguish it, in words.")
     status = serializers.ChoiceField(Job.Status.choices, source="job.status")
     done = serializers.IntegerField(source="job.done")
     total = serializers.IntegerField(source="job.total")
@@ -69,7 +69,7 @@ class ExportOptions(serializers.Serializer[Any]):
     ties = serializers.ChoiceField(
         TIES,
         default="drop",
-        help_text="In the format preference, leave ties out, write half of them in each direction, or"
+        help_text="In the preference format, leave ties out, write half of them in each direction, or"
         " write each in both.",
     )
     with_texts = serializers.BooleanField(

@@ -39,7 +39,7 @@ class JudgeCost(serializers.Serializer[Any]):
 
 class JudgeModelRow(serializers.Serializer[Any]):
     model = serializers.CharField(help_text="As the server named it with the answers.")
-    revision = serializers.CharField(help_text="What the server told besides the name, or empty.")
+    revision = serializers.CharField(help_text="What else the server reported, or empty.")
     answers = serializers.IntegerField()
     unreadable = serializers.IntegerField()
     constrained = serializers.IntegerField()
@@ -85,7 +85,7 @@ class JudgeSerializer(MachineSerializer):
         source="example_set.name", allow_null=True, default=None, help_text="The set's name."
     )
     answers = serializers.IntegerField(help_text="How many answers are stored.")
-    unparsed = serializers.IntegerField(help_text="How many of them name no label.")
+    unparsed = serializers.IntegerField(help_text="How many of them do not name a label.")
     cost = JudgeCost(source="progress.cost")
     models = JudgeModelRow(many=True, source="progress.models")
     unreadable = JudgeProblem(many=True, source="progress.unreadable")
@@ -136,7 +136,7 @@ class BaselineSerializer(MachineSerializer):
 
 
 class DroppedSerializer(serializers.Serializer[DroppedTexts]):
-    kind = serializers.CharField(help_text="What the texts were to be.")
+    kind = serializers.CharField(help_text="What the texts were meant to be.")
     reason = serializers.CharField()
     number = serializers.IntegerField()
 
@@ -155,7 +155,9 @@ class ShareSerializer(serializers.Serializer[Any]):
 class JudgeAccuracySerializer(serializers.Serializer[JudgeAccuracy]):
     judge = serializers.CharField(source="judge.name")
     criterion = serializers.CharField()
-    unreadable = serializers.IntegerField(help_text="Answers that name no label, which are wrong.")
+    unreadable = serializers.IntegerField(
+        help_text="Answers that do not name a label, which are wrong."
+    )
     first_shown = ShareSerializer(
         allow_null=True,
         help_text="How often the answer shown first is preferred, ties as half; null without comparisons.",
@@ -264,5 +266,5 @@ class KindQuery(serializers.Serializer[Any]):
 class MachineExclusionRequest(serializers.Serializer[Any]):
     reason = serializers.CharField(
         max_length=MAX_REASON,
-        help_text="What is wrong with how it was made, as the report and exports should state it.",
+        help_text="The fault in how it was made, as the report and exports should state it.",
     )

@@ -19,7 +19,7 @@ class RatingsQuery(serializers.Serializer[Any]):
         default=0,
         min_value=0,
         max_value=MAX_KEY,
-        help_text="The header Tiebreak-Cursor of the previous page; 0 for the beginning.",
+        help_text="The Tiebreak-Cursor header of the previous page; 0 for the beginning.",
     )
     limit = serializers.IntegerField(
         default=10_000, min_value=1, max_value=MAX_LIMIT, help_text="The most rows to return."

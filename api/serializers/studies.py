@@ -199,7 +199,7 @@ class PlanSerializer(serializers.Serializer[Plan]):
 
 
 class SelectionOptions(serializers.ModelSerializer[InstanceSelection]):
-    """The design by which instances are drawn, as on the page *Generate & select*."""
+    """The design by which instances are drawn, as on the *Generate & select* page."""
 
     pilot = serializers.CharField(
         required=False,
@@ -242,12 +242,12 @@ class ReportQuery(serializers.Serializer[Any]):
     )
     raters = _filtered(
         "Only annotators of a channel, such as `channel:prolific`, or those without a failed gold"
-        " check, `checks:none-failed`, for whom no win rates are reported."
+        " check, `checks:none-failed`, which reports no win rates."
     )
     since = _filtered("Only annotators' ratings stored on this day (UTC) or later: `2026-11-30`.")
     until = _filtered("Only annotators' ratings stored on this day (UTC) or earlier.")
     version = _filtered("Only annotators' ratings by this version of the study.")
     current = serializers.BooleanField(
         default=False,
-        help_text="Refuse with `report_pending` unless the report is of the current ratings.",
+        help_text="Refuse with `report_pending` unless the report covers the current ratings.",
     )

@@ -1,4 +1,4 @@
-"""The channels by which participants come."""
+"""The channels through which participants come."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ class Channels(Resource):
     def update(self) -> dict[str, Any]:
         """Set up or change a channel.
 
-        The settings are those of the platform's form on the page *Recruit*. Those that are left out
+        The settings match the platform's form on the *Recruit* page. Settings that are left out
         stay as they are.
         """
         study, platform = self.study(), get_platform(self.kwargs["provider"])
@@ -75,9 +75,9 @@ class Channels(Resource):
     @action(detail=True, methods=["post"])
     @endpoint(gives=ChannelSerializer)
     def close(self) -> object:
-        """Let nobody new enter by a channel.
+        """Close a channel to newcomers.
 
-        Participants who have entered can continue.
+        Participants who have already entered can continue.
         """
         channel = self.channel()
         close_channel(channel=channel)
@@ -86,7 +86,7 @@ class Channels(Resource):
     @action(detail=True, methods=["post"])
     @endpoint(gives=ChannelSerializer)
     def reopen(self) -> object:
-        """Let people enter by a channel again."""
+        """Let people enter through a channel again."""
         channel = self.channel()
         reopen_channel(channel=channel)
         return _status(channel.study, channel.provider)

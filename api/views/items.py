@@ -30,7 +30,7 @@ class Items(Resource):
     def list(self) -> dict[str, Any]:
         """Read a study's items.
 
-        A page of 100 items, of those in which all words of `q` occur.
+        A page of 100 items that contain all words of `q`.
         """
         pages = Paginator(items_of(self.study(), self.values["q"]), ITEMS_PER_PAGE)
         items = pages.get_page(self.values["page"]).object_list

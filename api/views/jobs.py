@@ -65,7 +65,7 @@ class Jobs(Resource):
     @action(detail=False, methods=["post"])
     @endpoint(takes=SamplingOptions, gives=JobSerializer, status=201)
     def sampling(self) -> JobRow:
-        """Start to generate texts."""
+        """Start generating texts."""
         study, values = self.study(), self.values
         values["temperatures"] = ", ".join(map(str, values["temperatures"]))
         options = checked_form(sampling_form(study, values))
@@ -74,7 +74,7 @@ class Jobs(Resource):
     @action(detail=False, methods=["post"])
     @endpoint(takes=ScoringOptions, gives=JobSerializer, status=201)
     def scoring(self) -> JobRow:
-        """Start to score separability."""
+        """Start scoring separability."""
         study = self.study()
         similarity = self.values["similarity"] or study.similarity
         options = checked_form(scoring_form(study, {"similarity": similarity}))
@@ -92,10 +92,10 @@ class Jobs(Resource):
     @action(detail=False, methods=["post"], url_path="report-files")
     @endpoint(gives=JobSerializer, status=201)
     def report_files(self) -> JobRow:
-        """Start to write the report's files.
+        """Start writing the report's files.
 
-        HTML, PDF, LaTeX tables, BibTeX, JSON and the figures as SVG, in one .zip. It is downloaded as
-        an export is.
+        HTML, PDF, LaTeX tables, BibTeX, JSON and the figures as SVG, in one .zip. Download it
+        like an export.
         """
         return now(start_report_files(study=self.study(Right.READ), by=self.by))
 
@@ -119,7 +119,7 @@ class Jobs(Resource):
     def destroy(self) -> None:
         """Delete a dry run.
 
-        Deletes its copy of the study with the simulated ratings, too.
+        Also deletes its copy of the study with the simulated ratings.
         """
         job = self.job()
         if job.kind != DryRunJob.name:
@@ -161,7 +161,7 @@ class Jobs(Resource):
     def download(self) -> FileResponse:
         """Download a finished export.
 
-        Also the files of a report.
+        Or the files of a report.
         """
         study = self.study()
         return FileResponse(

@@ -66,8 +66,8 @@ class MachineRaters(Resource):
     def create(self) -> Response:
         """Create a machine rater.
 
-        It never changes once it exists. All but judges, which can be tried first, begin to work at
-        once.
+        It never changes once it exists. All but judges, which can be tried first, start
+        immediately.
         """
         study, sent = self.study(), self.request.data
         kind = KINDS[checked(WhichKind, sent)["kind"]]
@@ -103,7 +103,7 @@ class MachineRaters(Resource):
     def exclude(self) -> Response:
         """Exclude a machine rater.
 
-        It and its ratings no longer count, and it does nothing more. Nothing is deleted: exports have
+        It and its ratings no longer count, and it stops. Nothing is deleted: exports have
         them with the flag and the reason. The report lists the exclusion.
         """
         machine = self.machine()

@@ -45,8 +45,8 @@ class Participants(Resource):
     def list(self) -> Response:
         """List a study's participants.
 
-        Under their pseudonyms, in the order in which they came. With `awaiting`, only those who are
-        owed a payment, as the page *Participants & payments* lists them.
+        Under their pseudonyms, in the order in which they arrived. With `awaiting`, only those who are
+        owed a payment, as the *Participants & payments* page lists them.
         """
         pages, study_ledger = ParticipantPagination(), ledger(self.study())
         people = study_ledger.people
@@ -61,7 +61,7 @@ class Participants(Resource):
     def retrieve(self) -> dict[str, Any]:
         """Read about one participant.
 
-        With the evidence of how the answers were given, which is no verdict.
+        With the evidence of how the answers were given, which is not a verdict.
         """
         participation = self.participation()
         return {"row": _row(participation), "evidence": evidence_of(participation)}
@@ -84,7 +84,7 @@ class Participants(Resource):
     def bonus(self) -> LedgerRow:
         """Pay a bonus.
 
-        Once for each `request_key`, so that a request can be repeated. A worker asks the platform;
+        Once for each `request_key`, so a request can be repeated. A worker asks the platform;
         read the participant again to see the result.
         """
         participation = self.participation(Right.OWN)

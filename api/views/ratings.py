@@ -22,8 +22,8 @@ class Ratings(Resource):
     def list(self) -> StreamingHttpResponse:
         """Read a study's ratings.
 
-        The rows of the export as JSON Lines, in the columns of docs/formats.md, flagged ones included,
-        oldest first. Pass the header Tiebreak-Cursor as `after` to continue; the header Tiebreak-More
+        The rows of the export as JSON Lines, in the columns of docs/formats.md, including flagged
+        ratings, oldest first. Pass the Tiebreak-Cursor header as `after` to continue; the Tiebreak-More header
         says whether there is more already. A rating appears about ten seconds after it was stored.
         """
         study = self.study()

@@ -72,8 +72,8 @@ class Studies(Resource):
     def create(self) -> Response:
         """Create a study from a bundle.
 
-        The limits are those of uploads on the pages. All of the bundle is stored, or nothing. A file
-        that is large after unpacking, or takes long to read, is imported by a worker: the answer is
+        The limits are the same as for uploads on the pages. All of the bundle is stored, or
+        nothing. A file that is large after unpacking, or takes long to read, is imported by a worker: the answer is
         202 with the job, whose result names the study.
         """
         owner, values = creator(self.request), self.values
@@ -146,8 +146,8 @@ class Studies(Resource):
     def partial_update(self) -> dict[str, Any]:
         """Change a study's design.
 
-        What is left out stays as it is; a list replaces the whole list. Once a study was opened, only
-        settings that do not change what its ratings mean can be changed.
+        Settings that are left out stay as they are; a list replaces the whole list. Once a study
+        has been opened, only settings that do not change what its ratings mean can be changed.
         """
         study = self.study()
         added = change_design(study, self.values, self.request)
@@ -157,7 +157,7 @@ class Studies(Resource):
     def destroy(self) -> None:
         """Delete a draft.
 
-        Studies that were opened are kept, because ratings are append-only.
+        Studies that have been opened are kept, because ratings are append-only.
         """
         delete_draft(study=self.study(Right.OWN))
 
@@ -175,7 +175,7 @@ class Studies(Resource):
     @action(detail=True, methods=["patch"])
     @endpoint(takes=SystemChange(many=True), gives=SystemChange, many=True)
     def systems(self) -> Any:
-        """Say how systems write texts.
+        """Set how systems write texts.
 
         Changes the language models, prompts and decoding settings of the dataset's systems that are
         named. They are used when texts are generated.
@@ -271,11 +271,11 @@ class Studies(Resource):
     def report(self) -> HttpResponse:
         """Read a study's report.
 
-        The stored report, as docs/report.schema.json describes it. The header Tiebreak-Report says
+        The stored report, as docs/report.schema.json describes it. The Tiebreak-Report header says
         whether it is `current` or `outdated`; in that case, and if there is none yet, a new one is
-        requested. With any of the other parameters it is the report of a part of the ratings, which
-        `source.part` names. Of many parts some differ by chance, so report one that was chosen after
-        seeing the data as exploratory.
+        requested. With any of the other parameters it covers a part of the ratings, which
+        `source.part` names. Of many parts some differ by chance, so call a part chosen after seeing
+        the data exploratory.
         """
         study, query = self.study(Right.READ), self.values
         report, is_current = newest_report(

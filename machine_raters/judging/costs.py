@@ -9,7 +9,7 @@ from machine_raters.models import Judge
 
 MILLION = 1_000_000
 NO_PRICES = "no prices were entered for this judge"
-NO_TOKENS = "the server did not tell the tokens of all requests"
+NO_TOKENS = "the server did not report the tokens of all requests"
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class Judge(MachineRater):
         help_text="The model's name on the model server. Leave empty only if the model runs in a worker.",
     )
     instructions = models.TextField(
-        help_text="{guidelines}, {question} and {answers} are replaced by what people read: the"
+        help_text="{guidelines}, {question} and {answers} are replaced with what annotators see: the"
         " study's guidelines, the criterion's question and its answers."
     )
     answered_by = models.CharField(
@@ -65,7 +65,7 @@ class Judge(MachineRater):
         max_length=20,
         choices=AnsweredBy.choices,
         default=AnsweredBy.TEXT,
-        help_text="Probabilities need a server that tells them. Temperature and length do not matter"
+        help_text="Probabilities need a server that returns them. Temperature and length do not matter"
         " then, and each item and order is asked about once.",
     )
     constraint = models.CharField(
@@ -80,7 +80,7 @@ class Judge(MachineRater):
         "let the model write evaluation steps first",
         default=False,
         help_text="Before its first question the model writes the steps that it will follow, from the"
-        " guidelines and the question. They are kept, and stand in every prompt.",
+        " guidelines and the question. They are kept, and are in every prompt.",
     )
     with_reference = models.BooleanField(
         "show the reference",
@@ -91,7 +91,7 @@ class Judge(MachineRater):
         "training items as examples",
         default=0,
         validators=between(0, MAX_EXAMPLES),
-        help_text="So many of the study's training items are shown first, with their answers.",
+        help_text="This many of the study's training items are shown first, with their answers.",
     )
     example_set = models.ForeignKey(
         ExampleSet,
@@ -114,7 +114,7 @@ class Judge(MachineRater):
         null=True,
         blank=True,
         validators=between(1, MAX_COUNT),
-        help_text="So many are drawn, by the seed. Leave empty for as many as there are.",
+        help_text="This many are drawn, using the seed. Leave empty for as many as there are.",
     )
     runs = models.PositiveSmallIntegerField(
         "answers to each comparison",

@@ -20,8 +20,8 @@ class Jury(MachineRater):
     rule = OpenChoiceField(
         choices=Rule.choices,
         default=Rule.VOTE,
-        help_text="A member whose preference turns with the order of the texts has no vote. In the mean"
-        " of probabilities, or of the shares of its answers, it counts half for either text.",
+        help_text="A member whose preference changes when the texts are swapped has no vote. In the mean"
+        " of probabilities, or of the shares of its answers, it counts as half for each text.",
     )
 
     class Meta:

@@ -27,7 +27,7 @@ class SyntheticSet(MachineRater):
         max_length=200,
         blank=True,
         help_text="The model that writes. Leave empty only if it runs in a worker. A judge that is the"
-        " same model may find its own texts easier than those of others.",
+        " same model may find its own texts easier than others' texts.",
     )
     passages = models.PositiveIntegerField(
         "maximum number of passages",
@@ -39,7 +39,7 @@ class SyntheticSet(MachineRater):
         "questions of the study as examples",
         default=3,
         validators=between(0, MAX_EXAMPLES),
-        help_text="So many of the study's questions are shown to the model with their passages.",
+        help_text="This many of the study's questions are shown to the model with their passages.",
     )
     retriever = OpenChoiceField(
         "retrieval of the round trip",

@@ -163,7 +163,7 @@ class _Checks:
             names = ", ".join(self.scales)
             raise InvalidInput(
                 "unknown_criterion",
-                f"criterion {cell('criterion')!r} is none of this study's: {names}"[:300],
+                f"criterion {cell('criterion')!r} is not one of this study's: {names}"[:300],
             )
 
     def _is_stored(self, i: int) -> bool:
@@ -213,7 +213,7 @@ def _check_facts(cell: Callable[[str], Any], unit: Unit) -> None:
         if cell(name) not in ("", value):
             raise InvalidInput(
                 "contradicts_unit",
-                f"{name} is {cell(name)}, but that of unit {unit.key} is {value or 'empty'}"[:300],
+                f"{name} is {cell(name)}, but unit {unit.key} has {value or 'empty'}"[:300],
             )
 
 

@@ -66,7 +66,7 @@ class ExclusionForm(forms.Form):
     reason = forms.CharField(
         max_length=MAX_REASON,
         label="Reason, as the report should state it",
-        help_text="What is wrong with how it was made, not with what came of it.",
+        help_text="The fault in how it was made, not in its results.",
     )
 
 

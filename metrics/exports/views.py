@@ -87,7 +87,7 @@ KINDS = (
     ExportKind(
         "alttest",
         "Labels as in the alternative annotator test",
-        "For each criterion the labels of people and those of machines, by rater and item.",
+        "For each criterion people's and machines' labels, by rater and item.",
         "For the published test of whether a machine may replace an annotator.",
     ),
     ExportKind(
@@ -100,7 +100,7 @@ KINDS = (
     ExportKind(
         "lmarena",
         "Verdicts as LMArena",
-        "A battle for each preference, with the text that came first as that of model A.",
+        "A battle for each preference, with the text that came first as model A's text.",
         "For programs that rank systems from battles.",
     ),
     ExportKind(

@@ -1,4 +1,4 @@
-"""What speaks for licensing a machine rater: the test by kind of item, what it rests on, and its gain."""
+"""The case for licensing a machine rater: the test by kind of item, what it rests on, and its gain."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ EPSILON: dict[str, float] = {
 
 @dataclass(frozen=True)
 class Evidence:
-    """What speaks for one machine rater on one kind of item.
+    """The case for one machine rater on one kind of item.
 
     `test` is None where there is none, and otherwise with the ε of a licence, or with the one asked for
     where too many coins pass at every ε. Nothing passes unless the planned number `is_reached`.
@@ -97,7 +97,7 @@ class Evidence:
 
     @property
     def scope(self) -> str:
-        """Of whom the numbers speak, and on how many labels they rest."""
+        """Which annotators the numbers apply to, and on how many labels they rest."""
         one = self.replacement
         rests = f"{counted(one.labels, 'label')} of {counted(one.instances, 'instance')}"
         if self.test is None or self.test.reason:
@@ -106,7 +106,7 @@ class Evidence:
         if self.test.left_out:
             few = f"; {counted(self.test.left_out, 'other')} had too few instances in common with them"
         return (
-            f"ω speaks of these {counted(self.test.annotators, 'annotator')} only{few}, and rests on"
+            f"ω applies to these {counted(self.test.annotators, 'annotator')} only{few}, and rests on"
             f" {rests}.{self._by_bots}{READING_IF_DRAWN[self.test.speaks_of]}"
         )
 

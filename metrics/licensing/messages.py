@@ -1,31 +1,31 @@
 """Sentences about licences."""
 
 ABOUT = (
-    "A licence records that you decided to let a machine rater stand for an annotator on one criterion,"
-    " for all items or for those of one category, until a date, together with the numbers on which you"
+    "A licence records that you decided to let a machine rater stand in for an annotator on one criterion,"
+    " for all items or for one category, until a date, together with the numbers on which you"
     " decided. It changes nothing in the study: places, payments and results stay as they are, and the"
-    " machine rater's ratings are never counted with those of annotators. It does not show that the"
-    " machine rater is right, and not that it could stand for other annotators or on other items."
+    " machine rater's ratings are never counted with annotators' ratings. It does not show that the"
+    " machine rater is right, or that it could stand in for other annotators or on other items."
 )
 SPEAKS_OF = (
-    "A licence records the decision to let a machine rater stand for an annotator. ω is the share of the"
-    " annotators whom it may replace if its labels may fit those of the other annotators less often than"
-    " their own do, by up to ε; beside it stands what a coin reaches on average. It speaks of these"
-    " annotators, and not of others, and does not show that the machine rater is right."
+    "A licence records the decision to let a machine rater stand in for an annotator. ω is the share of the"
+    " annotators that it may replace if its labels may fit the other annotators' labels less often than"
+    " their own do, by up to ε; a coin's average is listed next to it. It applies to these"
+    " annotators, not to others, and does not show that the machine rater is right."
 )
 WHICH_EPSILON = (
     "ε is an allowance. One annotator after the other is left out, and the machine rater's labels may fit"
-    " those of the other annotators less often than this annotator's do, by up to ε. Annotators who cost"
+    " the other annotators' labels less often than this annotator's do, by up to ε. Annotators who cost"
     " more may be replaced sooner: 0.2 for experts, 0.15 for trained annotators, 0.1 for crowd workers"
     " (Calderon et al. 2025). The study does not record what your annotators are, so choose it before you"
-    " look; the smallest ε is the strictest. Where annotators disagree much, a coin would pass, too: then ε"
+    " look; the smallest ε is the strictest. Where annotators disagree a lot, a coin would also pass: then ε"
     " is lowered in steps of 0.05 until at most 5% of 200 simulated coins pass on the same items. Also,"
     " agreement with one annotator must be above that of guesses: a coin, one label for all items, and the"
-    " longer and the shorter text, where lengths are known. What must be above is the lower end of its 95%"
-    " interval, which speaks of these annotators."
+    " longer and the shorter text, where lengths are known. The lower end of its 95% interval, which"
+    " applies to these annotators, must be above it."
 )
 SEVERAL_TESTS = (
-    "Each row is a test of its own. Of many rows some pass or fail by chance, so do not grant a licence"
+    "Each row is a separate test. Of many rows some pass or fail by chance, so do not grant a licence"
     " for a category only because it is the one that passed."
 )
 DRIFT = (
@@ -40,12 +40,12 @@ DRIFT = (
 )
 ABOUT_FOLLOW_UP = (
     "A follow-up study is a new draft with the same design for a few of these instances, drawn at random."
-    " Each item gets one label by an annotator, and the same judge asks its language model again, so that"
+    " Each item gets one label by an annotator, and the same judge asks its language model again, so"
     " a change of the model shows. Launch it as any other study; its labels are compared by the test above"
     " and are in no result of this study. A study of single texts is followed up with all of them. Fewer than 100 labels rarely show a drop by 10 points."
 )
 FOLLOW_UP_WITHOUT_JUDGE = (
-    "The machine rater is no judge of this study, so let it rate the follow-up study’s items yourself, under"
+    "The machine rater is not a judge of this study, so let it rate the follow-up study’s items yourself, under"
     " the same name."
 )
 PASSED = (
@@ -54,7 +54,7 @@ PASSED = (
 )
 WHY_NOT = {
     "coins_pass": "more than 5% of 200 simulated coins pass the alternative annotator test with ε = {epsilon}"
-    " and with every smaller ε, down to 0: these labels do not tell an annotator from a coin.",
+    " and with every smaller ε, down to 0: these labels cannot distinguish an annotator from a coin.",
     "not_passed": "the alternative annotator test is not passed: with ε = {epsilon} it allows replacing {of}"
     " (ω = {rate}, a coin's is {coin} on average), and 0.5 is needed.",
     "not_above_guessing": "agreement with one annotator, {agreement}, may be as low as {low}, and a guess"
@@ -63,12 +63,12 @@ WHY_NOT = {
 NOT_WORSE = "That does not show that the machine rater is worse than they are."
 NO_MACHINE = "No machine rater rated this criterion. Create a judge, or upload the ratings of a machine rater."
 NO_WIN_RATES = "It adds nothing to win rates, because this criterion has none."
-NO_FURTHER_ITEMS = "What it adds to win rates is unknown: for this it must have rated items that no annotator rated."
-NO_SPREAD = "Its ratings or those of annotators do not vary, so that no interval can be computed."
-UNKNOWN_GAIN = "What it adds to win rates is unknown. {reasons}"
+NO_FURTHER_ITEMS = "Its contribution to win rates is unknown: for this it must have rated items that no annotator rated."
+NO_SPREAD = "Its ratings or the annotators' ratings do not vary, so no interval can be computed."
+UNKNOWN_GAIN = "Its contribution to win rates is unknown. {reasons}"
 COMPUTING = "The evidence is being computed. It will appear here without a reload."
 OUTDATED = (
-    "Ratings have changed since this was computed, so no licence can be granted by it. It is being"
+    "Ratings have changed since this was computed, so no licence can be granted on it. It is being"
     " computed again: reload the page in a moment."
 )
 UNREACHED = (
@@ -95,9 +95,11 @@ ONLY_SIMULATED = (
     " a dry run."
 )
 IN_FORCE_ALREADY = "{machine} already has a licence for {items} of {criterion}. Revoke it before you grant another."
-DATE_IS_PAST = "A licence must be valid until a day from today on. Choose a later date."
+DATE_IS_PAST = "A licence must be valid until today or later. Choose a later date."
 NO_SUCH_LICENCE = "The study has no licence with this id. Reload the page to see its licences."
-FOLLOW_UP_OF_ENDED = "This licence is not in force any more, so there is nothing to follow up. Grant a new one first."
+FOLLOW_UP_OF_ENDED = (
+    "This licence is no longer in force, so there is nothing to follow up. Grant a new one first."
+)
 FOLLOW_UP_IS_DRAFT = (
     "“{}” is still a draft. Launch it before you make another follow-up study of this licence."
 )
@@ -105,11 +107,11 @@ FOLLOW_UP_TOO_LARGE = (
     "A follow-up study needs texts. Of {items} of this licence, {instances} instances have them: enter"
     " this number or a smaller one."
 )
-NO_NUMBER = "Enter the number of instances of the follow-up study: a whole number from 1 on."
+NO_NUMBER = "Enter the number of instances of the follow-up study: a whole number, 1 or more."
 FOLLOW_UP_MADE = "“{}” is a draft. Read its tasks and its size, launch it, and let the machine rater rate its items."
 ENDED_ALREADY = "This licence has ended already, so it cannot be revoked."
 NO_RATINGS_LEFT = (
-    "All ratings of this machine rater are excluded, so that the licence rests on nothing any more."
+    "All ratings of this machine rater are excluded, so the licence no longer rests on anything."
 )
 DROPPED = (
     "Agreement with annotators dropped from {before} to {after} over {labels} that came after the"

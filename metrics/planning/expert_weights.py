@@ -165,7 +165,7 @@ MADE = (
     "This draft asks experts which quality each perturbation damages most. Read its task and its size,"
     " then launch it and invite people who know the task well."
 )
-EXISTS = "A survey was made from the scoring study before, and this is it."
+EXISTS = "A survey has already been made from the scoring study: this one."
 
 
 @dataclass(frozen=True)

@@ -43,22 +43,22 @@ WIDTH, POWER = "width", "power"
 NEW, THESE = "new", "these"
 STACKED = "R = 2, and machine raters of the whole dataset, stacked"
 STACK_GAIN = (
-    "In the pilot, annotators alone would need {value} times as many instances ({low} to {high}). The"
-    " machine raters must rate every instance of the dataset, and the interval is that of the stack, which"
-    " speaks of new annotators only if instances were drawn."
+    "In the pilot, annotators alone would need {value} times the instances ({low} to {high}). The"
+    " machine raters must rate every instance of the dataset, and the interval is the stack's, which"
+    " applies to new annotators only if instances were drawn."
 )
 ACTIVE = "R = 2, machine raters stacked, and more instances that they doubt"
 ACTIVE_GAIN = (
-    "In the pilot, instances drawn at random would have to be {value} times as many ({low} to {high}) as"
-    " with a draw that takes more of those that machine raters doubt, both with machine raters stacked."
-    " No instance's probability is below 0.9 times that of a draw at random. Choose this draw, with this"
+    "In the pilot, a draw at random would need {value} times the instances ({low} to {high}) of a"
+    " draw that takes more of the instances that machine raters doubt, both with machine raters stacked."
+    " No instance's probability is below 0.9 times its probability in a draw at random. Choose this draw, with this"
     " pilot, on Generate & select."
 )
 COMPONENTS = ("mean", "instance", "rater", "rating")
 
 
 class PlanForm(forms.Form):
-    """What is known or assumed about the ratings to come, and the target."""
+    """The known or assumed facts about future ratings, and the target."""
 
     pilot = forms.ChoiceField(
         required=False,
@@ -72,7 +72,7 @@ class PlanForm(forms.Form):
     width = forms.FloatField(min_value=0.01, max_value=0.9, initial=0.1)
     power = forms.FloatField(min_value=0.5, max_value=0.99, initial=0.8)
     speaks_of = forms.ChoiceField(
-        label="The interval speaks of",
+        label="The interval applies to",
         choices=[(NEW, "new annotators (at least 8 rate)"), (THESE, "these annotators only")],
         initial=NEW,
         required=False,

@@ -98,7 +98,7 @@ def scores_page(request: HttpRequest, public_id: str) -> HttpResponse:
     if form.is_bound and form.is_valid():
         with told_on(form):
             use_scores(study=study, scores=form.cleaned_data["scores"], by=user)
-            messages.success(request, "Comparisons are set beside these scores from now on.")
+            messages.success(request, "Comparisons are now shown with these scores.")
             return redirect("metrics:scores", study.pk)
     raters = scored_by(study.scores_from) if study.scores_from else []
     has_choices = scoring_studies_for(user, study).exists()

@@ -26,7 +26,7 @@ NAMES = {
     "version": "version",
 }
 DAY = "Write the day as year, month and day, for example 2026-11-30, or leave the field empty."
-TURNED_AROUND = "The first day is after the last one. Exchange them, or leave one of them empty."
+TURNED_AROUND = "The first day is after the last day. Swap them, or leave one of them empty."
 
 
 def _unknown(what: str) -> dict[str, str]:

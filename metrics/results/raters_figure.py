@@ -1,4 +1,4 @@
-"""Figures of single annotators: agreement with the others beside speed, and speed over tasks."""
+"""Figures of single annotators: agreement with the others against speed, and speed over tasks."""
 
 from collections.abc import Sequence
 
@@ -9,12 +9,12 @@ from tiebreak.reading.charts.svg import Kind
 from tiebreak.reading.figures.figure import Figure, empty_figure
 from tiebreak.stats import Estimate
 
-SPEED_TITLE = "Agreement of annotators with the others, beside their speed"
+SPEED_TITLE = "Agreement of annotators with the others, and their speed"
 SPEED_READING = (
     "Each point is an annotator: the typical time per answer (geometric mean, in seconds) and how"
-    " often the answer equals the most frequent answer of the others. Somebody who is much faster"
+    " often the answer equals the most frequent answer of the others. Someone who is much faster"
     " than the others and agrees less may not be reading. This is a reason to look at the answers,"
-    " and not a proof: some people read fast, and some disagree with good reason."
+    " not a proof: some people read fast, and some disagree with good reason."
 )
 SPEED_COLUMNS = (
     "rater",

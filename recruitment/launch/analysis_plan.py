@@ -29,7 +29,7 @@ def plan_can_be_followed(study: Study) -> Iterator[LaunchCheck]:
     if study.stopping_rule == Study.StoppingRule.WIDTH and study.target_width is None:
         yield error(
             "no_target_width",
-            "By the analysis plan, collecting ends at a target width, but there is none. Enter one, or"
+            "According to the analysis plan, collecting ends at a target width, but there is none. Enter one, or"
             " choose another rule.",
             SIZE,
         )

@@ -182,9 +182,9 @@ def _lengths(systems: list[_TextsOfSystem]) -> Iterator[LaunchCheck]:
         ratio = f"{in_digits(long / short)} times as long as" if short else "longer than"
         yield warning(
             "length_gap",
-            f"The texts of {long_name} are {ratio} those of {short_name} (medians of {long:g} and"
+            f"The texts of {long_name} are {ratio} the texts of {short_name} (medians of {long:g} and"
             f" {short:g} characters), so annotators can tell them apart, and a preference for longer"
-            " texts would look like one for the system. Ask for texts of the same length, or report"
+            " texts would look like a preference for the system. Ask for texts of the same length, or report"
             " results by length.",
         )
 

@@ -75,7 +75,7 @@ def pay_can_be_claimed(study: Study) -> Iterator[LaunchCheck]:
             yield warning(
                 "pay_not_claimable",
                 f"The study pays {study.reward} {study.currency}, but no platform pays people who"
-                f" come through “{platform.title}”. Choose on the page Recruit how they get their"
+                f" come through “{platform.title}”. On the Recruit page, choose how they get their"
                 " pay, or remove the reward.",
                 RECRUITMENT,
             )

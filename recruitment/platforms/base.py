@@ -135,7 +135,7 @@ class PrivacyNotice:
 
 # Sentences that several platforms share.
 COOKIE = (
-    "A cookie in this browser recognises you for 90 days, so that you can continue where you left"
+    "A cookie in this browser recognises you for 90 days so that you can continue where you left"
     " off."
 )
 COOKIES = f"{COOKIE} Another cookie stores the IDs from your link for one day."
@@ -157,8 +157,8 @@ class ChannelSettings(OpenedForm, forms.Form):
         required=False,
         min_value=1,
         max_value=MAX_COUNT,
-        help_text="Nobody else can enter after so many people. Who leaves without a completed task gives"
-        " the place back. Leave empty for what a study that pays needs and a tenth more.",
+        help_text="Nobody else can enter after this many people. Anyone who leaves without a completed task gives"
+        " the place back. Leave empty for the number that a study that pays needs and a tenth more.",
     )
 
 

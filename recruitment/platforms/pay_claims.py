@@ -11,7 +11,7 @@ from recruitment.terms import owed
 
 HELP = (
     "No platform pays people who come through this channel, so you do. Each of them gets a code at the"
-    " end. Find the code on the page Participants & payments, pay the person, and mark them as paid."
+    " end. Find the code on the Participants & payments page, pay the person, and mark them as paid."
 )
 
 
@@ -73,7 +73,7 @@ class PayClaimSettings(ChannelSettings):
         max_length=MAX_INSTRUCTION,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="For payment in another way, such as a bank transfer or vouchers: what they do with"
-        " their code, and by when. They read it before they begin and beside their code at the end.",
+        " their code, and by when. They read it before they begin and next to their code at the end.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -113,7 +113,7 @@ def _at_the_end(channel: Channel, submission: Submission) -> str:
     study, amount = channel.study, owed(submission.participation)
     if not amount:
         return ""
-    # Somebody who does not know better asks the person from whom the link came.
+    # Someone who does not know better asks the person who sent the link.
     claim = pay_claim(channel) or PayClaim.SHOW
     return AT_THE_END[claim].format(amount=f"{amount} {study.currency}", **_stated(channel))
 

@@ -118,7 +118,7 @@ class Walk:
         self._seen[page.shown] += 1
         if self._seen[page.shown] >= MAX_SAME_PAGE:
             self.visit.problem = (
-                f"{self.bot.name} saw the page “{page.name}” at {urlsplit(page.address).path}"
+                f"{self.bot.name} saw the “{page.name}” page at {urlsplit(page.address).path}"
                 f" {MAX_SAME_PAGE} times and got no further. It says:"
                 f" {page.sentence or page.shown[:200]}"
             )

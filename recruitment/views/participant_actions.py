@@ -139,7 +139,7 @@ def _told(paid: Paid) -> str:
     """Say what was done about payments."""
     recorded = f"{counted(paid.recorded, 'payment was', 'payments were')} recorded."
     requested = (
-        f"{counted(paid.requested, 'payment was', 'payments were')} requested. The page Participants & payments"
+        f"{counted(paid.requested, 'payment was', 'payments were')} requested. The Participants & payments page"
         f" shows {'it' if paid.requested == 1 else 'them'} once the platform has answered."
     )
     return " ".join([recorded] * bool(paid.recorded) + [requested] * bool(paid.requested))

@@ -80,8 +80,8 @@ class ModelCopiesForm(forms.Form):
         label="Language model",
         max_length=200,
         required=False,
-        help_text="The model that writes. Leave empty only if it runs in a worker. Choose another one"
-        " than your judges, which may find their own faults less often, or more often.",
+        help_text="The model that writes. Leave empty only if it runs in a worker. Choose a different model"
+        " from your judges, which may find their own faults less often, or more often.",
     )
     temperature = forms.FloatField(
         initial=TEMPERATURE, min_value=0, max_value=MAX_TEMPERATURE, label="Temperature"

@@ -44,10 +44,10 @@ from tiebreak.perturbations import (
 
 TEMPERATURE, COPY_TOKENS = 0.7, 1024
 NO_MODEL = "Name the language model that writes the copies."
-FROZEN = "The study is no draft any more, so no further copies are added."
+FROZEN = "The study is no longer a draft, so no more copies are added."
 OTHER_MODEL = (
     "This study has copies of this kind ({name}) by {other}. Results could not tell the copies of two"
-    " models apart. Ask the same model for the missing ones, or clone the study for another."
+    " models apart. Ask the same model for the missing copies, or clone the study for another."
 )
 CUT_OFF = "cut_off"
 REASONS = {

@@ -138,7 +138,7 @@ def check_can_copy(
         raise DomainError(
             "not_a_scoring_study",
             "Perturbed copies are scored like the originals, so the study must rate single texts."
-            " For a comparison, make gold checks from copies instead, on the step Quality.",
+            " For a comparison, make gold checks from copies instead, in the Quality step.",
         )
     if not names:
         raise DomainError("no_perturbation", "Choose at least one perturbation.", status=400)
@@ -165,7 +165,7 @@ def system_of_copies(original: System, name: str, made: str) -> System:
     if system.perturbed_from_id != original.pk:
         raise DomainError(
             "name_taken",
-            f"The dataset has a system {title!r} that is no copy. Rename it first.",
+            f"The dataset has a system {title!r} that is not a copy. Rename it first.",
         )
     return system
 

@@ -34,21 +34,21 @@ NOT_SCORING = (
     " texts at a time. Make the survey from a scoring study with perturbed copies."
 )
 TOO_FEW_CRITERIA = (
-    "In the survey, experts choose among the study's criteria, so there must be two or more; this study"
-    " has {}. Add criteria on the step Task."
+    "In the survey, experts choose from the study's criteria, so there must be two or more; this study"
+    " has {}. Add criteria in the Task step."
 )
 NO_COPIES = (
-    "The survey shows a perturbed copy of each kind beside its original, and this study has none with"
-    " its original. Add perturbed copies on the step Data first."
+    "The survey shows a perturbed copy of each kind next to its original, and this study has none with"
+    " its original. Add perturbed copies in the Data step first."
 )
 NOT_LABELS = (
     "The names of these criteria cannot be the survey's choices: {}. A choice has one line, no comma, no space"
     " around it, and is not “none”, which the survey offers itself; all together have at most"
-    " {} characters. Rename the criteria on the step Task, or clone the study to do so."
+    " {} characters. Rename the criteria in the Task step, or clone the study to do so."
 )
 OTHERS_SURVEY = (
     "A survey was already made from this study, and you are not a member of it. Ask the other editors"
-    " of this study who owns the survey, so that they add you."
+    " of this study who owns the survey so that they can add you."
 )
 
 

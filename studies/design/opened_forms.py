@@ -22,13 +22,13 @@ from studies.models import Study
 from tiebreak.errors import DomainError
 
 CHANGED_MEANWHILE = (
-    "This was saved after you opened the page, or your browser did not send what you opened. What is"
-    " stored is below; yours is in the field and not saved yet. Save again to replace it with yours."
+    "This was saved after you opened the page, or your browser did not send what you opened. The"
+    " stored value is below; yours is in the field and not saved yet. Save again to replace it with yours."
     "\n{}"
 )
 GONE = (
-    "Nothing is saved, because some settings can no longer change since you opened the page. Save"
-    " again to keep what you changed in the other ones."
+    "Nothing is saved, because some settings have become final since you opened the page. Save"
+    " again to keep what you changed in the other settings."
 )
 NAME = "opened"
 

@@ -24,7 +24,7 @@ from tiebreak.errors import DomainError
 
 REPLACED = (
     "Guidelines, consent, criteria, settings, screening, comprehension questions and the design of the"
-    " selection become those of the template. What stands there now is lost."
+    " selection come from the template. Their current content is lost."
 )
 KEPT = "Title, dataset, systems, members and channels stay as they are."
 

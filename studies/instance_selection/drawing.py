@@ -193,7 +193,8 @@ def scored_frames(study: Study) -> Frames:
 def check_can_draw(study: Study) -> None:
     """Raise `DomainError` unless the study is a draft."""
     check_is_draft(
-        study, "Instances can only be selected for a draft. Clone the study to select other ones."
+        study,
+        "Instances can only be selected for a draft. Clone the study to select other instances.",
     )
 
 

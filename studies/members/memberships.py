@@ -26,7 +26,7 @@ NOBODY = (
     "No researcher has this user name or e-mail address. Check the spelling, or ask the server's"
     " administrator to create an account."
 )
-NO_OWNER = "A study needs at least one owner. Make somebody an owner first."
+NO_OWNER = "A study needs at least one owner. Make someone an owner first."
 
 
 def has_owner(roles: Iterable[str]) -> bool:

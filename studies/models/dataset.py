@@ -112,7 +112,7 @@ class System(models.Model):
     )
     prompt_template = models.TextField(
         blank=True,
-        help_text="{source}, {reference} and {category} are replaced by the instance's values.",
+        help_text="{source}, {reference} and {category} are replaced with the instance's values.",
     )
     decoding = models.JSONField(
         default=dict,

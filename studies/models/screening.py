@@ -49,7 +49,7 @@ class Screening(models.Model):
     shows_answers = models.BooleanField(
         "show the expected answers after a failed test",
         default=False,
-        help_text="Further attempts use other items as long as there are any.",
+        help_text="More attempts use other items as long as there are any.",
     )
     valid_days = models.PositiveIntegerField(
         "validity of a passed test (days)",

@@ -24,7 +24,7 @@ class InstanceSelection(models.Model):
         PROPORTIONAL = "proportional", "with probability increasing in separability"
         TOP = "top", "the most separable"
         STRATA = "strata", "the same number from each range of separability"
-        DOUBT = "doubt", "more often what machine raters doubt, by a pilot"
+        DOUBT = "doubt", "more often what machine raters doubt, based on a pilot"
 
     class Weights(models.TextChoices):
         LOGISTIC = "logistic", "logistic in separability (δ), steep around 0.4"

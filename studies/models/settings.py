@@ -121,8 +121,8 @@ class FrozenSettings(models.Model):
         ALL = "all", "all pairs of systems"
         BASELINE = "baseline", "a baseline and each other system"
         RANDOM = "random", "drawn at random for each instance"
-        NO_REPEAT = "no-repeat", "drawn, no pair again before all pairs were drawn"
-        SYMMETRIC = "symmetric", "drawn like that, and both orders equally often (even R)"
+        NO_REPEAT = "no-repeat", "drawn, no pair again before all pairs have been"
+        SYMMETRIC = "symmetric", "drawn like that, each order the same number of times (even R)"
 
     class SampleChoice(models.TextChoices):
         RANDOM = "random", "at random"
@@ -158,7 +158,7 @@ class FrozenSettings(models.Model):
         "share of tasks with further ratings",
         default=0.0,
         validators=between(0.0, 1.0),
-        help_text="So many tasks are drawn at random, the same share of each pair of systems, and get"
+        help_text="This share of tasks is drawn at random, the same share for each pair of systems, and gets"
         " ratings beyond R. With R = 1 and a share of 0.15, agreement is known at little cost.",
     )
     further_ratings = models.PositiveSmallIntegerField(
@@ -173,7 +173,7 @@ class FrozenSettings(models.Model):
         choices=Bundling.choices,
         default=Bundling.INSTANCE,
         help_text="With several instances per task, each pair of systems is compared once per"
-        " instance. A task then contains each pair equally often (±1) and no instance twice.",
+        " instance. A task then contains each pair the same number of times (±1), and no instance twice.",
     )
     repeats_per_hit = models.PositiveSmallIntegerField(
         "repeats per task",
@@ -196,7 +196,7 @@ class FrozenSettings(models.Model):
         choices=Pairing.choices,
         default=Pairing.ALL,
         help_text="With more than two systems, an instance need not be compared in every pair. In"
-        " designs with a budget, every system is compared equally often (±1).",
+        " designs with a budget, every system is compared the same number of times (±1).",
     )
     baseline_system = models.CharField(
         "baseline",
@@ -232,11 +232,11 @@ class FrozenSettings(models.Model):
         "what is estimated",
         max_length=MAX_PLAN,
         blank=True,
-        help_text="Which number answers your question, of which instances and people it speaks, and"
+        help_text="Which number answers your question, which instances and people it applies to, and"
         " what you will conclude from which value.",
     )
     planned_exclusions = models.TextField(
-        "whom you will exclude",
+        "who will be excluded",
         max_length=MAX_PLAN,
         blank=True,
         help_text="The rule by which people or ratings will be left out, decided before any answer.",
@@ -245,7 +245,7 @@ class FrozenSettings(models.Model):
         "when collecting ends",
         choices=StoppingRule.choices,
         default=StoppingRule.COMPLETE,
-        help_text="Any other rule than the planned number uses confidence sequences, which stay valid"
+        help_text="Any rule other than the planned number uses confidence sequences, which stay valid"
         " however often you look.",
     )
     target_width = models.FloatField(
@@ -254,7 +254,7 @@ class FrozenSettings(models.Model):
         blank=True,
         validators=between(0.01, 0.99),
         help_text="Such as 0.1 for a win rate that is known to ±0.05. Used if collecting ends at a"
-        " width, and shown on the page Stopping.",
+        " width, and shown on the Stopping page.",
     )
     known_order = models.CharField(
         "known order of the systems",
@@ -272,7 +272,7 @@ class FrozenSettings(models.Model):
         "generations are shown as",
         choices=text_formats,
         default=PLAIN,
-        help_text="Images and links are replaced by text, and nothing is loaded from other servers."
+        help_text="Images and links are replaced with text, and nothing is loaded from other servers."
         " Exports and statistics use the original text.",
     )
     translation = models.CharField(
@@ -280,7 +280,7 @@ class FrozenSettings(models.Model):
         max_length=20,
         choices=Translation.choices,
         default=Translation.REFUSED,
-        help_text="Browsers are asked to translate no judged text unless you allow it. Answers on a"
+        help_text="Browsers are asked not to translate judged texts unless you allow it. Answers on a"
         " translated page are marked in any case.",
     )
     currency = models.CharField(max_length=3, default="GBP", validators=[validate_currency])
@@ -304,7 +304,7 @@ class FreeSettings(models.Model):
         validators=between(1, 1000),
         help_text="Each task is completed by exactly this many annotators, apart from further ratings"
         " that are planned for a share. To get more answers later, raise R, which also works while the"
-        " study runs; it cannot be lowered then.",
+        " study runs; it cannot then be lowered.",
     )
     annotators_per_address = models.PositiveIntegerField(
         "maximum annotators per internet address",
@@ -353,7 +353,7 @@ class FreeSettings(models.Model):
         null=True,
         blank=True,
         validators=between(Decimal(0), MAX_HOURLY_RATE),
-        help_text="The page Participants & payments warns if the median hourly pay falls below this"
+        help_text="The Participants & payments page warns if the median hourly pay falls below this"
         " rate.",
     )
     main_machine = models.CharField(
@@ -361,7 +361,7 @@ class FreeSettings(models.Model):
         max_length=200,
         blank=True,
         help_text="The machine rater whose agreement with annotators is a leading number. Leave empty for"
-        " the one with most answers. Once the study was opened, the log and the report say who chose it when.",
+        " the one with the most answers. Once the study has been opened, the log and the report say who chose it when.",
     )
 
     class Meta:

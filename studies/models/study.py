@@ -212,7 +212,7 @@ class Membership(models.Model):
     """
 
     class Role(models.TextChoices):
-        OWNER = "owner", "owner: everything, also paying, members and deleting"
+        OWNER = "owner", "owner: everything, including paying, members and deleting"
         EDITOR = "editor", "editor: changes and runs the study"
         ANALYST = "analyst", "analyst: sees and downloads everything, changes nothing"
         VIEWER = "viewer", "viewer: sees progress and results, no participants"

@@ -19,7 +19,7 @@ DEFAULTS = {
 
 class Command(BaseCommand):
     help = (
-        "Draw the instances of a draft, as the page Generate & select does, and plan their tasks."
+        "Draw the instances of a draft, as the Generate & select page does, and plan their tasks."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -29,7 +29,7 @@ class Command(BaseCommand):
             "--ties",
             choices=TIES,
             default="drop",
-            help="in the format preference, leave ties out, write half of them in each direction, or"
+            help="in the preference format, leave ties out, write half of them in each direction, or"
             " write each in both (default: %(default)s)",
         )
         parser.add_argument(

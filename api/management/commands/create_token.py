@@ -17,7 +17,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("user", help="the researcher's user name")
         parser.add_argument("name", help="what the token is for, such as the program's name")
-        parser.add_argument("--write", action="store_true", help="let it change things, too")
+        parser.add_argument("--write", action="store_true", help="also let it change things")
         parser.add_argument(
             "--study",
             action="append",

@@ -41,10 +41,10 @@ from tiebreak.report import Report
 
 NO_DEVIATION = (
     "The log has no pause, closing, reopening, exclusion or decision about late answers. It records"
-    " nothing that happened outside of this server."
+    " nothing that happened outside this server."
 )
 RECOMPUTE = (
-    "Every number is in report.json beside this document. To compute it again, export the ratings and"
+    "Every number is in report.json next to this document. To compute it again, export the ratings and"
     " run tiebreak analyze on the export with the seed and number of replicates above: the same rows"
     " give the same digits, and the same digest. If the digest differs, tiebreak compare names the"
     " ratings that differ between two exports."

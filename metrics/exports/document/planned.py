@@ -12,7 +12,7 @@ from tiebreak.report.model import StoppingSection
 
 Verb = StudyEvent.Verb
 NO_PLAN = (
-    "No analysis plan was written down here before the study opened. Results that were not planned"
+    "No analysis plan was recorded here before the study opened. Results that were not planned"
     " elsewhere are exploratory."
 )
 RULES = dict(Study.StoppingRule.choices)
@@ -27,7 +27,7 @@ def plan_blocks(study: Study, report: Report) -> tuple[Block, ...]:
     rows = (
         ("Main criteria", "; ".join(plan.main_criteria) or "all"),
         ("What is estimated", plan.estimands or "not stated"),
-        ("Whom to exclude", plan.exclusions or "not stated"),
+        ("Who will be excluded", plan.exclusions or "not stated"),
         ("When collecting ends", RULES.get(plan.stopping_rule, plan.stopping_rule)),
         ("Target width of the interval", width),
         ("Known order of the systems", "; ".join(plan.known_order) or "none"),
@@ -84,7 +84,7 @@ def _of_collecting(study: Study, stopping: StoppingSection) -> Iterator[str]:
     elif study.status == Study.Status.CLOSED and not stopping.is_reached and by_plan:
         yield (
             f"The study was closed early, after {completed} of {planned} planned responses. Its findings"
-            " are those of confidence sequences."
+            " come from confidence sequences."
         )
     opened = _opening(study)
     r = opened.details.get("ratings_per_hit") if opened else None

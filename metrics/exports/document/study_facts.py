@@ -168,8 +168,8 @@ def simulated_notice(counts: StudyCounts) -> str:
 def limitations(study: Study, counts: StudyCounts) -> Iterator[str]:
     """Yield the limits that follow from the stored study, as sentences."""
     yield (
-        "Annotators are no random sample of a population, and their demographics are unknown to"
-        " Tiebreak. Where a table says that its numbers hold for these raters, they say nothing about"
+        "Annotators are not a random sample of a population, and their demographics are unknown to"
+        " Tiebreak. Where a table says that its numbers apply to these raters, they say nothing about"
         " other raters."
     )
     if counts.simulated:

@@ -1,4 +1,4 @@
-"""`manage.py check_licences`: compares new labels with those of licensed machine raters."""
+"""`manage.py check_licences`: compares new labels with licensed machine raters' labels."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from studies.models import Study
 
 class Command(BaseCommand):
     help = (
-        "Compare labels that came after a licence was granted with those of the machine rater, and"
+        "Compare labels that came after a licence was granted with the machine rater's labels, and"
         " revoke the licence if agreement has dropped. Workers do this every two minutes."
     )
 

@@ -25,7 +25,7 @@ from tiebreak.errors import DomainError
 
 class Command(BaseCommand):
     help = (
-        "List a study's participants or act on them, as the page Participants & payments does."
+        "List a study's participants or act on them, as the Participants & payments page does."
         " Participants are named by their pseudonyms."
     )
 

@@ -43,7 +43,7 @@ class InvitationSettings(PayClaimSettings):
         names = [name_of(line) for line in typed]
         if not all(names):
             raise forms.ValidationError(
-                f"Line {names.index('') + 1} is no name or ID: it has more than {MAX_NAME} characters,"
+                f"Line {names.index('') + 1} is not a name or ID: it has more than {MAX_NAME} characters,"
                 " or characters that cannot be seen. Type it again.",
                 code="unusable_name",
             )

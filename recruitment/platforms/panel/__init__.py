@@ -64,7 +64,7 @@ class PanelSettings(ChannelSettings):
             (Reentry.ASK, "send the participant back to the panel"),
             (Reentry.FLAG, "allow entry and mark it on Participants & payments"),
         ],
-        help_text="If links are not signed, anybody who knows an ID can make up a link.",
+        help_text="If links are not signed, anyone who knows an ID can make up a link.",
     )
     panel_url = forms.CharField(
         label="Panel's page",
@@ -161,7 +161,7 @@ class Panel(Platform):
 
 SIGNED = "signature=SIGNATURE"
 BOUND = (
-    "We store a fingerprint of that cookie with your participation, so that nobody else can"
+    "We store a fingerprint of that cookie with your participation so that nobody else can"
     " continue it with your ID."
 )
 UNSIGNED = (

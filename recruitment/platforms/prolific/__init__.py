@@ -154,7 +154,7 @@ class ProlificSettings(ChannelSettings):
     content_warning = forms.ChoiceField(
         choices=CONTENT_WARNINGS,
         required=False,
-        help_text="Shown on Prolific before people begin, so that they can decide.",
+        help_text="Shown on Prolific before people begin so that they can decide.",
     )
     content_warning_details = forms.CharField(
         required=False, max_length=500, help_text="What people may read."
@@ -181,7 +181,7 @@ PROLIFIC_REPORTS = (
     "Prolific reports every submission to the researchers, who store both IDs, its status and the"
     " code that was entered for it."
 )
-FINGERPRINT = "They also store a fingerprint of your link, so that it can be used only once."
+FINGERPRINT = "They also store a fingerprint of your link so that it can be used only once."
 
 
 class Prolific(Platform):
@@ -566,7 +566,7 @@ def _report(submission: ProlificSubmission) -> PlatformReport:
 NOT_ENABLED = {403, 404}
 NO_REHEARSALS = (
     "Prolific has not enabled rehearsals for this workspace. Ask Prolific's support to enable test"
-    " studies, or use the pages Preview and Dry run instead."
+    " studies, or use the Preview and Dry run pages instead."
 )
 NO_TEST_EMAIL = (
     "Enter an email address for the test participant, one that nobody has used on Prolific."
