@@ -6,8 +6,8 @@ from machine_raters.judging.answers import (
     allowed_answers,
     answer_text,
     in_system_order,
-    parse_answer,
 )
+from machine_raters.judging.replies import parse_answer
 from tiebreak.scales import PREFERENCES, Scale
 
 TIE = Scale.parse("preference:tie")
