@@ -209,7 +209,7 @@ def _stored(
     title, owner = options["title"], options["owner"]
     known = known_dataset_of(sha256, owner, options.get("known_dataset", "use"))
     dataset = known or _store_dataset(table, summary, title, sha256, owner)
-    # A HIT cannot compare more texts than there are samples.
+    # A HIT cannot have more comparisons than there are samples.
     samples = round(summary.generations / (summary.instances * len(summary.systems)))
     study_settings = {"comparisons_per_hit": max(1, min(samples, MAX_COMPARISONS))}
     spec = StudySpec(title, (PREFERENCE,), summary.systems, settings=study_settings)
