@@ -48,7 +48,7 @@ WITHOUT_ANNOTATORS_READING = (
 STRENGTH_READING = (
     "A point is a system's strength in the Bradley–Terry model, on the logarithmic scale, and the line"
     " its 95% interval. Only differences between systems have a meaning: a difference of 1 means odds"
-    " of 2.7 to 1 in a comparison without ties. The interval covers one strength, so overlapping lines"
+    " of 2.7 to 1 in a comparison without ties. The interval applies to one strength, so overlapping lines"
     " do not show that two systems are equal."
 )
 ELO_READING = (
