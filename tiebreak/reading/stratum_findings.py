@@ -77,11 +77,11 @@ NOTHING = "Nothing can be concluded about all items together. {reason}"
 NO_INTERVAL = "There is no interval in {groups}. {reason}"
 NO_INTERVAL_EITHER = "There is none in {groups} either, for reasons that the numbers below give."
 ONE_OF_MANY = (
-    "This sentence is of {machine} alone: of {n} machine raters, some lie to one side by chance."
+    "This sentence is about {machine} alone: of {n} machine raters, some lie to one side by chance."
 )
 MORE_GROUPS = "{named} and {n} more groups"
 UNCORRECTED = (
-    "Each interval covers one group alone and not corrected for the number of groups, which is {n}: of so"
+    "Each interval applies to one group alone and is not corrected for the number of groups, which is {n}: of so"
     " many, some lie to one side by chance. Do not conclude that {machine} suits one kind of item better"
     " than another."
 )

@@ -140,6 +140,6 @@ class Scores:
         return replace(chosen, value=value)
 
     def select(self, kept: NDArray[np.bool_]) -> "Scores":
-        if kept.all():  # in a study of two systems, all ratings are of both
+        if kept.all():  # in a study of two systems, all ratings compare both
             return self
         return Scores(*(column[kept] for column in vars(self).values()))

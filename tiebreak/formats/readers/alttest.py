@@ -21,7 +21,7 @@ def read_alttest(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
     The files of a dataset are named after it, such as `wax-human.json` with the labels of people
     and `wax-llm.json` with machines' labels, or they are `human_annotations.json` and
     `llm_annotations.json` in a folder that is named after it. Each dataset becomes a criterion.
-    `systems` is ignored, because the labels are of any kind.
+    `systems` is ignored, because labels may be of any kind.
     """
     ratings = [row for path in files_of(paths, "*.json") for row in _ratings(path)]
     labels: dict[str, list[object]] = {}

@@ -1,4 +1,4 @@
-"""Statements about many means simultaneously: the level of each interval, and sets of ranks.
+"""Simultaneous statements about many means: the level of each interval, and sets of ranks.
 
 Means over ratings that share instances and raters vary together. In comments, a change is what leaving
 a group of ratings out does to a mean, so sums of products of changes are jackknife covariances.

@@ -67,7 +67,7 @@ class DesignOption:
 
 
 def further_tasks(share: float, tasks: int) -> int:
-    """Return how many of this many tasks get additional ratings: at least the share of them.
+    """Return how many of the tasks get additional ratings: at least the share of them.
 
     >>> further_tasks(0.15, 19), further_tasks(0.15, 20)
     (3, 3)

@@ -300,7 +300,7 @@ def active_design(
 def _crossed_densities(
     residuals: FloatArray, doubts: FloatArray, known: IntArray, min_density: float
 ) -> FloatArray:
-    """Return the densities of the instances of a pilot based on the others of it."""
+    """Return the densities of the instances of a pilot, each based on the others."""
     densities, fold = np.ones(len(known)), folds_of(np.arange(len(known)))
     for number in np.unique(fold):
         kept, left = fold != number, known[fold == number]

@@ -284,7 +284,7 @@ def cross_fitted_slopes(
     Notes
     -----
     λ = Σ w² (y − ȳ)(f − f̄) / Σ w² (f − f̄)² minimises the variance of the weighted mean of y − λ f; for
-    several machines, the sum and the quotient are of matrices. It comes from four fifths of
+    several machines, sum and quotient are matrix operations. It comes from four fifths of
     the instances, without the label's own, so the same ratings do not choose λ and
     are then corrected by it. With fewer than 50 instances, it comes from all others.
 

@@ -112,7 +112,7 @@ ABOVE, BELOW = (
 OPEN = "The interval of Δ includes 0 in g4, where neither a difference nor equality is shown."
 MISSING = f"There is no interval in g5. {WHY}"
 UNCORRECTED = (
-    "Each interval is of one group alone and not corrected for the number of groups, which is 5: of so"
+    "Each interval applies to one group alone and is not corrected for the number of groups, which is 5: of so"
     " many, some lie to one side by chance. Do not conclude that judge suits one kind of item better than"
     " another."
 )
@@ -127,9 +127,9 @@ NOT_BEYOND = (
     "On all items, the interval of α of judge with one annotator includes 0 (−0.10 to 0.10): agreement"
     " beyond chance is not shown, and neither is that judge labels at random."
 )
-OF_TWO = "This sentence is of judge alone: of 2 machine raters, some lie to one side by chance."
+OF_TWO = "This sentence is about judge alone: of 2 machine raters, some lie to one side by chance."
 DELTA_SAYS = (
-    "Whether it agrees less than annotators agree with each other is what Δ says, and not whether lines"
+    "Whether it agrees less than annotators agree with each other is what Δ says, not whether lines"
     " overlap."
 )
 CHANCE_GROUPS = (

@@ -25,7 +25,7 @@ READING = (
     " a tie counts as half a win, and lines are 95% intervals. A machine rater may have rated other items than"
     " annotators. Where ■ lies far from ●, do not use the machine rater's win rate in place of people's"
     " there. Where they lie close, that does not show that they are equal, nor that both prefer the same"
-    " text of an item. Each interval covers one group alone, and of many groups some differ by chance, so"
+    " text of an item. Each interval applies to one group alone, and of many groups some differ by chance, so"
     " do not conclude that a system is better on one kind of item than on another. Groups by agreement or"
     " by number of different labels were chosen for how annotators agree: win rates there describe these"
     " answers, and nothing can be concluded from them. Groups of fewer than 10 instances have no interval."

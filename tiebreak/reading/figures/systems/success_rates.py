@@ -14,8 +14,8 @@ READING = (
     " rater alone, which is wrong wherever the machine rater is. ■ both together: the machine rater's"
     " ratings of all items, corrected by annotators' ratings of some of them (prediction-powered"
     " inference, power-tuned); it is right even if the machine rater is biased, provided that the items"
-    " which annotators rated are a random sample. Lines are 95% intervals, intervals of ■ for other items"
-    " and these annotators. The data also have ■ with λ = 1, as in ARES. Each interval covers one"
+    " which annotators rated are a random sample. Lines are 95% intervals; for ■ they apply to other items"
+    " and to these annotators. The data also have ■ with λ = 1, as in ARES. Each interval applies to one"
     " system: where two overlap, do not conclude that the systems are equally good, and with many"
     " systems some will be far apart by chance."
 )

@@ -36,8 +36,8 @@ POWERED_READING = (
 MACHINE_WIN_RATES_TITLE = "Win rates by annotators and by each machine rater alone"
 MACHINE_WIN_RATES_READING = (
     "A circle is a system's win rate by annotators, and each square its win rate by the ratings of one"
-    " machine rater, in both orders if it rated in both; lines are 95% intervals, intervals of machine"
-    " raters for similar instances and these machine raters as they are. A machine rater may have"
+    " machine rater, in both orders if it rated in both; lines are 95% intervals, which for machine"
+    " raters apply to similar instances and to these machine raters as they are. A machine rater may have"
     " rated other items than annotators did. Where a square lies far from the circle, do not take"
     " the machine rater's ranking for annotators'. Where it lies close, the two may still disagree item by"
     " item: the agreement below says how often."
@@ -48,7 +48,7 @@ WITHOUT_ANNOTATORS_READING = (
 STRENGTH_READING = (
     "A point is a system's strength in the Bradley–Terry model, on the logarithmic scale, and the line"
     " its 95% interval. Only differences between systems have a meaning: a difference of 1 means odds"
-    " of 2.7 to 1 in a comparison without ties. The interval covers one strength, so overlapping lines"
+    " of 2.7 to 1 in a comparison without ties. The interval applies to one strength, so overlapping lines"
     " do not show that two systems are equal."
 )
 ELO_READING = (

@@ -35,7 +35,7 @@ OTHER_LEVEL = "other"
 ORIGINAL = ""
 NO_ORDER = "Discernment needs scores: numbers, or labels with an order that are no preferences."
 NO_COPIES = (
-    "No rating is of a perturbed copy. Add copies to a scoring study before it opens, or give the"
+    "No perturbed copy was rated. Add copies to a scoring study before it opens, or give the"
     " columns perturbation and original_system in a file."
 )
 NO_ORIGINALS = (
