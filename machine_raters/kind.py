@@ -89,7 +89,7 @@ class Kind(ABC):
 
     @abstractmethod
     def facts(self, machine: Any) -> dict[str, Any]:
-        """Return what the study's log says of a new one besides its name."""
+        """Return what the study's log says about a new one in addition to its name."""
 
     def job_options(self, machine: Any) -> dict[str, Any]:  # noqa: ARG002  for subclasses
         """Return what its job needs to know before it has looked the machine rater up."""

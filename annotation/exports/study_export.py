@@ -31,12 +31,12 @@ from tiebreak.formats.preferences import TIES, Ties, preference_rows
 from tiebreak.formats.writers import WRITERS, WrittenFormat, write_format
 from tiebreak.formats.writing import write_batches
 
-# The formats of the ratings and of the tables beside them.
+# The formats of the ratings and of the tables next to them.
 TABULAR = ("jsonl", "csv", "parquet")
 # Formats of benchmarks, which have a part of what is known.
 BENCHMARKS = tuple(WRITERS)
 FORMATS = (*TABULAR, "preference", "hf", *BENCHMARKS)
-# Settings that a bundle has as texts of their own.
+# Settings that a bundle has as separate texts.
 TEXTS = {"guidelines", "consent"}
 
 
@@ -159,7 +159,7 @@ class StudyExport:
 
 
 def _ratings_so_far(study: Study) -> RatingQuerySet:
-    """Return the ratings so far, so that all files have the same rows while data are collected."""
+    """Return the ratings so far so that all files have the same rows while data are collected."""
     newest = Rating.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     return Rating.objects.filter(unit__study=study, pk__lte=newest)
 

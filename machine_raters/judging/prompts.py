@@ -1,4 +1,4 @@
-"""The prompt of a judge: what people read, and the texts as material that gives no orders."""
+"""The prompt of a judge: what annotators see, and the texts as material that gives no orders."""
 
 import hashlib
 import re
@@ -67,7 +67,7 @@ def _instructions(question: JudgeCriterion) -> str:
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
-    # All names are replaced in one pass, so that braces in the inserted texts stay as they are.
+    # All names are replaced in one pass so that braces in the inserted texts stay as they are.
     names = "|".join(values)
     return re.sub(rf"\{{({names})\}}", lambda match: values[match[1]], template)
 

@@ -144,7 +144,7 @@ class Judge(MachineRater):
 
 
 class JudgeCriterion(models.Model):
-    """A criterion by which a judge rates, with what the judge reads for it besides its settings."""
+    """A criterion by which a judge rates, with what else the judge reads for it."""
 
     judge = models.ForeignKey(Judge, on_delete=models.CASCADE, related_name="questions")
     criterion = models.ForeignKey(Criterion, on_delete=models.CASCADE, related_name="+")
@@ -175,7 +175,7 @@ class Verdict(models.Model):
     rating = models.OneToOneField(Rating, on_delete=models.PROTECT, related_name="verdict")
     # The model's name as the server gave it with the answer.
     language_model = models.CharField(max_length=200)
-    # What the server told of the model besides its name; empty if it told nothing.
+    # What else the server reported about the model; empty if nothing.
     revision = models.CharField(max_length=200, blank=True)
     # SHA-256 of the prompt as it was sent.
     prompt_sha256 = models.CharField(max_length=64)

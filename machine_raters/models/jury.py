@@ -7,7 +7,7 @@ from studies.models.choices import OpenChoiceField
 
 
 class Jury(MachineRater):
-    """A machine rater whose label of an item combines those of other machine raters."""
+    """A machine rater whose label of an item combines other machine raters' labels."""
 
     class Rule(models.TextChoices):
         # The names are those of the library's rules.

@@ -170,7 +170,7 @@ EXISTS = "A survey has already been made from the scoring study: this one."
 
 @dataclass(frozen=True)
 class WeightsTable:
-    """Weights as rows; what the study has no criterion for stands in the last column."""
+    """Weights as rows; the last column has votes without a criterion of the study."""
 
     criteria: Sequence[str]
     rows: Sequence[tuple[str, list[float], float]]

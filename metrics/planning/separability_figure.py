@@ -34,7 +34,7 @@ MAX_ROWS = 30
 
 
 def separability_figure(study: Study, similarity: str, other: Study | None = None) -> Figure:
-    """Return δ of a study's pairs, and of those of another study beside them."""
+    """Return δ of a study's pairs, next to another study's pairs."""
     rows = score_distributions([study, other] if other else [study], similarity)
     title = similarity_title(similarity)
     if not rows:
