@@ -74,7 +74,7 @@ class Judge(MachineRater):
         choices=Constraint.choices,
         default=Constraint.NONE,
         help_text="A constrained answer is one of the allowed answers and nothing else: the server"
-        " lets the model write no other. The model cannot think first then.",
+        " lets the model write no other. The model cannot then think first.",
     )
     writes_steps = models.BooleanField(
         "let the model write evaluation steps first",

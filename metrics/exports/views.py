@@ -81,7 +81,7 @@ KINDS = (
     ExportKind(
         "alpacaeval",
         "Verdicts as AlpacaEval",
-        "A row for each preference, of machines and of people apart.",
+        "A row for each preference, machines' and people's separate.",
         "For AlpacaEval's leaderboards and analyses.",
     ),
     ExportKind(

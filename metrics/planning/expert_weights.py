@@ -103,7 +103,7 @@ def use_expert_weights(*, study: Study, survey: Study | None, by: User | None = 
         raise DomainError(
             "other_perturbations",
             f"The survey “{survey}” has votes about {', '.join(list(weights)[:5])}, and none of these"
-            " is a perturbation of this study. Name the survey's systems like the perturbations.",
+            " is a perturbation of this study. Name the survey's systems after the perturbations.",
         )
     study.weights_from = survey
     study.save(update_fields=["weights_from"])

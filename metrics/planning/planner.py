@@ -44,7 +44,7 @@ NEW, THESE = "new", "these"
 STACKED = "R = 2, and machine raters of the whole dataset, stacked"
 STACK_GAIN = (
     "In the pilot, annotators alone would need {value} times the instances ({low} to {high}). The"
-    " machine raters must rate every instance of the dataset, and the interval is the stack's, which"
+    " machine raters must rate every instance of the dataset, and the interval is for the stack; it"
     " applies to new annotators only if instances were drawn."
 )
 ACTIVE = "R = 2, machine raters stacked, and more instances that they doubt"

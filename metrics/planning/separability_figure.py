@@ -26,7 +26,7 @@ READING = (
     " δ, on one scale for all rows, and the point is the mean. The further to the right, the easier"
     " the systems' texts are to tell apart, and the more consistent ratings can be expected to be. At"
     " δ = 0 the texts of two systems differ no more than the texts of one of them. δ is not"
-    " normalised; compare pairs and datasets only by the same similarity, and with the same number of"
+    " normalised; compare pairs and datasets only with the same similarity, and with the same number of"
     " generations at the same temperature."
 )
 COLUMNS = ("study", "systems", "similarity", "statistic", "from", "to", "value")
