@@ -12,7 +12,7 @@ from annotation.models import HIT, HITUnit, Place, Rating
 from annotation.models.rating import IN_STATISTICS, MAIN_FIRST, RatingQuerySet
 from studies.models import Study, Unit
 
-# A rating with several flags is counted under the first one: what is decided on late answers sets others.
+# A rating with several flags is counted under the first: decisions on late answers set others.
 FLAGS = ("late", "superseded", "excluded", "partial", "surplus")
 
 

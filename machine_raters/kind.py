@@ -67,10 +67,10 @@ class Kind(ABC):
 
     @abstractmethod
     def of(self, study: Study) -> QuerySet[Any]:
-        """Return those of the study, with the counts that pages and the interface show."""
+        """Return the study's, with the counts that pages and the interface show."""
 
     def listed(self, study: Study, **only: Any) -> list[Any]:
-        """Return those of the study with everything that pages and the interface show."""
+        """Return the study's with everything that pages and the interface show."""
         return list(self.of(study).filter(**only))
 
     @abstractmethod

@@ -18,7 +18,7 @@ class SyntheticSet(MachineRater):
     """
 
     class Retriever(models.TextChoices):
-        # The names are those of the library's similarities.
+        # The names are the library's names of its similarities.
         ROUGE_1 = "rouge1", "shared words (ROUGE-1)"
         SENTENCE_COSINE = "sentence_cosine", "sentence embedding"
 
