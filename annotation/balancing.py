@@ -68,8 +68,8 @@ def _follow(
 def evenly_drawn(items: Sequence[Item], n: int, rng: random.Random) -> list[Item]:
     """Draw n items at equal distances from a random start; each has the same probability.
 
-    Of any items that follow one another, also from the last to the first, a share of n in all is drawn
-    (±1).
+    Of any consecutive items, including from the last to the first, a share of n in all is
+    drawn (±1).
     """
     start = rng.randrange(len(items))
     return [item for k, item in enumerate(items) if (k * n + start) % len(items) < n]
@@ -83,7 +83,7 @@ def dealt(
     size: int,
     rng: random.Random,
 ) -> list[list[Item]]:
-    """Deal items into groups of at most ``size``, with each pair equally often in all groups (±1).
+    """Deal items into groups of at most ``size``, each with every pair as often (±1).
 
     Items are dealt to the groups in turn, pair by pair. If a group would contain an instance twice,
     the item is exchanged for one of the same pair in another group, if there is a suitable one.

@@ -12,7 +12,7 @@ from annotation.models import HIT, HITUnit, Place, Rating
 from annotation.models.rating import IN_STATISTICS, MAIN_FIRST, RatingQuerySet
 from studies.models import Study, Unit
 
-# A rating with several flags is counted under the first one: what is decided on late answers sets others.
+# A rating with several flags is counted under the first: decisions on late answers set others.
 FLAGS = ("late", "superseded", "excluded", "partial", "surplus")
 
 
@@ -24,7 +24,7 @@ class RatingCounts:
     excluding flag. `people` and `machines` add up to `counted`; `unparsed` (machine answers that
     could not be parsed) is a part of `machines`, and `simulated` (given by bots in place of people) of
     `people`. Every other rating is in exactly one group: `repeats`, a role, or a flag. Flags are
-    counted on first answers to main units only, so that all groups add up to `rows`.
+    counted on first answers to main units only, so all groups add up to `rows`.
     """
 
     rows: int = 0
@@ -85,7 +85,7 @@ class PlanCounts:
     """The size of a study's plan.
 
     `answers` and `repeated` are the numbers of units and of repeats in all places together. A plan
-    changes only with its places, so that their number and the newest one identify it.
+    changes only with its places, so their number and the newest one identify it.
     """
 
     instances: int

@@ -74,7 +74,7 @@ def _can_be_named(field: str) -> bool:
 
 
 def _as_text(value: Any) -> list[str]:
-    """Return a scalar as the one text that stands for it."""
+    """Return a scalar as the one text that represents it."""
     if isinstance(value, bool):
         return [str(value).lower()]
     text = str(value) if isinstance(value, str | int | float) else ""

@@ -60,7 +60,7 @@ class Filter:
 
     @property
     def values(self) -> dict[str, str]:
-        """What is chosen, as text by the names that addresses use."""
+        """The choice as text, with the names that addresses use."""
         chosen = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: str(value) for name, value in chosen.items() if value}
 

@@ -14,7 +14,7 @@ def draw_gold_check(person: Person, hit_id: int, gold: Sequence[Unit]) -> int | 
     """Decide by the check rate whether this HIT gets a gold check, and return the unit's id.
 
     No annotator sees the same check twice. If all units of the HIT share one instance, a check on
-    that instance is preferred, so that the source text stays the same. Otherwise a check on an
+    that instance is preferred so that the source text stays the same. Otherwise a check on an
     instance that the HIT does not contain is preferred.
     """
     participation = person.participation
@@ -82,7 +82,7 @@ def expected_side(labels: Mapping[str, str], criteria: Iterable[Criterion]) -> i
 def placed_check(assignment: Assignment, criteria: Iterable[Criterion]) -> PlacedCheck:
     """Place the assignment's check so that an annotator's right answers are on both sides in turn.
 
-    The side is drawn for each first check of two; otherwise, somebody who always prefers one side
+    The side is drawn for each first check of two; otherwise, someone who always prefers one side
     might pass or fail by chance.
     """
     unit, participation = assignment.check_unit_id, assignment.participation

@@ -210,7 +210,7 @@ def insert(row: models.Model) -> None:
         (row.pk,) = cursor.fetchone()
     row._state.adding, row._state.db = False, connection.alias
     for field in (f for f in row._meta.concrete_fields if f.has_db_default()):
-        del row.__dict__[field.attname]  # read from the database if somebody asks
+        del row.__dict__[field.attname]  # read from the database if someone asks
 
 
 @lru_cache(maxsize=8)

@@ -1,4 +1,4 @@
-"""Chooses which samples of two systems are compared, so that neither system's texts are longer.
+"""Chooses which samples of two systems are compared so that neither system's texts are longer.
 
 The sum of the log ratios of lengths is kept near 0 for each pair of systems: of the samples that an
 instance offers, the next one is that which brings the sum closest to 0. Differences within

@@ -1,8 +1,8 @@
 """Which pairs of systems an instance is compared in, if not in all of them.
 
 A design with a budget takes pairs from a sequence in which, after any number of pairs, every system
-was compared equally often (±1). It consists of blocks: perfect matchings for an even number of
-systems, and Hamiltonian cycles for an odd number (Walecki's decomposition; Lucas 1892).
+was compared the same number of times (±1). It consists of blocks: perfect matchings for an even
+number of systems, and Hamiltonian cycles for an odd number (Walecki's decomposition; Lucas 1892).
 """
 
 import random
@@ -60,7 +60,7 @@ class PairSchedule:
         return taken
 
     def _next_blocks(self, needed: int, avoided: Collection[Pair]) -> list[Pair]:
-        """Return all blocks with the systems in a new order, so that no pair comes twice."""
+        """Return all blocks with the systems in a new order so that no pair comes twice."""
         names = list(range(max(pair[1] for pair in self.pairs) + 1))
         for _ in range(MAX_DRAWS):
             self._rng.shuffle(names)
@@ -78,7 +78,7 @@ def budget_of(study: Study, n_systems: int) -> int | None:
 
 
 def blocks(n_systems: int) -> list[list[Pair]]:
-    """Return all pairs in blocks, in each of which every system comes equally often.
+    """Return all pairs in blocks, in each of which every system comes as often as any other.
 
     After any number of pairs, counted from the first block on, the systems' counts differ by at
     most 1.
@@ -96,7 +96,7 @@ def _matching(n: int, first: int) -> list[Pair]:
 
 
 def _cycle(n: int, first: int) -> list[Pair]:
-    """Return the pairs along a zigzag cycle, every other pair first, so that counts stay equal."""
+    """Return the pairs along a zigzag cycle, every other pair first so that counts stay equal."""
     steps = [-(i // 2) if i % 2 == 0 else (i + 1) // 2 for i in range(n - 1)]
     order = [n - 1, *((first + step) % (n - 1) for step in steps)]
     edges = [_pair(order[i], order[(i + 1) % n]) for i in range(n)]

@@ -17,7 +17,7 @@ PER_PAGE = 25
 
 @dataclass(frozen=True)
 class GivenAnswer:
-    """One answer with the texts in the order in which they were shown, the first one on the left.
+    """One answer with the texts in the order in which they were shown, the first text on the left.
 
     `is_right` is None unless the correct answer is known.
     """

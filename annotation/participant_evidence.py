@@ -1,6 +1,6 @@
 """What an annotator's answers show about how they were given: time, agreement and patterns.
 
-These numbers are evidence and no verdict. None of them depends on which system was preferred, so
+These numbers are evidence, not a verdict. None of them depends on which system was preferred, so
 that a researcher can decide about an annotator without looking at the outcome.
 """
 
@@ -18,7 +18,7 @@ from annotation.services.screening import CheckRecord, check_record
 from annotation.views.unit_presentation import Choice, choice_as_shown
 from studies.models import Unit, texts_of
 
-# Only the newest answers are looked at, so that the page of a tireless annotator opens.
+# Only the newest answers are looked at so that the page of a tireless annotator opens.
 MAX_ANSWERS = 2000
 # Average adults read 238 words of non-fiction a minute, and hardly any over 600 (Brysbaert 2019).
 FAST_WORDS_PER_MINUTE = 600
@@ -173,7 +173,7 @@ def is_unlikely_run(length: int, values: Sequence[str]) -> bool:
     """Whether so long a run is unlikely to occur anywhere if the same choices are shuffled.
 
     The bound is Boole's, over the places where a run can begin: the probability that the next
-    `length` answers are equal is that of drawing them without replacement.
+    `length` answers are equal is as in drawing them without replacement.
     """
     n = len(values)
     probability = 0.0

@@ -1,4 +1,4 @@
-"""What a pilot gives to a study: frames for a draw by machine raters' doubt, and machine ratings."""
+"""What a study takes from a pilot: frames for a draw by machine raters' doubt, and ratings."""
 
 from collections import defaultdict
 from collections.abc import Iterator

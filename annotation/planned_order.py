@@ -40,7 +40,7 @@ class _Instance:
     is_flipped: bool = False
 
 
-# Of a unit: the sum of A's shares, where a tie counts half, and the number of ratings.
+# Of a unit: the sum of A's shares, where a tie counts as ½, and the number of ratings.
 _Scores = dict[int, tuple[float, int]]
 
 
@@ -59,7 +59,7 @@ def planned_pairs(study: Study, criterion: Criterion, *, ratings_per_hit: int) -
 
 
 def _planned_places(study: Study, ratings_per_hit: int, place: str = "") -> Q:
-    """Return the condition of places planned with this R; raising it gave all tasks as many more."""
+    """Return the condition of places planned with this R; raising it added as many to each task."""
     planned = Q(**{f"{place}number__lt": ratings_per_hit})
     if study.further_share:
         most = ratings_per_hit + study.further_ratings

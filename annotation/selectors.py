@@ -365,7 +365,7 @@ def latest_assignment(participation: Participation) -> Assignment | None:
 
 
 def lost_previous_place(assignment: Assignment) -> bool:
-    """Whether the annotator's previous HIT was given to somebody else before it was complete."""
+    """Whether the annotator's previous HIT was given to someone else before it was complete."""
     previous = Assignment.objects.filter(
         participation=assignment.participation_id, position=assignment.position - 1, run=""
     )

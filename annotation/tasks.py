@@ -1,4 +1,4 @@
-"""The periodic round that deletes files which nobody needs any more."""
+"""The periodic round that deletes files that nobody needs."""
 
 from celery import shared_task
 

@@ -31,7 +31,7 @@ def change_design(study: Study, values: dict[str, Any], request: Request) -> int
 
 
 def _save_settings(study: Study, values: dict[str, Any], request: Request) -> int | None:
-    """Save settings by the form of the pages, so that pages and programs have the same rules."""
+    """Save settings by the form of the pages so that pages and programs have the same rules."""
     if not values:
         return None
     if "dataset" in values:

@@ -1,4 +1,4 @@
-"""Tokens with which programs authenticate, and webhooks that tell them of events."""
+"""Tokens with which programs authenticate, and webhooks that notify them of events."""
 
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ class ApiToken(models.Model):
     """A researcher's token, of which only the SHA-256 is stored.
 
     It opens what its researcher may see, or only the chosen studies among that. Whether it covers
-    all studies is a field of its own, so that a token whose chosen studies are all deleted opens
+    all studies is a separate field so that a token whose chosen studies are all deleted opens
     nothing.
     """
 
@@ -53,7 +53,7 @@ class ApiToken(models.Model):
 
 
 class Webhook(models.Model):
-    """An address that is told of a study's events. Its secret signs what is sent."""
+    """An address that is notified of a study's events. Its secret signs what is sent."""
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="webhooks")
@@ -86,7 +86,7 @@ class WebhookDelivery(models.Model):
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
-    # Identifies what happened, so that an event that is found twice is stored once.
+    # Identifies what happened so that an event that is found twice is stored once.
     key = models.CharField(max_length=100)
     event = models.CharField(max_length=30)
     time = models.DateTimeField()

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 
 
 class OneFormat(DefaultContentNegotiation):
-    """Answer in the endpoint's format whatever the header Accept asks for."""
+    """Answer in the endpoint's format whatever the Accept header asks for."""
 
     def select_renderer(
         self,

@@ -72,7 +72,7 @@ def endpoint(
 ) -> Callable[[Callable[[Any], Any]], Callable[..., HttpResponseBase]]:
     """Decorator of a resource's method that answers a request.
 
-    Unknown fields are refused before the method is called, so that nothing is done by halves. The
+    Unknown fields are refused before the method is called, so nothing is done by halves. The
     method finds the checked values in ``self.values`` and returns what the serializer `gives` shows,
     nothing if there is none, or a whole response.
     """

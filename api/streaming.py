@@ -1,4 +1,4 @@
-"""Rows as JSON Lines, sent while they are read, so that memory does not grow with their number."""
+"""Rows as JSON Lines, sent while they are read so that memory does not grow with their number."""
 
 import json
 from collections.abc import Iterable, Iterator

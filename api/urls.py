@@ -38,7 +38,7 @@ endpoints = [
         Jobs.as_view({"get": "download"}),
         name="job-download",
     ),
-    # Without an end, so that it matches a line break in a path as well.
+    # Without an end so that it matches a line break in a path as well.
     re_path(r"^", schema.NothingHere.as_view(), name="nothing"),
 ]
 

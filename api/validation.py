@@ -24,7 +24,7 @@ def checked(serializer: type[Serializer[Any]], data: Any, *, many: bool = False)
 
 
 def checked_form(form: forms.BaseForm) -> dict[str, Any]:
-    """Return the values of a page's form, so that pages and programs have the same rules."""
+    """Return the values of a page's form so that pages and programs have the same rules."""
     if form.is_valid():
         return dict(form.cleaned_data)
     raise ValidationError(

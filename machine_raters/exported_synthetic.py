@@ -1,6 +1,6 @@
 """The synthetic texts and items of a study, for its export: how they were made, and judges' answers.
 
-They stand in files of their own and say that they are synthetic, so that no reader takes them for
+They are in separate files and say that they are synthetic so that no reader takes them for
 items of the study.
 """
 
@@ -14,7 +14,7 @@ from tiebreak.formats.rows import Row
 
 _MADE = ("text", "dropped", "rank", "language_model", "prompt_sha256", "seed", "tokens")
 _NAMED = ("is_synthetic", "text_id", "question_id", "set", "kind", "instance")
-# Excluded sets are exported, too. Their rows say so.
+# Excluded sets are also exported. Their rows say so.
 _EXCLUSION = ("excluded", "excluded_reason")
 TEXT_COLUMNS = (*_NAMED, *_MADE, "finish_reason", "created_at", "settings", *_EXCLUSION)
 ITEM_COLUMNS = (
@@ -26,7 +26,7 @@ PRIVATE = {"name", "server"}
 
 
 def text_rows(study: Study) -> Iterator[Row]:
-    """Yield a row for each text, also for those that were dropped."""
+    """Yield a row for each text, including those that were dropped."""
     texts = SyntheticText.objects.filter(synthetic_set__study=study).order_by("pk")
     for text in texts.select_related("synthetic_set", "instance"):
         made = text.synthetic_set

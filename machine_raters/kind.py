@@ -67,10 +67,10 @@ class Kind(ABC):
 
     @abstractmethod
     def of(self, study: Study) -> QuerySet[Any]:
-        """Return those of the study, with the counts that pages and the interface show."""
+        """Return the study's, with the counts that pages and the interface show."""
 
     def listed(self, study: Study, **only: Any) -> list[Any]:
-        """Return those of the study with everything that pages and the interface show."""
+        """Return the study's with everything that pages and the interface show."""
         return list(self.of(study).filter(**only))
 
     @abstractmethod
@@ -89,7 +89,7 @@ class Kind(ABC):
 
     @abstractmethod
     def facts(self, machine: Any) -> dict[str, Any]:
-        """Return what the study's log says of a new one besides its name."""
+        """Return what the study's log says about a new one in addition to its name."""
 
     def job_options(self, machine: Any) -> dict[str, Any]:  # noqa: ARG002  for subclasses
         """Return what its job needs to know before it has looked the machine rater up."""

@@ -202,8 +202,8 @@ JURY_NEEDS_LABELS = (
     " labels."
 )
 JURY_NOTHING_TO_DECIDE = (
-    "There is nothing to decide: the jury has already decided all items that all members have"
-    " answered. Please let the members rate the same items first."
+    "There is nothing to decide: no undecided item has been answered by all members."
+    " Please let the members rate the same items first."
 )
 JURY_NEEDS_ALL_ANSWERS = (
     "Dawid and Skene's method compares the members on all {items} items together, but not all have been"

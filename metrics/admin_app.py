@@ -1,4 +1,4 @@
-"""Replaces Django's admin site, so that the admin's home is the list of studies."""
+"""Replaces Django's admin site so that the admin's home is the list of studies."""
 
 from django.contrib.admin.apps import AdminConfig
 

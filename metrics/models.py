@@ -17,13 +17,13 @@ class ReportSnapshot(models.Model):
     `part` has the values of the filter that chooses the part, and `digest` is its name; both are
     empty for the whole study, whose row also has what its ratings can be filtered by (`choices`).
     `watermark` identifies that state. While a newer report is being built, `requested` identifies
-    the state for which it was requested. `page_rows` is what pages show beside the report, as
+    the state for which it was requested. `page_rows` is what pages show next to the report, as
     `metrics.results.page_rows` has it. Both lack what they have of each annotator, which is in `per_rater`.
 
     Only the whole study has the rest: `counted` are the numbers of its ratings, as
     `annotation.counts.CountedRatings` has them, `plan` is the size of its plan, as
     `annotation.counts.PlanCounts` has it, and `completed` is how many responses were complete at
-    which times. `settled_rows` is its number of ratings up to the key `settled_key`, so that only
+    which times. `settled_rows` is its number of ratings up to the key `settled_key` so that only
     newer ratings have to be counted.
     """
 
@@ -78,7 +78,7 @@ class SectionSnapshot(models.Model):
 
 
 class Licence(models.Model):
-    """The recorded decision that a machine rater may stand for an annotator, and how it ended.
+    """The recorded decision that a machine rater may stand in for an annotator, and how it ended.
 
     It changes nothing else in the study. `category` is empty for all items. `evidence` has the
     numbers on which it was granted, and `checked` what the newest test of drift compared: how many
@@ -181,5 +181,5 @@ class FollowUp(models.Model):
 
 
 def items_of(category: str) -> str:
-    """Return the items of a licence in words: those of a category, or all."""
+    """Return the items of a licence in words: one category, or all."""
     return f"category {category}" if category else "all items"

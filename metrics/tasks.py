@@ -22,7 +22,7 @@ def refresh_report_task(study_id: str, digest: str = "") -> None:
 
 @shared_task  # type: ignore[untyped-decorator]
 def refresh_section_task(study_id: str, name: str, digest: str = "") -> None:
-    """Compute a section of a study's report, or of that of the part with this digest."""
+    """Compute a section of a study's report, or of the report of the part with this digest."""
     part = ReportSnapshot.objects.filter(study=study_id, digest=digest).values_list("part").first()
     if part is not None:
         study = Study.objects.get(pk=study_id)
@@ -31,14 +31,14 @@ def refresh_section_task(study_id: str, name: str, digest: str = "") -> None:
 
 @shared_task  # type: ignore[untyped-decorator]
 def check_licences_task() -> None:
-    """Queue the check of every study that has a licence, so that none waits for another's."""
+    """Queue the check of every study that has a licence so that none waits for another's."""
     for study in studies_with_licences():
         enqueue("metrics.tasks.check_study_licences_task", study.pk)
 
 
 @shared_task  # type: ignore[untyped-decorator]
 def check_study_licences_task(study_id: str) -> None:
-    """Compare new labels with those of licensed machine raters."""
+    """Compare new labels with licensed machine raters' labels."""
     study = Study.objects.filter(pk=study_id).first()
     if study is not None:
         check_licences(study=study)

@@ -233,7 +233,7 @@ class CollectingStudyAdmin(StudyAdmin):
         return self._back(clone.study)
 
     def reference_units_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Create reference units on a separate page, so that neither form loses typed values."""
+        """Create reference units on a separate page so that neither form loses typed values."""
         study = study_for(request.user, object_id, right_for(request))
         is_sent = request.method == "POST"
         form = ReferenceUnitsForm(request.POST, request.FILES) if is_sent else ReferenceUnitsForm()

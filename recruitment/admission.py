@@ -103,7 +103,7 @@ class ChannelLimit:
 
     @property
     def amount(self) -> Decimal:
-        """What all whom it can ever admit cost at most, with fees."""
+        """The most that everyone it can ever admit costs, with fees."""
         admits = 0 if self.channel.closed_at else self.most_people or 0
         return self.with_newcomers(max(0, admits - self.people))
 
@@ -201,7 +201,7 @@ def _groups(people: QuerySet[Participation]) -> list[Group]:
 
 
 def sum_of(payments: QuerySet[Payment]) -> Coalesce:
-    """Return as an expression the sum of those of these payments that were made to a participant."""
+    """Return as an expression the sum of these payments that were made to a participant."""
     made = payments.filter(participation=OuterRef("pk"), status__in=PAID).order_by()
     sums = made.values("participation").annotate(sum=Sum("amount")).values("sum")
     return Coalesce(Subquery(sums), Decimal(0), output_field=DecimalField())
@@ -231,7 +231,7 @@ def _all_admitted(study: Study) -> QuerySet[Participation]:
 
 
 def check_room(channel: Channel, now: datetime) -> None:
-    """Raise `DomainError` if a newcomer could do nothing, before anybody is asked to agree."""
+    """Raise `DomainError` if a newcomer could do nothing, before anyone is asked to agree."""
     study = channel.study
     places = study.places.filter(completed_at=None)
     free = places.filter(Q(lease_until=None) | Q(lease_until__lte=now))
@@ -250,7 +250,7 @@ def is_full(limit: ChannelLimit, now: datetime | None = None) -> bool:
 def reserve(channel: Channel, now: datetime) -> None:
     """Make sure that one more person may enter, or raise `DomainError`. Must run in a transaction.
 
-    Locks the study, so that two newcomers never get the last place. Somebody who agreed, completed
+    Locks the study so that two newcomers never get the last place. Someone who agreed, completed
     no task and has been silent for the length of a lease gives their place to the newcomer.
     """
     # `no_key` does not block inserts of rows that only reference the study.

@@ -55,7 +55,7 @@ def opening(study: Study) -> Question:
 
 
 def _final(study: Study) -> tuple[str, ...]:
-    """Return what can no longer change once the study was open: its data and frozen settings."""
+    """Return what can no longer change once the study is open: its data and frozen settings."""
     frozen = fields_of(FrozenSettings).values()
     criteria = [f"{criterion.name} ({criterion.scale})" for criterion in study.criteria.all()]
     return (

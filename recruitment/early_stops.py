@@ -1,4 +1,4 @@
-"""What annotators are paid who stop early: for the step Size & pay."""
+"""The pay of annotators who stop early: for the Size & pay step."""
 
 from collections import defaultdict
 

@@ -2,7 +2,7 @@
 
 Browsers block third-party cookies in frames, so the address identifies the participant. The token
 is the credential for that person's own pages in one study and for nothing else: every other path
-under it is 404, and cookies are removed from the request, so that it cannot use a session. The
+under it is 404, and cookies are removed from the request so that it cannot use a session. The
 token contains the IDs because nothing may be stored about a person before consent.
 """
 
@@ -27,7 +27,7 @@ from tiebreak.errors import DomainError
 
 PREFIX = "/f/"
 PURPOSE = "tiebreak.frame"
-# A page's token is valid for two leases, so that late answers are accepted, and at least this long.
+# A page's token is valid for two leases so that late answers are accepted, and at least this long.
 MIN_AGE = timedelta(hours=1)
 # After this time the platform's own link is needed again, however often the token was renewed.
 MAX_AGE = timedelta(hours=24)
@@ -47,13 +47,13 @@ class FrameToken:
 
 
 def framed_address(arrival: dict[str, Any], path: str) -> str:
-    """Return the framed address of a participant's page, for somebody who arrives now."""
+    """Return the framed address of a participant's page, for someone who arrives now."""
     prefix = get_script_prefix()
     return f"{prefix}f/{_encrypted(arrival, _now())}/{path.removeprefix(prefix)}"
 
 
 class FramingMiddleware:
-    """Strips the token from the path, so that all views see the plain address."""
+    """Strips the token from the path so that all views see the plain address."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

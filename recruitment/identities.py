@@ -1,7 +1,7 @@
-"""Judges what a link, a platform or a form sends, before it becomes anybody's identity.
+"""Judges what a link, a platform or a form sends, before it becomes anyone's identity.
 
-A panel that does not fill in its placeholders sends the same text for everybody: whoever came first
-would own that identity, and all others would be refused as somebody else.
+A panel that does not fill in its placeholders sends the same text for everyone: the first to come
+would own that identity, and all others would be refused as someone else.
 """
 
 import re
@@ -47,7 +47,7 @@ def id_in(parameters: Mapping[str, str], name: str, allowed: re.Pattern[str]) ->
 
 
 def is_placeholder(value: str, name: str = "") -> bool:
-    """Whether the value is a template's variable or a word for no value, not anybody's ID."""
+    """Whether the value is a template's variable or a word for no value, not anyone's ID."""
     core = re.sub(r"[\W_]+", "", value).casefold()
     words = PLACEHOLDERS | {re.sub(r"[\W_]+", "", name).casefold()}
     is_marked = re.search(r"[{}<>\[\]$%|]|^__|__$|^:", value)

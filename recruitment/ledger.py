@@ -119,7 +119,7 @@ class Totals:
 
 
 class Due(NamedTuple):
-    """What is due to people by what each agreed to: once they stop, and for what they did so far.
+    """What is due to people under what each agreed to: once they stop, and for the work so far.
 
     The two differ for people who still work for one payment that covers all tasks. `owed` is the part
     of those who await payment. `working` has those who may do more tasks: how many people, what they
@@ -136,7 +136,7 @@ class Due(NamedTuple):
 class Ledger:
     """The submissions of a study, those that need a decision, and the payments.
 
-    Everything is read when it is asked for, so that a page of a large study reads only its rows.
+    Everything is read when it is asked for, so a page of a large study reads only its rows.
     """
 
     study: Study
@@ -296,8 +296,8 @@ _OPEN_TO_DECIDE = Q(submission__settled_at=None, simulated=False)
 def _lists(study: Study) -> dict[str, Q]:
     """Return the lists of unsettled submissions that need a decision; unpaid work awaits no payment.
 
-    Somebody awaits payment who has unpaid completed work and does not work any more. Somebody is
-    stuck who is silent and holds a place, or submitted on the platform without finishing here.
+    People await payment if they have unpaid completed work and no longer work. They are stuck if
+    they are silent and hold a place, or submitted on the platform without finishing here.
     """
     is_active = Q(status=Status.ACTIVE)
     has_ended = ~is_active | Q(is_silent=True, holds=False) | _SUBMITTED
@@ -397,7 +397,7 @@ def is_submitted(participation: Participation) -> bool:
 
 
 def _money(study: Study, paid_people: QuerySet[Participation]) -> Money:
-    """Sum up the payments. The time of somebody's work ends with the last completed HIT."""
+    """Sum up the payments. The time of someone's work ends with the last completed HIT."""
     until = Assignment.objects.filter(participation=OuterRef("pk")).order_by("-completed_at")
     paid = _with_sums(paid_people).annotate(
         until=Subquery(until.filter(completed_at__isnull=False).values("completed_at")[:1]),

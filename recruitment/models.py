@@ -19,7 +19,7 @@ PURPOSE = "tiebreak.platform-secrets"
 
 
 def encrypted(text: str) -> str:
-    """Encrypt a platform's secret, so that the database alone does not reveal it."""
+    """Encrypt a platform's secret so that the database alone does not reveal it."""
     return cipher(PURPOSE).encrypt(text.encode()).decode() if text else ""
 
 
@@ -68,7 +68,7 @@ class Channel(models.Model):
     pending_at = models.DateTimeField(null=True, editable=False)
     problem = models.TextField(blank=True, editable=False)
     sync_problem = models.TextField(blank=True, editable=False)
-    # Why somebody's link was refused since the settings were saved.
+    # Why someone's link was refused since the settings were saved.
     link_problem = models.TextField(blank=True, editable=False)
     # Nobody new can enter after this time; participants who agreed before may continue.
     closed_at = models.DateTimeField(null=True, editable=False)

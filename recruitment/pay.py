@@ -20,7 +20,7 @@ class Cost:
 
     @property
     def total(self) -> Decimal:
-        """Both rounded, so that they add up as they are shown."""
+        """Both rounded so that they add up as they are shown."""
         return self.amount.quantize(CENT) + self.fees.quantize(CENT)
 
     def __add__(self, other: "Cost") -> "Cost":

@@ -41,7 +41,7 @@ class ScreeningForm(AddableRows, ScreeningInline):
     verbose_name_plural = "Screening and gold checks"
 
     def get_extra(self, request: HttpRequest, obj: Study | None = None, **_: Any) -> int:  # noqa: ARG002
-        """Show the form of a draft at once; nothing is stored as long as it is not changed."""
+        """Show the form of a draft immediately; nothing is stored as long as it is not changed."""
         return int(obj is None or not is_frozen(obj))
 
 

@@ -47,7 +47,7 @@ class StudyAction:
 def _saying(
     sentence: str, do: Callable[..., object]
 ) -> Callable[[Study, User, Question | None], str]:
-    """Return an action with its message, in which {} stands for what `do` returns."""
+    """Return an action with its message, in which {} is replaced with what `do` returns."""
     return lambda study, by, _: sentence.format(do(study=study, by=by))
 
 

@@ -14,7 +14,7 @@ from studies.models import Screening, Study
 Status = Participation.Status
 # The platform has closed such a submission, so its one payment is not made; a bonus pays the tasks.
 CLOSED_BY_PLATFORM = {Status.RETURNED.value, Status.TIMED_OUT.value}
-# An answered task is paid, also if its answers came late, are surplus or were excluded.
+# An answered task is paid, even if its answers came late, are surplus or were excluded.
 PAID_TASK = Q(completed_at__isnull=False, hit__kind=HIT.Kind.MAIN)
 
 
@@ -25,7 +25,7 @@ PAYS_SCREEN_OUT = Q(submission__channel__settings__screen_out_reward__isnull=Fal
 
 
 class Agreed(NamedTuple):
-    """How somebody is paid, and what they were promised; what was not promised is as it is now."""
+    """How someone is paid, and what they were promised; what was not promised is as it is now."""
 
     paid_per: str
     reward: Decimal | None = None
@@ -73,7 +73,7 @@ def earned(participation: Participation) -> Decimal:
 
 
 def agreed_pay(participation: Participation) -> Pay:
-    """Return the pay that somebody agreed to."""
+    """Return the pay that someone agreed to."""
     terms, submission = participation.agreed, participation.submission
     settings = submission.channel.settings if submission.channel else {}
     per = paid_per(participation.status, participation.paid_per)

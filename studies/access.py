@@ -27,7 +27,7 @@ Role = Membership.Role
 
 
 class Right(IntEnum):
-    """What somebody may do in a study. Each right includes those before it."""
+    """What someone may do in a study. Each right includes those before it."""
 
     NONE = 0
     SEE = 1  # progress and results, without participants
@@ -149,9 +149,9 @@ def _check(right: Right, may: Right) -> None:
 def study_for(user: User | AnonymousUser, public_id: str, may: Right = Right.CHANGE) -> Study:
     """Return a study in which the user has a right.
 
-    Raises 404 for everybody but members, whether or not the study exists, and refuses members
+    Raises 404 for everyone but members, whether or not the study exists, and refuses members
     whose role does not include the right. Without `may`, the study can be changed with what is
-    returned, so that a view that forgets it shows too little and not too much.
+    returned, so a view that forgets it shows too little, not too much.
     """
     known = looks_like_public_id(public_id)
     studies = studies_of(user).annotate(role=held_role(user))

@@ -62,7 +62,7 @@ else:
 class _ForResearchers(LocksRow):
     """Grants model permissions to staff, as far as `studies.access` gives them rights.
 
-    Researchers may add objects of their own. What they may do with an object depends on their
+    Researchers may add their own objects. What they may do with an object depends on their
     role in the study, or in a study with the dataset.
     """
 
@@ -161,7 +161,7 @@ class SystemInline(CountsFromOne, FrozenInline, SystemStacked):
         field = formset.form.base_fields.get("system")
         if isinstance(field, forms.ModelChoiceField):  # absent if the design is frozen
             field.queryset = systems.filter(dataset=obj.dataset_id if obj else None)
-            # Read once, and not once for every row; a list would count the rows before.
+            # Read once, not once for every row; a list would count the rows before.
             field.choices = [*iter(cast(Iterable[Any], field.choices))]
         return formset
 
@@ -179,7 +179,7 @@ class MembershipInline(_ForResearchers, MemberStacked):
         return super().get_queryset(request).select_related("user")
 
 
-# The settings that decide whether both orders of two texts are shown equally often.
+# The settings that decide whether both orders of two texts are shown the same number of times.
 ORDERS = ("ratings_per_hit", "further_ratings", "further_share", "pairing")
 
 

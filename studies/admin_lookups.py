@@ -1,6 +1,6 @@
 """Restricts the lookups in admin URLs to the filters that the list page declares.
 
-Otherwise, anybody who sees a list could filter it by fields that are not shown. A query such as
+Otherwise, anyone who sees a list could filter it by fields that are not shown. A query such as
 `?seed__startswith=a` would then reveal a secret letter by letter through the number of results.
 """
 
@@ -27,7 +27,7 @@ HIERARCHY = ("__year", "__month", "__day", "__gte", "__lt")
 
 
 class DeclaredLookups:
-    """A mixin that every registered model admin must have, including those of Django itself."""
+    """A mixin that every registered model admin must have, including Django's own."""
 
     def lookup_allowed(
         self,

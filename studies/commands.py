@@ -6,7 +6,7 @@ from studies.models import Study
 
 
 def study_named(public_id: str) -> Study:
-    """Return the study with an id that somebody typed, or raise `CommandError`."""
+    """Return the study with an id that someone typed, or raise `CommandError`."""
     study = Study.objects.filter(pk=public_id).first()
     if study is None:
         raise CommandError(

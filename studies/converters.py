@@ -8,7 +8,7 @@ from tiebreak.identifiers import LENGTH
 
 
 class PublicIdConverter:
-    """A public id of letters and digits only, so that nothing else reaches the database."""
+    """A public id of letters and digits only so that nothing else reaches the database."""
 
     regex = f"[0-9a-z]{{{LENGTH}}}"
 

@@ -1,4 +1,4 @@
-"""Counts changes other than new ratings, so that pages notice when a report is out of date."""
+"""Counts changes other than new ratings so that pages notice when a report is out of date."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ _noted: ContextVar[set[str] | None] = ContextVar("noted", default=None)
 def changes_noted() -> Iterator[None]:
     """Open a transaction that ends by incrementing the counters of the studies noted in it.
 
-    The increments come last, so that a transaction never waits for another lock while it holds a
+    The increments come last so that a transaction never waits for another lock while it holds a
     counter; otherwise two exclusions could deadlock on a counter and a place. If nothing has
     changed, no statement is executed.
     """

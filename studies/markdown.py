@@ -19,7 +19,7 @@ ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 
 
 def render_markdown(text: str) -> SafeString:
-    """Render Markdown as safe HTML. Raw HTML is escaped, and images are replaced by their alt text.
+    """Render Markdown as safe HTML. Raw HTML is escaped, and images become their alt text.
 
     An external image would reveal annotators' IP addresses to its server.
     """
@@ -29,7 +29,7 @@ def render_markdown(text: str) -> SafeString:
         attributes=ATTRIBUTES,
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
-        # Links open in a new tab, so that the current comparison stays open.
+        # Links open in a new tab so that the current comparison stays open.
         set_tag_attribute_values={"a": {"target": "_blank"}},
     )
     return mark_safe(html)  # noqa: S308  the sanitiser's output

@@ -214,7 +214,7 @@ _FIRST_CRITERIA = {
 
 
 def add_first_criterion(*, study: Study) -> Criterion:
-    """Add the question that most studies ask, so that a new study can be previewed at once."""
+    """Add the question that most studies ask so that a new study can be previewed immediately."""
     name, question, scale = _FIRST_CRITERIA[Study.UnitKind(study.unit_kind)]
     return Criterion.objects.create(study=study, name=name, question=question, scale=scale)
 
@@ -234,7 +234,7 @@ DESIGN: tuple[type[Model], ...] = (
 def copy_design(*, study: Study) -> Study:
     """Create a draft with the study's settings, criteria, systems, members and screening.
 
-    The draft has the study's instance selection, too, with the inclusion probabilities.
+    The draft also has the study's instance selection, with the inclusion probabilities.
     """
     settings = {
         field.name: getattr(study, field.name)

@@ -34,7 +34,7 @@ def judged_items(study: Study, ratings: RatingQuerySet) -> Iterator[JudgedItem]:
 
 
 def write_about(folder: Path, written: WrittenFormat) -> None:
-    """Write beside the files how many rows each has, and what the format cannot carry."""
+    """Write next to the files how many rows each has, and what the format cannot carry."""
     text = json.dumps(asdict(written), ensure_ascii=False, indent=1)
     (folder / ABOUT).write_text(f"{text}\n", encoding="utf-8")
 

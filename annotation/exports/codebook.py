@@ -139,5 +139,5 @@ def _cell(text: str) -> str:
 
 
 def cleaned(text: str) -> str:
-    """Escape text for Markdown, so that a name cannot become a link, an image or HTML."""
+    """Escape text for Markdown so that a name cannot become a link, an image or HTML."""
     return re.sub(r"([\\`*_\[\]<>#!&~])", r"\\\1", " ".join(text.split()))

@@ -104,7 +104,7 @@ def _people(ratings: RatingQuerySet) -> str:
     people = ratings.filter(rater__kind="human", simulated=False)
     n = people.order_by().aggregate(n=Count("rater", distinct=True))["n"]
     platforms = ", ".join(_platforms(ratings)[1:]) or "not recorded, because ratings were imported"
-    return f"Number of annotators: {n}. Ways by which they entered: {platforms}."
+    return f"Number of annotators: {n}. How they entered: {platforms}."
 
 
 def _platforms(ratings: RatingQuerySet) -> list[str]:
@@ -161,7 +161,7 @@ def _protocol(study: Study) -> str:
 def _screening(study: Study) -> str:
     steps = Screening.objects.filter(study=study).first()
     if steps is None:
-        return "There was no training, no test and no gold checks."
+        return "There were no training items, no test and no gold checks."
     questions, gold = study.comprehension.count(), study.units.filter(role=Unit.Role.GOLD).count()
     return (
         f"Before the first task: {questions} comprehension questions, {steps.training_units} training"

@@ -22,7 +22,7 @@ from tiebreak.errors import DomainError
 from tiebreak.formats import atomic_path
 from tiebreak.formats.preferences import Ties
 
-# Packing counts as one more row, so that a job is not done before its file is there.
+# Packing counts as one more row so that a job is not done before its file is there.
 PACKING = 1
 # The fastest level: others take longer than writing the rows, for files a third smaller.
 COMPRESSION = 1

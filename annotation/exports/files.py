@@ -1,4 +1,4 @@
-"""Files with one row per line that an export has beside the bundle. Each app adds its files in a module `export_files`."""
+"""Files with one row per line next to an export's bundle; each app adds them in `export_files`."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

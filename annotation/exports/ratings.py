@@ -76,7 +76,7 @@ def rating_rows(
     """Yield ``ratings``, or all ratings of the study including flagged ones, oldest first.
 
     The memory used hardly grows with their number: eight bytes for each rating. No statement is
-    open between two batches, so that the caller may write to the database. A repeat of a main unit
+    open between two batches so that the caller may write to the database. A repeat of a main unit
     gets the role `repeat`. Raters appear under their pseudonyms. With `with_texts`, each row also has
     the texts that were rated, and the name of the system that was preferred.
     """
@@ -130,7 +130,7 @@ class _Stored:
         assignments = Assignment.objects.filter(pk__in=ratings.values("assignment"))
         stored = ratings.order_by("pk").values_list(*_KEYS, *_OF_RATING.values())
         return cls(
-            [row for row in stored if row[0] in keys],  # without those of other studies
+            [row for row in stored if row[0] in keys],  # without other studies' rows
             _facts(units, of_unit),
             _facts(assignments, _OF_ASSIGNMENT),
         )

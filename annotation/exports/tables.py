@@ -1,4 +1,4 @@
-"""The tables that an export has beside the ratings: δ, reference answers, design, preferences."""
+"""The tables that an export has next to the ratings: δ, reference answers, design, preferences."""
 
 import json
 from array import array
@@ -51,7 +51,7 @@ FROZEN = "unknown: the values came with imported ratings, or their scores were d
 
 @dataclass(frozen=True)
 class Table:
-    """A table beside the ratings: its file's name, its columns, and its rows."""
+    """A table next to the ratings: its file's name, its columns, and its rows."""
 
     name: str
     columns: Columns

@@ -1,4 +1,4 @@
-"""Imports of uploaded files: at once if they are small, else by a worker."""
+"""Imports of uploaded files: immediately if they are small, else by a worker."""
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
@@ -171,7 +171,7 @@ def problems_of(refusal: DomainError) -> list[ListedProblem]:
 
 
 class ImportJob(JobKind):
-    """Imports an upload all at once; the rows that are checked are its progress."""
+    """Imports an upload in one step; the rows that are checked are its progress."""
 
     name = "import"
     label = "import data"

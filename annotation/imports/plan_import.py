@@ -138,7 +138,7 @@ class PlanImport:
         return units, hits
 
     def add_places(self) -> None:
-        """Create the places that no imported work fills, so that every HIT has those planned."""
+        """Create the places that no imported work fills so that every HIT has all its places."""
         rng = random.Random(f"{self.study.seed}:plan")
         filled: dict[int, int] = defaultdict(int)
         for hit in Place.objects.filter(study=self.study).values_list("hit", flat=True):

@@ -37,7 +37,7 @@ _FIELDS: dict[str, tuple[type[models.Model], str]] = {
 }
 # Columns that have a value of the import's own where they are empty.
 _OPTIONAL = {"hit_position"}
-# Analyses of the file itself use these columns; an imported study has values of its own, or none.
+# Analyses of the file itself use these columns; an imported study has its own values, or none.
 _NOT_STORED = ("study_version", "participation")
 _OF_TEXTS = ("chars_a", "chars_b", "text_a", "text_b")
 

@@ -48,7 +48,7 @@ def _long_rows() -> list[Row]:
 
 
 def _wide_rows() -> list[Row]:
-    """Return one row for each item, with the first text of each system in a column of its own."""
+    """Return one row for each item, with the first text of each system in its own column."""
     rows: dict[str, Row] = {}
     for row in _long_rows():
         item = {name: row[name] for name in ("item", "kind", "article")}

@@ -215,8 +215,8 @@ class _RatingsImport:
     def _hits_of_checks(self, hits: Mapping[str, HIT]) -> dict[int, HIT]:
         """Return the HIT of each row about a gold check, which is mixed into HITs of others.
 
-        It is the HIT that the annotator had at the same position. Rows that tell no position share
-        a HIT of their own.
+        It is the HIT that the annotator had at the same position. Rows without a position share
+        a separate HIT.
         """
         columns = [self.table[name] for name in ("rater", "participation", "hit_position")]
         at, units = list(zip(*columns, strict=True)), self.table["unit"]

@@ -101,7 +101,7 @@ def stored_upload(upload: Upload, name: str, task: str) -> Iterator[Path]:
 
 
 def confined(task: str, path: Path, *, in_web: bool, into: Path | None = None) -> Read:
-    """Read an untrusted file in a process of its own; a web process waits for a short time only."""
+    """Read an untrusted file in a separate process; a web process waits for a short time only."""
     if not in_web:
         bounds = Bounds(settings.TIEBREAK_READER_SECONDS, settings.TIEBREAK_READER_BYTES)
         return read_confined(task, path, into=into, limits=upload_limits(), bounds=bounds)

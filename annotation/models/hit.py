@@ -9,7 +9,7 @@ from studies.models import Instance, Study, Unit
 
 class HITQuerySet(models.QuerySet["HIT"]):
     def main(self) -> "HITQuerySet":
-        """Return the main HITs, which exclude those of training and qualification."""
+        """Return the main HITs, which exclude training and qualification HITs."""
         return self.filter(kind=HIT.Kind.MAIN)
 
     def with_further_ratings(self, study: Study) -> "HITQuerySet":
@@ -87,7 +87,7 @@ class Place(models.Model):
     hit = models.ForeignKey(HIT, on_delete=models.CASCADE, related_name="places")
     number = models.PositiveSmallIntegerField()
     # The most places that a HIT of the study has, minus the HIT's completed ones. HITs with the most
-    # completed places come first, and ties are broken at random, so that the next free place is at the
+    # completed places come first, and ties are broken at random so that the next free place is at the
     # head of an index.
     remaining = models.PositiveSmallIntegerField(default=0)
     draw = models.BigIntegerField()

@@ -147,7 +147,7 @@ class Assignment(models.Model):
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
     # What it was before an exclusion, to which reinstating leads back.
     earlier_status = models.CharField(max_length=10, blank=True)
-    # The parity of the place for which the assignment was created, so that the sides never change.
+    # The parity of the place for which the assignment was created, so the sides never change.
     parity = models.PositiveSmallIntegerField(default=0)
     position = models.PositiveIntegerField(default=1)
     # The gold check that was added to this HIT for this annotator only.

@@ -31,7 +31,7 @@ class RatingQuerySet(models.QuerySet["Rating"]):
         return self.filter(COUNTED)
 
     def in_statistics(self) -> "RatingQuerySet":
-        """Return the ratings that enter the statistics: counted first answers to main units."""
+        """Return the ratings used in the statistics: counted first answers to main units."""
         return self.filter(IN_STATISTICS)
 
 
@@ -129,7 +129,7 @@ def _only_flags(changes: dict[str, Any]) -> dict[str, Any]:
 class Tally(models.Model):
     """How often a unit received a label from all humans together, or from one machine rater.
 
-    Tallies are updated in the transaction that writes the rating, so that they never lag behind.
+    Tallies are updated in the transaction that writes the rating, so they never lag behind.
     Machine ratings that could not be parsed are counted under the label "".
     """
 

@@ -33,7 +33,7 @@ def check_entry(study: Study, address: str, *, external_id: str, now: datetime) 
 def has_room(study: Study, *, address: str, rater_id: int) -> bool:
     """Whether this annotator may start working from their address, or has worked from it before.
 
-    Locks the study, so that two newcomers cannot both get the last slot. Must run in a transaction.
+    Locks the study so that two newcomers cannot both get the last slot. Must run in a transaction.
     """
     limit = study.annotators_per_address
     if not address or limit is None:

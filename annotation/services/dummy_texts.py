@@ -55,7 +55,7 @@ def remove_dummy_generations(*, dataset: Dataset, confirmed: int) -> DummyTexts:
     ``confirmed`` must be the number of dummy texts that the researcher was shown. Afterwards the
     dataset has real texts only, and drafts that were planned with dummy texts have no plan. Raises
     `DomainError` while a job may create more dummy texts, or if a study with dummy texts was
-    opened. Locks the dataset and its studies, so that no study is planned in the meantime.
+    opened. Locks the dataset and its studies so that no study is planned in the meantime.
     """
     dataset = Dataset.objects.select_for_update(no_key=True).get(pk=dataset.pk)
     list(dataset.studies.select_for_update().order_by("pk"))

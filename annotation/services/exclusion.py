@@ -133,8 +133,8 @@ def _leave(assignment: Assignment, now: datetime) -> None:
 def reinstate_work(*, participation: Participation, now: datetime | None = None) -> int:
     """Undo `exclude_work`: ratings count again if their place, or another one, is still free.
 
-    Ratings without a free place become surplus. Who was at work goes on with the same HIT if it has
-    a free place. Returns the number of reinstated assignments.
+    Ratings without a free place become surplus. Anyone who was working goes on with the same HIT if
+    it has a free place. Returns the number of reinstated assignments.
     """
     now = now or database_now()
     participation = _locked(participation)

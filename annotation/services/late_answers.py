@@ -1,6 +1,6 @@
 """Answers that arrived while a study was closed, and how a researcher decides about them.
 
-While the study is closed, late answers are stored and flagged. Reopening supersedes them, so that
+While the study is closed, late answers are stored and flagged. Reopening supersedes them so that
 annotators find their HITs as they were when the study closed. A researcher then accepts all of them
 or declines all of them for good, without seeing their labels. Accepted answers count if a place is
 free.
@@ -97,7 +97,7 @@ def accept_late_answers(
     """Accept the pending late answers, which then count if a place is free.
 
     If late answers complete a HIT, they fill the annotator's place or another free place. If no
-    place is free, the answers are surplus, so that no HIT gets more than R responses. A newer
+    place is free, the answers are surplus so that no HIT gets more than R responses. A newer
     answer by the same annotator takes precedence. Returns how many answers were accepted. Raises
     `DomainError` while the study is closed, or if no late answers are pending. Locks the study, and
     then the places HIT by HIT.

@@ -17,6 +17,6 @@ def mark_guidelines_read(*, participation: Participation, now: datetime | None =
 
 
 def finish_participation(*, participation: Participation, now: datetime | None = None) -> None:
-    """Mark an active participation as finished, so that its completion code may be shown."""
+    """Mark an active participation as finished so that its completion code may be shown."""
     active = Participation.objects.filter(pk=participation.pk, status=Participation.Status.ACTIVE)
     active.update(status=Participation.Status.FINISHED, finished_at=now or database_now())

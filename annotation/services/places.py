@@ -1,4 +1,4 @@
-"""Gives out places, so that each HIT gets exactly R complete responses whatever annotators do.
+"""Gives out places so that each HIT gets exactly R complete responses whatever annotators do.
 
 `whole_hit` and `units` are the two ways in which a study offers abandoned HITs again.
 """
@@ -83,7 +83,7 @@ def find_work(*, participation: Participation, now: datetime | None = None) -> W
     try:
         return _find_work(participation, now, wait=False)
     except (_AllLocked, IntegrityError):
-        # Retry in a new transaction, so that rows which turned out to be taken are unlocked.
+        # Retry in a new transaction so that rows which turned out to be taken are unlocked.
         # With two tabs, the slower one now finds the place that the faster one took.
         return _find_work(participation, now, wait=True)
 
@@ -108,7 +108,7 @@ def _find_work(participation: Participation, now: datetime | None, *, wait: bool
         return Work(person.held, is_new=False, progress=progress, previous=previous)
     _check_is_open(study)
     _check_limits(person)
-    # Skip locked rows on the first attempt, so that annotators do not queue behind one another.
+    # Skip locked rows on the first attempt so that annotators do not queue behind one another.
     free = lock_free_place(person, wait=wait)
     if free is None and not wait:
         raise _AllLocked
@@ -202,7 +202,7 @@ def hand_over(*, place: Place, assignment: Assignment) -> None:
 
 
 def note_opened(assignment: Assignment, position: int) -> None:
-    """Note which unit of a HIT was opened, so that answers to those before it stay from now on.
+    """Note which unit of a HIT was opened so that answers to those before it stay from now on.
 
     Only needed in studies with gold checks. If answers stayed where a HIT ends and not within one,
     trying to correct them would show which units share a HIT.
@@ -215,7 +215,7 @@ def note_opened(assignment: Assignment, position: int) -> None:
 def place_for_unit(places: list[Place], rating: Rating) -> Place | None:
     """Return the first place for which nobody else has answered the rating's question yet.
 
-    It is used with `units` only. The annotator's own place is checked too, because somebody else
+    It is used with `units` only. The annotator's own place is also checked, because someone else
     may have answered for it after its lease ran out.
     """
     same_question = Rating.objects.counted().filter(
@@ -278,7 +278,7 @@ def _completed_today(person: Person) -> int:
 def _check_budget(study: Study, now: datetime) -> None:
     """Raise `NoWorkLeft` if completed and held places use up the study's budget.
 
-    Locks the study, so that simultaneous requests cannot exceed the budget.
+    Locks the study so that simultaneous requests cannot exceed the budget.
     """
     Study.objects.select_for_update().get(pk=study.pk)
     places = Place.objects.filter(study=study)
@@ -294,7 +294,7 @@ def _check_budget(study: Study, now: datetime) -> None:
 
 
 def _check_unconfirmed(person: Person) -> None:
-    """Limit how many unverified annotators work from one address, and how many work at once.
+    """Limit how many unverified annotators work from one address, and how many at the same time.
 
     The second limit is counted without a lock, so simultaneous requests may exceed it slightly.
     """
@@ -313,7 +313,7 @@ def _midnight(now: datetime) -> datetime:
 
 
 def _extend(person: Person, held: Assignment) -> None:
-    """Renew the lease once a tenth of it has passed, so that most page views write nothing."""
+    """Renew the lease once a tenth of it has passed so that most page views write nothing."""
     end = lease_end(person.study, person.now)
     renew_below = end - (end - person.now) / 10
     if person.lease_until is None or person.lease_until < renew_below:

@@ -239,7 +239,7 @@ def is_plan_current(study: Study) -> bool:
 
 @transaction.atomic
 def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
-    """Add places to every HIT, as many to those with further ratings as to the others.
+    """Add places to every HIT, the same number to those with additional ratings.
 
     R can only increase, because offered places are never withdrawn.
 
@@ -507,7 +507,7 @@ def _hit_units(
 def free_places(study: Study, hit: HIT, numbers: range, rng: random.Random) -> Iterator[Place]:
     """Yield a HIT's places with these numbers, unsaved and in random order for HITs alike.
 
-    Further places of a mixed design come after all others, so that they change no HIT's turn.
+    Additional places of a mixed design come after all others, so they change no HIT's turn.
     """
     for number in numbers:
         is_further = study.further_share > 0 and number >= study.ratings_per_hit

@@ -69,7 +69,7 @@ class RatingWriter:
         hit_of_row: Mapping[int, HIT] | None = None,
     ) -> None:
         self.table, self.units, self.hits, self.raters = table, units, hits, raters
-        # Rows whose HIT is another than that of their unit, by their index.
+        # Rows whose HIT is not their unit's HIT, by their index.
         self.hit_of_row = hit_of_row or {}
         self.version = record_version(study=study)
         self.criteria = {c.name: c for c in study.criteria.all()}

@@ -108,12 +108,12 @@ def submit_ratings(
     completed HIT takes over the earlier answer's place and flags, so nothing else changes: neither
     R nor pay. A gold check is graded only when its HIT is complete. Until then an answer can be
     corrected, and the annotator cannot tell which unit is the check. Therefore a study with gold
-    checks refuses corrections of a unit once the next one was opened, in the same HIT or another.
+    checks refuses corrections of a unit once the next has been opened, in the same HIT or another.
     """
     if not answers:
         raise DomainError("no_answer", NO_ANSWER, status=400)
     work = _submit(sheet, position, answers, now)
-    # The action has a transaction of its own, because exclusion locks places in another order.
+    # The action has its own transaction, because exclusion locks places in another order.
     if sheet.assignment.participation is not None and _completed_with_check(sheet.assignment):
         act_on_checks(participation=sheet.assignment.participation, now=work.now)
     return _result(work, position)
@@ -219,7 +219,7 @@ class _LockedAnswers:
     def _check_not_released(self) -> None:
         """Refuse an answer to a task that was taken away with the person's place in the study.
 
-        Somebody else has that place, so nobody could pay for the task.
+        Someone else has that place, so nobody could pay for the task.
         """
         if self.places.held is not None or self.is_test:
             return

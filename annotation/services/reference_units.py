@@ -30,7 +30,7 @@ ROLES = {
     Unit.Role.QUALIFICATION: "the qualification test",
 }
 EXPLANATION = "One of the two texts was changed on purpose: {}."
-# How copies are made if nobody chooses: what anybody sees who reads.
+# How copies are made if nobody chooses: what anyone who reads sees.
 OBVIOUS = "words/disorder/major"
 
 
@@ -99,7 +99,7 @@ def add_reference_units(*, study: Study, role: Unit.Role, pairs: Iterable[Refere
 
 
 def _next_number(study: Study, role: Unit.Role) -> int:
-    """Return a number above those of all units of a role, of which some may have been removed."""
+    """Return a number above all units' numbers in a role, of which some may have been removed."""
     keys = study.units.filter(role=role).values_list("key", flat=True)
     numbers = (key.rpartition("-")[2] for key in keys)
     return max((int(n) + 1 for n in numbers if n.isascii() and n.isdecimal()), default=0)

@@ -105,7 +105,7 @@ def _gold_checks_needed(screening: Screening) -> int:
 
 
 def check_screening_can_be_passed(study: Study) -> None:
-    """Raise `DomainError` if nobody can pass, so that nobody is asked for consent in vain."""
+    """Raise `DomainError` if nobody can pass so that nobody is asked for consent in vain."""
     stages = {Unit.Role.TRAINING, Unit.Role.QUALIFICATION}
     problems = screening_problems(study)
     is_short = any(shortfall.role in stages for shortfall in problems.shortfalls)

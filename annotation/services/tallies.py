@@ -20,7 +20,7 @@ def tally_key(rating: Rating) -> TallyKey:
 
 
 def apply_tally_deltas(deltas: Counter[TallyKey]) -> None:
-    """Add to tallies, always in the same order, so that two transactions cannot deadlock."""
+    """Add to tallies, always in the same order so that two transactions cannot deadlock."""
     for (unit, criterion, machine, label), n in sorted(deltas.items(), key=_in_order):
         if n > 0:
             _add(unit, criterion, machine, label, n)

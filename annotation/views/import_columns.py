@@ -95,7 +95,7 @@ def _check_once(roles: list[str]) -> None:
 
 
 def chosen_rows(rows: list[ColumnRow], data: Mapping[str, str]) -> list[ColumnRow]:
-    """Return the rows with what was typed, so that a refused form loses nothing."""
+    """Return the rows with what was typed so that a refused form loses nothing."""
     return [
         ColumnRow(
             row.name,

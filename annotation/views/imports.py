@@ -191,7 +191,7 @@ def _columns_page(
         "is_preview": is_preview,
         "preview_rows": PREVIEW_ROWS,
         "refusal": refusal,
-        # The counts would be those of other columns than were chosen.
+        # The counts would come from columns other than the chosen ones.
         "is_unclear": refusal is not None and refusal.code == "repeated_role",
         "has_bad_rows": isinstance(refusal, BadTable),
         "asks_for_known": refusal is not None and refusal.code == "known_dataset",

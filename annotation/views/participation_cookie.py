@@ -24,7 +24,7 @@ View = Callable[..., HttpResponse]
 
 
 class SeeOther(HttpResponseRedirect):
-    """A redirect with status 303 after a POST, so that reloading the next page posts nothing."""
+    """A redirect with status 303 after a POST so that reloading the next page posts nothing."""
 
     status_code = 303
 

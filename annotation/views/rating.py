@@ -93,7 +93,7 @@ def _step(request: HttpRequest, participation: Participation) -> HttpResponse:
 def look_back(
     request: HttpRequest, study_id: str, position: int | None = None, task: str | None = None
 ) -> HttpResponse:
-    """Show an answered unit, so that it can be corrected. Takes no place.
+    """Show an answered unit so that it can be corrected. Takes no place.
 
     By default, it is the last answered unit of the latest HIT.
     """

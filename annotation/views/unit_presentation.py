@@ -1,6 +1,6 @@
 """Presentation of a unit: its texts in the order of the sides, and the wording of each choice.
 
-These objects contain no system names or database ids, so that no template can reveal one.
+These objects contain no system names or database ids, so no template can reveal one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -17,7 +17,7 @@ from studies.models import Study
 from tiebreak.errors import DomainError
 
 PREFIX = "tb_"
-# The random part has 256 bits, so that a plain hash is enough.
+# The random part has 256 bits, so a plain hash is enough.
 BYTES, SHOWN = 32, 9
 MAX_TOKENS = 100
 # A token's last use is stored at most once in this time.
@@ -35,7 +35,7 @@ def create_token(
 ) -> tuple[ApiToken, str]:
     """Store a token and return it with its text, which cannot be shown again.
 
-    Without ``studies``, the token opens all studies of the researcher, also later ones. Raises
+    Without ``studies``, the token opens all studies of the researcher, including later ones. Raises
     `DomainError` if the researcher may not see one of the studies, or has too many tokens.
     """
     chosen = None if studies is None else list(studies)
@@ -66,7 +66,7 @@ def valid_token(text: str, now: datetime | None = None) -> ApiToken:
     """Return the token with this text, and note its use.
 
     Raises `DomainError` with one code, whether the token never existed, was revoked, has expired, or
-    belongs to somebody who is no researcher any more.
+    belongs to someone who is no longer a researcher.
     """
     now = now or database_now()
     unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
@@ -84,7 +84,7 @@ def valid_token(text: str, now: datetime | None = None) -> ApiToken:
 
 
 def revoke_token(*, user: User, public_id: str) -> None:
-    """End a token for good. Somebody else's token, or an unknown one, raises `DomainError`."""
+    """End a token for good. Someone else's token, or an unknown one, raises `DomainError`."""
     known = ApiToken.objects.filter(user=user, public_id=public_id)
     if not known.exists():
         raise DomainError(

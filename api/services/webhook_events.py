@@ -1,6 +1,6 @@
 """Finds what happened in studies with webhooks, and stores a delivery of each event.
 
-Events are found by their times in the rows that record them anyway, so that saving an answer costs
+Events are found by their times in the rows that record them anyway, so saving an answer costs
 nothing more and no other package knows of webhooks.
 """
 
@@ -41,7 +41,7 @@ class Event:
 
 
 def record_events(now: datetime | None = None) -> None:
-    """Store a delivery of each new event for each webhook. May run twice, also at the same time."""
+    """Store a delivery of each new event for each webhook. May run twice, even at the same time."""
     now = now or database_now()
     for webhook in Webhook.objects.select_related("study"):
         deliveries = [_delivery(webhook, event, now) for event in _events(webhook)]
@@ -78,7 +78,7 @@ def _states(webhook: Webhook, since: datetime) -> Iterator[Event]:
 def _completions(webhook: Webhook, since: datetime) -> Iterator[Event]:
     """Yield completed places, HITs of which all places are, and the study if all of them are.
 
-    The time is part of the key, because work that is excluded is done again by somebody else.
+    The time is part of the key, because work that is excluded is done again by someone else.
     """
     places = webhook.study.places.filter(completed_at__gte=since)
     rows = list(places.select_related("assignment__rater", "hit__instance"))

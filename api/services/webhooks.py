@@ -60,7 +60,7 @@ def secret_of(webhook: Webhook) -> bytes:
 def check_url(url: str) -> None:
     """Raise `DomainError` unless the URL is https and names a host that the server allows.
 
-    The whole authority is compared, so that no user name, port or other spelling of a host passes.
+    The whole authority is compared so that no user name, port or other spelling of a host passes.
     """
     if not is_allowed(url):
         raise DomainError("url_not_allowed", URL_NOT_ALLOWED.format(_hosts()), status=400)

@@ -19,7 +19,7 @@ WITH_MODELS = {*ENCODED, *PERPLEXITIES, Baseline.Method.REWARD}
 
 
 class BaselineJob(MachineJob):
-    """Rates the items that a baseline has not rated yet. What is stored is never rated again."""
+    """Rates the items that a baseline has not rated yet. Stored items are never rated again."""
 
     name = "baseline"
     label = "let a simple rater rate"

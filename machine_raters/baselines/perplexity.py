@@ -37,9 +37,9 @@ class _System:
 def scored_by_perplexity(units: Sequence[Unit], *, is_per_token: bool) -> Iterator[Scored]:
     """Yield the log-probability of each unit's reference under its two systems.
 
-    It is that of the whole reference, so that systems which divide texts into other tokens compare;
+    It covers the whole reference so that systems which divide texts into other tokens compare;
     or, per token, the negative logarithm of what papers call perplexity.
-    A unit with a failed request is left out, so that it can be tried again. Raises `DomainError` if
+    A unit with a failed request is left out so that it can be tried again. Raises `DomainError` if
     a system's server answers none of the requests, or if a prompt contains the reference.
     """
     logprobs = _logprobs(

@@ -14,7 +14,7 @@ from tiebreak.gateway import Failed, GatewayError, Message, Prompt, ScoreRequest
 def scored_by_reward(baseline: Baseline, units: Sequence[Unit]) -> Iterator[Scored]:
     """Yield the scores of each unit's texts, as answers to its source.
 
-    A unit with a failed request is left out, so that it can be tried again. Raises `DomainError` if
+    A unit with a failed request is left out so that it can be tried again. Raises `DomainError` if
     the server answers none of the requests.
     """
     generations = {one.pk: one for unit in units for one in unit.generations}

@@ -34,7 +34,7 @@ def missing_units(baseline: Baseline) -> QuerySet[Unit]:
 def store_preferences(baseline: Baseline, results: Sequence[Scored]) -> None:
     """Store ratings, and the reasons for which units have none.
 
-    The baseline is locked, so that two workers cannot store the same unit twice, and none stores
+    The baseline is locked so that two workers cannot store the same unit twice, and none stores
     for a baseline that was excluded in the meantime.
     """
     lock_in_use(baseline)

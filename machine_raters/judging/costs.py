@@ -38,7 +38,7 @@ def cost_of(judge: Judge, prompt_tokens: int | None, tokens: int | None) -> Cost
 def forecast(
     judge: Judge, answers: Sequence[dict[str, Any]], *, seconds: float, total: int
 ) -> dict[str, Any]:
-    """Return how long `total` requests would take and what they would cost, by those of a dry run."""
+    """Return the time and cost of `total` requests, based on a dry run's requests."""
     share = total / len(answers)
     cost = cost_of(judge, *(_scaled(answers, name, share) for name in ("prompt_tokens", "tokens")))
     return {"minutes": seconds * share / 60, **asdict(cost)}

@@ -19,7 +19,7 @@ else, and rate nothing yet."""
 def ensure_steps(question: JudgeCriterion, models: Models) -> None:
     """Let a judge that writes steps do so once, before its first question by a criterion.
 
-    The steps are stored with what was asked, and stand in every prompt from then on. Of two workers
+    The steps are stored with what was asked, and are in every prompt from then on. Of two workers
     that ask at the same time, both use the steps that were stored first. Raises `DomainError` if the
     model writes none.
     """

@@ -33,7 +33,7 @@ from studies.models import Unit
 from tiebreak.gateway import Failed, Models
 from tiebreak.scales import Label
 
-# So many changed answers are shown, with so many of their characters.
+# How many changed answers are shown, and how many of their characters.
 MAX_EXAMPLES, MAX_CHARACTERS = 10, 2_000
 
 
@@ -80,7 +80,7 @@ class _Hidden(_Item):
     wished: Label
 
     def without(self) -> "_Hidden":
-        """Return the same question about the unchanged item, with a seed of its own."""
+        """Return the same question about the unchanged item, with its own seed."""
         return replace(
             self, unit=self.plain, asked=replace(self.asked, run=f"{self.asked.run} plain")
         )
@@ -93,8 +93,8 @@ class JudgeInjectionJob(MachineJob):
     """Asks a judge about items as they are, with an instruction hidden in a text, and as they are again.
 
     Each instruction is tried once: in the text that the judge did not prefer, or in the source. The
-    answers to the third questions tell how many would have moved by chance. All three have seeds of
-    their own, so that chance has the same part in the second and in the third. No ratings are stored.
+    answers to the third questions show how many would have moved by chance. All three have separate
+    seeds so that chance has the same part in the second and in the third. No ratings are stored.
     """
 
     name = "judge-injections"

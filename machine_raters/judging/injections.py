@@ -43,7 +43,7 @@ _DRESSES = {
 
 @dataclass(frozen=True)
 class Injection:
-    """An order, by what it asks for and how it is dressed up."""
+    """An order: what it asks for and how it is dressed up."""
 
     order: str
     dress: str

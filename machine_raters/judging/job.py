@@ -228,7 +228,7 @@ def _with_advice(response: LabelLogprobs | Failed) -> LabelLogprobs | Failed:
     """Say what to do if a server gives no log-probabilities, which some refuse and some leave out."""
     if not isinstance(response, Failed) or response.error.code not in WITHOUT_PROBABILITIES:
         return response
-    # No longer a fault of one request, so that a server that refuses all of them is not asked on.
+    # No longer a fault of one request, so a server that refuses all of them is not asked on.
     message = response.error.message + NO_PROBABILITIES
     return Failed(response.id, GatewayError("unsupported", message))
 

@@ -76,7 +76,7 @@ def comparisons_of(judge: Judge) -> Orders:
 def tried_items(judge: Judge, number: int) -> list[int]:
     """Return the keys of a few of the judge's items, of as many instances as there are.
 
-    They are drawn by the judge's seed, so that a judge is tried on the same items each time.
+    They are drawn with the judge's seed, so a judge is tried on the same items each time.
     """
     rows, asked = items_of(judge.study), comparisons_of(judge)
     drawn = sorted(
@@ -102,7 +102,7 @@ def _orders(judge: Judge, key: str, *, is_pair: bool) -> tuple[str, ...]:
 
 
 def _rank(judge: Judge, key: str, order: str) -> int:
-    # The two orders of a symmetric pair have the same rank, so that both are drawn or none.
+    # The two orders of a symmetric pair have the same rank, so both are drawn or none.
     by_order = judge.comparisons == Judge.Schedule.RANDOM
     return _number(judge, key, "draw", order) if by_order else _number(judge, key, "draw")
 

@@ -39,7 +39,7 @@ FAILURE_NAMES = {
     "host_not_allowed": "the server's address is not allowed",
     "engine_failed": "the model stopped working",
 }
-# So many examples of each kind are shown, with so many of their characters.
+# How many examples of each kind are shown, and how many of their characters.
 MAX_EXAMPLES, MAX_CHARACTERS = 3, 500
 # From so many answers on it is worth a warning that all are equal.
 MIN_EQUAL = 10
@@ -51,7 +51,7 @@ Labels = Counter[tuple[str, str]]
 
 @dataclass(frozen=True)
 class ModelRow:
-    """The answers of a model, by its name and revision as the server told them."""
+    """The answers of a model, by its name and revision as the server returned them."""
 
     model: str
     revision: str

@@ -80,8 +80,8 @@ def _by_probability(scale: Scale, logprobs: Mapping[str, float], *, is_a_first: 
 def normalised(logprobs: Mapping[str, float]) -> dict[str, float]:
     """Return probabilities that add to 1; none if too much of the probability is unknown.
 
-    Many servers list only the most probable tokens. What is not listed has at most what the others
-    leave, and counts as 0 where that is little.
+    Many servers list only the most probable tokens. A token that is not listed has at most
+    what the others leave, and counts as 0 where that is little.
     """
     shares = {sign: 0.0 if math.isnan(v) else math.exp(v) for sign, v in logprobs.items()}
     total = sum(shares.values())

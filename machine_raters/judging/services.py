@@ -1,4 +1,4 @@
-"""What is done with judges only: several at once, copies, trials, and tests on synthetic sets."""
+"""Actions on judges only: several together, copies, trials, and tests on synthetic sets."""
 
 from typing import Any
 

@@ -37,7 +37,7 @@ class Answered:
 def store_answers(question: JudgeCriterion, answers: Sequence[Answered]) -> int:
     """Store answers as ratings, and return how many were not stored before.
 
-    The judge is locked, so that two workers cannot store an answer to the same pass twice, and none
+    The judge is locked so that two workers cannot store an answer to the same pass twice, and none
     stores for a judge that was excluded in the meantime.
     """
     judge = question.judge

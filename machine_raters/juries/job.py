@@ -13,13 +13,13 @@ from machine_raters.machine_job import MachineJob
 from machine_raters.models import Jury
 from machine_raters.services.raters import lock_in_use, machine_of, store_ratings
 
-# The items of a chunk. Dawid and Skene's method needs all items at once.
+# The items of a chunk. Dawid and Skene's method needs all items together.
 CHUNK = 5_000
 NO_MAJORITY, NO_ANSWER = "no majority", "no readable answer that counts"
 
 
 class JuryJob(MachineJob):
-    """Decides the items that all members have answered. What is decided is never decided again."""
+    """Decides the items that all members have answered. Decided items are never decided again."""
 
     name = "jury"
     label = "let a jury decide"
@@ -41,7 +41,7 @@ class JuryJob(MachineJob):
 
 @transaction.atomic
 def store_verdicts(jury: Jury, verdicts: Mapping[int, JuryVerdict]) -> None:
-    """Store verdicts as ratings. The jury is locked, so that no item is decided twice."""
+    """Store verdicts as ratings. The jury is locked so that no item is decided twice."""
     lock_in_use(jury)
     undecided = undecided_units(jury).filter(pk__in=verdicts).values_list("pk", flat=True)
     answers = {Pass(unit, "", "1"): _fields(verdicts[unit]) for unit in undecided}

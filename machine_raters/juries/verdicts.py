@@ -63,7 +63,7 @@ def verdicts_of(of: Jury, units: Sequence[int]) -> dict[int, JuryVerdict]:
 
 
 def _answers(of: Jury, units: Sequence[int], labels: Sequence[Label]) -> NDArray[np.float64]:
-    """Return each member's share of each label; orders and runs of an item count alike."""
+    """Return each member's share of each label; orders and runs of an item have equal weight."""
     members = list(of.members.order_by("pk").values_list("pk", flat=True))
     rows = Rating.objects.counted().filter(
         rater__in=members, criterion=of.criterion, unit__in=units, repeat=0, label__isnull=False

@@ -74,7 +74,7 @@ class Judge(MachineRater):
         choices=Constraint.choices,
         default=Constraint.NONE,
         help_text="A constrained answer is one of the allowed answers and nothing else: the server"
-        " lets the model write no other. The model cannot think first then.",
+        " lets the model write no other. The model cannot then think first.",
     )
     writes_steps = models.BooleanField(
         "let the model write evaluation steps first",
@@ -144,7 +144,7 @@ class Judge(MachineRater):
 
 
 class JudgeCriterion(models.Model):
-    """A criterion by which a judge rates, with what the judge reads for it besides its settings."""
+    """A criterion by which a judge rates, with what else the judge reads for it."""
 
     judge = models.ForeignKey(Judge, on_delete=models.CASCADE, related_name="questions")
     criterion = models.ForeignKey(Criterion, on_delete=models.CASCADE, related_name="+")
@@ -175,7 +175,7 @@ class Verdict(models.Model):
     rating = models.OneToOneField(Rating, on_delete=models.PROTECT, related_name="verdict")
     # The model's name as the server gave it with the answer.
     language_model = models.CharField(max_length=200)
-    # What the server told of the model besides its name; empty if it told nothing.
+    # What else the server reported about the model; empty if nothing.
     revision = models.CharField(max_length=200, blank=True)
     # SHA-256 of the prompt as it was sent.
     prompt_sha256 = models.CharField(max_length=64)

@@ -7,10 +7,10 @@ from studies.models.choices import OpenChoiceField
 
 
 class Jury(MachineRater):
-    """A machine rater whose label of an item combines those of other machine raters."""
+    """A machine rater whose label of an item combines other machine raters' labels."""
 
     class Rule(models.TextChoices):
-        # The names are those of the library's rules.
+        # The names are the library's names of its rules.
         VOTE = "vote", "one vote for each member"
         MEAN = "mean_probability", "the mean of probabilities"
         DAWID_SKENE = "dawid_skene", "votes weighted by consistency"

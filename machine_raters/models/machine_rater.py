@@ -16,7 +16,7 @@ class MachineRater(models.Model):
 
     A synthetic set rates nothing, so it has no rater. It is here because the same things are done
     with it: it is created, started, excluded, reinstated and deleted. None of them changes its
-    settings once it exists, so that all its answers were made in the same way.
+    settings once it exists, so all its answers are made in the same way.
     """
 
     class Kind(models.TextChoices):
@@ -38,7 +38,7 @@ class MachineRater(models.Model):
         help_text="Its name in exports and results.",
     )
     excluded = models.BooleanField(default=False, editable=False)
-    # As long as that of a rating, which repeats it.
+    # As long as in a rating, which repeats it.
     excluded_reason = models.CharField(max_length=MAX_REASON, blank=True, editable=False)
     created_at = models.DateTimeField(db_default=Moment(), editable=False)
 

@@ -18,7 +18,7 @@ class SyntheticSet(MachineRater):
     """
 
     class Retriever(models.TextChoices):
-        # The names are those of the library's similarities.
+        # The names are the library's names of its similarities.
         ROUGE_1 = "rouge1", "shared words (ROUGE-1)"
         SENTENCE_COSINE = "sentence_cosine", "sentence embedding"
 
@@ -45,7 +45,7 @@ class SyntheticSet(MachineRater):
         "retrieval of the round trip",
         choices=Retriever.choices,
         default=Retriever.ROUGE_1,
-        help_text="A question stays only if its own passage is more similar to it than all others.",
+        help_text="A question is kept only if its own passage is more similar to it than all others.",
     )
     temperature = models.FloatField(default=0.7, validators=between(0, MAX_TEMPERATURE))
     max_tokens = models.PositiveIntegerField(

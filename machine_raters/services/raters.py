@@ -35,7 +35,7 @@ def machine_of(job: Job, model: type[Machine]) -> Machine:
 
 
 def lock_in_use(machine: MachineRater) -> None:
-    """Lock a machine rater, so that it is neither deleted nor excluded while it stores something.
+    """Lock a machine rater so that it is neither deleted nor excluded while it stores something.
 
     Raises as `machine_of` does.
     """
@@ -84,7 +84,7 @@ def store_ratings(
 ) -> list[Rating]:
     """Store the rating of each pass, whose label and other fields are given, with its tallies.
 
-    The machine rater must be locked, so that two workers do not store the same ratings.
+    The machine rater must be locked so that two workers do not store the same ratings.
     """
     assignments, now = _assignments(machine, answers), database_now()
     ratings = [

@@ -75,7 +75,7 @@ def put_together(made: SyntheticSet) -> None:
     questions = list(_questions(made))
     items = []
     for number, question in enumerate(questions):
-        # The last question takes from the first one, so that all texts are used equally often.
+        # The last question takes from the first so that all texts are used equally.
         other = questions[(number + 1) % len(questions)]
         items += _items(made, question, other if other is not question else None)
     for item in items:

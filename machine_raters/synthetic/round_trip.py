@@ -17,7 +17,7 @@ def ranks_of(
     scores = measure.between(measure.prepare([*questions, *passages]))
     of_questions = scores[: len(questions), len(questions) :]
     of_own = of_questions[np.arange(len(questions)), list(made_from)]
-    # The own passage is at least as similar as itself, so that its rank is 1 or more.
+    # The own passage is at least as similar as itself, so its rank is 1 or more.
     return [int(rank) for rank in (of_questions >= of_own[:, None]).sum(axis=1)]
 
 

@@ -11,7 +11,7 @@ from machine_raters.models import SyntheticItem, SyntheticSet, SyntheticText
 from machine_raters.synthetic.accuracy import accuracies
 from studies.models import Study
 
-# So many items of a set are shown, which are those of its first two questions.
+# How many items of a set are shown: the items of its first two questions.
 SHOWN_ITEMS = 10
 
 

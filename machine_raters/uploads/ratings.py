@@ -52,7 +52,7 @@ def add_machine_ratings(*, study: Study, path: Path, limits: Limits = LIMITS) ->
 
     A rating that is stored already, by rater, run, order, unit, criterion and repeat, is skipped if
     its answer is the same. Raises a `FormatError` that lists every bad row, rows of humans included,
-    and `DomainError` for a draft. Locks the study, so that two uploads cannot add the same ratings.
+    and `DomainError` for a draft. Locks the study so that two uploads cannot add the same ratings.
     """
     problems = Problems()
     table = read_ratings(path, limits=limits, problems=problems)

@@ -95,7 +95,7 @@ def _add(study: Study, path: Path, options: dict[str, str]) -> AddedRatings:
 
 
 class VerdictsJob(JobKind):
-    """Adds the ratings of a large upload. What is stored already is skipped, so it may run twice."""
+    """Adds the ratings of a large upload. Stored ratings are skipped, so it may run twice."""
 
     name = "verdicts"
     label = "add machines' ratings"

@@ -17,7 +17,7 @@ from tiebreak.formats.readers import VERDICT_FORMATS, Verdict, read_verdicts
 from tiebreak.formats.rows import Row
 
 BATCH = 2000
-# What a verdict's row takes from its file; the rest is known of the item.
+# What a verdict's row takes from its file; the rest comes from the item.
 TAKEN = ("rater", "kind", "run", "order", "raw")
 SWAPPED_ORDER = {"ab": "ba", "ba": "ab"}
 
@@ -82,7 +82,7 @@ def _criterion(study: Study, asked: str, in_file: set[str], name: str) -> str:
 def _placed(
     study: Study, verdicts: Sequence[Verdict], criterion: str, file: str, problems: Problems
 ) -> Iterator[tuple[int, Row]]:
-    """Yield the rating that each verdict stands for, and add those that have no item to problems."""
+    """Yield the rating that each verdict means, and add those that have no item to problems."""
     items = _Items(study)
     for verdict in verdicts:
         with problems.at(file, verdict.line):
@@ -98,7 +98,7 @@ def _placed(
 
 @dataclass(frozen=True)
 class _Item:
-    """What is needed of an item to recognise it."""
+    """The part of an item that is needed to recognise it."""
 
     unit: str
     instance: str

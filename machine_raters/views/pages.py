@@ -120,7 +120,7 @@ def machine_raters_page(
 @require_safe
 @researchers_only
 def part(request: HttpRequest, study_id: str, kind: str) -> HttpResponse:
-    """Show only a list, so that it can refresh while a form is being filled in."""
+    """Show only a list so that it can refresh while a form is being filled in."""
     study = study_for(request.user, study_id, Right.READ)
     of = KINDS[kind]
     context = {"study": study, "section": _listed(of, _shown(study, [of]))}
@@ -152,7 +152,7 @@ def _page_of(kind: Kind, study: Study) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @researchers_only
 def act(request: HttpRequest, study_id: str, rater_id: str, action: str) -> HttpResponse:
-    """Do something with a machine rater. An exclusion is asked for its reason on a page of its own."""
+    """Do something with a machine rater. An exclusion has a separate page that asks for the reason."""
     study = study_for(request.user, study_id, right_for(request))
     if action not in ACTIONS or (request.method != "POST" and action != "exclude"):
         raise Http404("A machine rater has no such action.")

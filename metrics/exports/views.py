@@ -32,13 +32,13 @@ from tiebreak.errors import DomainError
 MAX_EXPORTS = 20
 WANTED = ("pdf", "zip")  # which file of a report a page waits for
 EXPORTS_CHANGED = "exports-changed"  # the event at which the list of exports asks for itself
-# Ratings that a page writes at once, within about two seconds.
+# Ratings that a page writes itself, within about two seconds.
 MAX_DIRECT = 20_000
 
 
 @dataclass(frozen=True)
 class ExportKind:
-    """A format that can be chosen: what the files contain, and for whom they are."""
+    """A format that can be chosen: what the files contain, and who they are for."""
 
     name: str
     title: str
@@ -81,7 +81,7 @@ KINDS = (
     ExportKind(
         "alpacaeval",
         "Verdicts as AlpacaEval",
-        "A row for each preference, of machines and of people apart.",
+        "A row for each preference, machines' and people's separate.",
         "For AlpacaEval's leaderboards and analyses.",
     ),
     ExportKind(
@@ -184,7 +184,7 @@ def download_export(request: HttpRequest, public_id: str, job_id: str) -> FileRe
 @require_safe
 @researchers_only
 def ratings_csv(request: HttpRequest, public_id: str) -> HttpResponse | FileResponse:
-    """Send the ratings so far with their texts; a worker writes those of a large study."""
+    """Send the ratings so far with their texts; a worker writes a large study's ratings."""
     study = study_for(request.user, public_id, Right.READ)
     export = StudyExport(study, ["csv"], with_texts=True)
     if export.counts.rows > MAX_DIRECT:

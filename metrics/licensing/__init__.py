@@ -1,1 +1,1 @@
-"""Licences: recorded decisions that a machine rater may stand for an annotator, and their end."""
+"""Licences: recorded decisions that a machine rater may replace an annotator, and their end."""

@@ -1,4 +1,4 @@
-"""Compares labels that came after a licence with the machine rater's, also those of follow-up studies."""
+"""Compares labels that came after a licence, and follow-up studies' labels, with the machine's."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime

@@ -117,7 +117,7 @@ class Evidence:
 
     @property
     def is_only_simulated(self) -> bool:
-        """Whether bots gave all labels, so that nothing is known about annotators."""
+        """Whether bots gave all labels, so nothing is known about annotators."""
         return 0 < self.simulated == self.replacement.labels
 
     @property
@@ -145,7 +145,7 @@ class Evidence:
 
     @property
     def outcome_in_short(self) -> str:
-        """The outcome for a table, which has the numbers beside it."""
+        """The outcome for a table, which has the numbers next to it."""
         if self.test is None:
             return "described only"
         if self.refusal == "not_testable":
@@ -218,7 +218,7 @@ class MachineEvidence:
 
 @dataclass(frozen=True)
 class StoredEvidence:
-    """The newest evidence of one criterion, and whether it is of the current ratings."""
+    """The newest evidence of one criterion, and whether it covers the current ratings."""
 
     criterion: str
     about: CriterionSection
@@ -253,7 +253,7 @@ class StoredEvidence:
         return MachineEvidence(machine, rows, gain)
 
     def one(self, machine: str, category: str, epsilon: float) -> Evidence | None:
-        """Return the evidence for all items, or for those of a category, if there is any."""
+        """Return the evidence for all items, or for one category, if there is any."""
         wanted = ("category", category) if category else ("all", "all")
         rows = self._rows(machine, epsilon)
         return next((r for r in rows if (r.stratum.stratifier, r.stratum.stratum) == wanted), None)

@@ -1,4 +1,4 @@
-"""The licences of a study for its export, also those that have ended."""
+"""The licences of a study for its export, including those that have ended."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ COLUMNS = (
 
 
 def licence_rows(study: Study) -> Iterator[Row]:
-    """Yield a row for each licence, the oldest first. Who granted it is not in an export."""
+    """Yield a row for each licence, the oldest first. An export does not say who granted it."""
     for licence in licences_of(study).order_by("pk"):
         yield {
             "rater": licence.rater.pseudonym,

@@ -1,4 +1,4 @@
-"""Follow-up studies of licences: fresh labels of a few items, beside fresh ratings by the machine rater."""
+"""Follow-up studies of licences: fresh labels of a few items, and fresh ratings by the machine rater."""
 
 import random
 
@@ -74,7 +74,7 @@ def _check_needs_one(licence: Licence) -> None:
 
 
 def _small_clone(study: Study, number: int) -> Study:
-    """Return a clone with one rating per item; the seed is the same, so that the pairs are."""
+    """Return a clone with one rating per item; the seed is the same, so the pairs are."""
     clone = clone_study(study=study).study
     end = f" (follow-up {number})"
     clone.title = f"{study.title[: LONGEST_TITLE - len(end)].rstrip()}{end}"

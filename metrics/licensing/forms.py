@@ -30,7 +30,7 @@ class WhoRatesForm(forms.Form):
 
 
 class LicenceForm(FocusedForm, WhoRatesForm):
-    """What a licence is for: a machine rater, all items or those of a category, and until when."""
+    """What a licence is for: a machine rater, all items or one category, and until when."""
 
     machine = forms.CharField(label="Machine rater", max_length=200)
     category = forms.CharField(label="Items", max_length=200, required=False)

@@ -79,7 +79,7 @@ def grant_licence(
     valid_until: date,
     by: User | None = None,
 ) -> Licence:
-    """Record that a machine rater may stand for an annotator, with the evidence for it.
+    """Record that a machine rater may stand in for an annotator, with the evidence for it.
 
     Raises `DomainError` unless the alternative annotator test of the current ratings passes for
     these items with an ε with which coins do not, agreement is above guessing, the planned number of
@@ -97,7 +97,7 @@ def grant_licence(
     if not stored.is_reached:
         raise DomainError("number_unreached", UNREACHED)
     _check_passed(evidence, about)
-    # In a dry run, bots stand for annotators throughout.
+    # In a dry run, bots stand in for annotators throughout.
     if evidence.is_only_simulated and study.dry_run_of_id is None:
         raise DomainError("only_simulated", ONLY_SIMULATED.format(**about))
     licence = Licence(

@@ -103,7 +103,7 @@ def use_expert_weights(*, study: Study, survey: Study | None, by: User | None = 
         raise DomainError(
             "other_perturbations",
             f"The survey “{survey}” has votes about {', '.join(list(weights)[:5])}, and none of these"
-            " is a perturbation of this study. Name the survey's systems like the perturbations.",
+            " is a perturbation of this study. Name the survey's systems after the perturbations.",
         )
     study.weights_from = survey
     study.save(update_fields=["weights_from"])
@@ -170,7 +170,7 @@ EXISTS = "A survey has already been made from the scoring study: this one."
 
 @dataclass(frozen=True)
 class WeightsTable:
-    """Weights as rows; what the study has no criterion for stands in the last column."""
+    """Weights as rows; the last column has votes without a criterion of the study."""
 
     criteria: Sequence[str]
     rows: Sequence[tuple[str, list[float], float]]

@@ -130,7 +130,7 @@ class ScoringForm(FocusedForm, forms.Form):
 
 
 def _missing_help(missing: dict[str, str]) -> SafeString:
-    """Return why similarities are unavailable, grouped by the reason."""
+    """Return why similarities are unavailable, grouped by reason."""
     titles: dict[str, list[str]] = {}
     for name, reason in sorted(missing.items()):
         titles.setdefault(reason, []).append(SIMILARITIES[name].title)
@@ -153,7 +153,7 @@ class DesignForm(FocusedForm, forms.ModelForm):  # type: ignore[type-arg]
 
 
 def sampling_form(study: Study, data: Any = None) -> SamplingForm:
-    """Return the form with the last job's options, so that the next job uses the same server."""
+    """Return the form with the last job's options so that the next job uses the same server."""
     last = jobs_of(study).filter(kind=SamplingJob.name).first()
     options = last.options if last is not None else {}
     names = ("server", "samples", "seed", "prompt")

@@ -1,4 +1,4 @@
-"""The page Generate & select: generating texts, scoring separability, selecting instances."""
+"""The Generate & select page: generating texts, scoring separability, selecting instances."""
 
 import re
 from collections.abc import Callable
@@ -68,7 +68,7 @@ MAX_JOBS = 6
 MAX_POINTS = 2_000
 # Differences are marked in this many words and spaces, as the time to compare is quadratic.
 MAX_MARKED = 1_000
-# A page whose address says which results to show has them at once; others load them afterwards.
+# A page whose address says which results to show has them immediately; others load them afterwards.
 OF_RESULTS = {"pair", "similarity", "robustness"}
 
 
@@ -83,7 +83,7 @@ def generate_select(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_safe
 @researchers_only
 def jobs(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Return only the list of jobs, which the page polls, so that the forms keep their values."""
+    """Return only the list of jobs, which the page polls so that the forms keep their values."""
     return _jobs_part(request, study_for(request.user, public_id, Right.READ))
 
 

@@ -44,7 +44,7 @@ NEW, THESE = "new", "these"
 STACKED = "R = 2, and machine raters of the whole dataset, stacked"
 STACK_GAIN = (
     "In the pilot, annotators alone would need {value} times the instances ({low} to {high}). The"
-    " machine raters must rate every instance of the dataset, and the interval is the stack's, which"
+    " machine raters must rate every instance of the dataset, and the interval is for the stack; it"
     " applies to new annotators only if instances were drawn."
 )
 ACTIVE = "R = 2, machine raters stacked, and more instances that they doubt"
@@ -155,7 +155,7 @@ def _number(request: HttpRequest, name: str) -> int:
 
 
 def apply_design(*, study: Study, units: int, ratings: int, is_mixed: bool = False) -> None:
-    """Set N and R of a draft, and in a mixed design one further rating for a share of its tasks.
+    """Set N and R of a draft, and in a mixed design one additional rating for a share of its tasks.
 
     Raises `DomainError` if the study is no draft, or R leaves no agreement.
     """
@@ -217,7 +217,7 @@ def _pilots(study: Study, user: User | AnonymousUser) -> list[tuple[str, str]]:
 
 
 def _components(values: dict[str, Any]) -> tuple[VarianceComponents | None, str]:
-    """Return the pilot's components, those of its pair of systems that varies most, or the assumed."""
+    """Return the pilot's components for its pair of systems that varies most, or the assumed."""
     if not values["pilot"]:
         mean, instance, rater, rating = (values[name] for name in COMPONENTS)
         return VarianceComponents(mean, instance, 0.0, rater, rating), ""

@@ -1,6 +1,6 @@
 """How separability (δ) is distributed over the instances of each pair of systems.
 
-The database counts the scores, so that the cost in memory does not grow with their number.
+The database counts the scores, so the cost in memory does not grow with their number.
 """
 
 from collections import defaultdict

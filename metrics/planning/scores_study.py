@@ -1,4 +1,4 @@
-"""Whose scores of single texts are set beside a study's pairwise comparisons: a study of scores."""
+"""The study whose scores of single texts are shown with pairwise comparisons: a study of scores."""
 
 from typing import Any, cast
 

@@ -26,7 +26,7 @@ READING = (
     " δ, on one scale for all rows, and the point is the mean. The further to the right, the easier"
     " the systems' texts are to tell apart, and the more consistent ratings can be expected to be. At"
     " δ = 0 the texts of two systems differ no more than the texts of one of them. δ is not"
-    " normalised; compare pairs and datasets only by the same similarity, and with the same number of"
+    " normalised; compare pairs and datasets only with the same similarity, and with the same number of"
     " generations at the same temperature."
 )
 COLUMNS = ("study", "systems", "similarity", "statistic", "from", "to", "value")
@@ -34,7 +34,7 @@ MAX_ROWS = 30
 
 
 def separability_figure(study: Study, similarity: str, other: Study | None = None) -> Figure:
-    """Return δ of a study's pairs, and of those of another study beside them."""
+    """Return δ of a study's pairs, next to another study's pairs."""
     rows = score_distributions([study, other] if other else [study], similarity)
     title = similarity_title(similarity)
     if not rows:

@@ -79,7 +79,7 @@ def contested(criterion: Criterion) -> Contested:
 def search_contested(study: Study, ratings: RatingQuerySet, search: str) -> Contested:
     """Return the units that match, in the same order, from ``ratings`` of one criterion.
 
-    Only as many matches are looked at as are listed, so that a search takes no longer in a large
+    Only as many matches are looked at as are listed so that a search takes no longer in a large
     study.
     """
     named = Q(key__icontains=search) | Q(instance__key__icontains=search)

@@ -97,7 +97,7 @@ class FilterForm(forms.Form):
 
 
 def in_words(name: str, value: str) -> str:
-    """Return a filter's value as people read it."""
+    """Return the display name of a filter's value."""
     if name == "stratum":
         return stratum_name("agreement", value)
     if value == NO_FAILED_CHECK:

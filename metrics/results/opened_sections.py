@@ -1,4 +1,4 @@
-"""The sections that pages of results compute when somebody opens them (under *More*)."""
+"""The sections that pages of results compute when someone opens them (under *More*)."""
 
 from annotation.filters import NO_FAILED_CHECK, Filter
 from metrics.models import ReportSnapshot, SectionSnapshot
@@ -23,7 +23,7 @@ def offered_on(tab: str, about: CriterionSection) -> list[Section]:
 
 
 def right_to_see(section: Section) -> Right:
-    """Return the right that one needs: single annotators are not for everybody who sees results."""
+    """Return the right that one needs: single annotators are not for everyone who sees results."""
     return Right.READ if section.names_raters else Right.SEE
 
 
@@ -35,7 +35,7 @@ def is_hidden(section: Section, chosen: Filter) -> bool:
 def figure_of_section(
     report: ReportSnapshot, criterion: str, name: str, right: Right, chosen: Filter
 ) -> Figure | None:
-    """Return a figure by its name from the stored sections that somebody with this right sees."""
+    """Return a figure by its name from the stored sections that someone with this right sees."""
     for snapshot in SectionSnapshot.objects.filter(report=report):
         section, stored = section_named(snapshot.name), stored_section(snapshot, criterion)
         if section is None or stored is None or stored.part is None:

@@ -1,6 +1,6 @@
-"""What pages show beside the report: annotators, tasks and units.
+"""What pages show next to the report: annotators, tasks and units.
 
-Computing it reads every rating, so it is stored with the report, and is of the same ratings.
+Computing it reads every rating, so it is stored with the report, and covers the same ratings.
 """
 
 from collections.abc import Mapping

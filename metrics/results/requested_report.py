@@ -73,7 +73,7 @@ class Asked:
 def asked_for(study: Study, query: Mapping[str, str]) -> Asked:
     """Return the report that an address asks for, and request a newer one if it is outdated.
 
-    Which filters there are is known once the whole study has a report, so that one comes first.
+    Which filters there are is known once the whole study has a report so that one comes first.
     """
     whole = _freshness_of(study, EVERYTHING, watermark(study), database_now())
     form = FilterForm(whole.snapshot.choices, query)

@@ -1,4 +1,4 @@
-"""The sections of the results that are computed when somebody opens them."""
+"""The sections of the results that are computed when someone opens them."""
 
 from http import HTTPStatus
 

@@ -1,4 +1,4 @@
-"""Sections of a report that are computed when somebody opens them, and kept beside the report."""
+"""Sections of a report that are computed when someone opens them, and kept with the report."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -83,9 +83,9 @@ def stored_section(snapshot: SectionSnapshot, criterion: str) -> StoredSection |
 
 
 def with_opened_sections(report: Report, snapshot: ReportSnapshot) -> Report:
-    """Return a report with the sections that somebody opened, if they are of the same ratings.
+    """Return a report with the sections that someone opened, if they cover the same ratings.
 
-    Those of single annotators are left out, because not everybody who reads a report may see them.
+    Those of single annotators are left out, because not everyone who reads a report may see them.
     """
     criteria = dict(report.criteria)
     stored = SectionSnapshot.objects.filter(report=snapshot, watermark=snapshot.watermark)

@@ -24,7 +24,7 @@ from tiebreak.report.source import Source
 def rating_table(study: Study, chosen: Filter = EVERYTHING) -> RatingTable:
     """Return the study's ratings, or a part of them, including flagged ones.
 
-    All ratings of a study drawn by machine raters' doubt include those of its pilot's machine raters.
+    The ratings of a study drawn by machine raters' doubt include its pilot's machine ratings.
     """
     rows = rating_rows(study, ratings_in(study, chosen))
     if chosen == EVERYTHING:
@@ -42,7 +42,7 @@ def source_of(study: Study, chosen: Filter = EVERYTHING) -> Source:
 
 
 def is_closed(public_id: str) -> bool:
-    """Return whether a study is closed, so that votes that were set aside may be shown.
+    """Return whether a study is closed, so votes that were set aside may be shown.
 
     While answers can still be left out or let in, knowing what they do to the outcome would be a
     selection on the outcome.
@@ -79,7 +79,7 @@ def stored_report(snapshot: ReportSnapshot, *, with_raters: bool = True) -> Repo
 
 
 def stored_rows(snapshot: ReportSnapshot, *, with_raters: bool = True) -> dict[str, Any]:
-    """Return what pages show beside the report, by criterion."""
+    """Return what pages show next to the report, by criterion."""
     rows: dict[str, Any] = snapshot.page_rows
     if with_raters:
         put_back(rows, snapshot.per_rater.get("rows", {}))

@@ -35,7 +35,7 @@ _CLASSES = json.dumps(report_schema(), sort_keys=True).encode()
 REPORT_FORM = f"{REPORT_VERSION}.{hashlib.sha256(_CLASSES).hexdigest()[:8]}"
 # A request that no worker has served after this time is repeated.
 STALE_AFTER = timedelta(minutes=2)
-# Ratings this many keys behind the newest rating are not in an unfinished transaction any more.
+# Ratings this many keys behind the newest rating are no longer in an unfinished transaction.
 UNSETTLED = 5_000
 # The stored count is renewed after this many new keys, over all studies.
 STRIDE = 2 * UNSETTLED
@@ -51,7 +51,7 @@ def watermark(study: Study) -> str:
     Ratings are append-only, so their number shows whether ratings were added. The counter changes
     with flags and separability scores, and the digest changes with names and scales; a study that is
     closed has votes that were set aside. The state begins with
-    the form of reports, so that they are computed anew after an update that changes it. The cost does
+    the form of reports so that they are computed anew after an update that changes it. The cost does
     not grow with the study.
     """
     newest = Subquery(Rating.objects.order_by("-pk").values("pk")[:1])
@@ -116,7 +116,7 @@ def refresh_report(*, study: Study, chosen: Filter = EVERYTHING) -> ReportSnapsh
 def store_report(
     *, study: Study, state: str, source: Source, report: Report, chosen: Filter = EVERYTHING
 ) -> ReportSnapshot:
-    """Store a report of these ratings, with everything that pages show beside it."""
+    """Store a report of these ratings, with everything that pages show next to it."""
     records = check_records(study.pk)
     names = Rater.objects.filter(pk__in=records).values_list("pk", "pseudonym")
     checks = {name: records[pk] for pk, name in names}
@@ -264,7 +264,7 @@ def choices_of(*, study: Study) -> FilterChoices:
 def newest_report(
     *, study: Study, chosen: Filter = EVERYTHING, must_be_current: bool = False
 ) -> tuple[Report, bool]:
-    """Return the newest report of a study or of a part, and whether it is of the current ratings.
+    """Return the newest report of a study or of a part, and whether it covers the current ratings.
 
     Requests a newer one if it is not. Raises `DomainError` with the code ``report_pending`` if there
     is no report yet, or none of the current ratings and ``must_be_current`` is set.

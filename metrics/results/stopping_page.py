@@ -35,7 +35,7 @@ class Needed:
 
 
 def stopping_context(study: Study, section: CriterionSection) -> dict[str, Any]:
-    """Return what the page says beside its figures."""
+    """Return what the page says next to its figures."""
     stopping = section.stopping
     if stopping is None:
         return {"why_unknown": NO_PLAN_KNOWN}

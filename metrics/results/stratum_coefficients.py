@@ -57,7 +57,7 @@ class ByStratum:
 
     @property
     def width(self) -> int:
-        """How many columns the table has, with those of the stratum."""
+        """How many columns the table has, including the stratum's columns."""
         return 3 + len(self.columns)
 
 

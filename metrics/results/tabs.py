@@ -93,7 +93,7 @@ class Tab:
 
     `decides` says in a sentence which decision the page informs. A page that `is_live` follows the
     ratings while it is open; the others would change under their reader. `right` is what one needs
-    to see the page: single annotators and texts are not for everybody who sees results. A page that
+    to see the page: single annotators and texts are not for everyone who sees results. A page that
     `shows_raters` needs what the report has of each annotator.
     """
 
@@ -122,14 +122,14 @@ def _systems(shown: Shown) -> list[Figure]:
 
 
 def _machines(shown: Shown) -> list[Figure]:
-    """Return the figures of all machine raters, and after them those of each one alone."""
+    """Return the figures of all machine raters, and then the figures of each one alone."""
     about = shown.about
     figures = [*machine_figures(about), *share_figures(about), *perception_figures(about)]
     return [*_all_machines(about), *sorted(figures, key=lambda figure: figure.machine)]
 
 
 def _all_machines(about: CriterionSection) -> list[Figure]:
-    """Return the figures that show machine raters beside each other."""
+    """Return the figures that show machine raters side by side."""
     if not about.all_units.machines:
         return []
     win_rates = [machine_win_rates_figure(about)] if about.systems else []
@@ -145,7 +145,7 @@ def _raters(shown: Shown) -> list[Figure]:
 
 
 def _raters_to_choose(shown: Shown) -> dict[str, Any]:
-    """Return the raters of whom the page offers figures, those with the least agreement first."""
+    """Return the raters that have figures on the page, from the least agreement."""
     names = [row.facts.name for row in rater_rows(shown.rows.raters, shown.about)]
     machines = sorted(shown.about.all_units.machines)
     rater = shown.query.get("rater", "")
@@ -157,7 +157,7 @@ def _raters_to_choose(shown: Shown) -> dict[str, Any]:
 
 
 def _comparable(shown: Shown) -> dict[str, Any]:
-    """Return by what similarities the page can show δ, and beside which other studies."""
+    """Return the similarities for which the page can show δ, and the studies to compare with."""
     similarity = requested_similarity(shown.study, shown.query)
     others = comparable_studies(shown.study, similarity, studies_of(shown.user))
     names = {*scored_similarities(shown.study), similarity}
@@ -266,7 +266,7 @@ def tab_named(slug: str) -> Tab | None:
 
 
 def figure_named(shown: Shown, name: str, right: Right) -> Figure | None:
-    """Return a figure by its name, of any page that somebody with this right sees."""
+    """Return a figure by its name, of any page that someone with this right sees."""
     for tab in TABS:
         if right < tab.right:
             continue

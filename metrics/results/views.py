@@ -152,7 +152,7 @@ def figure_response(
 def _figure(asked: Asked, study: Study, viewer: Viewer, criterion: str, name: str) -> Figure | None:
     if name == "progress":
         return progress_figure(study, progress_of(study))
-    if name == "separability":  # before there are ratings, too
+    if name == "separability":  # even before there are ratings
         return requested_separability(study, viewer.query, viewer.user)
     about = _report(asked).criteria.get(criterion)
     if about is None:
@@ -255,13 +255,13 @@ def _criterion(name: str, report: Report | None, asked: Asked) -> str:
 
 
 def _counts(study: Study, whole: Freshness) -> StudyCounts:
-    """Return the counts, with those of the ratings from the report if it is of these ratings."""
+    """Return the counts, with the ratings' counts from the report if it covers these ratings."""
     counted = None if whole.is_stale else stored_counts(whole.snapshot)
     return study_counts(study, whole.now, counted=counted, plan=stored_plan(whole.snapshot))
 
 
 def _overview(shown: Shown, counts: StudyCounts, whole: Freshness) -> dict[str, Any]:
-    """Return the leading numbers. Progress is of the whole study, so a part does not show it."""
+    """Return the leading numbers. Progress covers the whole study, so a part does not show it."""
     about = shown.about
     figures = _as_shown([win_rates_figure(about)], shown)
     if not shown.chosen:

@@ -12,7 +12,7 @@ from studies.models import Generation, Instance, Study
 from tiebreak.digits import in_digits
 from tiebreak.reading.words import counted
 
-# Enough to see what a system does, and few enough for a page that somebody waits for.
+# Enough to see what a system does, and few enough for a page that someone waits for.
 MAX_TEXTS = 20_000
 MIN_TEXTS = 10
 EXAMPLES = 3
@@ -43,7 +43,7 @@ VENDORS = (
     *("openai", "anthropic", "deepmind", "meta ai", "mistral ai", "alibaba cloud", "cohere"),
     *("hugging face", "huggingface", "moonshot ai", "xai", "microsoft copilot"),
 )
-# What every match contains in lower case, so that most texts are not searched any further.
+# What every match contains in lower case so that most texts are not searched any further.
 _CLUES = (" ai", "language model", "training data", "knowledge cutoff", "trained by")
 AS_AN_AI = re.compile(
     r"\b(?:as|i am|i['’]m) an? (?:helpful )?(?:ai|artificial intelligence|(?:large )?language model)\b"

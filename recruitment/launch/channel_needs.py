@@ -10,7 +10,7 @@ from studies.models import Study
 
 
 def channel_needs(study: Study, status: ChannelStatus) -> Iterator[LaunchCheck]:
-    """Yield everything that the channel lacks, also if nobody has begun to set it up."""
+    """Yield everything that the channel lacks, even if nobody has begun to set it up."""
     platform = status.platform
     channel = status.channel or Channel(study=study, provider=platform.name)
     for code, sentence in platform.lacks(channel).items():

@@ -104,7 +104,7 @@ _DECIDING = (Unit.Role.GOLD, Unit.Role.QUALIFICATION)
 
 
 def expected_answers_favour_nobody(study: Study) -> Iterator[LaunchCheck]:
-    """Whoever prefers the other system honestly fails more often, and fewer such ratings remain."""
+    """Anyone who honestly prefers the other system fails more often; fewer such ratings remain."""
     names = {system.pk: system.name for system in study.ordered_systems()}
     criteria = list(study.criteria.all())
     for role in _DECIDING:

@@ -125,7 +125,7 @@ class Rehearsal:
 class PrivacyNotice:
     """What is stored about participants of a channel, shown to them before they agree.
 
-    `identity` says what identifies them; the page itself lists what is stored about everybody.
+    `identity` says what identifies them; the page itself lists what is stored about everyone.
     `in_any_case` says what is stored even without consent; it is empty if nothing is.
     """
 
@@ -169,7 +169,7 @@ class Platform:
     title: ClassVar[str]
     # The settings that a researcher has to enter.
     settings_form: type[forms.Form] = ChannelSettings
-    # Whether participants come from another site, so that they must be able to reach this server.
+    # Whether participants come from another site, so they must be able to reach this server.
     is_platform: ClassVar[bool] = False
     # Settings that identify an account or people, which a clone of the study does not inherit.
     settings_of_account: ClassVar[frozenset[str]] = frozenset()
@@ -186,7 +186,7 @@ class Platform:
     is_framed: ClassVar[bool] = False
     # Parameters of the entry link that the platform fills in.
     entry_parameters: ClassVar[str] = ""
-    # Whether there is one link for everybody; otherwise each participant has their own.
+    # Whether there is one link for everyone; otherwise each participant has their own.
     has_one_link: ClassVar[bool] = True
     # The categories of rejections with their names; empty if a message is all that is needed.
     rejection_categories: ClassVar[Mapping[str, str]] = {}
@@ -205,11 +205,11 @@ class Platform:
         return getattr(cls, action) is not getattr(Platform, action)
 
     def missing(self, channel: Channel) -> str:
-        """Return what a researcher still has to do before anybody can enter; "" if nothing."""
+        """Return what a researcher still has to do before anyone can enter; "" if nothing."""
         return ""
 
     def lacks(self, channel: Channel) -> Mapping[str, str]:
-        """Return everything a researcher still has to do before anybody can enter, by code."""
+        """Return everything a researcher still has to do before anyone can enter, by code."""
         missing = self.missing(channel)
         return {"not_ready": missing} if missing else {}
 

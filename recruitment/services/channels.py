@@ -147,7 +147,7 @@ def set_up_channel(
     """Store a channel with settings that its platform's form has checked.
 
     Settings that are not given stay as they are, and so does the token if none is given. Returns
-    why a token could not be tested, too. Raises `DomainError` if the platform refuses the token.
+    also why a token could not be tested. Raises `DomainError` if the platform refuses the token.
     """
     refusal = try_token(platform=platform, token=token)
     return store_channel(study=study, platform=platform, settings=settings, token=token), refusal

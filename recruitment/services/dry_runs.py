@@ -33,7 +33,7 @@ from tiebreak.errors import DomainError
 DRY_RUN = " (dry run)"
 # After this many raters in a row who completed no place, more would not help.
 MAX_IDLE_RATERS = 10
-# After this many pages the progress is stored, so that the page shows it.
+# After this many pages the progress is stored so that the page shows it.
 PAGES_A_STEP = 20
 # Names and sentences stored of each kind, most frequent first.
 MAX_KEPT = 20

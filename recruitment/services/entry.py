@@ -22,7 +22,7 @@ from tiebreak.errors import DomainError
 
 @dataclass(frozen=True, kw_only=True)
 class Entrant:
-    """Somebody who agrees to take part, as the platform's link and the browser describe them.
+    """Someone who agrees to take part, as the platform's link and the browser describe them.
 
     Unless `is_confirmed` is true, the person gets no place before the platform confirms the
     submission. `address` is a keyed hash that limits how many people enter from one address.
@@ -77,7 +77,7 @@ def give_consent(*, study: Study, entrant: Entrant, now: datetime | None = None)
     rater = Rater.objects.select_for_update(no_key=True).get(pk=rater.pk)
     if _existing_participation(study, entrant) is None:
         _reserve(study, entrant, now)
-    # If two browsers agree at once, the second sees the first one's participation only now.
+    # If two browsers agree together, the second sees the first one's participation only now.
     is_reentry = entrant.is_allowed_reentry()
     return _create_participation(
         study, entrant, rater, now, reentered_at=now if is_reentry else None

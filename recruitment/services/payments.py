@@ -183,7 +183,7 @@ def settle_payment(*, payment: Payment, was_paid: bool) -> None:
 
 
 def settle(*, participation: Participation, now: datetime | None = None) -> None:
-    """Mark a submission as settled, so that the ledger no longer asks for a decision on it."""
+    """Mark a submission as settled so that the ledger no longer asks for a decision on it."""
     submission = Submission.objects.filter(participation=participation)
     submission.update(settled_at=now or database_now())
 

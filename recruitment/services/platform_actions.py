@@ -1,4 +1,4 @@
-"""Actions on platforms. A worker runs each at most once, so that no page waits."""
+"""Actions on platforms. A worker runs each at most once, so no page waits."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -113,7 +113,7 @@ def enqueue_action(*, channel: Channel, action: str, **arguments: str) -> None:
 def run_action(*, channel: Channel, action: str, arguments: dict[str, str], key: str) -> None:
     """Run an action at most once, and store on the channel what went wrong, if anything.
 
-    A queue may deliver a message twice. The key is used up before the platform is asked, so that a
+    A queue may deliver a message twice. The key is used up before the platform is asked so that a
     second delivery pays or creates nothing again.
     """
     pending, used = Channel.objects.filter(pk=channel.pk, pending=action), f"used:{key}"

@@ -109,7 +109,7 @@ def apply_reports(*, channel: Channel, reports: Iterable[PlatformReport], now: d
 def _apply(channel: Channel, report: PlatformReport, now: datetime) -> bool:
     """Update one submission; returns whether anything changed.
 
-    A submission that never entered the study gets a participation without consent, so that the
+    A submission that never entered the study gets a participation without consent so that the
     ledger shows it.
     """
     participation = get_or_create_participation(
@@ -227,7 +227,7 @@ def rehearse(*, channel: Channel, email: str) -> None:
 
 
 def end_rehearsal(*, channel: Channel) -> int:
-    """Take out the work of test participants, so that their places are free for real ones."""
+    """Take out test participants' work so that their places are free for real participants."""
     person = get_platform(channel.provider).rehearsal(channel).participant
     rehearsed = Participation.objects.filter(submission__channel=channel)
     rehearsed = rehearsed.filter(rater__external_id=person) if person else rehearsed.none()

@@ -1,6 +1,6 @@
 """Check that the person who uses an ID is its owner.
 
-If anybody could write an ID into a link, the ID is bound to the browser that agreed with it first.
+If anyone could write an ID into a link, the ID is bound to the browser that agreed with it first.
 """
 
 import hashlib

@@ -153,7 +153,7 @@ def stored_entry(request: HttpRequest, study: Study) -> tuple[Channel, PlatformE
 def entry_or_open_link(request: HttpRequest, study: Study) -> tuple[Channel, PlatformEntry]:
     """Return the stored entry, or a new one through the open link.
 
-    The open link also serves a browser whose stored entry no longer admits anybody.
+    The open link also serves a browser whose stored entry no longer admits anyone.
     """
     stored = stored_entry(request, study)
     if stored is not None:

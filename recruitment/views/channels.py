@@ -226,7 +226,7 @@ def _page(
 
 
 def _cost(channel: Channel | None, people: int | None) -> ChannelCost | None:
-    """Return what the people whom the plan needs cost on this platform."""
+    """Return what the people that the plan needs cost on this platform."""
     if channel is None or not people or not get_platform(channel.provider).supports("publish"):
         return None
     return channel_cost(channel, people)
@@ -275,7 +275,7 @@ def _choice_of_people(channel: Channel) -> dict[str, Any]:
 
 
 def _secrets(request: HttpRequest, study: Study, status: ChannelStatus) -> dict[str, Any]:
-    """Return what lets people enter as somebody else, which is only for those who may recruit."""
+    """Return what lets people enter as someone else, which is only for those who may recruit."""
     platform = status.platform
     channel = status.channel or Channel(study=study, provider=platform.name)
     has_links = status.is_open and not platform.has_one_link

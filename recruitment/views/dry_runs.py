@@ -50,7 +50,7 @@ def dry_runs(request: HttpRequest, study_id: str) -> HttpResponse:
 @require_safe
 @researchers_only
 def part(request: HttpRequest, study_id: str) -> HttpResponse:
-    """Show only the list, so that it can refresh while a form is being filled in."""
+    """Show only the list so that it can refresh while a form is being filled in."""
     study = study_for(request.user, study_id, Right.READ)
     return render(request, "recruitment/dry_run_list.html", _runs(study))
 

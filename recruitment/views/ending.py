@@ -66,7 +66,7 @@ def _end_page(
 
 
 def _test_pay(participation: Participation) -> str:
-    """Return what somebody who failed the test is paid, in a study that pays."""
+    """Return what someone who failed the test is paid, in a study that pays."""
     amount = screen_out_reward(participation)
     if amount is not None:
         return TEST_PAID.format(amount, participation.study.currency)
@@ -111,7 +111,7 @@ def look_again(request: HttpRequest, study_id: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @annotator_page
 def leave(request: HttpRequest, study_id: str) -> HttpResponse:
-    """Ask for confirmation, with the effect on the payment, before somebody leaves early."""
+    """Ask for confirmation, with the effect on the payment, before someone leaves early."""
     participation = current_participation(request, study_id)
     if participation is None:
         return redirect("recruitment:welcome", study_id)

@@ -1,4 +1,4 @@
-"""The welcome page with consent and privacy notice. Nothing is stored before somebody agrees."""
+"""The welcome page with consent and privacy notice. Nothing is stored before someone agrees."""
 
 import hashlib
 from typing import Any
@@ -141,7 +141,7 @@ def _welcome(
 
 
 def about_channel(channel: Channel) -> dict[str, Any]:
-    """Return what the welcome page says that depends on how somebody came."""
+    """Return the part of the welcome page that depends on how someone came."""
     platform, study = get_platform(channel.provider), channel.study
     collection = collection_of(study)
     return {

@@ -117,7 +117,7 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
 
 
 def _nothing_waits(entries: Ledger) -> str:
-    """Return the lists that are empty in words, each of which has a sentence of its own if not."""
+    """Return the lists that are empty in words, each of which has its own sentence if not."""
     return ", ".join(NOBODY[name] for name, n in entries.totals.listed.items() if not n)
 
 

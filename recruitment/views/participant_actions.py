@@ -1,4 +1,4 @@
-"""What researchers do about participants: one by one, or pay many of them at once."""
+"""What researchers do about participants: one by one, or paying many of them together."""
 
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation

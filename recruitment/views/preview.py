@@ -62,7 +62,7 @@ def preview(request: HttpRequest, study_id: str) -> HttpResponse:
 @never_cache
 @researchers_only
 def typed_preview(request: HttpRequest, study_id: str) -> HttpResponse:
-    """Show a page within the step Task, with what is typed there and not saved yet."""
+    """Show a page within the Task step, with what is typed there and not saved yet."""
     study = study_for(request.user, study_id, right_for(request))
     criteria = typed_task(study, request.POST)
     name = request.POST.get("page", request.GET.get("page", "unit"))
@@ -116,7 +116,7 @@ def _quick_check(
 
 
 def _finish(request: HttpRequest, study: Study, _criteria: Sequence[Criterion]) -> dict[str, Any]:
-    """Return the last page of somebody who did all HITs, with an invented code."""
+    """Return the last page of someone who did all HITs, with an invented code."""
     platform, channel, shown = _by_channel(request, study)
     rater = Rater(provider=channel.provider, external_id=EXAMPLE)
     participation = Participation(

@@ -32,7 +32,7 @@ from tiebreak.perturbations import MODEL_PERTURBATIONS, PERTURBATIONS
 
 MAX_LENGTH = 600
 LEVELS = ("characters", "words", "sentences")
-ASKED = "The language model is asked for the copies. They are added to the study as they come."
+ASKED = "The language model is asked for the copies. They are added to the study as they arrive."
 
 
 class CopiesForm(forms.Form):

@@ -64,7 +64,7 @@ REASONS = {
 
 
 class ModelCopiesJob(JobKind):
-    """Asks a model for the copies that are missing. What is stored or refused is not asked again."""
+    """Asks a model for the missing copies. Stored or refused copies are not asked for again."""
 
     name = "model-copies"
     label = "write perturbed copies"
@@ -136,7 +136,7 @@ def last_job_of(study: Study) -> Job | None:
 
 
 def refusals_of(study: Study) -> list[dict[str, Any]]:
-    """Return how many answers were no copies, by perturbation and reason, each with an example."""
+    """Return how many answers were not copies, by perturbation and reason, each with an example."""
     refused = RefusedCopy.objects.filter(
         system__perturbed_from__dataset=study.dataset_id, system__perturbed_from__studies=study
     )

@@ -23,7 +23,7 @@ MAX_NAME = 200  # of the field
 
 @dataclass(frozen=True)
 class CopiesMade:
-    """How many copies were made, and of how many texts none could be made, by the reason's code."""
+    """How many copies were made, and of how many texts none could be made, by reason code."""
 
     copies: int
     systems: tuple[str, ...]
@@ -119,7 +119,7 @@ def reasons_in_words(refused: Mapping[str, int]) -> str:
 
 
 def originals_of(study: Study) -> list[System]:
-    """Return the study's systems that are no copies, in their order."""
+    """Return the study's systems that are not copies, in their order."""
     return [s for s in study.ordered_systems() if s.perturbed_from_id is None]
 
 
@@ -150,7 +150,7 @@ def check_can_copy(
 
 
 def system_of_copies(original: System, name: str, made: str) -> System:
-    """Return the system of an original's copies; ``made`` is what its name says of them."""
+    """Return the system of an original's copies; ``made`` is what its name says about them."""
     title = f"{original.name} [{made}]"
     if len(title) > MAX_NAME:
         raise DomainError(
@@ -213,7 +213,7 @@ def generation_of_copy(
 
 
 def add_to_study(study: Study, systems: QuerySet[System]) -> Iterator[str]:
-    """Add those of the systems that have copies to the study's, after the others; yield their names."""
+    """Add the systems that have copies to the study's, after the others; yield their names."""
     last = study.study_systems.order_by("position").last()
     position = 0 if last is None else last.position + 1
     with_copies = systems.filter(generations__isnull=False)

@@ -47,9 +47,9 @@ PREFERENCE = CriterionSpec("preference", "preference:tie", "Which text is better
 
 @dataclass(frozen=True)
 class Choice:
-    """How a researcher wants a table to be read. What is missing is guessed.
+    """How a researcher wants a table to be read. Missing roles are guessed.
 
-    `is_complete` says that `columns` has all roles, so that nothing is guessed.
+    `is_complete` says that `columns` has all roles, so nothing is guessed.
     """
 
     layout: str | None = None
@@ -145,7 +145,7 @@ def import_table_in_steps(
 ) -> Generator[tuple[int, int], None, ImportedTable]:
     """Store all of a table and a draft study on it, or nothing.
 
-    Yields the number of rows checked so far, and of all rows; then everything is stored at once.
+    Yields the number of rows checked so far, and of all rows; then stores everything in one step.
     Raises `BadTable` if rows have problems, unless ``bad_rows`` is "leave_out"; or `DomainError` if
     the owner already has this dataset and ``known_dataset`` is "refuse".
     """

@@ -15,7 +15,7 @@ PLAN = (
 
 
 def main_criteria(study: Study) -> tuple[str, ...]:
-    """Return the names of the criteria on which the study decides; none stands for all."""
+    """Return the names of the criteria on which the study decides; none means all."""
     plan = plan_of({"main_criteria": study.main_criteria})
     return plan.main_criteria if plan else ()
 

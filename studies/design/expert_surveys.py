@@ -1,6 +1,6 @@
 """A survey in which experts say which criterion each perturbation of a scoring study damages most.
 
-It is a draft study of its own, made from a template: an item for each perturbation, with a text of the
+It is a separate draft study, made from a template: an item for each perturbation, with a text of the
 scoring study as the source, its perturbed copy, and the names of the study's criteria as choices.
 """
 
@@ -25,7 +25,7 @@ NONE = "none"
 TITLE = "Experts' survey: {}"
 MIN_CRITERIA = 2
 MAX_ITEMS = 100  # of a task
-# So many copies are tried until one has its original beside it.
+# How many copies are tried until one has its original.
 COPIES_TRIED = 50
 MAX_SCALE = Criterion._meta.get_field("scale").max_length or 0
 

@@ -1,8 +1,8 @@
-"""Forms that carry the version of what they edit, so that no save takes back another person's.
+"""Forms that carry the version of what they edit so that no save takes back another person's.
 
 A form has a digest of the stored value of each field with which it was opened. If a value was
 changed since, one that was not touched here stays as it is now, and one that was is refused with
-both values. The refused form has the new digests, so that saving it again is deliberate. A form
+both values. The refused form has the new digests so that saving it again is deliberate. A form
 without digests is refused like a stale one where something is stored.
 """
 
@@ -116,7 +116,7 @@ class OpenedForm(forms.BaseForm):
         )
 
     def _words(self, name: str) -> str:
-        """Return a stored value as people read it."""
+        """Return the display name of a stored value."""
         stored = self._stored(name)
         choices = getattr(self.fields[name], "choices", ())
         words = {str(key): str(label) for key, label in choices}

@@ -1,4 +1,4 @@
-"""Positions in an order, which are stored from 0 on and which people read and type from 1 on."""
+"""Positions in an order, which are stored from 0 and which people see and type from 1."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ class OrderField(forms.IntegerField):
 
 
 class CountsFromOne:
-    """For inlines: shows the field `position` as a number from 1 on, also where it is read-only."""
+    """For inlines: shows the field `position` as a number from 1, even where it is read-only."""
 
     readonly_fields: Any = ("place_in_order",)
 

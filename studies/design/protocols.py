@@ -1,7 +1,7 @@
 """Templates of published protocols, which fill in the steps of a draft study.
 
 A template is a file in `protocol_files/`, with the settings and texts of a study as study.toml has
-them, and beside them screening, comprehension questions and the design of the selection.
+them, and also screening, comprehension questions and the design of the selection.
 """
 
 import tomllib

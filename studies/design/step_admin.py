@@ -1,6 +1,6 @@
-"""Steps of a study as forms of the admin: parts of the study's form, each on a page of its own.
+"""Steps of a study as forms of the admin: parts of the study's form, each on a separate page.
 
-Permissions, validation and history are those of the admin. A step shows fewer fields and rows.
+Permissions, validation and history come from the admin. A step shows fewer fields and rows.
 """
 
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ from studies.services import is_frozen
 
 
 class PlainFields:
-    """A mixin for forms without the admin's links beside a field, which open further windows."""
+    """A mixin for forms without the admin's links next to a field, which open more windows."""
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_dbfield(db_field, request, **kwargs)  # type: ignore[misc]
@@ -53,7 +53,7 @@ class StepAdmin(PlainFields, StudyAdmin):
         return self.to_change if right_for(request) == Right.CHANGE else Right.READ
 
     def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:  # noqa: ARG002
-        """Return what the template needs beside the form."""
+        """Return what the template needs in addition to the form."""
         return {}
 
     def change_view(

@@ -1,7 +1,7 @@
 """The frame of a study's pages: the steps to its launch, and the pages while it runs.
 
 Apps register both in their modules `study_steps`, as they register kinds of jobs. A step says what
-it needs to know as expressions, so that the steps of one study, or of a whole page of studies, take
+it needs to know as expressions so that the steps of one study, or of a whole page of studies, take
 one statement.
 """
 
@@ -70,7 +70,7 @@ def not_needed(sentence: str) -> StepStatus:
 class Step:
     """A step to the launch. `facts` are expressions on `Study`, whose values `status` is given.
 
-    `guide` is what *Help* leads to: a document of `studies/guides.py`, also with an anchor.
+    `guide` is what *Help* leads to: a document of `studies/guides.py`, optionally with an anchor.
     """
 
     slug: str
@@ -84,7 +84,7 @@ class Step:
 
 @dataclass(frozen=True)
 class StudyPage:
-    """A page of a study beside the steps, for members who have the right to see it."""
+    """A page of a study in addition to the steps, for members who have the right to see it."""
 
     slug: str
     title: str

@@ -208,7 +208,7 @@ def draw_instances(
 ) -> int:
     """Draw instances and store them with their inclusion probabilities. Return the number of rows.
 
-    They are drawn from frames, by default from those of scored instances. Afterwards, planning uses
+    They are drawn from frames, by default of scored instances. Afterwards, planning uses
     only the selected instances. Raises `DomainError` unless the study is a draft and, without frames,
     has scores for its similarity. Locks the study.
     """
@@ -243,7 +243,7 @@ def _rows(pair: Pair, frame: SamplingFrame, design: InstanceSelection) -> list[S
 
 @transaction.atomic
 def take_all_instances(*, study: Study, by: User | None = None) -> None:
-    """Delete the selection of a draft, so that planning uses all instances again."""
+    """Delete the selection of a draft so that planning uses all instances again."""
     study = Study.objects.select_for_update().get(pk=study.pk)
     check_can_draw(study)
     dropped, _ = SelectedInstance.objects.filter(study=study).delete()

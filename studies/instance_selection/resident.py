@@ -1,4 +1,4 @@
-"""Keeps one model loaded in each process, so that the chunks of a job need not load it again."""
+"""Keeps one model loaded in each process so that the chunks of a job need not load it again."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -45,7 +45,7 @@ def variants(study: Study, pair: Pair, *, seed: int = 0) -> list[Variant]:
 
 
 def similarity_of_parts(study: Study) -> str:
-    """Return a lexical similarity for the variants of K and C, so that pages need no model."""
+    """Return a lexical similarity for the variants of K and C so that pages need no model."""
     return study.similarity if study.similarity in LEXICAL else LEXICAL[0]
 
 

@@ -65,7 +65,7 @@ class SamplingJob(JobKind):
         )
 
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
-        """Divide the instances of each system; chunks with the same model follow each other."""
+        """Divide the instances of each system; chunks with the same model are adjacent."""
         study = _study_of(job)
         _check_unmixed(study.ordered_systems(), is_dummy=is_dummy_job(job.options))
         systems, instances = _scope(job, study)
@@ -222,7 +222,7 @@ def _requests(
     pending: dict[str, _PendingRequest],
     tally: RequestTally,
 ) -> Iterator[SampleRequest]:
-    """Yield requests lazily, so that a large dataset is never in memory as a whole.
+    """Yield requests lazily so that a large dataset is never in memory as a whole.
 
     An instance whose text cannot be sent is counted as a failure and skipped.
     """
@@ -247,7 +247,7 @@ def _request(
     """
     where = f"{system.name} on {missing.instance.key} cannot be sampled"
     try:
-        # The prompt is a valid placeholder at first, so that an error here is due to the settings.
+        # The prompt is a valid placeholder at first so that an error here is due to the settings.
         plain = SampleRequest(
             id=f"{system.pk}:{missing.instance.pk}:{missing.indices[0]}",
             prompt="?",
@@ -332,7 +332,7 @@ def prompt_for(instance: Instance, system: System, default: str = "") -> Prompt:
     system message.
     """
     template = _template_of(system, default)
-    # All names are replaced in one pass, so that braces in the inserted texts stay as they are.
+    # All names are replaced in one pass so that braces in the inserted texts stay as they are.
     filled = re.sub(r"\{(source|reference|category)\}", lambda m: getattr(instance, m[1]), template)
     if not instance.messages:
         return filled

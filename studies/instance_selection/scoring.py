@@ -63,7 +63,7 @@ def score_separability(
 ) -> int:
     """Score all instances and system pairs of a study that have no score yet.
 
-    Works in chunks with one transaction per chunk, so that it can be resumed. Calls ``report`` with
+    Works in chunks with one transaction per chunk so that it can be resumed. Calls ``report`` with
     the number of instances done and their total. Returns the number of new scores. Units that were
     planned without a separability receive one; a separability frozen at planning never changes.
     """
@@ -262,7 +262,7 @@ def _scores(
 ) -> Iterator[tuple[int, SeparabilityScore]]:
     """Yield each score with the number of instances that come before its instance.
 
-    All texts go through one stream, so that the device computes while scores are stored.
+    All texts go through one stream so that the device computes while scores are stored.
     """
     pending: deque[_MissingScore] = deque()
 

@@ -1,11 +1,11 @@
 """Throttles password guessing without locking out the owners of the accounts.
 
 Failed logins within the cool-off time are counted in three ways. The count per user name and
-address blocks one attacker. The count per address, over all names, blocks somebody who tries one
+address blocks one attacker. The count per address, over all names, blocks someone who tries one
 password on many names. The count per name, over all addresses, slows distributed guessing: a new
-address has two tries, so that the right password opens the account. The last two do not affect
+address has two tries so that the right password opens the account. The last two do not affect
 addresses from which this name recently logged in. A browser in which this name
-recently logged in has a cookie and a count of its own, so that nobody else's failures at its address
+recently logged in has a cookie and a separate count so that nobody else's failures at its address
 keep the account's owner out. The counts use the names as typed, so responses never reveal whether a
 name exists.
 """
@@ -31,7 +31,7 @@ from studies.client_address import client_address
 # How long an address or browser is trusted for a user after a successful login from it.
 KNOWN_DAYS = 90
 COOKIE = "known-browser"
-# Wrong passwords that an attacked name still has at a new address, so that the right one opens it.
+# Wrong passwords that an attacked name still has at a new address so that the right one opens it.
 TRIES_UNDER_ATTACK = 2
 
 
@@ -51,7 +51,7 @@ class LoginThrottle(AxesDatabaseHandler):  # type: ignore[misc]
         """
         name, address = get_client_username(request, credentials), request.axes_ip_address
         if browser := _known_browser(request, name):
-            # Failures are stored with it, so that they are told from others at this address.
+            # Failures are stored with it to distinguish them from others at this address.
             request.axes_user_agent = browser
             return _failures(request, username=name, user_agent=browser)
         here = _failures(request, username=name, ip_address=address)
@@ -69,7 +69,7 @@ class LoginThrottle(AxesDatabaseHandler):  # type: ignore[misc]
 
 
 class KnownBrowserMiddleware:
-    """Marks a browser in which somebody logged in."""
+    """Marks a browser in which someone logged in."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

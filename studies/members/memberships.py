@@ -30,7 +30,7 @@ NO_OWNER = "A study needs at least one owner. Make someone an owner first."
 
 
 def has_owner(roles: Iterable[str]) -> bool:
-    """Whether one of these members' roles is that of an owner, who alone can add one again."""
+    """Whether one of these members' roles is owner, who alone can add one again."""
     return Membership.Role.OWNER in roles
 
 

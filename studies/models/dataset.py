@@ -49,7 +49,7 @@ DECODING: dict[str, tuple[Callable[[object], bool], str]] = {
 
 
 def validate_name(name: str) -> None:
-    """Apply the rule for names in files, so that the name can be exported and imported again."""
+    """Apply the rule for names in files so that the name can be exported and imported again."""
     try:
         check_name("The name", name)
     except InvalidInput as error:

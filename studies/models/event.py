@@ -12,7 +12,7 @@ class AppendOnly(TypeError):
 
 
 class StudyEvent(models.Model):
-    """An entry of a study's activity log: what was done, when and by whom, with details.
+    """An entry of a study's activity log: what was done, when and who did it, with details.
 
     Entries are append-only. `by` is null if a rule of the study or a management command acted.
     """

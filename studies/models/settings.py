@@ -53,7 +53,7 @@ class VersionedSettings(models.Model):
         max_length=40,
         blank=True,
         help_text="Such as “A”. Leave empty for “Left”, or “First” on a narrow screen. Never name a"
-        " system here: which one is left changes.",
+        " system here: which system is on the left changes.",
     )
     right_label = models.CharField(
         "label of the right text",

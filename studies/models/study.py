@@ -56,7 +56,7 @@ class Study(VersionedSettings, FrozenSettings, FreeSettings):
     members = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="Membership", related_name="studies"
     )
-    # The original study, if this is a copy that only bots rate, so that the original has no
+    # The original study, if this is a copy that only bots rate so that the original has no
     # simulated ratings.
     dry_run_of = models.ForeignKey(
         "self", null=True, on_delete=models.CASCADE, related_name="dry_runs", editable=False
@@ -65,7 +65,7 @@ class Study(VersionedSettings, FrozenSettings, FreeSettings):
     weights_from = models.ForeignKey(
         "self", null=True, on_delete=models.SET_NULL, related_name="weighs", editable=False
     )
-    # The study of single texts whose scores are set beside pairwise comparisons.
+    # The study of single texts whose scores are shown with pairwise comparisons.
     scores_from = models.ForeignKey(
         "self", null=True, on_delete=models.SET_NULL, related_name="scores", editable=False
     )
@@ -88,7 +88,7 @@ class Study(VersionedSettings, FrozenSettings, FreeSettings):
 
     @property
     def is_imported(self) -> bool:
-        """Whether the ratings came from a file, so that annotators were never served here."""
+        """Whether the ratings came from a file, so annotators were never served here."""
         return self.opened_at is not None and self.opened_at == self.closed_at
 
     @property
@@ -107,17 +107,17 @@ class Study(VersionedSettings, FrozenSettings, FreeSettings):
 
     @property
     def shows_orders_alike(self) -> bool:
-        """Whether each HIT is shown in both orders equally often, if the design asks for that."""
+        """Whether each HIT is shown as often in either order, if the design asks for that."""
         further = self.further_ratings if self.further_share else 0
         is_even = self.ratings_per_hit % 2 == further % 2 == 0
         return is_even or self.pairing != self.Pairing.SYMMETRIC
 
     def further_hits(self, hits: int) -> int:
-        """Return how many of so many HITs get further ratings: at least the share of them."""
+        """Return how many of a number of HITs get additional ratings: at least the share of them."""
         return further_tasks(self.further_share, hits)
 
     def places_of(self, hits: int) -> int:
-        """Return the number of places that so many HITs have in all."""
+        """Return the number of places that a number of HITs have in all."""
         return hits * self.ratings_per_hit + self.further_hits(hits) * self.further_ratings
 
     def ordered_systems(self) -> list[System]:

@@ -46,7 +46,7 @@ class TextAt(models.ForeignObject):  # type: ignore[type-arg]  # generic for myp
 
 class UnitQuerySet(models.QuerySet["Unit"]):
     def with_texts(self) -> Self:
-        """Fetch what a page or a prompt shows of the units."""
+        """Fetch the parts of the units that a page or a prompt shows."""
         return self.select_related("instance").prefetch_related(texts_of())
 
     def bulk_create(self, objs: Iterable["Unit"], *args: Any, **options: Any) -> list["Unit"]:
@@ -65,7 +65,7 @@ class Unit(models.Model):
     """The object of a rating: a list of texts. A comparison has two of them, a single text one.
 
     The texts are in the study's canonical order of systems, whatever the sides on screen. Objects
-    have them in `text_list`. In queries, `text_a` and `text_b` are those of a pair.
+    have them in `text_list`. In queries, `text_a` and `text_b` are a pair's texts.
     """
 
     class Role(models.TextChoices):
@@ -179,6 +179,6 @@ class UnitText(models.Model):
 
 
 def texts_of(path: str = "texts", *related: str) -> "models.Prefetch[Any]":
-    """Return what `prefetch_related` needs, so that units at this path have their `text_list`."""
+    """Return what `prefetch_related` needs so that units at this path have their `text_list`."""
     rows = UnitText.objects.select_related("system", "generation", *related)
     return models.Prefetch(path, rows)

@@ -44,7 +44,7 @@ MATHML: Mapping[str, tuple[str, ...]] = {
 }
 _COMMAND = re.compile(r"\\[a-zA-Z]")
 _MACRO = re.compile(r"\\(?:def|(?:re)?newcommand)(?![a-zA-Z])")
-# Names and small lengths, none of them negative, so that no formula covers what is beside it.
+# Names and small lengths, none of them negative, so no formula covers what is next to it.
 _VALUE = re.compile(r"[a-z-]{1,30}|\+?[0-9](?:\.[0-9]{1,6})?(?:em|ex)?")
 
 

@@ -1,4 +1,4 @@
-"""Generations in Markdown. Links and images become text, so that a page loads nothing.
+"""Generations in Markdown. Links and images become text so that a page loads nothing.
 
 A link would lead annotators to pages that may name the system that wrote the text.
 """
@@ -45,7 +45,7 @@ def markdown_parser(*, formulas: bool) -> MarkdownIt:
 
 
 def _fit_outline(state: StateCore) -> None:
-    """Lower headings below those of the page, and let no level be skipped."""
+    """Lower headings below the page's, and let no level be skipped."""
     level = OUTER_LEVEL
     for token in state.tokens:
         if token.type == "heading_open":
@@ -62,7 +62,7 @@ def _set_direction(state: StateCore) -> None:
 
 
 def _show_addresses(state: StateCore) -> None:
-    """Replace each link by its text, with its address in parentheses unless that is the text."""
+    """Replace each link with its text, with its address in parentheses unless that is the text."""
     for token in state.tokens:
         if token.children:
             token.children = _without_links(token.children)

@@ -12,7 +12,7 @@ from studies.rendering.formulas import plain_with_formulas
 from studies.rendering.markdown import markdown_parser
 from studies.rendering.sanitizing import sanitized
 
-# Raise the version when the output for the same text changes, so that no old one is used.
+# Raise the version when the output for the same text changes so that no old one is used.
 VERSION = 2
 # Longer texts are shown as they are: nobody reads so much markup, and it would take seconds.
 MAX_CHARACTERS = 100_000

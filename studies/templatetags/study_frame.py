@@ -12,7 +12,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def study_frame(context: dict[str, Any]) -> steps.StudyFrame:
-    """Return the frame of the page's study for the user who looks at it, or that of the view."""
+    """Return the frame of the page's study for the user who looks at it, or the view's frame."""
     if "frame" in context:
         frame: steps.StudyFrame = context["frame"]
         return frame

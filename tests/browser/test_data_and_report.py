@@ -100,7 +100,7 @@ def test_the_page_and_the_report_are_readable(
     page.set_viewport_size({"width": width, "height": 900})
     log_in(page, live_server.url, study)
     page.goto(f"{live_server.url}/studies/{study.pk}/data-and-report/")
-    page.get_by_text("What every export contains besides").click()
+    page.get_by_text("What else every export contains").click()
     expect(page.get_by_role("progressbar")).to_have_attribute("value", "3")
     for check in (check_accessible, check_fits, check_ids, check_legible):
         check(page)

@@ -54,7 +54,7 @@ RECOMPUTE = (
 def build_document(
     *, study: Study, report: Report, made_at: datetime, written_at: datetime
 ) -> ReportDocument:
-    """Return the document of a study's report, all statistics of which are those of ``report``.
+    """Return the document of a study's report, all statistics of which come from ``report``.
 
     ``made_at`` is when the report was computed, and ``written_at`` when the document is written.
     """

@@ -1,4 +1,4 @@
-"""The licences of machine raters as a section of a document, also those that have ended."""
+"""The licences of machine raters as a section of a document, including those that have ended."""
 
 from metrics.licensing.messages import SPEAKS_OF
 from metrics.licensing.services import licences_of

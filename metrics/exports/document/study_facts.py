@@ -109,7 +109,7 @@ def flow_table(study: Study) -> DataTable | None:
 
 
 def entry_sentence(study: Study) -> str:
-    """Return who entered besides the people in the flow of participants; empty if nobody did."""
+    """Return who entered beyond the people in the flow of participants; empty if nobody did."""
     everybody, bots = study.participations, study.participations.filter(simulated=True).count()
     if not everybody.exists():
         return NO_FLOW

@@ -1,4 +1,4 @@
-"""How judges did on synthetic items, as a section of a document of its own, apart from all results."""
+"""How judges did on synthetic items, as a separate section of a document, apart from all results."""
 
 from typing import Any
 

@@ -28,7 +28,7 @@ READ_TIMEOUT = timedelta(seconds=30)
 ATTEMPTS = 4
 PAGE_SIZE = 100
 
-# A fixed time in the past expires a HIT at once, whatever the clocks on either side say.
+# A fixed time in the past expires a HIT immediately, whatever the clocks on either side say.
 LONG_AGO = datetime(2015, 1, 1, tzinfo=UTC)
 
 

@@ -46,7 +46,7 @@ class OpenLink(Platform):
 
 
 def new_entry_token() -> str:
-    """Return a token for the consent form, so that a double submit enters one person only."""
+    """Return a token for the consent form so that a double submit enters one person only."""
     return _signer().sign(secrets.token_urlsafe(16))
 
 

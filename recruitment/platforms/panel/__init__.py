@@ -1,6 +1,6 @@
 """Any other panel or list, whose links contain IDs in parameters that the researcher names.
 
-Anybody can write an ID into an unsigned link. An ID is therefore bound to the browser that agreed
+Anyone can write an ID into an unsigned link. An ID is therefore bound to the browser that agreed
 with it first, and the researcher decides what happens in another browser. If the panel signs its
 links, only the panel can introduce an ID. Nobody verifies unsigned IDs, so the limits per internet
 address apply to them.

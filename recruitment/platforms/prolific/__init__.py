@@ -246,7 +246,7 @@ class Prolific(Platform):
         )
 
     def confirms(self, channel: Channel) -> bool:
-        """Whether a signature or the API confirms the IDs; otherwise anybody could make them up."""
+        """Whether a signature or the API confirms the IDs; otherwise anyone could make them up."""
         return bool(channel.secret or channel.settings.get("is_secure"))
 
     def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
@@ -404,7 +404,7 @@ class Prolific(Platform):
         return secret
 
     def _renew_old_keys(self, channel: Channel) -> None:
-        """Renew the keys of signed links in advance, so that no participant waits for them."""
+        """Renew the keys of signed links in advance so that no participant waits for them."""
         if channel.settings.get("is_secure") and not _has_keys_since(channel, KEYS_AGE):
             self.renew_keys(channel)
 
@@ -446,7 +446,7 @@ UNSIGNED = (
 
 
 def _is_signed(request: HttpRequest, channel: Channel, person: str, submission: str) -> bool:
-    """Whether a token proves the IDs. A token is valid once, so that a copied link does not work.
+    """Whether a token proves the IDs. A token is valid once, so a copied link does not work.
 
     If the study requires signed links, all other links are refused.
     """

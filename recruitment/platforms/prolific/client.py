@@ -175,7 +175,7 @@ class ProlificClient:
     def transition_study(self, study_id: str, action: str) -> StudyState:
         """PUBLISH, PAUSE, START or STOP a study, unless it already has that status.
 
-        A repeated request therefore succeeds if the first one did and only its response was lost.
+        A repeated request therefore succeeds if the first did and only its response was lost.
         """
         if action not in OUTCOMES:
             known = ", ".join(OUTCOMES)

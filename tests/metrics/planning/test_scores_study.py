@@ -81,7 +81,7 @@ def test_scores_of_another_study_stand_beside_comparisons(admin_client, study):
     scores = scoring(study)
     assert section_of(study)["reason"] == NOBODY
     address = reverse("metrics:scores", args=[study.pk])
-    assert "No study of scores was chosen" in text_of(admin_client.get(address))
+    assert "No study of scores has been chosen" in text_of(admin_client.get(address))
     state = watermark(study)
     page = send(admin_client, address, {"scores": scores.pk}, follow=True)
     assert "“How good?”, by judge" in text_of(page)

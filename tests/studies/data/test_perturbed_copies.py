@@ -126,7 +126,7 @@ def test_the_page_makes_copies_and_shows_them(admin_client):
     shown = page.content.decode()
     assert copy.text in shown
     assert PROSE.format("note-0 0") in shown
-    assert "no system's own texts" in admin_client.get(
+    assert "not a system's own texts" in admin_client.get(
         reverse("studies:data", args=[study.pk])
     ).content.decode().replace("&#x27;", "'")
     refused_page = admin_client.post(address, {"seed": 2})
