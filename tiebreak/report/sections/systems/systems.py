@@ -166,15 +166,20 @@ def win_or_tie_section(criterion: Criterion, seeds: Seeds, replicates: int) -> S
     return replace(rates, win_or_tie=won)
 
 
-def _are_ranked_by_rates(about: CriterionSection) -> bool:
-    return bool(has_systems(about) and about.systems and about.systems.ranked_by == "win_rate")
+def _have_shared_ranks(about: CriterionSection) -> bool:
+    systems = about.systems
+    return (
+        systems is not None
+        and systems.ranked_by == "win_rate"
+        and any(rate.has_interval for rate in systems.win_rate.values())
+    )
 
 
 @_added(
     "shared_ranks",
     "Ranks shared where intervals overlap",
     asks="Which ranks would table 5 of HREF (Lyu et al. 2024) give the systems?",
-    offered=_are_ranked_by_rates,
+    offered=_have_shared_ranks,
     fills=("shared_ranks",),
 )
 def shared_ranks_section(criterion: Criterion, seeds: Seeds, replicates: int) -> SystemsSection:
