@@ -278,7 +278,9 @@ def why_no_gain(systems: SystemsSection | None, machine: str) -> str:
     """Return why nothing is known of what a machine rater adds to win rates."""
     if systems is None or not systems.win_rate:
         return NO_WIN_RATES
-    rates = (systems.prediction_powered or {}).get(machine)
+    powered = (systems.powered or {}).items()
+    stacks = {name: one.stack for name, one in powered if machine in one.weights}
+    rates = (systems.prediction_powered or {}).get(machine) or stacks
     if not rates:
         return NO_FURTHER_ITEMS
     reasons = (rate.reason or systems.win_rate[name].reason for name, rate in rates.items())

@@ -79,7 +79,7 @@ def stored_section(snapshot: SectionSnapshot, criterion: str) -> StoredSection |
     content = snapshot.content.get(criterion, {"reason": NOT_COMPUTED})
     if "part" not in content:
         return StoredSection(reason=content["reason"])
-    return StoredSection(from_json(CLASSES[snapshot.name], content["part"]))
+    return StoredSection(from_json(CLASSES[SECTIONS[snapshot.name].field], content["part"]))
 
 
 def with_opened_sections(report: Report, snapshot: ReportSnapshot) -> Report:
@@ -90,8 +90,8 @@ def with_opened_sections(report: Report, snapshot: ReportSnapshot) -> Report:
     criteria = dict(report.criteria)
     stored = SectionSnapshot.objects.filter(report=snapshot, watermark=snapshot.watermark)
     for section in stored.exclude(name__in=[s.name for s in SECTIONS.values() if s.names_raters]):
-        for name, about in criteria.items():
+        for name in report.criteria:
             found = stored_section(section, name)
             if found is not None and found.part is not None:
-                criteria[name] = replace(about, **{section.name: found.part})
+                criteria[name] = SECTIONS[section.name].put(found.part, criteria[name])
     return replace(report, criteria=criteria)

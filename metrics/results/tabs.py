@@ -41,16 +41,11 @@ from tiebreak.reading.figures.raters.single_raters import single_rater_figures
 from tiebreak.reading.figures.systems.leaderboard import win_matrix_figure
 from tiebreak.reading.figures.systems.success_rates import success_rates_figure
 from tiebreak.reading.figures.systems.systems import (
-    elo_figure,
     machine_win_rates_figure,
     strengths_figure,
     win_rates_figure,
 )
-from tiebreak.reading.figures.systems.transitivity import (
-    has_several,
-    order_figure,
-    win_or_tie_figure,
-)
+from tiebreak.reading.figures.systems.transitivity import has_several, order_figure
 from tiebreak.reading.powered_rates import powered_rates
 from tiebreak.reading.while_open import unreached
 from tiebreak.report.model import CriterionSection
@@ -115,7 +110,7 @@ def _systems(shown: Shown) -> list[Figure]:
     about = shown.about
     if about.success_rates is not None:
         return [success_rates_figure(about.success_rates)]
-    figures = [win_rates_figure, strengths_figure, elo_figure, win_or_tie_figure]
+    figures = [win_rates_figure, strengths_figure]
     if has_several(about):  # pairs, and one order, need three systems
         figures += [win_matrix_figure, order_figure]
     return [figure(about) for figure in figures]

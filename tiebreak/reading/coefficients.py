@@ -9,7 +9,7 @@ from tiebreak.report.model import ChanceCorrectedSection, CriterionSection, Esti
 
 TITLES = {
     "gwet_ac": "Gwet's AC1; AC2 with weights",
-    "brennan_prediger": "Brennan–Prediger",
+    "brennan_prediger": "Brennan–Prediger; with equal labels only, Randolph's κ",
     "fleiss_kappa": "Fleiss' κ with the label shares of all rated items (irrCAC)",
     "conger_kappa": "Conger's κ",
     "cohen_kappa": "Cohen's κ",
@@ -70,7 +70,10 @@ def coefficients(section: CriterionSection, *, states_findings: bool) -> Coeffic
 
 def _rows(listed: ChanceCorrectedSection) -> Iterator[Row]:
     for name, title in TITLES.items():
-        yield _row(title, getattr(listed, name))
+        estimates = getattr(listed, name)
+        if name == "brennan_prediger" and len(estimates) == 1:
+            continue  # it is Randolph's κ, which leads
+        yield _row(title, estimates)
 
 
 def _row(title: str, estimates: Estimates) -> Row:

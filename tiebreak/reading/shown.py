@@ -50,6 +50,7 @@ NO_WORTH = "The number of ratings that it is worth needs both intervals."
 BY_SEPARABILITY = "Consistency by separability"
 MIXED_BY_COIN = "Mixed if a coin answered"
 ELO, SEP_ELO = "Elo rating", "Elo rating weighted by separability"
+SHARED_RANK = "Rank, shared where intervals overlap (only reproduces HREF, table 5)"
 UNWEIGHTED = (ELO, SEP_ELO)
 NOTES = {"agreement": STRATA_BY_AGREEMENT, "unique_labels": STRATA_BY_AGREEMENT}
 # In the literature, percentage agreement means agreeing pairs; in Elangovan et al. it does not.
@@ -57,7 +58,7 @@ MODAL, EQUAL = "Share of the most frequent (ordered: median) label", "Share of e
 NAMES = {
     "krippendorff_alpha": "Krippendorff's α",
     "percentage_agreement": MODAL,
-    "randolph_kappa": "Randolph's κ",
+    "randolph_kappa": "Randolph's κ (Brennan–Prediger)",
     "fleiss_kappa": "Fleiss' κ",
     "cohen_kappa": "Cohen's κ",
     "leave_one_out": "Leave-one-out agreement",
@@ -221,11 +222,11 @@ def scores_of(systems: SystemsSection) -> dict[str, Estimates]:
         scores[WORTH.format(machine=name)] = _worth(systems, name)
     for name, powered in sorted((systems.prediction_powered_lambda_1 or {}).items()):
         scores[f"Win rate, prediction-powered by {name} with λ = 1"] = powered
-    ranks = systems.shared_ranks or {}
-    scores["Rank, shared where intervals overlap (only reproduces HREF, table 5)"] = {
-        name: Estimate(ranks[name], n=rate.n) if name in ranks else undefined(NO_SHARED_RANK)
-        for name, rate in systems.win_rate.items()
-    }
+    if (ranks := systems.shared_ranks) is not None:
+        scores[SHARED_RANK] = {
+            name: Estimate(ranks[name], n=rate.n) if name in ranks else undefined(NO_SHARED_RANK)
+            for name, rate in systems.win_rate.items()
+        }
     return {title: scored for title, scored in scores.items() if scored}
 
 

@@ -229,8 +229,9 @@ def _section(criterion: Criterion, options: _Options) -> CriterionSection:
     makers = _makers(options.analysis(criterion), options)
     scale = criterion.scale
     parts, problems = _parts(criterion, makers)
+    added = {name: parts.pop(name) for name in [*parts] if SECTIONS[name].fills}
     is_human, is_parsed = criterion.is_human, ~criterion.is_unparsed
-    return CriterionSection(
+    about = CriterionSection(
         scale=scale.spec,
         scale_inferred=criterion.scale_inferred,
         level=scale.level,
@@ -245,6 +246,9 @@ def _section(criterion: Criterion, options: _Options) -> CriterionSection:
         **parts,
         problems=problems,
     )
+    for name, part in added.items():
+        about = SECTIONS[name].put(part, about)
+    return about
 
 
 @cache

@@ -56,7 +56,7 @@ class Section:
     Attributes
     ----------
     name : str
-        Name of its field in a criterion's part of the report.
+        Name of its field in a criterion's part of the report, unless it fills others.
     title : str
         What people read.
     question : {"systems", "raters", "machines", "planning"}
@@ -72,7 +72,9 @@ class Section:
     seeded_by : str
         Name under which its generators are seeded, which must stay, or digits move.
     on_request : bool
-        Whether it takes long, so a report has it only if it is asked for.
+        Whether it takes long or is rarely needed, so a report has it only if it is asked for.
+    fills : tuple of str
+        The fields of ``systems`` that it adds, if it has no field of its own.
     asks : str
         The decision that it informs, as a question.
     offered : callable
@@ -95,11 +97,30 @@ class Section:
     core: Callable[..., Any] | None = None
     seeded_by: str = ""
     on_request: bool = False
+    fills: tuple[str, ...] = ()
     asks: str = ""
     offered: Callable[[CriterionSection], bool] = field(default=lambda _: True)
     shows_outcome: bool = False
     names_raters: bool = False
     after_closing: bool = False
+
+    @property
+    def field(self) -> str:
+        """The field of a criterion's part of the report in which it is."""
+        return "systems" if self.fills else self.name
+
+    def of(self, about: CriterionSection) -> Any:
+        """Return what a criterion has of the section, or None."""
+        part = getattr(about, self.field)
+        return part if not self.fills or getattr(part, self.fills[0], None) else None
+
+    def put(self, part: Any, about: CriterionSection) -> CriterionSection:
+        """Return the criterion with the section."""
+        if self.fills:
+            part = replace(
+                about.systems or part, **{name: getattr(part, name) for name in self.fills}
+            )
+        return replace(about, **{self.field: part})
 
     def is_in_every_report(self, *, core: bool) -> bool:
         """Return whether a report, or a core report, has the section without being asked for it."""

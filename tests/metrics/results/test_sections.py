@@ -89,8 +89,11 @@ def test_every_section_on_request_is_on_one_page():
 def test_a_section_is_shown_once_it_is_computed(reader, study, more):
     (tab,) = [tab for tab in TABS if tab.slug == more.question]
     page = reader.get(reverse("metrics:results-tab", args=[study.pk, tab.slug]))
-    # There is no machine rater, and no third system.
-    applies = more.question != "machines" and more.name != "rank_stability"
+    # There is no machine rater, no third system, and no interval.
+    applies = more.question != "machines" and more.name not in {
+        "rank_stability",
+        "prediction_powered",
+    }
     assert (address(study, more.name) in page.content.decode()) == applies
     assert not SectionSnapshot.objects.exists()
     refresh_section(study=study, name=more.name)
@@ -201,7 +204,7 @@ def test_a_part_has_its_own_section_without_a_finding(reader, study):
 
 
 def test_there_is_no_section_of_this_name(reader, study):
-    assert reader.get(address(study, "elo")).status_code == 404
+    assert reader.get(address(study, "systems")).status_code == 404
 
 
 def test_a_page_offers_the_sections_that_apply_to_a_criterion():
@@ -222,9 +225,12 @@ def test_a_page_offers_the_sections_that_apply_to_a_criterion():
     assert offered["preference", "systems"] == [
         "controlled_win_rate",
         "davidson",
+        "elo",
         "leaderboard",
         "paired_tests",
         "robustness",
+        "shared_ranks",
+        "win_or_tie",
     ]  # the ranking by baseline needs a third system
     assert offered["fluency", "systems"] == []
     assert offered["fluency", "machines"] == [

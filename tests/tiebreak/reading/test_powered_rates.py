@@ -25,8 +25,8 @@ def judged(*, rated=60, others=140, accuracies=(0.8, 0.0)):
     return rows
 
 
-def section_of(rows):
-    return report_of(rows, replicates=0).criteria["preference"]
+def section_of(rows, **options):
+    return report_of(rows, replicates=0, **options).criteria["preference"]
 
 
 def counts_of(rows, rater, units=200):
@@ -54,7 +54,7 @@ def test_the_stack_of_a_report_is_that_of_the_library():
 
 
 def test_the_best_machine_is_the_one_with_the_shortest_interval():
-    section = section_of(judged(accuracies=(0.0, 0.8, 0.3)))
+    section = section_of(judged(accuracies=(0.0, 0.8, 0.3)), sections=["prediction_powered"])
     powered, rates = section.systems.powered["a"], section.systems.prediction_powered
     assert powered.best_machine == "judge1"
     assert powered.best == rates["judge1"]["a"]

@@ -6,6 +6,7 @@ import pytest
 from tests.refusals import refused_file
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
+from tiebreak.report.build import build_section
 from tiebreak.stats import (
     Estimate,
     agreement,
@@ -91,7 +92,8 @@ def test_bias_and_strengths_are_weighted_and_elo_is_of_the_selected_instances():
     assert strength.value == pytest.approx(fit.systems["new"].value)
     assert strength.scope.instances == "dataset"
     assert section.systems.bradley_terry_rank["new"].scope.instances == "dataset"
-    assert section.systems.elo["new"].scope.instances == "selected"
+    (elo,) = build_section(RatingTable.from_rows(made), "elo", replicates=0).criteria.values()
+    assert elo.elo["new"].scope.instances == "selected"
 
 
 def test_without_a_control_sample_only_the_selected_instances_are_spoken_of():

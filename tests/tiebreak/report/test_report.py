@@ -266,7 +266,7 @@ def compared(pairs: str, labels: list[int], **more) -> list[dict]:
 
 def test_every_ranking_puts_the_winner_first():
     made = compared("ab bc ac", [-1, -1, -1, 1, 0], separability=0.5)
-    systems = section_of(made)["systems"]
+    systems = section_of(made, sections=["elo"])["systems"]
     for name in ("win_rate", "bradley_terry", "elo", "sep_elo"):
         values = {system: estimate["value"] for system, estimate in systems[name].items()}
         assert values["a"] > values["b"] > values["c"], name
@@ -276,7 +276,7 @@ def test_every_ranking_puts_the_winner_first():
 
 
 def test_systems_that_never_meet_share_no_scale():
-    systems = section_of(compared("ab cd", [-1, 1, 0]))["systems"]
+    systems = section_of(compared("ab cd", [-1, 1, 0]), sections=["elo"])["systems"]
     for name in ("bradley_terry", "elo"):
         assert systems[name]["a"]["value"] is None
         assert "a, b; c, d" in systems[name]["a"]["reason"]
@@ -284,7 +284,7 @@ def test_systems_that_never_meet_share_no_scale():
 
 
 def test_separable_elo_asks_for_separability():
-    systems = section_of(compared("ab", [-1, 1, 0]))["systems"]
+    systems = section_of(compared("ab", [-1, 1, 0]), sections=["elo"])["systems"]
     assert systems["sep_elo"]["a"]["reason"] == NO_SEPARABILITY
 
 
@@ -295,14 +295,15 @@ def test_a_machine_on_other_units_powers_the_win_rate():
     made += [
         {**made[-1], "unit": f"more{k}", "instance": f"more{k}", "label": -1} for k in range(8)
     ]
-    powered = section_of(made)["systems"]["prediction_powered"]["judge"]
+    asked = section_of(made, sections=["prediction_powered"])["systems"]
+    powered = asked["prediction_powered"]["judge"]
     assert powered["a"]["value"] > 0.625
     assert powered["a"]["value"] + powered["b"]["value"] == pytest.approx(1)
 
 
 def test_systems_that_only_a_machine_compared_have_no_rank():
     made = [{**row, "kind": "machine"} for row in compared("ab", [-1, 1])]
-    systems = section_of(made)["systems"]
+    systems = section_of(made, sections=["elo"])["systems"]
     assert systems["elo"]["a"]["value"] is None
     assert systems["bradley_terry"]["a"]["reason"] == NO_RATING
 

@@ -1,6 +1,7 @@
 """Sections on robustness, order, fatigue, pairs of annotators and paired tests."""
 
 import json
+from dataclasses import fields, replace
 from itertools import product
 
 import numpy as np
@@ -10,11 +11,12 @@ from tests.metrics.studies import drawn_study, preferences, report_of
 from tests.refusals import refused
 from tiebreak.cli import main
 from tiebreak.formats import RatingTable
+from tiebreak.reading.figures.systems.systems import win_rates_figure
 from tiebreak.report import build_report
 from tiebreak.report.build import build_section
 from tiebreak.report.criterion import read_criteria
 from tiebreak.report.model import CriterionSection
-from tiebreak.report.registry import on_request
+from tiebreak.report.registry import SECTIONS, on_request
 from tiebreak.report.sections.machines.discernment import NO_ORDER
 from tiebreak.report.sections.raters.fatigue import agreement_with_others, item_numbers
 from tiebreak.report.sections.systems.controlled import UNKNOWN
@@ -23,6 +25,7 @@ from tiebreak.stats import controlled_win_rates
 
 # What preferences do not have.
 OF_SCORES = {"discernment"}
+ADDED = {name: section.fills for name, section in on_request().items() if section.fills}
 PAIRS = (("a", "b"), ("b", "c"), ("a", "c"))
 
 
@@ -71,8 +74,10 @@ def section() -> CriterionSection:
 def test_sections_that_take_long_are_there_only_if_they_are_asked_for(section):
     plain = of(with_judge(three_systems(np.random.default_rng(0))))
     for name in on_request():
-        assert getattr(plain, name) is None
-        assert (getattr(section, name) is None) == (name in OF_SCORES)
+        assert SECTIONS[name].of(plain) is None
+        # The judge rated nothing besides.
+        is_missing = name in OF_SCORES | {"prediction_powered"}
+        assert (SECTIONS[name].of(section) is None) == is_missing
     assert section.problems == dict.fromkeys(OF_SCORES, NO_ORDER)
     for name in ("transitivity", "fatigue"):
         assert getattr(plain, name) == getattr(section, name) is not None
@@ -84,15 +89,25 @@ def test_a_section_alone_is_that_of_the_report(section, name):
     table = RatingTable.from_rows(with_judge(three_systems(np.random.default_rng(0))))
     alone = build_section(table, name, replicates=100)
     # As JSON, because values that are undefined are equal there.
-    assert to_json(alone.criteria["preference"]) == to_json(getattr(section, name))
+    parts = alone.criteria["preference"], getattr(section, SECTIONS[name].field)
+    fills = SECTIONS[name].fills
+    assert (
+        len(
+            {
+                repr(to_json({f: getattr(part, f) for f in fills} if fills else part))
+                for part in parts
+            }
+        )
+        == 1
+    )
     assert not alone.problems
 
 
 def test_a_section_that_does_not_exist_is_refused():
     table = RatingTable.from_rows(preferences([[1, -1]]))
     for build in (
-        lambda: build_report(table, sections=["elo"]),
-        lambda: build_section(table, "elo"),
+        lambda: build_report(table, sections=["systems"]),
+        lambda: build_section(table, "systems"),
     ):
         with refused("unknown_section"):
             build()
@@ -243,7 +258,7 @@ def test_equal_systems_tie_as_often_as_the_model_says():
 
 
 def test_win_or_tie_counts_ties_as_wins():
-    systems = of(preferences([[1, 0, 0], [-1, 0, 1], [0, 0, 0]])).systems
+    systems = of(preferences([[1, 0, 0], [-1, 0, 1], [0, 0, 0]]), sections=["win_or_tie"]).systems
     assert systems.win_or_tie["a"].value == pytest.approx(7 / 9)
     assert systems.win_or_tie["b"].value == pytest.approx(8 / 9)
 
@@ -265,17 +280,44 @@ def test_win_rates_by_a_machine_are_of_all_its_ratings_and_of_nobody_elses():
 
 def test_ranks_are_shared_where_intervals_overlap():
     rows = three_systems(np.random.default_rng(0), rates=(0.1, 0.5, 0.1))
-    systems = of(rows).systems
+    systems = of(rows, sections=["shared_ranks"]).systems
     assert systems.shared_ranks == {"a": 1, "b": 2, "c": 2}
 
 
-def test_lambda_of_1_stands_beside_the_tuned_one():
-    rows = preferences([[n % 3 - 1] * 2 for n in range(40)])
+def judged(instances):
+    rows = preferences([[n % 3 - 1] * 2 for n in range(instances)])
     machine = [
         {**row, "rater": "judge", "kind": "machine", "label": -row["label"]} for row in rows[::2]
     ]
     unrated = [{**row, "unit": f"x{k}", "instance": f"x{k}"} for k, row in enumerate(machine)]
-    systems = of([*rows, *machine, *unrated]).systems
+    return [*rows, *machine, *unrated]
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_other_rates_and_ranks_are_there_only_if_they_are_asked_for(name):
+    plain, asked = (of(judged(40), known_order="ab", sections=s) for s in ([], [name]))
+    absent = {field for fills in ADDED.values() for field in fills}
+    assert absent == {
+        f.name for f in fields(plain.systems) if getattr(plain.systems, f.name) is None
+    }
+    assert all(getattr(asked.systems, field) for field in ADDED[name])
+    given = {field: getattr(asked.systems, field) for field in ADDED[name]}
+    assert repr(replace(plain, systems=replace(plain.systems, **given))) == repr(asked)
+
+
+@pytest.mark.parametrize(("instances", "is_there"), [(99, False), (100, True)])
+def test_from_100_instances_on_each_machine_stands_beside_the_stack(instances, is_there):
+    section = of(judged(instances), replicates=0)
+    systems = section.systems
+    assert systems.powered
+    (series,) = {mark for _, mark in win_rates_figure(section).legend if "and" in mark}
+    assert ("stacked" in series) != is_there
+    for rates in (systems.prediction_powered, systems.prediction_powered_lambda_1):
+        assert (rates is not None) == is_there
+
+
+def test_lambda_of_1_stands_beside_the_tuned_one():
+    systems = of(judged(40), sections=["prediction_powered"]).systems
     tuned = systems.prediction_powered["judge"]["a"]
     full = systems.prediction_powered_lambda_1["judge"]["a"]
     # The machine is always wrong, so that its full weight widens the interval.
@@ -394,7 +436,7 @@ def test_a_section_that_does_not_apply_has_a_reason(name, reason):
         ((), set()),
         (("--section", "robustness"), {"robustness"}),
         (("--section", "robustness", "--section", "transitivity"), {"robustness"}),
-        (("--section", "all"), {*on_request()} - OF_SCORES),
+        (("--section", "all"), {*on_request()} - OF_SCORES - {*ADDED}),
     ],
 )
 def test_the_command_asks_for_sections(tmp_path, options, names):

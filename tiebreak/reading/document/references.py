@@ -320,5 +320,6 @@ def _of_systems(systems: SystemsSection) -> Iterator[Shown]:
         (ELO, systems.elo or {}),
         (SEPARABILITY, systems.sep_elo or {}),
         *((PREDICTION_POWERED, rates) for rates in (systems.prediction_powered or {}).values()),
+        (PREDICTION_POWERED, {name: one.stack for name, one in (systems.powered or {}).items()}),
     ]
     return ((reference, e) for reference, estimates in named for e in estimates.values())

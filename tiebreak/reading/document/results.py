@@ -161,10 +161,8 @@ def _counts_table(about: CriterionSection) -> Iterator[DataTable]:
 
 
 def _system_tables(systems: SystemsSection) -> Iterator[DataTable]:
-    shown = [systems.win_rate, systems.bradley_terry, systems.elo, systems.sep_elo]
-    shown += (systems.prediction_powered or {}).values()
     for title, scored in scores_of(systems).items():
-        if any(scored is one for one in shown):
+        if scored is systems.win_rate or scored is systems.bradley_terry:
             yield estimate_table(title, scored)
         if scored is systems.win_rate and systems.pairs:
             yield estimate_table("Win rate of the first system of each pair", systems.pairs)

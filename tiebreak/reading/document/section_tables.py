@@ -54,7 +54,7 @@ def tables_of(name: str, about: CriterionSection) -> Iterator[Block]:
     """Yield the tables of a section: its own, or the data of its figures."""
     if name in TABLES:
         yield from TABLES[name](about)
-    elif SECTIONS[name].on_request and (part := getattr(about, name)) is not None:
+    elif SECTIONS[name].on_request and (part := SECTIONS[name].of(about)) is not None:
         yield from (data_table(figure) for figure in figures_of_section(name, part) if figure.rows)
 
 
@@ -170,7 +170,7 @@ def what_is_left_out(about: CriterionSection, shown: set[str]) -> Iterator[str]:
 
 
 def _why_left_out(section: Section, about: CriterionSection) -> str:
-    part = getattr(about, section.name)
+    part = section.of(about)
     if part is None and section.after_closing:
         return LATER
     if part is None and section.on_request and section.offered(about):

@@ -21,12 +21,11 @@ from tiebreak.reading.figures.raters.perception import perception_figures
 from tiebreak.reading.figures.systems.leaderboard import win_matrix_figure
 from tiebreak.reading.figures.systems.success_rates import success_rates_figure
 from tiebreak.reading.figures.systems.systems import (
-    elo_figure,
     machine_win_rates_figure,
     strengths_figure,
     win_rates_figure,
 )
-from tiebreak.reading.figures.systems.transitivity import order_figure, win_or_tie_figure
+from tiebreak.reading.figures.systems.transitivity import order_figure
 from tiebreak.reading.while_open import while_unreached
 from tiebreak.report.model import CriterionSection
 from tiebreak.report.registry import on_request
@@ -46,8 +45,8 @@ def drawn_sections(section: CriterionSection) -> set[str]:
 def _drawn(section: CriterionSection) -> Iterator[tuple[str, Figure]]:
     for name, draw in FIGURES:
         yield from ((name, figure) for figure in draw(section) if figure.chart)
-    for name in on_request():
-        if (part := getattr(section, name)) is not None:
+    for name, one in on_request().items():
+        if (part := one.of(section)) is not None:
             yield from ((name, figure) for figure in figures_of_section(name, part) if figure.chart)
 
 
@@ -63,8 +62,6 @@ FIGURES: tuple[tuple[str, Callable[[CriterionSection], Iterable[Figure]]], ...] 
     ),
     ("systems", _one(win_rates_figure)),
     ("systems", _one(strengths_figure)),
-    ("systems", _one(elo_figure)),
-    ("systems", _one(win_or_tie_figure)),
     ("systems", _one(win_matrix_figure)),
     ("systems", _one(machine_win_rates_figure)),
     ("transitivity", _one(order_figure)),

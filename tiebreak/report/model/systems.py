@@ -132,24 +132,25 @@ class SystemsSection:
     bradley_terry_rank : dict of str to Estimate, optional
         Ranks by Bradley–Terry strength.
     elo : dict of str to Estimate, optional
-        Elo ratings.
+        Elo ratings, if they were asked for.
     sep_elo : dict of str to Estimate, optional
-        Elo ratings weighted by separability.
+        Elo ratings weighted by separability, if they were asked for.
     prediction_powered : dict of str to dict, optional
-        Prediction-powered win rates for each machine that also rated units without human ratings.
+        Prediction-powered win rates for each machine that also rated units without human ratings. With
+        fewer than 100 instances rated by humans, only if they were asked for.
     counts : dict of str to PairCounts, optional
         How often each system of a pair was preferred, by the names of `pairs`.
     simultaneous : SimultaneousSection, optional
         The same win rates with intervals that hold for all systems, or all pairs, at once.
     win_or_tie : dict of str to Estimate, optional
         Share of its comparisons that each system does not lose, so that a tie counts as much as a
-        win.
+        win, if they were asked for.
     shared_ranks : dict of str to int, optional
         1 plus the number of systems whose whole interval of the win rate lies above that of the
         system, as in table 5 of Lyu et al. (2024). Systems without an interval have none, and neither
-        have those that win rates do not rank. Only a reproduction: intervals that overlap do not show that systems are equally good.
+        have those that win rates do not rank. Only if they were asked for; only a reproduction: intervals that overlap do not show that systems are equally good.
     prediction_powered_lambda_1 : dict of str to dict, optional
-        Prediction-powered win rates in which the machine's ratings have their full weight.
+        The same as `prediction_powered`, where the machine's ratings have their full weight.
     rank_sets : dict of str to RankSet, optional
         Ranks that each system may have, by what `ranked_by` says. With a probability of 95%, all sets in all criteria
         with preferences contain the true ranks at once. None if no win rate has an interval.

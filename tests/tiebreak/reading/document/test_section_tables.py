@@ -47,13 +47,16 @@ def test_a_section_that_a_report_has_is_called_missing_only_with_its_own_reason(
     for criterion, about in report.criteria.items():
         said = texts_of(document, criterion).partition(NOT_HERE.partition("{")[0])[2]
         missing = said.partition(".\n")[0].rstrip(".").split("; ")
-        computed = [one.title for name, one in SECTIONS.items() if getattr(about, name)]
+        computed = [one.title for one in SECTIONS.values() if one.of(about)]
         assert [title for title in computed if title in missing] == []
 
 
 def test_what_nobody_asked_for_is_named(report):
     about = report.criteria["preference"]
-    without = replace(about, **dict.fromkeys(on_request()), problems={})
+    own = [name for name, one in on_request().items() if not one.fills]
+    added = dict.fromkeys(name for one in on_request().values() for name in one.fills)
+    systems = replace(about.systems, **added)
+    without = replace(about, **dict.fromkeys(own), systems=systems, problems={})
     text = texts_of(
         written(replace(report, criteria={**report.criteria, "preference": without})), "preference"
     )
@@ -66,7 +69,7 @@ def test_sections_on_request_reach_page_and_latex_with_their_numbers(report):
     document = written(report)
     page, latex = as_html(document), as_latex(document)
     about = report.criteria["preference"]
-    shown = [name for name in on_request() if getattr(about, name) is not None]
+    shown = [name for name, one in on_request().items() if one.of(about) is not None]
     assert len(shown) > 10
     for name in shown:
         for table in tables_of(name, about):

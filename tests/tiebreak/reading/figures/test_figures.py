@@ -20,7 +20,7 @@ from tiebreak.reading.figures.raters.agreement import (
     machines_figure,
 )
 from tiebreak.reading.figures.raters.bias import bias_figure
-from tiebreak.reading.figures.systems.systems import elo_figure, strengths_figure, win_rates_figure
+from tiebreak.reading.figures.systems.systems import strengths_figure, win_rates_figure
 from tiebreak.reading.leading_numbers import leading_numbers
 from tiebreak.reading.messages import OTHERS_OPEN, THICK, TOO_FEW
 from tiebreak.report.model import CriterionSection
@@ -56,7 +56,7 @@ def alternative(figure: Figure) -> str:
 
 def test_every_figure_is_drawn_with_finding_data_and_reading(section):
     names = [figure.name for figure in list(figures_of(section))]
-    assert len(names) == len(set(names)) == 15
+    assert len(names) == len(set(names)) == 13
     for figure in list(figures_of(section)):
         assert figure.chart.startswith("<svg"), figure.name
         assert figure.finding
@@ -137,7 +137,7 @@ def test_a_kind_of_item_that_all_items_are_is_not_drawn_again():
 
 def test_nothing_is_drawn_of_what_is_undefined():
     section = of([{"unit": "u", "rater": "r", "label": "a", "criterion": "c"}])
-    for figure in (win_rates_figure, strengths_figure, elo_figure, agreement_figure):
+    for figure in (win_rates_figure, strengths_figure, agreement_figure):
         assert figure(section).chart == ""
         assert figure(section).sentence
 

@@ -23,6 +23,7 @@ from tests.tiebreak.report.sections.machines.test_scoring import score
 from tests.tiebreak.report.sections.systems.test_leaderboard import rows as categories
 from tests.tiebreak.report.test_prompt_questions import STRENGTHS, by_people, drawn, is_rare, league
 from tests.tiebreak.report.test_prompt_questions import judged as judged_pairs
+from tests.tiebreak.report.test_sections import judged as judged_alone
 from tests.tiebreak.report.test_sections import of, three_systems, with_judge
 from tiebreak.reading.annotator_tests import annotator_tests
 from tiebreak.reading.figures.machines.comparison_budget import (
@@ -41,11 +42,7 @@ from tiebreak.reading.figures.systems.rank_stability import (
     rank_stability_figures,
 )
 from tiebreak.reading.figures.systems.robustness import ROBUSTNESS_TITLE
-from tiebreak.reading.figures.systems.transitivity import (
-    ORDER_TITLE,
-    order_figure,
-    win_or_tie_figure,
-)
+from tiebreak.reading.figures.systems.transitivity import ORDER_TITLE, order_figure
 from tiebreak.reading.messages import READING_IF_DRAWN
 from tiebreak.report.registry import on_request
 from tiebreak.report.sections.machines.scoring import NOBODY
@@ -130,6 +127,7 @@ def special(scores, probable, replaceable, categorised, scored):
     pairs = judged_pairs(STRENGTHS, 4, np.random.default_rng(0)) + by_people("abcd", 4)
     return dict.fromkeys(OF_MACHINES, scores) | {
         "machine_probabilities": probable,
+        "prediction_powered": of(judged_alone(40), sections=["prediction_powered"]),
         "machine_replacement": replaceable,
         "comparison_budget": of(pairs, sections=["comparison_budget"]),
         "leaderboard": categorised,
@@ -147,7 +145,7 @@ def figures_of(section, special, discerning):
     def figures(more):
         if more.name == "discernment":
             return figures_of_section(more.name, discerning)
-        return figures_of_section(more.name, getattr(special.get(more.name, section), more.name))
+        return figures_of_section(more.name, more.of(special.get(more.name, section)))
 
     return figures
 
@@ -210,7 +208,8 @@ def test_two_systems_have_one_order():
 
 
 def test_win_or_tie_stands_beside_the_win_rate(section):
-    rows = {(row[0], row[1]): row[2] for row in win_or_tie_figure(section).rows}
+    (figure,) = figures_of_section("win_or_tie", section.systems)
+    rows = {(row[0], row[1]): row[2] for row in figure.rows}
     assert rows["a", "win or tie"] == section.systems.win_or_tie["a"].value
     assert rows["a", "win rate"] == section.systems.win_rate["a"].value
 

@@ -1,4 +1,4 @@
-"""Figures of the systems: win rates, strengths, and Elo ratings."""
+"""Figures of the systems: win rates, strengths, and other rates and ranks on request."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,15 +6,17 @@ from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
     Figure,
     about_thick_lines,
+    draws,
     empty_figure,
     legend_of,
     table_of,
 )
-from tiebreak.reading.figures.systems.success_rates import known_order_sentence
-from tiebreak.reading.findings import best_first, win_rate_finding
+from tiebreak.reading.figures.systems.success_rates import FULL, TUNED, known_order_sentence
+from tiebreak.reading.findings import best_first, scope_sentence, win_rate_finding
+from tiebreak.reading.messages import NO_SHARED_RANK
 from tiebreak.reading.while_open import unreached
 from tiebreak.reading.words import counted, counts_lines
-from tiebreak.report.model import CriterionSection, Estimates
+from tiebreak.report.model import CriterionSection, Estimates, SystemsSection
 from tiebreak.stats import Estimate
 
 MAX_DESCRIBED = 6  # pairs whose counts the text alternative has; all are next to the figure
@@ -30,8 +32,9 @@ SEQUENCE_READING = (
     " look at it, so you may stop as soon as it excludes ½."
 )
 POWERED_READING = (
-    " Squares combine annotators with a machine rater (prediction-powered inference). They need a"
-    " machine rating of every item, and are right even if the machine is biased."
+    " Squares combine annotators with machine raters (prediction-powered inference): with each, or with"
+    " all of them stacked if annotators rated fewer than 100 instances. They need a machine rating of"
+    " every item, and are right even if the machine is biased."
 )
 MACHINE_WIN_RATES_TITLE = "Win rates by annotators and by each machine rater alone"
 MACHINE_WIN_RATES_READING = (
@@ -51,12 +54,35 @@ STRENGTH_READING = (
     " of 2.7 to 1 in a comparison without ties. The interval applies to one strength, so overlapping lines"
     " do not show that two systems are equal."
 )
+ELO_TITLE = "Elo ratings, plain and weighted by separability"
 ELO_READING = (
     "Elo ratings are averages over random orders of the comparisons, and so are their intervals, which"
     " apply to new instances and these annotators only. In the rating weighted by"
     " separability (SEP-Elo), comparisons of texts that are easy to tell apart count more. The order of the points alone"
     " shows nothing where their intervals overlap."
 )
+
+WIN_OR_TIE_TITLE = "Win-or-tie rates and win rates"
+WIN_OR_TIE_READING = (
+    "● the win rate, where a tie counts as half a win; ○ the share of its comparisons that a system wins or"
+    " ties. Use win-or-tie where being as good is enough, for example to replace a system with a cheaper"
+    " one. A system can win or tie in most comparisons and still lose more often than it wins, and"
+    " win-or-tie rates of two systems add to more than 1: so ½ is no mark for them. With more ties,"
+    " all of them are higher, so do not compare them between studies with different scales."
+)
+SHARED_RANKS_TITLE = "Ranks shared where intervals overlap"
+SHARED_RANKS_READING = (
+    "Each system is preceded by 1 plus the number of systems whose whole interval of the win rate lies"
+    " above its own, as in table 5 of HREF (Lyu et al. 2024). Only for comparison with that paper: a"
+    " shared rank does not show that systems are equally good. Report rank sets instead."
+)
+EACH_MACHINE_TITLE = "Win rates with each machine rater alone"
+EACH_MACHINE_READING = (
+    "● the win rate by annotators; ■ the same corrected by one machine rater, whose weight λ is tuned;"
+    " □ with its full weight (λ = 1), as in ARES. All stay right if the machine rater is biased. Do not"
+    " choose among them after you have seen them: the shortest of several intervals is too short."
+)
+NO_UNRATED = "No machine rater has rated items that annotators did not."
 
 
 def win_rates_figure(section: CriterionSection) -> Figure:
@@ -71,7 +97,7 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         rates = {" against ".join(p.systems): p.win_rate for p in stopping.pairs.values()}
         rows, reading = _rows(rates, {}), SEQUENCE_READING
     else:
-        powered = systems.prediction_powered or {}
+        powered = systems.prediction_powered or _stacks(systems)
         ordered = {name: systems.win_rate[name] for name in best_first(systems)}
         rows = _rows(ordered, powered)
         reading = WIN_RATES_READING + (POWERED_READING if powered else "")
@@ -143,23 +169,76 @@ def strengths_figure(section: CriterionSection) -> Figure:
     return Figure("strengths", title, sentence, chart, *table_of(rows), STRENGTH_READING)
 
 
-def elo_figure(section: CriterionSection) -> Figure:
+@draws("elo")
+def elo_figures(systems: SystemsSection) -> list[Figure]:
     """Return Elo ratings with Elo ratings weighted by separability."""
-    systems, title = section.systems, "Elo ratings, plain and weighted by separability"
-    if systems is None or not systems.elo:
-        return empty_figure("elo", title, "There are no Elo ratings.")
-    weighted = systems.sep_elo or {}
+    title, ratings, weighted = ELO_TITLE, systems.elo or {}, systems.sep_elo or {}
     rows = [
         IntervalRow(
             name,
             (Mark("human", elo, "Elo"),)
             + ((Mark("human-open", weighted[name], "SEP-Elo"),) if name in weighted else ()),
         )
-        for name, elo in _best_first(systems.elo).items()
+        for name, elo in _best_first(ratings).items()
     ]
     chart = interval_chart(rows, finding=title, label="Elo rating")
-    sentence = _why_undefined([*systems.elo.values(), *weighted.values()])
-    return Figure("elo", title, sentence, chart, *table_of(rows), ELO_READING, legend_of(rows))
+    sentence = _why_undefined([*ratings.values(), *weighted.values()])
+    return [Figure("elo", title, sentence, chart, *table_of(rows), ELO_READING, legend_of(rows))]
+
+
+@draws("win_or_tie")
+def win_or_tie_figures(systems: SystemsSection) -> list[Figure]:
+    rows = [
+        IntervalRow(
+            name,
+            (
+                Mark("human", systems.win_rate[name], "win rate"),
+                Mark("human-open", rate, "win or tie"),
+            ),
+        )
+        for name, rate in _best_first(systems.win_or_tie or {}).items()
+    ]
+    return [_of_rates("win-or-tie", WIN_OR_TIE_TITLE, rows, WIN_OR_TIE_READING)]
+
+
+@draws("shared_ranks")
+def shared_ranks_figures(systems: SystemsSection) -> list[Figure]:
+    ranks = systems.shared_ranks or {}
+    if not ranks:
+        return [empty_figure("shared-ranks", SHARED_RANKS_TITLE, NO_SHARED_RANK)]
+    rows = [
+        IntervalRow(f"{ranks[name]}: {name}", (Mark("human", systems.win_rate[name]),))
+        for name in sorted(ranks, key=lambda name: (ranks[name], name))
+    ]
+    return [_of_rates("shared-ranks", SHARED_RANKS_TITLE, rows, SHARED_RANKS_READING)]
+
+
+@draws("prediction_powered")
+def each_machine_figures(systems: SystemsSection) -> list[Figure]:
+    """Return the win rates with each machine, with tuned and with full weight."""
+    full, tuned = systems.prediction_powered_lambda_1 or {}, systems.prediction_powered or {}
+    if not tuned:
+        return [empty_figure("each-machine", EACH_MACHINE_TITLE, NO_UNRATED)]
+    rows = [
+        IntervalRow(
+            name,
+            (
+                Mark("human", systems.win_rate[name], "annotators"),
+                *(Mark("machine", of[name], TUNED.format(machine=m)) for m, of in tuned.items()),
+                *(Mark("machine-open", of[name], FULL.format(machine=m)) for m, of in full.items()),
+            ),
+        )
+        for name in best_first(systems)
+    ]
+    return [_of_rates("each-machine", EACH_MACHINE_TITLE, rows, EACH_MACHINE_READING)]
+
+
+def _of_rates(name: str, title: str, rows: list[IntervalRow], reading: str) -> Figure:
+    """Return a figure of shares of comparisons."""
+    chart = interval_chart(rows, finding=title, label="share of comparisons", bounds=(0, 1))
+    rates = [mark.estimate for row in rows for mark in row.marks]
+    sentence = f"{scope_sentence(rates[-1])}{about_thick_lines(rates)}" if chart else ""
+    return Figure(name, title, sentence, chart, *table_of(rows), reading, legend_of(rows))
 
 
 def _best_first(estimates: Estimates) -> Estimates:
@@ -185,6 +264,12 @@ def _rows(rates: Estimates, powered: dict[str, Estimates]) -> list[IntervalRow]:
         )
         for name, rate in rates.items()
     ]
+
+
+def _stacks(systems: SystemsSection) -> dict[str, Estimates]:
+    """Return the win rates with all machines together, as those of one machine are given."""
+    stacks = {name: one.stack for name, one in (systems.powered or {}).items()}
+    return {"machine raters, stacked": stacks} if stacks else {}
 
 
 def _row_per_rater(rows: Iterable[IntervalRow]) -> Iterator[IntervalRow]:

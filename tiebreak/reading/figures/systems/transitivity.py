@@ -1,31 +1,16 @@
-"""Figures of other win rates, and of whether one order explains the win rates of pairs."""
+"""The figure of whether one order explains the win rates of pairs."""
 
 from math import exp
 
 from tiebreak.digits import in_digits, p_in_digits, percent
 from tiebreak.reading.charts.curves import scatter_chart
-from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
-from tiebreak.reading.figures.figure import (
-    Figure,
-    about_thick_lines,
-    empty_figure,
-    legend_of,
-    table_of,
-)
-from tiebreak.reading.findings import scope_sentence, scope_suffix
+from tiebreak.reading.figures.figure import Figure, empty_figure
+from tiebreak.reading.findings import scope_suffix
 from tiebreak.report.model import CriterionSection, TransitivitySection
 
 SIGNIFICANT = 0.05
 MIN_SYSTEMS = 3
 TWO_SYSTEMS = "With two systems there is nothing to contradict an order."
-WIN_OR_TIE_TITLE = "Win-or-tie rates and win rates"
-WIN_OR_TIE_READING = (
-    "● the win rate, where a tie counts as half a win; ○ the share of its comparisons that a system wins or"
-    " ties. Use win-or-tie where being as good is enough, for example to replace a system with a cheaper"
-    " one. A system can win or tie in most comparisons and still lose more often than it wins, and"
-    " win-or-tie rates of two systems add to more than 1: so ½ is no mark for them. With more ties,"
-    " all of them are higher, so do not compare them between studies with different scales."
-)
 ORDER_TITLE = "Win rates of pairs and those that one order implies"
 ORDER_READING = (
     "Each point is a pair of systems: its win rate by the Bradley–Terry strengths, in which each"
@@ -37,39 +22,6 @@ ORDER_READING = (
     " still be one that these ratings are too few to show."
 )
 ORDER_COLUMNS = ("systems", "observed", "by_strengths")
-
-
-def win_or_tie_figure(section: CriterionSection) -> Figure:
-    systems = section.systems
-    if systems is None or not systems.win_or_tie:
-        return empty_figure("win-or-tie", WIN_OR_TIE_TITLE, "There are no win-or-tie rates.")
-    rows = [
-        IntervalRow(
-            name,
-            (
-                Mark("human", systems.win_rate[name], "win rate"),
-                Mark("human-open", rate, "win or tie"),
-            ),
-        )
-        for name, rate in sorted(
-            systems.win_or_tie.items(),
-            key=lambda item: -item[1].value if item[1].is_defined else 1.0,
-        )
-    ]
-    chart = interval_chart(
-        rows, finding=WIN_OR_TIE_TITLE, label="share of comparisons", bounds=(0, 1)
-    )
-    rates = list(systems.win_or_tie.values())
-    sentence = f"{scope_sentence(rates[0])}{about_thick_lines(rates)}" if chart else ""
-    return Figure(
-        "win-or-tie",
-        WIN_OR_TIE_TITLE,
-        sentence,
-        chart,
-        *table_of(rows),
-        WIN_OR_TIE_READING,
-        legend_of(rows),
-    )
 
 
 def order_figure(section: CriterionSection) -> Figure:

@@ -1,15 +1,18 @@
 """Rankings of systems: win rates, Elo, Bradley–Terry, and prediction-powered win rates."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import Estimates, SystemsSection
+from tiebreak.report.model import CriterionSection, Estimates, SystemsSection
 from tiebreak.report.model.systems import RankedBy
-from tiebreak.report.needs import is_preference
+from tiebreak.report.needs import compares_systems, has_systems, is_preference
+from tiebreak.report.outcomes import without_scores
 from tiebreak.report.registry import core, section
 from tiebreak.report.sections.systems.comparisons import Comparisons
 from tiebreak.report.sections.systems.known_order import known_order_of
@@ -33,6 +36,7 @@ from tiebreak.stats import (
     undefined,
     win_rates,
 )
+from tiebreak.stats.core.groups import n_distinct
 from tiebreak.stats.rankings.comparisons import DisconnectedError, Games
 from tiebreak.stats.rankings.win_rates import NO_RATING
 
@@ -41,6 +45,9 @@ MAX_GAMES = 20_000_000  # limit for an Elo rating, over all random orders
 MIN_ORDERS = 100
 # Over so many games, the random error from the orders is small beside that from the ratings.
 ENOUGH_GAMES = 5_000_000
+# With fewer instances rated by annotators, the stack of machines alone is in every report: rates with
+# each machine would invite to choose the best of several unsure numbers.
+ENOUGH_LABELLED = 100
 NO_SEPARABILITY = (
     "The separability of the instances was not scored. Score them before planning the tasks."
 )
@@ -81,22 +88,20 @@ def systems_section(
     is_even = ranked_by == "win_rate"
     powered = prediction_powered_rates(compared)
     powered_lambda_1 = prediction_powered_rates(compared, lam=1)
+    labelled = n_distinct(compared.clusters[compared.outcomes.any(axis=1)])
+    shows_each = not powered or labelled >= ENOUGH_LABELLED
     by_machines = machine_win_rates(compared, seeds.below("machines"), replicates)
     return SystemsSection(
         win_rate=of_systems,
         pairs={PAIR.format(*names): rate for names, rate in of_pairs.items()},
         bradley_terry=strengths,
         bradley_terry_rank=strength_ranks,
-        elo=_elo(compared, seeds.generator("elo")),
-        sep_elo=_separability_elo(compared, seeds.generator("sep_elo")),
-        prediction_powered=powered,
+        prediction_powered=powered if shows_each else None,
         counts=pair_counts(criterion),
         simultaneous=simultaneous_section(compared, of_systems, of_pairs, criteria),
-        win_or_tie=win_or_tie_rates(compared, seeds.below("win_or_tie"), replicates),
-        shared_ranks=ranks_by_overlap(of_systems) if is_even else {},
         ranked_by=ranked_by,
         rank_sets=rank_sets_of(compared, of_systems, fit, criteria),
-        prediction_powered_lambda_1=powered_lambda_1,
+        prediction_powered_lambda_1=powered_lambda_1 if shows_each else None,
         powered=powered_systems(compared, of_systems, powered),
         machine_win_rates=by_machines,
         known_order=known_order_of(
@@ -124,6 +129,96 @@ def win_rates_section(criterion: Criterion, seeds: Seeds, replicates: int) -> Sy
     return SystemsSection(
         of_systems, pairs, bradley_terry=strengths, ranked_by=_ranked_by(compared, strengths)
     )
+
+
+# Other rates and ranks, in the fields of `systems_section` and with its digits.
+_added = partial(
+    section, question="systems", on_request=True, seeded_by="win_rate", shows_outcome=True
+)
+
+
+@_added(
+    "elo",
+    "Elo ratings",
+    asks="How would Elo ratings, which earlier work reports, rank the systems?",
+    offered=has_systems,
+    fills=("elo", "sep_elo"),
+)
+def elo_section(criterion: Criterion, seeds: Seeds, replicates: int) -> SystemsSection:
+    compared, rates = _with_rates(criterion, seeds, replicates)
+    return replace(
+        rates,
+        elo=_elo(compared, seeds.generator("elo")),
+        sep_elo=_separability_elo(compared, seeds.generator("sep_elo")),
+    )
+
+
+@_added(
+    "win_or_tie",
+    "Win-or-tie rates",
+    asks="How often is a system at least as good as the one beside it?",
+    offered=has_systems,
+    fills=("win_or_tie",),
+)
+def win_or_tie_section(criterion: Criterion, seeds: Seeds, replicates: int) -> SystemsSection:
+    compared, rates = _with_rates(criterion, seeds, replicates)
+    won = win_or_tie_rates(compared, seeds.below("win_or_tie"), replicates)
+    return replace(rates, win_or_tie=won)
+
+
+def _have_shared_ranks(about: CriterionSection) -> bool:
+    systems = about.systems
+    return (
+        systems is not None
+        and systems.ranked_by == "win_rate"
+        and any(rate.has_interval for rate in systems.win_rate.values())
+    )
+
+
+@_added(
+    "shared_ranks",
+    "Ranks shared where intervals overlap",
+    asks="Which ranks would table 5 of HREF (Lyu et al. 2024) give the systems?",
+    offered=_have_shared_ranks,
+    fills=("shared_ranks",),
+)
+def shared_ranks_section(criterion: Criterion, seeds: Seeds, replicates: int) -> SystemsSection:
+    compared, rates = _with_rates(criterion, seeds, replicates)
+    return replace(
+        rates, shared_ranks=ranks_by_overlap(rates.win_rate) if compared.are_even() else {}
+    )
+
+
+def _has_stack_alone(about: CriterionSection) -> bool:
+    systems = about.systems
+    return bool(systems and systems.powered and systems.prediction_powered is None)
+
+
+@_added(
+    "prediction_powered",
+    "Win rates with each machine rater alone",
+    asks="What does each machine rater add without the others, with a tuned and with full weight?",
+    offered=_has_stack_alone,
+    fills=("prediction_powered", "prediction_powered_lambda_1"),
+)
+def prediction_powered_section(
+    criterion: Criterion, seeds: Seeds, replicates: int
+) -> SystemsSection:
+    compared, rates = _with_rates(criterion, seeds, replicates)
+    return replace(
+        rates,
+        prediction_powered=prediction_powered_rates(compared),
+        prediction_powered_lambda_1=prediction_powered_rates(compared, lam=1),
+    )
+
+
+def _with_rates(
+    criterion: Criterion, seeds: Seeds, replicates: int
+) -> tuple[Comparisons, SystemsSection]:
+    """Return the comparisons, and the win rates beside which others are shown."""
+    if not compares_systems(criterion):
+        raise without_scores(criterion)
+    return Comparisons.of(criterion), win_rates_section(criterion, seeds, replicates)
 
 
 def _ranked_by(compared: Comparisons, strengths: Estimates) -> RankedBy:

@@ -132,7 +132,7 @@ def test_the_worth_of_each_powered_rate_is_in_the_table_of_rankings():
     people = preferences([[1, 1], [1, -1], [1, 1]] * 10)
     judged = [{**row, "rater": "judge", "kind": "machine"} for row in people[::2]]
     more = [{**row, "unit": f"x{row['unit']}", "instance": f"x{row['unit']}"} for row in judged]
-    section = of([*people, *judged, *more])
+    section = of([*people, *judged, *more], sections=["prediction_powered"])
     ranking = section_of("preference", section).ranking
     place = ranking.columns.index(WORTH.format(machine="judge"))
     worth = section.systems.powered["a"].effective_by_machine["judge"]
