@@ -1,19 +1,13 @@
 """Further coefficients of agreement, as the page of agreement lists them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from tiebreak.digits import in_digits, percent
 from tiebreak.reading.shown import Number, Row, number
 from tiebreak.report.model import ChanceCorrectedSection, CriterionSection, Estimates
 
-TITLES = {
-    "gwet_ac": "Gwet's AC1; AC2 with weights",
-    "brennan_prediger": "Brennan–Prediger; with equal labels only, Randolph's κ",
-    "fleiss_kappa": "Fleiss' κ with the label shares of all rated items (irrCAC)",
-    "conger_kappa": "Conger's κ",
-    "cohen_kappa": "Cohen's κ",
-}
+TITLES = {one.name: one.metadata["title"] for one in fields(ChanceCorrectedSection) if one.metadata}
 FORMS = {
     "1": "ICC(1): each item may have its own annotators",
     "A": "ICC(A): the same annotators, absolute agreement",
@@ -25,8 +19,8 @@ WEIGHTS = {
     "quadratic": "Quadratic weights",
 }
 ABOUT = (
-    "These coefficients differ in the agreement that they expect by chance. They are of all items"
-    " together, and speak of these annotators only. Decide before you look which one you report: the"
+    "These coefficients differ in the agreement that they expect by chance. They cover all items"
+    " together and apply to these annotators only. Decide before you look which one you report: the"
     " highest of several is no finding. With weights, labels that are close to each other on the scale"
     " agree in part."
 )

@@ -1,6 +1,7 @@
 """Types that the sections of a report share."""
 
-from typing import Annotated
+from dataclasses import field
+from typing import Annotated, Any
 
 from tiebreak.stats import Estimate
 
@@ -24,3 +25,8 @@ Distribution = dict[str, ProportionOrNaN]
 Estimates = dict[str, Estimate]
 Problems = dict[str, Reason]
 Matrix = tuple[tuple[float, ...], ...]
+
+
+def titled(title: str) -> Any:
+    """Return a field with the title under which people read it."""
+    return field(metadata={"title": title})

@@ -10,6 +10,7 @@ from tiebreak.report.model.fields import (
     Proportion,
     ProportionOrNaN,
     Votes,
+    titled,
 )
 from tiebreak.stats import Estimate
 from tiebreak.stats.core.results import NAN
@@ -131,11 +132,11 @@ class ChanceCorrectedSection:
         Intraclass correlations of single ratings: `1`, `A` (absolute agreement), `C` (consistency).
     """
 
-    gwet_ac: Estimates
-    brennan_prediger: Estimates
-    fleiss_kappa: Estimates
-    conger_kappa: Estimates
-    cohen_kappa: Estimates
+    gwet_ac: Estimates = titled("Gwet's AC1; AC2 with weights")
+    brennan_prediger: Estimates = titled("Brennan–Prediger; with equal labels only, Randolph's κ")
+    fleiss_kappa: Estimates = titled("Fleiss' κ with the label shares of all rated items (irrCAC)")
+    conger_kappa: Estimates = titled("Conger's κ")
+    cohen_kappa: Estimates = titled("Cohen's κ")
     intraclass_correlation: Estimates
 
 
