@@ -1,7 +1,6 @@
 """Types that the sections of a report share."""
 
-from dataclasses import field
-from typing import Annotated, Any
+from typing import Annotated
 
 from tiebreak.stats import Estimate
 
@@ -25,8 +24,3 @@ Distribution = dict[str, ProportionOrNaN]
 Estimates = dict[str, Estimate]
 Problems = dict[str, Reason]
 Matrix = tuple[tuple[float, ...], ...]
-
-
-def titled(title: str) -> Any:
-    """Return a field with the title under which people read it."""
-    return field(metadata={"title": title})

@@ -1,6 +1,6 @@
 """Sections of a report about raters, and how well they agree."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tiebreak.report.model.fields import (
@@ -10,7 +10,6 @@ from tiebreak.report.model.fields import (
     Proportion,
     ProportionOrNaN,
     Votes,
-    titled,
 )
 from tiebreak.stats import Estimate
 from tiebreak.stats.core.results import NAN
@@ -132,11 +131,11 @@ class ChanceCorrectedSection:
         Intraclass correlations of single ratings: `1`, `A` (absolute agreement), `C` (consistency).
     """
 
-    gwet_ac: Estimates = titled("Gwet's AC1; AC2 with weights")
-    brennan_prediger: Estimates = titled("Brennan–Prediger; with equal labels only, Randolph's κ")
-    fleiss_kappa: Estimates = titled("Fleiss' κ with the label shares of all rated items (irrCAC)")
-    conger_kappa: Estimates = titled("Conger's κ")
-    cohen_kappa: Estimates = titled("Cohen's κ")
+    gwet_ac: Estimates = field(metadata={"title": "Gwet's AC1; AC2 with weights"})
+    brennan_prediger: Estimates = field(metadata={"title": "Brennan–Prediger; with equal labels only, Randolph's κ"})
+    fleiss_kappa: Estimates = field(metadata={"title": "Fleiss' κ with the label shares of all rated items (irrCAC)"})
+    conger_kappa: Estimates = field(metadata={"title": "Conger's κ"})
+    cohen_kappa: Estimates = field(metadata={"title": "Cohen's κ"})
     intraclass_correlation: Estimates
 
 
