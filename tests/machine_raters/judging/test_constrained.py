@@ -114,7 +114,7 @@ def test_a_server_that_ignores_the_constraint_is_noticed(study, serve):
     [judge] = KINDS["judge"].listed(study)
     assert judge.unparsed == 8
     [warning] = judge.progress.warnings
-    assert "8 unreadable ones" in warning
+    assert " 8 unreadable " in warning
 
 
 def test_a_dry_run_says_whether_answers_were_constrained(study, serve):

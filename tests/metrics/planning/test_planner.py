@@ -240,7 +240,7 @@ def test_a_draw_by_doubt_needs_fewer_instances_by_its_gain(planned, ada, client,
     assert active.instances == pytest.approx(stacked.instances / 1.25, rel=0.03)
     page = client.get(reverse("metrics:planner", args=[study.pk]), query).text
     assert ACTIVE in page
-    assert "1.25 times as many (1.10 to 1.40)" in page
+    assert "1.25 times the instances (1.10 to 1.40)" in page
 
 
 def test_a_report_has_the_gain_of_a_draw_by_doubt(tmp_path):
@@ -250,7 +250,7 @@ def test_a_report_has_the_gain_of_a_draw_by_doubt(tmp_path):
         build_report(rating_table(pilot), replicates=0).criteria["preference"].planning.values()
     )
     numbers = plan.active.value, plan.active.low, plan.active.high
-    assert "{:.2f} times as many instances ({:.2f} to {:.2f}".format(*numbers) in frame.note
+    assert "{:.2f} times the instances ({:.2f} to {:.2f}".format(*numbers) in frame.note
 
 
 def test_a_report_has_the_gains_of_its_machines():
