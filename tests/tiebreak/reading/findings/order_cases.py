@@ -21,9 +21,7 @@ CONTRADICTED = "One order of the systems does not explain the win rates of all p
 NOT_CONTRADICTED = "No contradiction of one order of the systems is shown"
 CYCLES = "1 of 1 triples of systems with a winner in each pair form a cycle (100%)."
 CYCLE = "One is a over b, b over c, and c over a."
-DEVIATION = (
-    "The largest deviation is a against b: 0.70 observed, 0.50 by the strengths. p = 0.010."
-)
+DEVIATION = "The largest deviation is a against b: 0.70 observed, 0.50 by the strengths. p = 0.010."
 
 
 def order(p: Estimate, *, cyclic: int = 1, pair: tuple[str, ...] = ("a", "b")) -> str:
