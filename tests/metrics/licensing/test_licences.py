@@ -304,7 +304,7 @@ def of_powered(votes, others):
 
 def test_a_missing_gain_has_the_reason_of_the_report():
     systems = of_powered([[-1, -1, 1], [1, 1, 1]] * 2, 20)
-    reason = systems.prediction_powered["judge"]["a"].reason
+    reason = systems.powered["a"].stack.reason
     assert "10 independent instances" in reason
     assert why_no_gain(systems, "judge") == UNKNOWN_GAIN.format(reasons=reason)
 

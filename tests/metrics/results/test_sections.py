@@ -90,10 +90,8 @@ def test_a_section_is_shown_once_it_is_computed(reader, study, more):
     (tab,) = [tab for tab in TABS if tab.slug == more.question]
     page = reader.get(reverse("metrics:results-tab", args=[study.pk, tab.slug]))
     # There is no machine rater, no third system, and no interval.
-    applies = more.question != "machines" and more.name not in {
-        "rank_stability",
-        "prediction_powered",
-    }
+    needs = {"rank_stability", "prediction_powered", "shared_ranks"}
+    applies = more.question != "machines" and more.name not in needs
     assert (address(study, more.name) in page.content.decode()) == applies
     assert not SectionSnapshot.objects.exists()
     refresh_section(study=study, name=more.name)
