@@ -132,8 +132,12 @@ class ChanceCorrectedSection:
     """
 
     gwet_ac: Estimates = field(metadata={"title": "Gwet's AC1; AC2 with weights"})
-    brennan_prediger: Estimates = field(metadata={"title": "Brennan–Prediger; with equal labels only, Randolph's κ"})
-    fleiss_kappa: Estimates = field(metadata={"title": "Fleiss' κ with the label shares of all rated items (irrCAC)"})
+    brennan_prediger: Estimates = field(
+        metadata={"title": "Brennan–Prediger; with equal labels only, Randolph's κ"}
+    )
+    fleiss_kappa: Estimates = field(
+        metadata={"title": "Fleiss' κ with the label shares of all rated items (irrCAC)"}
+    )
     conger_kappa: Estimates = field(metadata={"title": "Conger's κ"})
     cohen_kappa: Estimates = field(metadata={"title": "Cohen's κ"})
     intraclass_correlation: Estimates
