@@ -11,6 +11,7 @@ from jobs.clock import database_now
 from metrics.licensing.messages import (
     EVIDENCE_PENDING,
     NO_FURTHER_ITEMS,
+    NO_INTERVAL_ALONE,
     NO_SPREAD,
     NO_WIN_RATES,
     NOT_WORSE,
@@ -280,11 +281,13 @@ def why_no_gain(systems: SystemsSection | None, machine: str) -> str:
         return NO_WIN_RATES
     powered = (systems.powered or {}).items()
     stacks = {name: one.stack for name, one in powered if machine in one.weights}
-    rates = (systems.prediction_powered or {}).get(machine) or stacks
+    alone = (systems.prediction_powered or {}).get(machine)
+    rates = alone or stacks
     if not rates:
         return NO_FURTHER_ITEMS
     reasons = (rate.reason or systems.win_rate[name].reason for name, rate in rates.items())
-    return UNKNOWN_GAIN.format(reasons=" ".join(dict.fromkeys(filter(None, reasons))) or NO_SPREAD)
+    unstated = NO_SPREAD if alone else NO_INTERVAL_ALONE
+    return UNKNOWN_GAIN.format(reasons=" ".join(dict.fromkeys(filter(None, reasons))) or unstated)
 
 
 def gain_sentence(gains: dict[str, tuple[int, float]]) -> str:

@@ -65,6 +65,7 @@ NO_MACHINE = "No machine rater rated this criterion. Create a judge, or upload t
 NO_WIN_RATES = "It adds nothing to win rates, because this criterion has none."
 NO_FURTHER_ITEMS = "Its contribution to win rates is unknown: for this it must have rated items that no annotator rated."
 NO_SPREAD = "Its ratings or the annotators' ratings do not vary, so no interval can be computed."
+NO_INTERVAL_ALONE = "Without the other machine raters, no interval can be computed."
 UNKNOWN_GAIN = "Its contribution to win rates is unknown. {reasons}"
 COMPUTING = "The evidence is being computed. It will appear here without a reload."
 OUTDATED = (

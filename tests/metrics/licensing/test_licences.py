@@ -14,7 +14,13 @@ from annotation.models import Rating
 from annotation.services.tallies import set_flags
 from metrics import tasks
 from metrics.licensing.evidence import current_evidence, why_no_gain
-from metrics.licensing.messages import NO_FURTHER_ITEMS, NO_SPREAD, NO_WIN_RATES, UNKNOWN_GAIN
+from metrics.licensing.messages import (
+    NO_FURTHER_ITEMS,
+    NO_INTERVAL_ALONE,
+    NO_SPREAD,
+    NO_WIN_RATES,
+    UNKNOWN_GAIN,
+)
 from metrics.licensing.services import (
     check_licences,
     grant_licence,
@@ -314,6 +320,9 @@ def test_without_spread_or_win_rates_the_gain_says_so():
     rates = {name: replace(rate, reason="") for name, rate in systems.win_rate.items()}
     flat = replace(systems, win_rate=rates, prediction_powered={"judge": rates})
     assert why_no_gain(flat, "judge") == UNKNOWN_GAIN.format(reasons=NO_SPREAD)
+    stacked = {name: replace(one, stack=rates[name]) for name, one in systems.powered.items()}
+    others = replace(systems, win_rate=rates, prediction_powered=None, powered=stacked)
+    assert why_no_gain(others, "judge") == UNKNOWN_GAIN.format(reasons=NO_INTERVAL_ALONE)
     assert why_no_gain(replace(systems, win_rate={}), "judge") == NO_WIN_RATES
     assert why_no_gain(None, "judge") == NO_WIN_RATES
 
