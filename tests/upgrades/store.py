@@ -52,7 +52,7 @@ def main() -> None:
         folder = Path(name)
         database = folder / "database.sqlite3"
         filled(f"sqlite:///{database}", folder)
-        _write(release / "database.sqlite3.gz", database.read_bytes())
+        _write(release / "database.sqlite.gz", database.read_bytes())
         _write(release / "sqlite.json.gz", facts(f"sqlite:///{database}", folder).encode())
         with postgresql() as url:
             assert url, "PostgreSQL is absent."

@@ -47,7 +47,7 @@ def upgraded(url: str, folder: Path) -> Any:
 @pytest.mark.thorough
 def test_sqlite_database_of_a_release_is_upgraded(release, tmp_path):
     database = tmp_path / "database.sqlite3"
-    database.write_bytes(read(release / "database.sqlite3.gz"))
+    database.write_bytes(read(release / "database.sqlite.gz"))
     now = upgraded(f"sqlite:///{database}", tmp_path)
     assert lost(json.loads(read(release / "sqlite.json.gz")), now) == []
 

@@ -58,8 +58,8 @@ ELO_TITLE = "Elo ratings, plain and weighted by separability"
 ELO_READING = (
     "Elo ratings are averages over random orders of the comparisons, and so are their intervals, which"
     " apply to new instances and these annotators only. In the rating weighted by"
-    " separability (SEP-Elo), comparisons of texts that are easy to tell apart count more. The order of the points alone"
-    " shows nothing where their intervals overlap."
+    " separability (SEP-Elo), comparisons of texts that are easy to tell apart count more. Points whose intervals"
+    " overlap do not show that the systems differ."
 )
 
 WIN_OR_TIE_TITLE = "Win-or-tie rates and win rates"
