@@ -83,7 +83,12 @@ def done(researcher: Client, study: str, started) -> dict[str, object]:
 
 
 def judge(researcher: Client, study: str, **values: object) -> str:
-    settings = {"criterion": "preference", "server": "lab", "language_model": MODEL} | values
+    settings = {
+        "kind": "judge",
+        "criterion": "preference",
+        "server": "lab",
+        "language_model": MODEL,
+    } | values
     created = researcher.post(
         at("machine-rater-list", study), json.dumps(settings), "application/json"
     )
