@@ -21,7 +21,7 @@ def lost(stored: Any, now: Any, path: str = "") -> list[str]:
     """Return where something that was stored is missing or has changed; more is allowed."""
     if isinstance(stored, dict) and isinstance(now, dict):
         missing = [f"{path}.{key}" for key in sorted(stored.keys() - now.keys())]
-        kept = stored.keys() & now.keys()
+        kept = sorted(stored.keys() & now.keys())
         return missing + [
             one for key in kept for one in lost(stored[key], now[key], f"{path}.{key}")
         ]
