@@ -156,7 +156,7 @@ def elo_section(criterion: Criterion, seeds: Seeds, replicates: int) -> SystemsS
 @_added(
     "win_or_tie",
     "Win-or-tie rates",
-    asks="How often is a system at least as good as the one beside it?",
+    asks="How often is a system at least as good as the one it is compared with?",
     offered=has_systems,
     fills=("win_or_tie",),
 )
