@@ -89,7 +89,7 @@ class RobustnessSection:
 
 @dataclass(frozen=True)
 class NextPair:
-    """Two systems that follow each other by win rate, and how large a study would part them.
+    """Two systems adjacent by win rate, and how large a study would separate them.
 
     Numbers of instances and ratings are those of either system, in all its comparisons. Each is for a
     study with as many more raters, each of whom rates as much as now.
@@ -128,7 +128,7 @@ class NextPair:
 
 @dataclass(frozen=True)
 class LeaderboardSection:
-    """Win rates of the systems by different accounts, and what would part those that are close.
+    """Win rates of the systems by different accounts, and what would separate those that are close.
 
     Attributes
     ----------

@@ -65,7 +65,7 @@ def controlled_win_rate_section(criterion: Criterion) -> ControlledWinRateSectio
 
 @section(
     "davidson",
-    "Ties as an outcome of their own",
+    "Ties as a separate outcome",
     question="systems",
     on_request=True,
     asks="Does the ranking depend on counting a tie as half a win?",

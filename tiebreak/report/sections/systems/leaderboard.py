@@ -30,10 +30,10 @@ _Names = NDArray[np.str_]
 
 @section(
     "leaderboard",
-    "Leaderboard: held equal, by category, and what would part the next two",
+    "Leaderboard: held equal, by category, and what would separate adjacent systems",
     question="systems",
     on_request=True,
-    asks="Which systems differ only in length or in one category, and what would it cost to part those that are close?",
+    asks="Which systems differ only in length or in one category, and what would it cost to separate those that are close?",
     offered=has_systems,
     shows_outcome=True,
 )
