@@ -59,17 +59,35 @@ class AnswerForm(forms.Form):
 
     def answers(self, criteria: Iterable[Criterion]) -> dict[Criterion, Answer]:
         """Return the answers to those criteria for which something was submitted."""
-        labels = {c: self.data.get(field_of(c), "").strip() for c in criteria}
-        return {c: self._answer(label) for c, label in labels.items() if label}
+        chosen = {c: self.data.get(field_of(c), "").strip() for c in criteria}
+        return {c: self._answer(c, value) for c, value in chosen.items() if value}
 
-    def _answer(self, shown_label: str) -> Answer:
+    def _answer(self, criterion: Criterion, value: str) -> Answer:
+        nonresponse = value.removeprefix(NO_LABEL) if value.startswith(NO_LABEL) else ""
+        reason = self.data.get(reason_field_of(criterion), "").replace("\r\n", "\n").strip()
         return Answer(
-            shown_label=shown_label,
+            shown_label="" if nonresponse else value,
+            nonresponse=nonresponse,
+            reason=reason,
             client_key=self.cleaned_data["client_key"],
             layout=self.cleaned_data["layout"],
             position=self.cleaned_data["position"],
             duration_ms=self.cleaned_data["duration_ms"],
         )
+
+
+# The value of a nonresponse starts so, as no label does: in scales, commas separate the labels.
+NO_LABEL = ","
+
+
+def shown_value(answer: Answer) -> str:
+    """Return the value of an answer's field."""
+    return f"{NO_LABEL}{answer.nonresponse}" if answer.nonresponse else answer.shown_label
+
+
+def reason_field_of(criterion: Criterion) -> str:
+    """Return the name of the field with the reason for an answer to a criterion."""
+    return f"reason-{criterion.name}"
 
 
 def field_of(criterion: Criterion) -> str:

@@ -26,7 +26,7 @@ STUDY = (
     *("hits_per_annotator", "hits_per_day", "most_answers", "most_answers_per_day"),
     *("annotators_per_address", "unconfirmed_leases", "comparisons_per_hit", "repeats_per_hit"),
     *("source_format", "generation_format", "source_label", "left_label", "right_label"),
-    "translation",
+    *("translation", "nonresponses", "unlabelled_tasks"),
 )
 PERSON = (
     *("id", "public_id", "study_id", "rater_id", "status", "order_seed", "simulated", "address"),
@@ -41,7 +41,7 @@ HIT_UNIT = ("id", "hit_id", "unit_id", "repeat", "side_bit")
 MOMENTS = ("lease_until", "completed_at")
 RATING = (
     *("id", "unit_id", "criterion_id", "repeat", "label", "client_key", "place_id"),
-    *("excluded_reason", *EXCLUDING_FLAGS),
+    *("nonresponse", "reason", "excluded_reason", *EXCLUDING_FLAGS),
 )
 
 

@@ -82,6 +82,11 @@ SCREENED_OUT = (
 
 NO_ANSWER = "Please choose an answer."
 NOT_A_LABEL = "Please choose one of the answers shown. ({})"
+NOT_OFFERED = "Here, each item needs one of the labels."
+REASON_TOO_SHORT = (
+    "Please give a reason of at least {} characters. Your answer is not saved without it."
+)
+REASON_TOO_LONG = "Please shorten your reason to 2,000 characters. Your answer is not saved yet."
 DAMAGED_ANSWER = (
     "Your answer was damaged in transit and was not saved. Please reload the page and answer again."
 )

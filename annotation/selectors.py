@@ -203,30 +203,29 @@ class UnitProgress:
 class Worksheet:
     """An assignment's units by position, with the annotator's current answers.
 
-    `labels` contains the current labels by position and criterion, in system order. Unparsed labels
-    are "".
+    `current` contains the current ratings by position and criterion.
     """
 
     assignment: Assignment
     criteria: tuple[Criterion, ...]
     hit_units: dict[int, HITUnit]
-    labels: dict[int, dict[int, str]]
+    current: dict[int, dict[int, Rating]]
 
     def with_ratings(self, ratings: Iterable[Rating]) -> "Worksheet":
         """Return the same units with these answers."""
         positions = {(unit.unit_id, unit.repeat): n for n, unit in self.hit_units.items()}
-        labels: dict[int, dict[int, str]] = {n: {} for n in self.hit_units}
+        current: dict[int, dict[int, Rating]] = {n: {} for n in self.hit_units}
         for rating in ratings:
             position = positions.get((rating.unit_id, rating.repeat))
             if position is not None and not rating.superseded:
-                labels[position][rating.criterion_id] = rating.label or ""
-        return replace(self, labels=labels)
+                current[position][rating.criterion_id] = rating
+        return replace(self, current=current)
 
     @cached_property
     def answered(self) -> set[int]:
         """The positions of the units with an answer to every criterion."""
         asked = {criterion.pk for criterion in self.criteria}
-        return {n for n, labels in self.labels.items() if labels.keys() >= asked}
+        return {n for n, answers in self.current.items() if answers.keys() >= asked}
 
     @property
     def first_open(self) -> int | None:
@@ -243,7 +242,7 @@ class Worksheet:
             of=len(positions),
             is_numbered=is_numbered,
             answered=len(self.answered),
-            stored=len(self.labels[position]),
+            stored=len(self.current[position]),
             asked=len(self.criteria),
             is_answered=position in self.answered,
             stage=stage,
@@ -260,13 +259,18 @@ def worksheet(assignment: Assignment, ratings: Iterable[Rating] | None = None) -
     if ratings is None:
         ratings = Rating.objects.filter(assignment=assignment, superseded=False)
     criteria, hit_units = criteria_of(assignment.hit.study), units_by_position(assignment)
-    return Worksheet(assignment, criteria, hit_units, labels={}).with_ratings(ratings)
+    return Worksheet(assignment, criteria, hit_units, current={}).with_ratings(ratings)
 
 
 def worksheet_of(assignment_id: str, participation: Participation) -> Worksheet | None:
     """Return a worksheet without its answers by the assignment's public id, if it is theirs."""
     assignment = find_work_of(assignment_id, participation.public_id, participation.study_id)
     return None if assignment is None else worksheet(assignment, ())
+
+
+def nonresponses_of(assignment: Assignment) -> tuple[str, ...]:
+    """Return the answers that may be given in place of a label. Practice and tests need labels."""
+    return () if assignment.stage else assignment.hit.study.allowed_nonresponses
 
 
 def as_shown(label: str, *, criterion: Criterion, a_first: bool) -> str:

@@ -122,7 +122,7 @@ class CriterionInline(CountsFromOne, FrozenInline, CriterionStacked):
     model = Criterion
     extra = 0
     min_num = 1
-    fields = ("name", "question", "scale", "position")
+    fields = ("name", "question", "scale", ("reason", "reason_length"), "position")
 
 
 class SystemsOfDataset(SystemFormSet):
@@ -288,6 +288,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
             },
         ),
         ("Unfinished tasks", {"fields": ("lease_minutes", "abandoned")}),
+        ("Answers without a label", {"fields": ("nonresponses", "unlabelled_tasks")}),
         ("Analysis plan", {"fields": PLAN, "classes": ("collapse",)}),
         ("Results", {"fields": ("main_machine",)}),
         ("Instance selection", {"fields": ("similarity",), "classes": ("collapse",)}),

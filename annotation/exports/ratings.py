@@ -34,6 +34,7 @@ _OF_RATING: dict[str, str | Cast] = {
     # As text, because making times of PostgreSQL's answer took a fifth of an export's time.
     "created_at": Cast("created_at", TextField()),
     **{name: name for name in ("side_a", "layout", "position", "duration_ms")},
+    **{name: name for name in ("nonresponse", "reason")},
     **{name: name for name in (*FLAGS, "excluded_reason", "raw", "probabilities")},
 }
 _KEYS = ("pk", "unit_id", "assignment_id")

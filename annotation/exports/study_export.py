@@ -1,6 +1,7 @@
 """Exports a study as a folder: a bundle, the tables of its design, and datasets for others."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path
 
@@ -162,7 +163,10 @@ class StudyExport:
 def study_spec(study: Study) -> StudySpec:
     """Return the study's design in the form that is written to study.toml."""
     return StudySpec(
-        criteria=tuple(CriterionSpec(c.name, c.scale, c.question) for c in study.criteria.all()),
+        criteria=tuple(
+            CriterionSpec(**{one.name: getattr(c, one.name) for one in fields(CriterionSpec)})
+            for c in study.criteria.all()
+        ),
         systems=tuple(row.system.name for row in study.study_systems.select_related("system")),
         controls=tuple(control_systems(study).values_list("name", flat=True)),
         title=study.title,

@@ -7,14 +7,17 @@ from django.db.models import Q
 from annotation.models.hit import HITUnit, Place
 from annotation.models.rater import Assignment, Rater
 from studies.models import Criterion, StudyVersion, Unit
-from studies.models.bounds import MAX_COUNT, between
+from studies.models.bounds import MAX_COUNT, MAX_REASON, between
+from studies.models.choices import OpenChoiceField
 from studies.models.event import AppendOnly
+from tiebreak.nonresponse import NONRESPONSES
 
 EXCLUDING_FLAGS = ("surplus", "superseded", "partial", "late", "excluded")
 COUNTED = Q(**dict.fromkeys(EXCLUDING_FLAGS, False))
 # First answers to main units, without planned repeats and reference units.
 MAIN_FIRST = Q(unit__role=Unit.Role.MAIN, repeat=0)
-IN_STATISTICS = COUNTED & MAIN_FIRST
+# Answers that are no label fill places as labels do.
+IN_STATISTICS = COUNTED & MAIN_FIRST & Q(nonresponse="")
 
 
 class RatingQuerySet(models.QuerySet["Rating"]):
@@ -40,7 +43,8 @@ class Rating(models.Model):
 
     `label` is the canonical text of the scale's label. A preference is stored in system order
     (−1 for system A, 0 for a tie, 1 for system B), whatever the sides on screen. If a machine's
-    answer could not be parsed, `label` is null and `raw` holds the answer's text.
+    answer could not be parsed, `label` is null and `raw` holds the answer's text. If the rater
+    could not judge or reported the unit, `label` is null and `nonresponse` says which.
     """
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="ratings")
@@ -52,7 +56,10 @@ class Rating(models.Model):
     study_version = models.ForeignKey(
         StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
     )
-    label = models.CharField(max_length=200, null=True)  # noqa: DJ001  null means unparsed
+    label = models.CharField(max_length=200, null=True)  # noqa: DJ001  null means no label
+    nonresponse = OpenChoiceField(max_length=10, choices=[*NONRESPONSES.items()], blank=True)
+    # The rater's words on why they answered so.
+    reason = models.TextField(blank=True, max_length=MAX_REASON)
     raw = models.TextField(blank=True)
     # A machine's probability of each label, by the label's canonical text.
     probabilities = models.JSONField(null=True)
@@ -93,7 +100,11 @@ class Rating(models.Model):
                 name="one_current_rating",
             ),
             models.CheckConstraint(
-                condition=Q(label__isnull=False) | ~Q(raw=""), name="label_or_raw_answer"
+                condition=Q(label__isnull=False) | ~Q(raw="") | ~Q(nonresponse=""),
+                name="label_raw_answer_or_nonresponse",
+            ),
+            models.CheckConstraint(
+                condition=Q(label__isnull=True) | Q(nonresponse=""), name="nonresponse_is_no_label"
             ),
         ]
 
@@ -111,6 +122,10 @@ class Rating(models.Model):
     @property
     def is_counted(self) -> bool:
         return not any(getattr(self, flag) for flag in EXCLUDING_FLAGS)
+
+    @property
+    def is_tallied(self) -> bool:
+        return self.is_counted and self.repeat == 0 and not self.nonresponse
 
     def is_answer_to(self, hit_unit: HITUnit, criterion: Criterion) -> bool:
         asked = (hit_unit.unit_id, hit_unit.repeat, criterion.pk)

@@ -198,7 +198,7 @@ def _write(row: Rating) -> None:
     """Save the flags and update the tally."""
     names = ("late", "superseded", "partial", "surplus", "excluded", "excluded_reason", "place")
     row.save(update_fields=names)
-    if row.repeat == 0 and row.is_counted:
+    if row.is_tallied:
         apply_tally_deltas(Counter[TallyKey]({tally_key(row): 1}))
 
 

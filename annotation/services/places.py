@@ -31,6 +31,7 @@ from annotation.messages import (
     TOO_MANY_PEOPLE,
 )
 from annotation.models import HIT, Assignment, Participation, Place, Rating
+from annotation.models.rating import RatingQuerySet
 from annotation.selectors import (
     AnnotatorProgress,
     gold_check_for,
@@ -41,7 +42,7 @@ from annotation.selectors import (
 from annotation.services.addresses import has_room
 from annotation.services.tallies import set_flags
 from studies.freshness import changes_noted
-from studies.models import Study
+from studies.models import Study, Unit
 from tiebreak.errors import DomainError
 
 
@@ -367,8 +368,27 @@ def complete_if_full(place: Place | None, assignment: Assignment, now: datetime)
     if place.assignment is None:
         place.assignment = assignment
     close_assignment(place.assignment, now)
-    complete_place(place, now)
+    ratings = Rating.objects.counted().filter(place=place)
+    if is_offered_again(assignment.hit.study, ratings):
+        offer_again(place, ratings)
+    else:
+        complete_place(place, now)
     return True
+
+
+def is_offered_again(study: Study, answers: RatingQuerySet) -> bool:
+    """Whether a task with these answers goes to another annotator: no item of it got a label."""
+    if study.unlabelled_tasks != Study.UnlabelledTasks.REPLACED:
+        return False
+    labelled = answers.filter(superseded=False, nonresponse="", unit__role=Unit.Role.MAIN)
+    return not labelled.exists()
+
+
+def offer_again(place: Place, answers: RatingQuerySet) -> None:
+    """Free a locked place whose answers, which stay counted, have no label."""
+    answers.update(place=None)
+    place.assignment = place.lease_until = None
+    hold_place(place)
 
 
 def close_assignment(assignment: Assignment, now: datetime) -> None:

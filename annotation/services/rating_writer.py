@@ -118,6 +118,7 @@ class RatingWriter:
         for i, rating in enumerate(store(Rating, self._ratings(assignments))):
             if rating.is_counted and rating.repeat == 0:
                 counts.by_assignment[rating.assignment_id] += i not in self.hit_of_row
+            if rating.is_tallied:
                 counts.by_tally[tally_key(rating)] += 1
         return counts
 
@@ -133,6 +134,8 @@ class RatingWriter:
                 repeat=int(row["repeat"]),
                 study_version=self.version,
                 label=None if label is None else str(scale.parse_label(label)),
+                nonresponse=row["nonresponse"],
+                reason=row["reason"],
                 raw=row["raw"],
                 probabilities=stored_probabilities(row["probabilities"], scale),
                 side_a=row["side_a"],
@@ -159,6 +162,8 @@ _COLUMNS = (
     "criterion",
     "repeat",
     "label",
+    "nonresponse",
+    "reason",
     "raw",
     "probabilities",
     "side_a",

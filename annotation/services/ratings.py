@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -16,6 +16,9 @@ from annotation.messages import (
     LEFT,
     NO_ANSWER,
     NOT_A_LABEL,
+    NOT_OFFERED,
+    REASON_TOO_LONG,
+    REASON_TOO_SHORT,
     RELEASED,
     SURPLUS,
     TASK_STAYS,
@@ -28,31 +31,40 @@ from annotation.selectors import (
     is_a_first,
     may_stop,
     mixes_in_checks,
+    nonresponses_of,
 )
 from annotation.services.places import (
     close_assignment,
     complete_if_full,
     extend_lease,
     hand_over,
+    is_offered_again,
     lock_places,
+    offer_again,
     place_for_unit,
 )
 from annotation.services.screening import act_on_checks, grade_stage, training_feedback
 from annotation.services.tallies import TallyKey, apply_tally_deltas, set_flags, tally_key
 from studies.freshness import changes_noted
 from studies.models import Criterion, Study
+from studies.models.bounds import MAX_REASON
 from tiebreak.errors import DomainError, InvalidInput
+from tiebreak.nonresponse import BROKEN
 
 
 @dataclass(frozen=True)
 class Answer:
     """An answer as the page submits it: the label as shown, and metadata.
 
-    In the label of a preference, −1 is the first text and +1 the second.
+    In the label of a preference, −1 is the first text and +1 the second. A nonresponse has the
+    label "".
     """
 
     shown_label: str
     client_key: str
+    # What was answered in place of a label.
+    nonresponse: str = ""
+    reason: str = ""
     layout: str = ""
     position: int | None = None
     duration_ms: int | None = None
@@ -101,8 +113,9 @@ def submit_ratings(
 
     Sending the current answer again, or a client key with the same label, changes nothing. A
     changed answer supersedes the earlier one. If the assignment no longer holds a place, an answer
-    is kept and flagged. Of the worksheet, only the units are used. Raises `DomainError` if there
-    is no answer, or if a label is not on its scale.
+    is kept and flagged. A unit that is reported as broken is so for all criteria. Of the worksheet,
+    only the units are used. Raises `DomainError` if there is no answer, if a label is not on its
+    scale, or if a required reason is too short.
 
     Locks the HIT's places, as does everything that changes the answers of a HIT. A correction of a
     completed HIT takes over the earlier answer's place and flags, so nothing else changes: neither
@@ -112,6 +125,12 @@ def submit_ratings(
     """
     if not answers:
         raise DomainError("no_answer", NO_ANSWER, status=400)
+    broken = next((one for one in answers.values() if one.nonresponse == BROKEN), None)
+    if broken is not None:
+        answers = {c: answers.get(c, broken) for c in sheet.criteria}
+        answers = {
+            c: replace(one, shown_label="", nonresponse=BROKEN) for c, one in answers.items()
+        }
     work = _submit(sheet, position, answers, now)
     # The action has its own transaction, because exclusion locks places in another order.
     if sheet.assignment.participation is not None and _completed_with_check(sheet.assignment):
@@ -191,7 +210,9 @@ class _LockedAnswers:
 
     def save(self, hit_unit: HITUnit, criterion: Criterion, answer: Answer) -> bool:
         """Save one answer, and return whether it completed a place."""
-        label = _label_in_system_order(answer, self.assignment, hit_unit, criterion)
+        if criterion.reason == Criterion.Reason.NONE:
+            answer = replace(answer, reason="")
+        label = self._label(hit_unit, criterion, answer)
         earlier = [row for row in self.ratings if row.is_answer_to(hit_unit, criterion)]
         stored = _stored(earlier, answer, label)
         if stored is not None:
@@ -215,6 +236,20 @@ class _LockedAnswers:
         if is_paid_only and self.sheet.first_open is None and not self.is_excluded:
             self._note_answered()
         return completed
+
+    def _label(self, hit_unit: HITUnit, criterion: Criterion, answer: Answer) -> str | None:
+        """Return the label of an answer, None for a nonresponse, or refuse the answer."""
+        if len(answer.reason) > MAX_REASON:
+            raise DomainError("reason_too_long", REASON_TOO_LONG, status=400)
+        if not answer.nonresponse:
+            is_required = criterion.reason == Criterion.Reason.REQUIRED
+            if is_required and len(answer.reason) < criterion.reason_length:
+                sentence = REASON_TOO_SHORT.format(criterion.reason_length)
+                raise DomainError("reason_too_short", sentence, status=400)
+            return _label_in_system_order(answer, self.assignment, hit_unit, criterion)
+        if answer.nonresponse not in nonresponses_of(self.assignment):
+            raise DomainError("not_a_label", NOT_A_LABEL.format(NOT_OFFERED), status=400)
+        return None
 
     def _check_not_released(self) -> None:
         """Refuse an answer to a task that was taken away with the person's place in the study.
@@ -245,6 +280,8 @@ class _LockedAnswers:
         if self.assignment.status == Assignment.Status.COMPLETED and earlier is not None:
             for field in ("surplus", "partial", "excluded", "excluded_reason", "place"):
                 setattr(rating, field, getattr(earlier, field))
+            if rating.label is not None and rating.place is None and earlier.is_counted:
+                rating.surplus = True  # the task had no label, so it was offered again
         elif rating.place is None:
             rating.surplus, rating.partial = self.by_units, not self.by_units
         if self.is_excluded:
@@ -277,9 +314,14 @@ class _LockedAnswers:
 def complete_set(assignment: Assignment, place: Place | None, now: datetime) -> None:
     """Complete the place of a fully answered HIT. Without a place, flag the answers as surplus."""
     close_assignment(assignment, now)
+    rows = Rating.objects.filter(assignment=assignment)
     if place is None:
-        rows = Rating.objects.filter(assignment=assignment)
         set_flags(ratings=rows, partial=False, surplus=True)
+        return
+    if is_offered_again(assignment.hit.study, rows):
+        set_flags(ratings=rows, partial=False)
+        if place.assignment_id == assignment.pk:
+            offer_again(place, rows)
         return
     if place.assignment_id != assignment.pk:
         hand_over(place=place, assignment=assignment)
@@ -303,11 +345,12 @@ def _label_in_system_order(
     return str(label)
 
 
-def _stored(earlier: list[Rating], answer: Answer, label: str) -> Rating | None:
+def _stored(earlier: list[Rating], answer: Answer, label: str | None) -> Rating | None:
     """Return the rating that holds this answer, if it is current or from the same request."""
+    given = label, answer.nonresponse, answer.reason
     for rating in earlier:
         is_same = not rating.superseded or rating.client_key == answer.client_key
-        if rating.label == label and is_same:
+        if (rating.label, rating.nonresponse, rating.reason) == given and is_same:
             return rating
     return None
 
@@ -324,6 +367,8 @@ def _new_rating(
         repeat=hit_unit.repeat,
         study_version_id=assignment.study_version_id,
         side_a="left" if is_a_first(assignment, hit_unit) else "right",
+        nonresponse=answer.nonresponse,
+        reason=answer.reason,
         layout=answer.layout,
         position=answer.position,
         duration_ms=answer.duration_ms,
@@ -338,11 +383,10 @@ def _append(rating: Rating, earlier: Rating | None) -> None:
     if earlier is not None and rating.late:
         rating.superseded = True
     elif earlier is not None:
-        deltas[tally_key(earlier)] -= int(earlier.is_counted)
+        deltas[tally_key(earlier)] -= int(earlier.is_tallied)
         earlier.superseded = True
         earlier.save(update_fields=["superseded"])
         rating.supersedes = earlier
     insert(rating)
-    deltas[tally_key(rating)] += int(rating.is_counted)
-    if rating.repeat == 0:
-        apply_tally_deltas(deltas)
+    deltas[tally_key(rating)] += int(rating.is_tallied)
+    apply_tally_deltas(deltas)

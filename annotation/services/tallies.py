@@ -68,13 +68,12 @@ def set_flags(*, ratings: RatingQuerySet, **flags: bool | str) -> int:
     rows = ratings.filter(superseded=False).select_related("rater", "unit")
     current = list(rows.order_by("pk"))
     for rating in current:
-        was_counted = rating.is_counted
+        was_tallied = rating.is_tallied
         if any(getattr(rating, flag) != value for flag, value in flags.items()):
             changed.add(rating.unit.study_id)
         for flag, value in flags.items():
             setattr(rating, flag, value)
-        if rating.repeat == 0:
-            deltas[tally_key(rating)] += int(rating.is_counted) - int(was_counted)
+        deltas[tally_key(rating)] += int(rating.is_tallied) - int(was_tallied)
     Rating.objects.filter(pk__in=[rating.pk for rating in current]).update(**flags)
     apply_tally_deltas(deltas)
     for study_id in changed:

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.forms import AnswerForm
+from annotation.forms import AnswerForm, shown_value
 from annotation.hot_path_sql import unit_with_texts
 from annotation.messages import CHECKS_MISSED, DAMAGED_ANSWER, PLACE_LOST, Note
 from annotation.models import Assignment, Participation, ScreeningAttempt
@@ -21,6 +21,7 @@ from annotation.selectors import (
     lost_previous_place,
     may_stop,
     mixes_in_checks,
+    nonresponses_of,
     position_among_tasks,
     task_position_of,
     task_to_correct,
@@ -38,7 +39,12 @@ from annotation.views.participation_cookie import (
     participation_stub,
 )
 from annotation.views.screening_steps import feedback_on, step_page
-from annotation.views.unit_presentation import UnitPage, labels_as_shown, unit_page
+from annotation.views.unit_presentation import (
+    ShownAnswer,
+    UnitPage,
+    answers_as_shown,
+    unit_page,
+)
 from studies.models import Criterion, Study
 from tiebreak.errors import DomainError
 
@@ -170,7 +176,10 @@ def _refused(
         sheet,
         position,
         task_position=task_position_of(sheet, position),
-        submitted={criterion.pk: answer.shown_label for criterion, answer in answers.items()},
+        submitted={
+            criterion.pk: ShownAnswer(shown_value(answer), answer.reason)
+            for criterion, answer in answers.items()
+        },
         refusal=refusal,
     )
 
@@ -181,7 +190,7 @@ def _page(
     position: int,
     *,
     task_position: TaskPosition,
-    submitted: Mapping[int, str] | None = None,
+    submitted: Mapping[int, ShownAnswer] | None = None,
     refusal: DomainError | None = None,
     notice: Note | None = None,
 ) -> HttpResponse:
@@ -222,13 +231,14 @@ def _pass_mark(assignment: Assignment) -> int | None:
     return screening.pass_mark if screening else None
 
 
-def _unit_page(sheet: Worksheet, position: int, submitted: Mapping[int, str]) -> UnitPage:
+def _unit_page(sheet: Worksheet, position: int, submitted: Mapping[int, ShownAnswer]) -> UnitPage:
     hit_unit = sheet.hit_units[position]
     a_first = is_a_first(sheet.assignment, hit_unit)
-    stored = labels_as_shown(sheet.labels[position], sheet.criteria, a_first=a_first)
+    stored = answers_as_shown(sheet.current[position], sheet.criteria, a_first=a_first)
     return unit_page(
         unit_with_texts(hit_unit.unit_id),
         sheet.criteria,
         a_first=a_first,
-        shown_labels={**stored, **submitted},
+        shown={**stored, **submitted},
+        nonresponses=nonresponses_of(sheet.assignment),
     )

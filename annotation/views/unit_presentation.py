@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from annotation.forms import field_of
+from annotation.forms import NO_LABEL, field_of, reason_field_of
+from annotation.models import Rating
 from annotation.selectors import as_shown
 from studies.models import Criterion, Instance, Unit
+from tiebreak.nonresponse import BROKEN, CANNOT_SAY
 from tiebreak.scales import Label, Scale
 
 # Scales with more labels than this get a number field instead of buttons.
@@ -29,16 +31,37 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class ShownAnswer:
+    """An answer as the page shows it: the value of its field, and the reason."""
+
+    value: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class Question:
-    """One criterion as a question, with choices or, for long scales, with a number field."""
+    """One criterion as a question, with choices or, for long scales, with a number field.
+
+    `nonresponses` are the choices that give no label. `least_reason` is the minimum length of a reason:
+    0 if it is optional, None if it is not asked for.
+    """
 
     field: str
     text: str
     choices: tuple[Choice, ...] = ()
+    nonresponses: tuple[Choice, ...] = ()
+    reason_field: str = ""
+    reason: str = ""
+    least_reason: int | None = None
     value: str = ""
     low: Label | None = None
     high: Label | None = None
     step: str = "any"
+
+    @property
+    def number(self) -> str:
+        """The number in the field of a long scale."""
+        return "" if self.value.startswith(NO_LABEL) else self.value
 
     @property
     def is_short(self) -> bool:
@@ -69,33 +92,66 @@ class UnitPage:
     def is_comparison(self) -> bool:
         return len(self.texts) == 2
 
+    @property
+    def nonresponses(self) -> tuple[Choice, ...]:
+        return self.questions[0].nonresponses if self.questions else ()
+
 
 def unit_page(
-    unit: Unit, criteria: Iterable[Criterion], *, a_first: bool, shown_labels: Mapping[int, str]
+    unit: Unit,
+    criteria: Iterable[Criterion],
+    *,
+    a_first: bool,
+    shown: Mapping[int, ShownAnswer],
+    nonresponses: Iterable[str] = (),
 ) -> UnitPage:
-    """Return a unit with its questions. `shown_labels` are the earlier answers as displayed."""
+    """Return a unit with its questions. `shown` are the earlier answers as displayed."""
     texts = unit.text_list if a_first else unit.text_list[::-1]
     return UnitPage(
         source=unit.instance.source if unit.instance else "",
         turns=turns_of(unit.instance),
         texts=tuple(text.generation.text if text.generation else "" for text in texts),
-        questions=tuple(question(c, shown_labels.get(c.pk)) for c in criteria),
+        questions=tuple(
+            question(c, shown.get(c.pk, ShownAnswer()), nonresponses) for c in criteria
+        ),
     )
 
 
-def labels_as_shown(
-    labels: Mapping[int, str], criteria: Iterable[Criterion], *, a_first: bool
-) -> dict[int, str]:
+def answers_as_shown(
+    ratings: Mapping[int, Rating], criteria: Iterable[Criterion], *, a_first: bool
+) -> dict[int, ShownAnswer]:
     return {
-        criterion.pk: as_shown(labels[criterion.pk], criterion=criterion, a_first=a_first)
+        criterion.pk: _as_shown(ratings[criterion.pk], criterion, a_first=a_first)
         for criterion in criteria
-        if labels.get(criterion.pk)
+        if criterion.pk in ratings
     }
 
 
-def question(criterion: Criterion, shown_label: str | None) -> Question:
+def _as_shown(rating: Rating, criterion: Criterion, *, a_first: bool) -> ShownAnswer:
+    if rating.label is None:
+        return ShownAnswer(f"{NO_LABEL}{rating.nonresponse}", rating.reason)
+    value = as_shown(rating.label, criterion=criterion, a_first=a_first)
+    return ShownAnswer(value, rating.reason)
+
+
+# What annotators read, and the keys that choose it.
+NONRESPONSES = {CANNOT_SAY: ("I cannot say", "0"), BROKEN: ("Broken or harmful", "x")}
+
+
+def question(
+    criterion: Criterion, shown: ShownAnswer, nonresponses: Iterable[str] = ()
+) -> Question:
     scale = criterion.parsed_scale
-    blank = Question(field_of(criterion), criterion.question, value=shown_label or "")
+    least = {Criterion.Reason.OPTIONAL: 0, Criterion.Reason.REQUIRED: criterion.reason_length}
+    blank = Question(
+        field_of(criterion),
+        criterion.question,
+        value=shown.value,
+        nonresponses=tuple(_nonresponse(name, shown.value) for name in nonresponses),
+        reason_field=reason_field_of(criterion),
+        reason=shown.reason,
+        least_reason=least.get(Criterion.Reason(criterion.reason)),
+    )
     if scale.labels is None:
         return replace(blank, low=0 if scale.kind == "ratio" else None)
     if len(scale.labels) > MAX_CHOICES and scale.kind != "nominal":
@@ -105,6 +161,12 @@ def question(criterion: Criterion, shown_label: str | None) -> Question:
         for number, label in enumerate(scale.labels, start=1)
     )
     return replace(blank, choices=choices)
+
+
+def _nonresponse(name: str, chosen: str) -> Choice:
+    words, key = NONRESPONSES[name]
+    value = f"{NO_LABEL}{name}"
+    return Choice(value, words, key=key, is_chosen=value == chosen)
 
 
 def _choice(scale: Scale, label: Label, *, key: str, chosen: str) -> Choice:

@@ -13,7 +13,7 @@ MAX_ROWS = 100
 class CriterionRow(serializers.ModelSerializer[Criterion]):
     class Meta:
         model = Criterion
-        fields = ("name", "question", "scale")
+        fields = ("name", "question", "scale", "reason", "reason_length")
 
 
 class ScreeningSerializer(serializers.ModelSerializer[Screening]):

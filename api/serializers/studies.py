@@ -10,7 +10,7 @@ from annotation.counts import RatingCounts, StudyCounts
 from annotation.exports.study_export import study_spec
 from annotation.services.planning import Plan
 from api.serializers.design import QuestionSerializer, ScreeningSerializer
-from studies.models import InstanceSelection, Study
+from studies.models import Criterion, InstanceSelection, Study
 from studies.models.settings import SETTINGS
 from tiebreak.formats.tables import LAYOUTS
 
@@ -19,6 +19,8 @@ class CriterionSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     scale = serializers.CharField()
     question = serializers.CharField()
+    reason = serializers.ChoiceField(choices=Criterion.Reason.choices)
+    reason_length = serializers.IntegerField()
 
 
 class DatasetSerializer(serializers.Serializer[Any]):

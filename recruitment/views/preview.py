@@ -172,7 +172,7 @@ def _sample(_request: HttpRequest, study: Study, criteria: Sequence[Criterion]) 
     shown = unit and HITUnit(unit=unit, side_bit=bool(hit_unit and hit_unit.side_bit))
     texts = unit.generations if unit else ()
     return {
-        "page": shown and _page_of(shown, criteria),
+        "page": shown and _page_of(shown, criteria, study.allowed_nonresponses),
         "has_dummies": any(text.is_dummy for text in texts),
         "progress": UnitProgress(index=1, of=n, is_numbered=not has_checks),
         "stays": has_checks,
@@ -186,9 +186,11 @@ def _with_texts(hit_units: QuerySet[HITUnit]) -> QuerySet[HITUnit]:
     return with_units.prefetch_related(texts_of("unit__texts"))
 
 
-def _page_of(hit_unit: HITUnit, criteria: Sequence[Criterion]) -> UnitPage:
+def _page_of(
+    hit_unit: HITUnit, criteria: Sequence[Criterion], nonresponses: Sequence[str] = ()
+) -> UnitPage:
     a_first = not hit_unit.side_bit
-    return unit_page(hit_unit.unit, criteria, a_first=a_first, shown_labels={})
+    return unit_page(hit_unit.unit, criteria, a_first=a_first, shown={}, nonresponses=nonresponses)
 
 
 def unplanned_unit(study: Study) -> Unit | None:

@@ -45,6 +45,23 @@
 
   // --- Unsaved answers, stored until the server confirms them -----------------------------------
   const fieldOf = (question) => question.querySelector("input").name;
+  const reasonOf = (question) => question.querySelector("textarea");
+  // A long scale has a number field, and radio buttons of the same name for answers that are no label.
+  function valueOf(question) {
+    const chosen = question.querySelector("input:checked") || question.querySelector("input[type=number]");
+    return chosen && chosen.checkValidity() ? chosen.value : "";
+  }
+  const NO_LABEL = ",";
+  const BROKEN = `${NO_LABEL}broken`;
+  // Say what a required reason lacks, as the server would, so that only complete answers are sent.
+  function lacksReason(question) {
+    const reason = reasonOf(question);
+    if (!reason) return false;
+    const least = Number(reason.dataset.least);
+    const isShort = !valueOf(question).startsWith(NO_LABEL) && reason.value.trim().length < least;
+    reason.setCustomValidity(isShort ? `Please give a reason of at least ${least} characters.` : "");
+    return isShort;
+  }
   const storageKey = (question) =>
     ["unsent", form.elements.assignment.value, form.elements.position.value, fieldOf(question)].join(":");
   const unsentAnswer = (question) => JSON.parse(sessionStore.getItem(storageKey(question)) || "null");
@@ -55,19 +72,22 @@
       : Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(16).padStart(8, "0")).join("-");
 
   // A repeated request has the same key, so that the server recognises the same answer.
-  function store(question, value) {
+  function store(question) {
     const earlier = unsentAnswer(question);
-    if (earlier && earlier.value === value) return earlier;
-    const answer = { value, key: newKey(), duration: visibleMs() };
+    const value = valueOf(question);
+    const reason = reasonOf(question)?.value;
+    if (earlier && earlier.value === value && earlier.reason === reason) return earlier;
+    const answer = { value, reason, key: newKey(), duration: visibleMs() };
     sessionStore.setItem(storageKey(question), JSON.stringify(answer));
     return answer;
   }
 
-  function show(question, value) {
+  function show(question, { value, reason }) {
     for (const input of question.querySelectorAll("input")) {
       if (input.type === "radio") input.checked = input.value === value;
-      else input.value = value;
+      else input.value = value.startsWith(NO_LABEL) ? "" : value;
     }
+    if (reason !== undefined) reasonOf(question).value = reason;
   }
 
   // --- Saving ----------------------------------------------------------------------------------
@@ -83,6 +103,7 @@
     stale: "No connection. This page may be out of date.",
     blocked: "No connection. Please wait. The next page opens when you are online again.",
     outdated: "Your answer was not saved, because this page is out of date. Please reload it.",
+    reason: "Your answer is saved when you have given a reason.",
   };
   function showStatus(state) {
     const line = document.createElement("span");
@@ -121,15 +142,16 @@
   document.addEventListener("htmx:configRequest", (event) => {
     const question = event.target;
     const { parameters } = event.detail;
-    const field = fieldOf(question);
-    const value = parameters[field];
-    if (!value) {
+    const value = valueOf(question);
+    if (!value || lacksReason(question)) {
       event.preventDefault();
+      if (value) showStatus("reason");
       return;
     }
+    parameters[fieldOf(question)] = value;
     // Send this question only: a repeated request must not restore another question's old answer.
     for (const other of questions) if (other !== question) delete parameters[fieldOf(other)];
-    const answer = store(question, value);
+    const answer = store(question);
     parameters.client_key = answer.key;
     parameters.duration_ms = String(answer.duration);
     parameters.layout = (stacked.matches ? "stacked" : "side_by_side") + (isTranslated() ? "_translated" : "");
@@ -149,6 +171,8 @@
     const stored = unsentAnswer(question);
     if (stored && stored.key === question.dataset.sending) sessionStore.removeItem(storageKey(question));
     if (code < 400) {
+      // What is broken is so for every question.
+      if (valueOf(question) === BROKEN) for (const other of questions) show(other, { value: BROKEN });
       showUnsent();
       continueIfSaved();
     } else if (code !== 400 && code !== 409) showStatus("outdated");
@@ -172,7 +196,8 @@
     continueIfSaved();
   });
   window.addEventListener("beforeunload", (event) => {
-    if (!isPreview && unsent().length) event.preventDefault();
+    const isUnsaved = (question) => lacksReason(question) && reasonOf(question).value !== reasonOf(question).defaultValue;
+    if (!isPreview && (unsent().length || questions.some(isUnsaved))) event.preventDefault();
   });
 
   // --- Next and previous -------------------------------------------------------------------------
@@ -183,6 +208,7 @@
   }
 
   function goNext() {
+    questions.forEach(lacksReason);
     if (isPreview || !form.reportValidity()) return;
     isLeaving = true;
     if (unsent().length) retryNow();
@@ -197,8 +223,10 @@
   // Store a choice at once, because its request may have to wait for earlier ones.
   form.addEventListener("change", (event) => {
     isLeaving = false;
-    const chosen = event.target;
-    if (!isPreview && chosen.type === "radio") store(chosen.closest("fieldset"), chosen.value);
+    const question = event.target.closest("fieldset");
+    if (!question) return;
+    if (event.target.type === "radio" && event.target.value.startsWith(NO_LABEL)) show(question, event.target);
+    if (!isPreview && valueOf(question) && !lacksReason(question)) store(question);
   });
   // Without a connection, following a link would show the browser's error page.
   document.addEventListener("click", (event) => {
@@ -209,10 +237,11 @@
   });
   // Store typed numbers at once; they are sent when the field loses focus or the page is reloaded.
   form.addEventListener("input", (event) => {
-    const typed = event.target;
-    if (!isPreview && typed.type === "number" && typed.checkValidity() && typed.value) {
-      store(typed.closest("fieldset"), typed.value);
-    }
+    const question = event.target.closest("fieldset");
+    if (!question) return;
+    if (event.target.type === "number") show(question, event.target);
+    const isTyped = event.target.type !== "radio";
+    if (!isPreview && isTyped && valueOf(question) && !lacksReason(question)) store(question);
   });
 
   function goPrevious() {
@@ -220,7 +249,7 @@
   }
 
   // --- Keyboard shortcuts ------------------------------------------------------------------------
-  const isAnswered = (question) => question.querySelector("input:checked, input[type=number]:valid") !== null;
+  const isAnswered = (question) => valueOf(question) !== "" && !lacksReason(question);
 
   // The question that digit keys answer: the focused question, or else the first unanswered one.
   let current = null;
@@ -238,7 +267,8 @@
     const isNew = !input.checked;
     input.checked = true;
     if (isNew) input.dispatchEvent(new Event("change", { bubbles: true }));
-    (unanswered ? unanswered.querySelector("input") : input).focus();
+    const next = lacksReason(current) ? reasonOf(current) : unanswered?.querySelector("input");
+    (next || input).focus();
   }
 
   // Both texts scroll together by most of a panel, each at most to its own end.
@@ -268,20 +298,20 @@
   // Keys count by their sign or, on keyboards that have other signs there, by their place.
   function keyOf(event) {
     const sign = event.key.toLowerCase();
-    if (sign in KEYS || /^[1-9]$/.test(sign) || event.key.length > 1 || event.shiftKey) return sign;
+    if (sign in KEYS || /^[0-9x]$/.test(sign) || event.key.length > 1 || event.shiftKey) return sign;
     return event.code.replace(/^(Key|Digit|Numpad)/, "").toLowerCase();
   }
 
   document.addEventListener("keydown", (event) => {
     const key = keyOf(event);
-    const isTyping = event.target.closest("dialog, input[type=number]");
+    const isTyping = event.target.closest("dialog, input[type=number], textarea");
     if (!keysOn.checked || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.repeat && !/^[jk]$/.test(key)) return;
     if (key === "enter") {
       if (event.target.closest("a, button")) return;
       event.preventDefault();
       goNext();
-    } else if (/^[1-9]$/.test(key)) {
+    } else if (/^[0-9x]$/.test(key)) {
       choose(key);
     } else {
       KEYS[key]?.();
@@ -295,8 +325,8 @@
   // On a slow connection, people answer before this script runs.
   function storeEarlyAnswers() {
     for (const question of questions) {
-      const input = [...question.querySelectorAll("input")].find(isChanged);
-      if (input) store(question, input.value);
+      const isGiven = [...question.querySelectorAll("input, textarea")].some(isChanged);
+      if (isGiven && isAnswered(question)) store(question);
     }
   }
 
@@ -304,7 +334,7 @@
     storeEarlyAnswers();
     window.addEventListener("load", () => {
       for (const question of unsent()) {
-        show(question, unsentAnswer(question).value);
+        show(question, unsentAnswer(question));
         send(question);
       }
     });

@@ -69,6 +69,7 @@ class TaskStep(StepAdmin):
         ("The study", {"fields": ("title",)}),
         ("What annotators read", {"fields": ("guidelines", "consent")}),
         ("How texts are shown", {"fields": ("source_format", "generation_format", "translation")}),
+        ("Answers without a label", {"fields": ("nonresponses", "unlabelled_tasks")}),
         ("Labels of the parts", {"fields": LABELS, "classes": ("collapse",)}),
     )
     inlines = (CriterionRows,)

@@ -19,6 +19,7 @@ def typed_task(study: Study, data: Mapping[str, str]) -> list[Criterion]:
     for name in ("source_format", "generation_format"):
         if data.get(name) in RENDERERS:
             setattr(study, name, data[name])
+    study.nonresponses = data.get("nonresponses", study.nonresponses)
     total = data.get("criteria-TOTAL_FORMS", "")
     if not total.isdecimal() or "criteria-0-name" not in data:
         return list(study.criteria.all())
@@ -33,7 +34,8 @@ def _criteria(study: Study, data: Mapping[str, str], total: int) -> Iterator[Cri
         question = data.get(f"{prefix}-question", "")
         if question and _is_scale(scale) and f"{prefix}-DELETE" not in data:
             name = data.get(f"{prefix}-name", "")
-            yield Criterion(study=study, name=name, question=question, scale=scale)
+            reason = data.get(f"{prefix}-reason", Criterion.Reason.NONE)
+            yield Criterion(study=study, name=name, question=question, scale=scale, reason=reason)
 
 
 def _is_scale(code: object) -> bool:

@@ -13,6 +13,8 @@ MIN_BIG_SEED, MAX_BIG_SEED = -(2**63), 2**63 - 1
 # Larger than any study so far, and small enough to compute with.
 MAX_COUNT = 100_000_000
 MAX_POSITION = 10_000
+# Characters of what annotators write in their own words.
+MAX_REASON = 2000
 MAX_LEASE_MINUTES = 100_000
 MAX_MINUTES_PER_HIT = 10_080
 MAX_VALID_DAYS = 36_500

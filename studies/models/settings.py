@@ -22,6 +22,7 @@ from studies.models.bounds import (
 )
 from studies.models.choices import OpenChoiceField
 from studies.rendering.renderers import PLAIN, text_formats
+from tiebreak.nonresponse import BROKEN, CANNOT_SAY
 
 MAX_PLAN = 10_000
 
@@ -145,6 +146,16 @@ class FrozenSettings(models.Model):
         WHOLE_HIT = "whole_hit", "offer the whole task again"
         UNITS = "units", "offer only the missing items"
 
+    class Nonresponses(models.TextChoices):
+        NONE = "none", "every item gets a label"
+        CANNOT_SAY = CANNOT_SAY, "annotators may answer “I cannot say”"
+        BROKEN = BROKEN, "annotators may report an item as broken or harmful"
+        BOTH = "both", "annotators may answer “I cannot say” or report an item as broken or harmful"
+
+    class UnlabelledTasks(models.TextChoices):
+        COMPLETE = "complete", "count as rated"
+        REPLACED = "replaced", "are offered to another annotator"
+
     unit_kind = models.CharField(
         "what an item is", max_length=10, choices=UnitKind.choices, default=UnitKind.COMPARISON
     )
@@ -189,6 +200,19 @@ class FrozenSettings(models.Model):
     )
     abandoned = models.CharField(
         "abandoned tasks", max_length=10, choices=Abandoned.choices, default=Abandoned.WHOLE_HIT
+    )
+    nonresponses = OpenChoiceField(
+        "answers without a label",
+        choices=Nonresponses.choices,
+        default=Nonresponses.NONE,
+        help_text="Such answers complete an item, are paid like any other and enter no statistic."
+        " Results say how many there are, who gave them and for which items.",
+    )
+    unlabelled_tasks = OpenChoiceField(
+        "tasks in which no item got a label",
+        choices=UnlabelledTasks.choices,
+        default=UnlabelledTasks.COMPLETE,
+        help_text="If they are offered to another annotator, each is paid for again.",
     )
     similarity = models.CharField(max_length=200, default="rouge1")
     pairing = OpenChoiceField(

@@ -7,11 +7,13 @@ from django.core.exceptions import ValidationError
 from django.db import models
 
 from jobs.clock import Moment
-from studies.models.bounds import MAX_POSITION, between
+from studies.models.bounds import MAX_POSITION, MAX_REASON, between
+from studies.models.choices import OpenChoiceField
 from studies.models.dataset import Dataset, System, validate_name
 from studies.models.settings import FreeSettings, FrozenSettings, VersionedSettings
 from tiebreak.errors import InvalidInput
 from tiebreak.identifiers import new_public_id, new_seed
+from tiebreak.nonresponse import NONRESPONSES
 from tiebreak.scales import Scale
 from tiebreak.stats.design.design_grid import further_tasks
 
@@ -90,6 +92,12 @@ class Study(VersionedSettings, FrozenSettings, FreeSettings):
     def is_imported(self) -> bool:
         """Whether the ratings came from a file, so annotators were never served here."""
         return self.opened_at is not None and self.opened_at == self.closed_at
+
+    @property
+    def allowed_nonresponses(self) -> tuple[str, ...]:
+        """The answers that annotators may give in place of a label."""
+        allowed = self.nonresponses
+        return tuple(n for n in NONRESPONSES if allowed in (n, self.Nonresponses.BOTH))
 
     @property
     def most_ratings(self) -> int:
@@ -172,6 +180,11 @@ class StudyVersion(VersionedSettings):
 class Criterion(models.Model):
     """A question asked about each unit, with its rating scale."""
 
+    class Reason(models.TextChoices):
+        NONE = "none", "not asked for"
+        OPTIONAL = "optional", "optional"
+        REQUIRED = "required", "required"
+
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="criteria")
     name = models.CharField(max_length=200, validators=[validate_name])
     question = models.CharField(max_length=500)
@@ -181,6 +194,17 @@ class Criterion(models.Model):
         validators=[validate_scale],
         help_text="For example preference, preference:tie, preference:5, ordinal:1..5 or"
         " nominal:a,b.",
+    )
+    reason = OpenChoiceField(
+        "reason",
+        choices=Reason.choices,
+        default=Reason.NONE,
+        help_text="Whether annotators say in their own words why they chose their answer.",
+    )
+    reason_length = models.PositiveSmallIntegerField(
+        "minimum length of a required reason, in characters",
+        default=20,
+        validators=between(1, MAX_REASON),
     )
     position = models.PositiveSmallIntegerField(default=0, validators=between(0, MAX_POSITION))
 

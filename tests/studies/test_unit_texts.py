@@ -80,7 +80,7 @@ def test_a_unit_of_three_texts_is_one_row_in_tables_and_shown_in_full(study, cli
     assert systems == [("system-0", "system-1")] * 2
     three = study.units.get(key="three")
     for unit in (three, unit_with_texts(three.pk)):
-        page = unit_page(unit, [], a_first=False, shown_labels={})
+        page = unit_page(unit, [], a_first=False, shown={})
         assert page.texts == ("Text 0 2 1.", "Text 0 1 1.", "Text 0 0 1.")
         assert page.source == three.instance.source
     html = client.get(reverse("recruitment:quality", args=[study.pk])).content.decode()

@@ -4,7 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -34,11 +34,17 @@ class CriterionSpec:
         Scale of the criterion; see `tiebreak.scales.Scale.parse`.
     question : str
         Question that annotators are asked.
+    reason : str
+        Whether annotators give a reason: none, optional or required. The server knows the choices.
+    reason_length : int
+        Minimum length of a required reason, in characters.
     """
 
     name: str
     scale: str
     question: str
+    reason: str = "none"
+    reason_length: int = 20
 
 
 @dataclass(frozen=True)
@@ -229,14 +235,24 @@ def _criteria(rows: list[Any], lines: SpecLines, problems: Problems) -> dict[str
 
 
 def _criterion(row: Any) -> CriterionSpec:
-    if not isinstance(row, dict) or row.keys() - {"name", "scale", "question"}:
+    if not isinstance(row, dict) or row.keys() - _CRITERION.keys():
         raise InvalidInput(
-            "not_a_criterion", "a criterion may only have the keys name, scale and question"
+            "not_a_criterion", f"a criterion may only have the keys {', '.join(_CRITERION)}"
         )
     scale = _setting_text("scale", row.get("scale", "preference:tie"))
     name = check_id("the name of a criterion", row.get("name"))
     question = _setting_text("question", row.get("question", ""))
-    return CriterionSpec(name, Scale.parse(scale).spec, question)
+    reason = _setting_text("reason", row.get("reason", _CRITERION["reason"]))
+    least = row.get("reason_length", _CRITERION["reason_length"])
+    if isinstance(least, bool) or not isinstance(least, int):
+        raise InvalidInput(
+            "not_a_whole_number", f"reason_length must be a whole number, not {least!r}"[:200]
+        )
+    return CriterionSpec(name, Scale.parse(scale).spec, question, reason, least)
+
+
+# The keys of a criterion, with the values that are not written because they are the defaults.
+_CRITERION = {one.name: one.default for one in fields(CriterionSpec)}
 
 
 _TEXTS = {"guidelines", "consent"}
@@ -301,7 +317,8 @@ def write_spec(folder: Path, spec: StudySpec) -> None:
             lines.append(f"{name} = {_toml(value)}")
     for criterion in spec.criteria:
         lines.append("\n[[criteria]]")
-        lines += [f"{name} = {_toml(value)}" for name, value in vars(criterion).items()]
+        told = {k: v for k, v in vars(criterion).items() if v != _CRITERION[k]}
+        lines += [f"{name} = {_toml(value)}" for name, value in told.items()]
     (folder / "study.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
