@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from lxml import html
 
+from annotation.forms import NO_LABEL
 from annotation.screen_keys import read_screen_key
 
 # The primary buttons and links of a page.
@@ -21,18 +22,21 @@ TYPED = {"text", "number", "email", "search", "tel", "url"}
 class Field:
     """One field of a form: its label, and the values that it accepts.
 
-    ``choices`` are pairs of a value and its label. Without choices, the value is typed. It is a
-    number if ``is_number``, from ``low`` to ``high`` (unless they are None) in steps of ``step``.
+    ``choices`` are pairs of a value and its label, and ``nonresponses`` the values that are no
+    label. Without choices, the value is typed. It is a number if ``is_number``, from ``low`` to
+    ``high`` (unless they are None) in steps of ``step``, and else has at least ``least`` characters.
     """
 
     name: str
     words: str
     kind: str
     choices: tuple[tuple[str, str], ...] = ()
+    nonresponses: tuple[str, ...] = ()
     is_required: bool = False
     low: float | None = None
     high: float | None = None
     step: float | None = None
+    least: int = 0
 
     @property
     def is_number(self) -> bool:
@@ -163,8 +167,12 @@ def _field(control: Any) -> Field | None:
         limits = [_number(first.get(name)) for name in ("min", "max", "step")]
     elif kind not in ("checkbox", "textarea"):
         return None
+    nonresponses = tuple(value for value, _ in choices if value.startswith(NO_LABEL))
+    labels = tuple(choice for choice in choices if choice[0] not in nonresponses)
     is_required = "required" in first.attrib
-    return Field(first.name, _question(first), kind, tuple(choices), is_required, *limits)
+    least = int(first.get("data-least", 0))
+    about = (first.name, _question(first), kind, labels, nonresponses, is_required)
+    return Field(*about, *limits, least=least)
 
 
 def _question(control: Any) -> str:

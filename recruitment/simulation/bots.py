@@ -23,6 +23,9 @@ MAX_REDIRECTS = 10
 LOG_SECONDS_SD = 0.5
 # Share of the usual time that a bot takes when it answers without reading.
 UNREAD_TIME_SHARE = 0.05
+# Share of the answers that are no label, where the study allows them.
+NONRESPONSE_SHARE = 0.05
+REASON = "I compared the text with its source. "
 
 
 @dataclass(frozen=True)
@@ -181,12 +184,18 @@ class Walk:
         if self.in_real_time:
             sleep(seconds)
         answers = {
-            question.name: self._any(question) if is_malicious else self._choose(question, page)
+            question.name: self._any(question) if is_malicious else self._answer(question, page)
             for question in page.fields
         }
         if page.has_timer:
             answers["duration_ms"] = str(round(1000 * seconds))
         return answers
+
+    def _answer(self, question: Field, page: Page) -> str | None:
+        has_none = bool(question.nonresponses) and self.rng.random() < NONRESPONSE_SHARE
+        if has_none:
+            return self.rng.choice(question.nonresponses)
+        return self._any(question) if question.kind == "textarea" else self._choose(question, page)
 
     def _choose(self, question: Field, page: Page) -> str | None:
         numbers = sorted(int(v) for v, _ in question.choices if v.lstrip("-").isdecimal())
@@ -233,6 +242,8 @@ class Walk:
             return "on" if question.is_required else None
         if question.choices:
             return self.rng.choice(question.choices)[0]
+        if question.kind == "textarea":
+            return REASON * (1 + question.least // len(REASON))
         return _typed(question, self.rng.random()) if question.is_number else self.bot.name
 
     def _worth(self, text: str, source: str) -> float:

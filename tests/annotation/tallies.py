@@ -13,7 +13,7 @@ def recount(*, study: Study) -> Counter[TallyKey]:
     """Return the tallies computed from the ratings, which the stored tallies must always equal."""
     rows = (
         Rating.objects.counted()
-        .filter(unit__study=study, repeat=0)
+        .filter(unit__study=study, repeat=0, nonresponse="")
         .values_list("unit_id", "criterion_id", "rater__kind", "rater_id", "label")
         .annotate(n=Count("id"))
         .order_by()

@@ -1,0 +1,152 @@
+"""Answers that are no label, and reasons: saved, counted, replaced and kept out of statistics."""
+
+import pytest
+
+from annotation.models import Assignment, Place, Rating
+from annotation.selectors import worksheet
+from annotation.services.places import NoWorkLeft
+from annotation.services.ratings import Answer, RatingResult, submit_ratings
+from studies.models import Criterion, Study
+from tests.annotation.places import take_place
+from tests.annotation.tallies import recount, stored_tallies
+from tests.refusals import refused
+from tests.studies.factories import make_open_study, make_participation
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+
+BOTH = Study.Nonresponses.BOTH
+REPLACED = Study.UnlabelledTasks.REPLACED
+
+
+def study_with(*, reason: str = "none", criteria: tuple[str, ...] = ("preference",), **design):
+    study = make_open_study(**{"instances": 1, "ratings_per_hit": 1, "nonresponses": BOTH} | design)
+    study.criteria.update(reason=reason)
+    for position, name in enumerate(criteria[1:], start=1):
+        Criterion.objects.create(study=study, name=name, position=position, reason=reason)
+    return study
+
+
+def give(assignment: Assignment, position: int = 1, **answer: str) -> RatingResult:
+    sheet = worksheet(assignment)
+    given = Answer(**{"shown_label": "", "client_key": f"{position}-{answer}"} | answer)
+    return submit_ratings(sheet=sheet, position=position, answers={sheet.criteria[0]: given})
+
+
+def give_all(assignment: Assignment, **answer: str) -> RatingResult:
+    for position in worksheet(assignment).hit_units:
+        result = give(assignment, position, **answer)
+    return result
+
+
+def place_of(study: Study, name: str = "ann") -> Assignment:
+    return take_place(participation=make_participation(study, name))
+
+
+def check_tallies(study: Study) -> None:
+    assert stored_tallies(study=study) == +recount(study=study)
+
+
+def test_an_item_without_a_label_is_complete_and_in_no_statistic():
+    study = study_with()
+    result = give_all(place_of(study), nonresponse="cannot_say")
+    assert result.progress.is_hit_done
+    assert Place.objects.get().completed_at is not None
+    assert Rating.objects.counted().count() == 5
+    assert not Rating.objects.in_statistics().exists()
+    assert not stored_tallies(study=study)
+
+
+def test_a_broken_item_is_broken_for_every_criterion():
+    study = study_with(criteria=("preference", "fluency"))
+    assignment = place_of(study)
+    assert give(assignment, nonresponse="broken").progress.is_answered
+    stored = Rating.objects.values_list("criterion__name", "nonresponse", "label")
+    assert set(stored) == {("preference", "broken", None), ("fluency", "broken", None)}
+    assert not give(assignment, 2, nonresponse="cannot_say").progress.is_answered
+
+
+def test_a_label_supersedes_a_nonresponse_and_the_other_way_round():
+    study = study_with()
+    assignment = place_of(study)
+    for answer in (
+        {"shown_label": "1"},
+        {"nonresponse": "broken"},
+        {"shown_label": "1", "client_key": "again"},
+    ):
+        give(assignment, **answer)
+        check_tallies(study)
+    assert Rating.objects.count() == 3
+    assert Rating.objects.in_statistics().count() == 1
+
+
+@pytest.mark.parametrize("allowed", ["none", "cannot_say"])
+def test_what_the_study_does_not_allow_is_refused(allowed):
+    assignment = place_of(study_with(nonresponses=allowed))
+    for nonresponse in ("broken", "made up"):
+        with refused("not_a_label"):
+            give(assignment, nonresponse=nonresponse)
+    assert not Rating.objects.exists()
+
+
+def test_a_required_reason_has_a_minimum_length_and_a_nonresponse_needs_none():
+    assignment = place_of(study_with(reason="required"))
+    with refused("reason_too_short"):
+        give(assignment, shown_label="1", reason="x" * 19)
+    give(assignment, shown_label="1", reason="x" * 20)
+    give(assignment, 2, nonresponse="cannot_say")
+    with refused("reason_too_long"):
+        give(assignment, 3, shown_label="1", reason="x" * 2001)
+    assert list(Rating.objects.values_list("reason", flat=True)) == ["x" * 20, ""]
+
+
+def test_a_changed_reason_supersedes_and_the_same_one_does_not():
+    assignment = place_of(study_with(reason="optional"))
+    for reason in ("short", "short", "longer"):
+        give(assignment, shown_label="1", reason=reason)
+    stored = Rating.objects.order_by("pk").values_list("reason", "superseded")
+    assert list(stored) == [("short", True), ("longer", False)]
+
+
+def test_no_reason_is_kept_that_nobody_asked_for():
+    assignment = place_of(study_with())
+    give(assignment, shown_label="1", reason="because")
+    assert Rating.objects.get().reason == ""
+
+
+@pytest.mark.parametrize("abandoned", Study.Abandoned.values)
+def test_a_task_without_a_label_is_offered_again_if_the_study_says_so(abandoned):
+    study = study_with(unlabelled_tasks=REPLACED, abandoned=abandoned)
+    first = place_of(study)
+    give_all(first, nonresponse="cannot_say")
+    first.refresh_from_db()
+    assert first.status == Assignment.Status.COMPLETED  # and paid
+    assert Place.objects.get().completed_at is None
+    with pytest.raises(NoWorkLeft):
+        take_place(participation=first.participation)
+    second = place_of(study, "bob")
+    give_all(second, shown_label="1")
+    assert Place.objects.get().assignment == second
+    assert Place.objects.get().completed_at is not None
+    assert Rating.objects.counted().count() == 10
+    assert Rating.objects.in_statistics().count() == 5
+    check_tallies(study)
+
+
+def test_one_label_completes_a_task():
+    study = study_with(unlabelled_tasks=REPLACED)
+    assignment = place_of(study)
+    give(assignment, 1, shown_label="1")
+    for position in range(2, 6):
+        give(assignment, position, nonresponse="broken")
+    assert Place.objects.get().completed_at is not None
+
+
+def test_a_late_label_for_a_task_that_was_offered_again_is_surplus():
+    study = study_with(unlabelled_tasks=REPLACED)
+    first = place_of(study)
+    give_all(first, nonresponse="cannot_say")
+    give_all(place_of(study, "bob"), shown_label="1")
+    give(first, shown_label="1")
+    assert Rating.objects.in_statistics().count() == 5
+    assert Rating.objects.get(surplus=True).rater == first.rater
+    check_tallies(study)
