@@ -9,7 +9,7 @@ from django.db.models import Aggregate, Count, Max, Min, Q, QuerySet, Subquery, 
 from django.db.models.functions import Now
 
 from annotation.models import HIT, HITUnit, Place, Rating
-from annotation.models.rating import IN_STATISTICS, MAIN_FIRST, RatingQuerySet
+from annotation.models.rating import COUNTED, IN_STATISTICS, MAIN_FIRST, RatingQuerySet
 from studies.models import Study, Unit
 
 # A rating with several flags is counted under the first: decisions on late answers set others.
@@ -23,8 +23,9 @@ class RatingCounts:
     `counted` is the number of ratings in the statistics: first answers to main units without an
     excluding flag. `people` and `machines` add up to `counted`; `unparsed` (machine answers that
     could not be parsed) is a part of `machines`, and `simulated` (given by bots in place of people) of
-    `people`. Every other rating is in exactly one group: `repeats`, a role, or a flag. Flags are
-    counted on first answers to main units only, so all groups add up to `rows`.
+    `people`. Every other rating is in exactly one group: `repeats`, a role, `nonresponses`, or a flag.
+    These are counted on first answers to main units only, so all groups add up to `rows`. Ratings of a
+    unit that was set aside are `excluded`.
     """
 
     rows: int = 0
@@ -37,6 +38,7 @@ class RatingCounts:
     training: int = 0
     test: int = 0
     gold: int = 0
+    nonresponses: int = 0
     superseded: int = 0
     excluded: int = 0
     late: int = 0
@@ -263,6 +265,7 @@ def first_flag(flag: str) -> Q:
 
 # An annotation cannot have the name of a column.
 _PREFIX = "n_"
+_WITHOUT_FLAG = COUNTED & MAIN_FIRST
 _KINDS: dict[str, Q] = {
     "counted": IN_STATISTICS,
     "people": IN_STATISTICS & Q(rater__kind="human"),
@@ -273,7 +276,9 @@ _KINDS: dict[str, Q] = {
     "training": Q(unit__role=Unit.Role.TRAINING),
     "test": Q(unit__role=Unit.Role.QUALIFICATION),
     "gold": Q(unit__role=Unit.Role.GOLD),
+    "nonresponses": _WITHOUT_FLAG & Q(unit__set_aside=False) & ~Q(nonresponse=""),
     **{flag: first_flag(flag) for flag in FLAGS},
+    "excluded": first_flag("excluded") | _WITHOUT_FLAG & Q(unit__set_aside=True),
 }
 _EXPRESSIONS: dict[str, Count] = {
     f"{_PREFIX}rows": Count("pk"),

@@ -58,7 +58,7 @@ def _given_answer(row: Rating) -> GivenAnswer:
         texts=_texts(row.unit, a_first=is_first(row)),
         turns=turns_of(row.unit.instance),
         flags=(*(flag for flag in EXCLUDING_FLAGS if getattr(row, flag)), *translated),
-        is_right=is_right(row) if is_known else None,
+        is_right=is_right(row) if is_known and not row.nonresponse else None,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from operator import itemgetter
+from operator import itemgetter, or_
 from typing import Any
 
 import numpy as np
@@ -38,9 +38,12 @@ _OF_RATING: dict[str, str | Cast] = {
     **{name: name for name in (*FLAGS, "excluded_reason", "raw", "probabilities")},
 }
 _KEYS = ("pk", "unit_id", "assignment_id")
+# The reason of ratings whose unit was set aside.
+SET_ASIDE = "item set aside"
 _OF_UNIT: dict[str, str | Length] = {
     "unit": "key",
     "role": "role",
+    "set_aside": "set_aside",
     "instance": "instance__key",
     "system_a": "text_a__system__name",
     "system_b": "text_b__system__name",
@@ -103,6 +106,7 @@ def rating_batches(
         labels = zip(batch["criterion"], batch["label"], strict=True)
         batch["label"] = [text if text is None else parse(name, text) for name, text in labels]
         batch["role"] = list(map(_role, batch["role"], batch["repeat"]))
+        _exclude(batch, batch.pop("set_aside"))
         batch["created_at"] = list(map(_in_utc, batch["created_at"]))
         shares = batch["probabilities"]
         batch["probabilities"] = [one and written_probabilities(one) for one in shares]
@@ -149,6 +153,14 @@ class _Stored:
 def _by_name(names: Collection[str], rows: Sequence[Sequence[Any]]) -> Batch:
     # zip(*rows) would make an iterator for each row, and the garbage collector would visit them all.
     return {name: list(map(itemgetter(i), rows)) for i, name in enumerate(names)}
+
+
+def _exclude(batch: Batch, set_aside: Sequence[bool]) -> None:
+    """Flag the ratings of units that were set aside as excluded."""
+    if any(set_aside):
+        reasons = zip(batch["excluded_reason"], set_aside, strict=True)
+        batch["excluded_reason"] = [reason or SET_ASIDE * aside for reason, aside in reasons]
+        batch["excluded"] = list(map(or_, batch["excluded"], set_aside))
 
 
 def _role(role: str, repeat: int) -> str:

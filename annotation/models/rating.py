@@ -17,7 +17,7 @@ COUNTED = Q(**dict.fromkeys(EXCLUDING_FLAGS, False))
 # First answers to main units, without planned repeats and reference units.
 MAIN_FIRST = Q(unit__role=Unit.Role.MAIN, repeat=0)
 # Answers that are no label fill places as labels do.
-IN_STATISTICS = COUNTED & MAIN_FIRST & Q(nonresponse="")
+IN_STATISTICS = COUNTED & MAIN_FIRST & Q(nonresponse="", unit__set_aside=False)
 
 
 class RatingQuerySet(models.QuerySet["Rating"]):

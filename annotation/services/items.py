@@ -1,13 +1,22 @@
 """Looking at the items of a study, and removing them from a draft."""
 
-from django.db import transaction
-from django.db.models import Q, QuerySet
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
 
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+
+from annotation.models import Rater, Rating
+from annotation.models.rating import EXCLUDING_FLAGS
 from annotation.services.planning import remove_plan
 from studies.data.dataset_jobs import has_unfinished_job
-from studies.models import Dataset, Instance, Study
-from studies.services import is_frozen
+from studies.freshness import note_change
+from studies.models import Dataset, Instance, Study, StudyEvent, Unit
+from studies.services import is_frozen, record_event
 from tiebreak.errors import DomainError
+from tiebreak.nonresponse import BROKEN, CANNOT_SAY
 
 NOT_A_DRAFT = (
     "The study was opened, so its instances cannot be removed. Clone the study and select other instances"
@@ -32,6 +41,53 @@ def items_of(study: Study, query: str = "") -> QuerySet[Instance]:
         in_texts = Q(pk__in=items.filter(generations__text__icontains=word).values("pk"))
         items = items.filter(occurs | Q(reference__icontains=word) | in_texts)
     return items.order_by("pk")
+
+
+def unlabelled_items(study: Study) -> QuerySet[Unit, Any]:
+    """Return the units that were set aside or have answers without a label, the most often reported first.
+
+    Each has the numbers of annotators `cannot_say`, `broken`, and `people` who answered at all.
+    """
+    people = Q(ratings__rater__kind=Rater.Kind.HUMAN, ratings__repeat=0)
+    people &= Q(**{f"ratings__{flag}": False for flag in EXCLUDING_FLAGS})
+    cannot_say, broken = (
+        Count("ratings__rater", filter=people & Q(ratings__nonresponse=name), distinct=True)
+        for name in (CANNOT_SAY, BROKEN)
+    )
+    units = study.units.filter(role=Unit.Role.MAIN).annotate(
+        people=Count("ratings__rater", filter=people, distinct=True),
+        cannot_say=cannot_say,
+        broken=broken,
+    )
+    is_told = Q(set_aside=True) | Q(cannot_say__gt=0) | Q(broken__gt=0)
+    return units.filter(is_told).order_by("-broken", "-cannot_say", "pk")
+
+
+def reasons_for(study: Study, items: Iterable[Instance]) -> defaultdict[int, list[Rating]]:
+    """Return the current answers with a reason by instance."""
+    rows = Rating.objects.filter(
+        unit__study=study, unit__instance__in=items, superseded=False
+    ).exclude(reason="")
+    by_instance: dict[int, list[Rating]] = defaultdict(list)
+    for row in rows.select_related("unit", "criterion"):
+        by_instance[row.unit.instance_id or 0].append(row)
+    return by_instance
+
+
+@transaction.atomic
+def set_item_aside(*, study: Study, key: str, aside: bool, by: User) -> None:
+    """Take a unit out of the results for all, or put it back. Its ratings are kept."""
+    changed = study.units.filter(key=key, role=Unit.Role.MAIN).exclude(set_aside=aside)
+    if not changed.update(set_aside=aside):
+        raise DomainError(
+            "unknown_item",
+            f"There is no item {key!r} here that could be {'set aside' if aside else 'put back'}."
+            " Reload the page to see the current state.",
+            status=404,
+        )
+    verb = StudyEvent.Verb.SET_ASIDE if aside else StudyEvent.Verb.PUT_BACK
+    record_event(study=study, verb=verb, by=by, details={"item": key})
+    note_change(study.pk)
 
 
 def removal_problem(study: Study) -> DomainError | None:

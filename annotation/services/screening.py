@@ -312,9 +312,12 @@ def check_record(participation: Participation) -> CheckRecord:
 def check_records(
     study_id: str, *, raters: Collection[int] | None = None
 ) -> dict[int, CheckRecord]:
-    """Return gold-check results by rater, for the whole study or for some raters."""
+    """Return gold-check results by rater, for the whole study or for some raters.
+
+    An answer that is no label costs nothing, so a check with one counts neither way.
+    """
     rows = Rating.objects.filter(
-        assignment__hit__study=study_id, unit__role="gold", superseded=False
+        assignment__hit__study=study_id, unit__role="gold", superseded=False, nonresponse=""
     ).select_related("unit", "criterion")
     answers: dict[int, list[Rating]] = defaultdict(list)
     for row in rows if raters is None else rows.filter(rater__in=raters):

@@ -24,7 +24,7 @@ class Field:
 
     ``choices`` are pairs of a value and its label, and ``nonresponses`` the values that are no
     label. Without choices, the value is typed. It is a number if ``is_number``, from ``low`` to
-    ``high`` (unless they are None) in steps of ``step``, and else has at least ``least`` characters.
+    ``high`` (unless they are None) in steps of ``step``. A reason has at least ``least`` characters.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Field:
     low: float | None = None
     high: float | None = None
     step: float | None = None
-    least: int = 0
+    least: int | None = None
 
     @property
     def is_number(self) -> bool:
@@ -170,9 +170,20 @@ def _field(control: Any) -> Field | None:
     nonresponses = tuple(value for value, _ in choices if value.startswith(NO_LABEL))
     labels = tuple(choice for choice in choices if choice[0] not in nonresponses)
     is_required = "required" in first.attrib
-    least = int(first.get("data-least", 0))
-    about = (first.name, _question(first), kind, labels, nonresponses, is_required)
-    return Field(*about, *limits, least=least)
+    least = first.get("data-least")
+    low, high, step = limits or (None, None, None)
+    return Field(
+        first.name,
+        _question(first),
+        kind,
+        labels,
+        nonresponses,
+        is_required=is_required,
+        low=low,
+        high=high,
+        step=step,
+        least=None if least is None else int(least),
+    )
 
 
 def _question(control: Any) -> str:

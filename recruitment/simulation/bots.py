@@ -195,9 +195,11 @@ class Walk:
         has_none = bool(question.nonresponses) and self.rng.random() < NONRESPONSE_SHARE
         if has_none:
             return self.rng.choice(question.nonresponses)
-        return self._any(question) if question.kind == "textarea" else self._choose(question, page)
+        return self._choose(question, page)
 
     def _choose(self, question: Field, page: Page) -> str | None:
+        if question.least is not None:
+            return self._any(question)
         numbers = sorted(int(v) for v, _ in question.choices if v.lstrip("-").isdecimal())
         is_compared = len(page.texts) == 2 and bool(numbers)
         if is_compared and self.rng.random() < self.bot.position_bias:
@@ -242,7 +244,7 @@ class Walk:
             return "on" if question.is_required else None
         if question.choices:
             return self.rng.choice(question.choices)[0]
-        if question.kind == "textarea":
+        if question.least is not None:
             return REASON * (1 + question.least // len(REASON))
         return _typed(question, self.rng.random()) if question.is_number else self.bot.name
 

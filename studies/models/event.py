@@ -27,6 +27,8 @@ class StudyEvent(models.Model):
         REOPEN = "reopen", "reopened"
         EXCLUDE = "exclude", "excluded an annotator"
         REINSTATE = "reinstate", "reinstated an annotator"
+        SET_ASIDE = "set-aside", "set an item aside"
+        PUT_BACK = "put-back", "put an item back"
         REJECT = "reject", "rejected a submission"
         DRAW = "draw", "drew instances"
         TAKE_ALL = "take-all", "selected all instances"

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from django.db.models import Count, QuerySet
+from django.db.models import Case, Count, Q, QuerySet, Value, When
 
 from annotation.counts import StudyCounts
 from annotation.exports.codebook import draw_sentence
+from annotation.exports.ratings import SET_ASIDE
 from annotation.models import HIT, Assignment, Participation, Rating
 from metrics.planning.score_distributions import scored_similarities
 from studies.models import Screening, Study, StudyEvent
@@ -34,6 +35,8 @@ DEVIATIONS = (
     StudyEvent.Verb.REOPEN,
     StudyEvent.Verb.EXCLUDE,
     StudyEvent.Verb.REINSTATE,
+    StudyEvent.Verb.SET_ASIDE,
+    StudyEvent.Verb.PUT_BACK,
     StudyEvent.Verb.EXCLUDE_MACHINE,
     StudyEvent.Verb.REINSTATE_MACHINE,
     StudyEvent.Verb.REJECT,
@@ -123,9 +126,14 @@ def _people(assignments: QuerySet[Assignment]) -> int:
 
 
 def exclusion_table(study: Study) -> DataTable | None:
-    excluded = Rating.objects.filter(unit__study=study, excluded=True).order_by("excluded_reason")
-    groups = excluded.values_list("excluded_reason").annotate(
-        people=Count("rater", distinct=True), n=Count("pk")
+    is_aside = Q(unit__set_aside=True)
+    excluded = Rating.objects.filter(is_aside | Q(excluded=True), unit__study=study)
+    reason = Case(When(is_aside, then=Value(SET_ASIDE)), default="excluded_reason")
+    groups = (
+        excluded.annotate(why=reason)
+        .order_by("why")
+        .values_list("why")
+        .annotate(people=Count("rater", distinct=True), n=Count("pk"))
     )
     names = {str(value): str(label) for value, label in Participation.Status.choices}
     rows = tuple(

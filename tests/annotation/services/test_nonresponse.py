@@ -1,11 +1,16 @@
 """Answers that are no label, and reasons: saved, counted, replaced and kept out of statistics."""
 
 import pytest
+from django.contrib.auth.models import User
 
+from annotation.counts import rating_counts
+from annotation.exports.ratings import rating_rows
 from annotation.models import Assignment, Place, Rating
 from annotation.selectors import worksheet
+from annotation.services.items import set_item_aside, unlabelled_items
 from annotation.services.places import NoWorkLeft
 from annotation.services.ratings import Answer, RatingResult, submit_ratings
+from annotation.services.screening import check_record
 from studies.models import Criterion, Study
 from tests.annotation.places import take_place
 from tests.annotation.tallies import recount, stored_tallies
@@ -150,3 +155,51 @@ def test_a_late_label_for_a_task_that_was_offered_again_is_surplus():
     assert Rating.objects.in_statistics().count() == 5
     assert Rating.objects.get(surplus=True).rater == first.rater
     check_tallies(study)
+
+
+def test_a_gold_check_without_a_label_counts_neither_way():
+    study = study_with()
+    unit = study.units.first()
+    assignment = place_of(study)
+    give_all(assignment, nonresponse="cannot_say")
+    study.units.filter(pk=unit.pk).update(role="gold", known_labels={"preference": "1"})
+    assert check_record(assignment.participation).of == 0
+
+
+def test_what_was_set_aside_enters_no_statistic_and_is_exported_as_excluded():
+    study = study_with()
+    give_all(place_of(study), shown_label="1")
+    unit = study.units.first()
+    user = User.objects.create_user("ada")
+    set_item_aside(study=study, key=unit.key, aside=True, by=user)
+    assert Rating.objects.in_statistics().count() == 4
+    counts = rating_counts(Rating.objects.all())
+    assert (counts.rows, counts.counted, counts.excluded) == (5, 4, 1)
+    (row,) = [row for row in rating_rows(study) if row["excluded"]]
+    assert (row["unit"], row["excluded_reason"]) == (unit.key, "item set aside")
+    set_item_aside(study=study, key=unit.key, aside=False, by=user)
+    assert not any(row["excluded"] for row in rating_rows(study))
+    assert set(study.events.values_list("verb", flat=True)) >= {"set-aside", "put-back"}
+    with refused("unknown_item"):
+        set_item_aside(study=study, key=unit.key, aside=False, by=user)
+
+
+def test_every_rating_is_in_one_group():
+    study = study_with()
+    assignment = place_of(study)
+    give(assignment, 1, shown_label="1")
+    give(assignment, 2, nonresponse="broken")
+    counts = rating_counts(Rating.objects.all())
+    assert (counts.rows, counts.counted, counts.nonresponses) == (2, 1, 1)
+
+
+def test_units_without_a_label_are_listed_by_how_often():
+    study = study_with(ratings_per_hit=2)
+    assignment = place_of(study)
+    give(assignment, 2, nonresponse="cannot_say")
+    give(assignment, 1, nonresponse="broken")
+    units = list(unlabelled_items(study))
+    assert [(unit.broken, unit.cannot_say, unit.people) for unit in units] == [
+        (1, 0, 1),
+        (0, 1, 1),
+    ]
