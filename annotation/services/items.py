@@ -68,7 +68,7 @@ def reasons_for(study: Study, items: Iterable[Instance]) -> defaultdict[int, lis
     rows = Rating.objects.filter(
         unit__study=study, unit__instance__in=items, superseded=False
     ).exclude(reason="")
-    by_instance: dict[int, list[Rating]] = defaultdict(list)
+    by_instance = defaultdict[int, list[Rating]](list)
     for row in rows.select_related("unit", "criterion"):
         by_instance[row.unit.instance_id or 0].append(row)
     return by_instance

@@ -312,6 +312,7 @@
       event.preventDefault();
       goNext();
     } else if (/^[0-9x]$/.test(key)) {
+      event.preventDefault(); // the key would be typed into a reason that gets the focus
       choose(key);
     } else {
       KEYS[key]?.();
