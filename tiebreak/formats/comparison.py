@@ -14,7 +14,17 @@ from tiebreak.formats.ratings import RatingTable
 IDENTITY = ("criterion", "unit", "rater", "kind", "run", "order", "repeat")
 # What decides whether and how a rating counts.
 CONTENT = (
-    *("label", "role", "instance", "system_a", "system_b", "inclusion_probability", "phase"),
+    *(
+        "label",
+        "nonresponse",
+        "reason",
+        "role",
+        "instance",
+        "system_a",
+        "system_b",
+        "inclusion_probability",
+        "phase",
+    ),
     *("surplus", "superseded", "partial", "late", "excluded", "excluded_reason", "simulated"),
 )
 

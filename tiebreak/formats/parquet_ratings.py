@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tiebreak import optional
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.cells import MAX_COLUMNS, MAX_ID, check_cells, check_text
-from tiebreak.formats.coded import CodedColumn, Column
+from tiebreak.formats.coded import CodedColumn, Column, as_coded
 from tiebreak.formats.gate import check_parquet
 from tiebreak.formats.limits import Limits
 from tiebreak.formats.rating_cells import (
@@ -31,7 +31,7 @@ from tiebreak.formats.rating_cells import (
 # What a file may unpack to before its rows are read a few at a time instead.
 MAX_UNPACKED = 512 * 1024**2
 _NUMERIC = (*INTEGERS, *NUMBERS)
-_TEXTS = {"unit", "rater", "label", *TEXTS} - {"criterion", "probabilities"}
+_TEXTS = {"unit", "rater", "label", *TEXTS} - {"criterion", "probabilities", "nonresponse"}
 
 Read = tuple[dict[str, Column], int, tuple[str, ...]]
 
@@ -95,7 +95,7 @@ def _columns(names: list[str], read: Any, length: int, max_cell: int) -> Read:
     for name in {*COLUMNS} - {*names}:
         columns[name] = CodedColumn.constant(parse_cell(name, None), length)
     columns["repeat"] = _repeats(columns)
-    _check_missing_labels(columns)
+    _check_labels(columns)
     unread = tuple(sorted({*names} - {*COLUMNS}))
     return {name: columns[name] for name in COLUMNS}, length, unread
 
@@ -206,13 +206,15 @@ def _repeats(columns: dict[str, Column]) -> Column:
     return np.where(missing, np.where(is_repeat, 1.0, 0.0), numbers)
 
 
-def _check_missing_labels(columns: dict[str, Column]) -> None:
-    """Leave labels that are missing but must not be to the reader of rows."""
-    label, kind, raw = (columns[name] for name in ("label", "kind", "raw"))
-    assert isinstance(label, CodedColumn)
-    assert isinstance(kind, CodedColumn)
-    assert isinstance(raw, CodedColumn)
-    if None in label.distinct.tolist():
-        missing = label.equals(None)
-        if (missing & (kind.equals("human") | raw.equals(""))).any():
-            raise _UnusualError
+def _check_labels(columns: dict[str, Column]) -> None:
+    """Leave labels that are missing but must not be, or must be but are not, to the reader of rows."""
+    label, kind, raw, nonresponse = (
+        as_coded(columns[name]) for name in ("label", "kind", "raw", "nonresponse")
+    )
+    missing, is_response = label.equals(None), nonresponse.equals("")
+    if (~missing & ~is_response).any():
+        raise _UnusualError
+    if (missing := missing & is_response).any() and (
+        missing & (kind.equals("human") | raw.equals(""))
+    ).any():
+        raise _UnusualError

@@ -10,6 +10,8 @@ from typing import Any
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.cells import DECODER, check_id
 from tiebreak.formats.rows import Row
+from tiebreak.missing_labels import is_missing
+from tiebreak.nonresponse import NONRESPONSES
 from tiebreak.scales import Label, Scale
 
 KINDS = ("human", "machine")
@@ -53,6 +55,8 @@ TEXTS = (
     "probabilities",
     "text_a",
     "text_b",
+    "nonresponse",
+    "reason",
 )
 COLUMNS = ("unit", "rater", "label", "kind", "role", *TEXTS, *INTEGERS, *NUMBERS, *FLAGS)
 ARROW_TYPES = (
@@ -64,7 +68,7 @@ _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
 _DIGITS = re.compile(r"[+-]?\d+(\.0*)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 # Columns whose cells are names or words, around which a space means nothing.
-NAMES = {*TEXTS} - {"excluded_reason", "raw", "probabilities", "text_a", "text_b"}
+NAMES = {*TEXTS} - {"excluded_reason", "raw", "probabilities", "text_a", "text_b", "reason"}
 # The largest integer up to which a float represents every integer exactly.
 MAX_EXACT_INTEGER = 2**53
 # By so much the sum of probabilities that were rounded may differ from 1.
@@ -118,6 +122,15 @@ def _label(row: Row, parsed: Row) -> Any:
     if "label" not in row:
         raise InvalidInput("column_missing", "the column label is missing")
     label = _checked_label(row["label"])
+    if parsed["nonresponse"]:
+        # Programs such as R write NA into the empty cells of a column of labels.
+        if label is not None and not is_missing(label):
+            raise InvalidInput(
+                "label_with_nonresponse",
+                f"the row has the label {str(label)[:40]!r} and the nonresponse"
+                f" {parsed['nonresponse']}; leave one of the two empty",
+            )
+        return None
     if label is None and parsed["kind"] == "human":
         raise InvalidInput("label_missing", "the label of a human rating must not be empty")
     if label is None and not parsed["raw"]:
@@ -172,6 +185,11 @@ def _text(column: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise InvalidInput("not_a_text", f"{column} must be text, not {value!r}"[:200])
     return str(value).strip() if column in NAMES else str(value)
+
+
+def _nonresponse(column: str, value: Any) -> str:
+    code = _text(column, value)
+    return code and _one_of(column, code, tuple(NONRESPONSES))
 
 
 def _timestamp(column: str, value: Any) -> str:
@@ -290,7 +308,7 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = (
     | dict.fromkeys(INTEGERS, _integer)
     | dict.fromkeys(NUMBERS, _number)
     | dict.fromkeys(FLAGS, _flag)
-    | {"inclusion_probability": _probability, "created_at": _timestamp}
+    | {"inclusion_probability": _probability, "created_at": _timestamp, "nonresponse": _nonresponse}
     | {
         "probabilities": lambda _, v: (
             "" if v == "" else written_probabilities(read_probabilities(v))

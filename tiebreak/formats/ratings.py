@@ -60,7 +60,7 @@ class RatingTable:
     ----------
     columns : dict of str to ndarray or CodedColumn
         Columns of the ratings format by name, all of the same length. Missing text is "", missing
-        numbers are NaN, and `label` is None if a machine's answer could not be parsed. Most columns
+        numbers are NaN, and `label` is None for a nonresponse or a machine's answer that could not be parsed. Most columns
         store each distinct value once; ``table[name]`` is an array with a value for each rating. It
         is read-only for these, because what is written into it would not be in the table.
     lines : ndarray of int, shape (n_ratings,)
@@ -77,6 +77,8 @@ class RatingTable:
         Whether each row enters the statistics.
     is_set_aside : ndarray of bool, shape (n_ratings,)
         Whether each row is an annotator's that would enter the statistics without a flag.
+    is_nonresponse : ndarray of bool, shape (n_ratings,)
+        Whether each row would enter the statistics if it had a label, but its rater gave none.
     is_planned_repeat : ndarray of bool, shape (n_ratings,)
         Whether each row repeats a unit, and enters only the raters' self-consistency.
 
@@ -242,14 +244,27 @@ class RatingTable:
 
     @property
     def _is_main_first(self) -> NDArray[np.bool_]:
+        return np.asarray(self._is_first & self._is_response, dtype=bool)
+
+    @property
+    def is_nonresponse(self) -> NDArray[np.bool_]:
+        """Whether each row would enter the statistics if it had a label, but its rater gave none."""
+        return np.asarray(self._is_first & ~self._is_response & ~self._is_flagged, dtype=bool)
+
+    @property
+    def _is_first(self) -> NDArray[np.bool_]:
         return np.asarray(self.coded("role").equals("main") & (self["repeat"] == 0), dtype=bool)
+
+    @property
+    def _is_response(self) -> NDArray[np.bool_]:
+        return self.coded("nonresponse").equals("")
 
     @property
     def is_planned_repeat(self) -> NDArray[np.bool_]:
         """Whether each row is a planned repeat that no flag excludes."""
         role = self.coded("role")
         repeat = (role.equals("main") | role.equals("repeat")) & (self["repeat"] > 0)
-        return np.asarray(repeat & ~self._is_flagged, dtype=bool)
+        return np.asarray(repeat & self._is_response & ~self._is_flagged, dtype=bool)
 
     @property
     def _is_flagged(self) -> NDArray[np.bool_]:
@@ -374,9 +389,15 @@ def read_ratings(
 
 
 def canonical_digest(table: RatingTable) -> str:
-    """Return a digest of the counted rows that does not depend on their order or file format."""
-    names = ("unit", "rater", "criterion", "kind", "run", "order", "label", "instance")
-    counted = table.is_counted
+    """Return a digest of the counted rows that does not depend on their order or file format.
+
+    Nonresponses are in it, too, because the report counts them.
+    """
+    names = ["unit", "rater", "criterion", "kind", "run", "order", "label", "instance"]
+    nonresponses = table.is_nonresponse
+    counted = table.is_counted | nonresponses
+    if nonresponses.any():  # so that the digests of all other tables stay as they were
+        names.append("nonresponse")
     columns = _joined([_written(table.coded(name)[counted]) for name in names])
     # A JSON text ends where its quote does, so ordered columns order the lines, as sorting them would.
     order = np.argsort(combined(column.codes for column in columns), kind="stable")
@@ -584,7 +605,7 @@ def _check_probabilities(table: RatingTable, problems: Problems) -> None:
 
 def _check_duplicates(table: RatingTable, problems: Problems) -> None:
     """Check that no two counted rows have the same key, which would count a rater twice."""
-    counted = np.flatnonzero(table.is_counted)
+    counted = np.flatnonzero(table.is_counted | table.is_nonresponse)
     names = ("unit", "rater", "criterion", "run", "order")
     key = combined(table.coded(name).codes[counted] for name in names)
     in_order = np.sort(key)

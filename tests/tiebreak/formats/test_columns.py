@@ -33,12 +33,15 @@ ROWS = [
     | {"unit": "v", "rater": "m", "kind": "machine", "label": None, "raw": "a\nb", "late": True},
     ROW
     | {"unit": "w", "rater": "m2", "kind": "machine", "probabilities": '{"-1": 0.25, "1": 0.75}'},
+    ROW | {"unit": "x", "label": None, "nonresponse": "broken", "reason": " a\nb "},
 ]
 
 
 def written(tmp_path, rows, **options):
     path = tmp_path / "r.parquet"
-    pq.write_table(pa.Table.from_pylist(rows), path, **options)
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    pq.write_table(pa.table(columns), path, **options)
     return path
 
 
@@ -48,9 +51,7 @@ def no_rows(*_args):
 
 @pytest.mark.parametrize("row_group_size", [1, 100])
 def test_columns_are_those_of_rows(row_group_size, tmp_path, monkeypatch):
-    path = written(
-        tmp_path, [row | {"raw": row.get("raw")} for row in ROWS], row_group_size=row_group_size
-    )
+    path = written(tmp_path, ROWS, row_group_size=row_group_size)
     monkeypatch.setattr(ratings, "read_rows", no_rows)
     table, expected = read_ratings(path), RatingTable.from_rows(ROWS)
     for name in COLUMNS:
@@ -83,6 +84,8 @@ def test_each_distinct_value_is_checked_once(tmp_path, monkeypatch):
         ({"unit": "u\u200b"}, "unprintable_character"),
         ({"rater": ""}, "empty"),
         ({"kind": "robot"}, "unknown_value"),
+        ({"nonresponse": "tired", "label": None}, "unknown_value"),
+        ({"nonresponse": "broken"}, "label_with_nonresponse"),
         ({"separability": float("nan")}, "not_finite"),
         ({"separability": 0.5, "unit": "u"}, "contradiction"),
         ({"instance": "i\0"}, "unstorable_character"),
@@ -155,7 +158,7 @@ def test_nothing_is_written_into_an_array_that_is_not_the_column():
 def test_joined_tables_are_those_of_all_rows(split, tmp_path):
     first = read_ratings(written(tmp_path, ROWS[:1]))  # most columns are constants
     rest = RatingTable.from_rows(ROWS[1:])
-    halves = rest.select(np.arange(split)), rest.select(np.arange(split, 3))
+    halves = rest.select(np.arange(split)), rest.select(np.arange(split, len(rest)))
     joined = first.joined(halves[0]).joined(halves[1])
     expected = RatingTable.from_rows(ROWS)
     for name in COLUMNS:

@@ -34,6 +34,14 @@ def test_the_same_ratings_in_another_order_do_not_differ():
     [
         ({"label": 1}, {"label": ("-1", "1")}),
         (
+            {"label": None, "nonresponse": "broken", "reason": "no text"},
+            {
+                "label": ("-1", "none"),
+                "nonresponse": ("none", "broken"),
+                "reason": ("none", "no text"),
+            },
+        ),
+        (
             {"excluded": True, "excluded_reason": "speed"},
             {"excluded": ("False", "True"), "excluded_reason": ("none", "speed")},
         ),

@@ -9,24 +9,29 @@ from tests.refusals import refused_file
 from tiebreak.formats import RatingTable, read_ratings, write_rows
 from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.ratings import canonical_digest
+from tiebreak.nonresponse import BROKEN, CANNOT_SAY
 
 ROWS = [
     {"unit": "u1", "rater": "r1", "label": -1, "instance": "i1", "separability": 0.25},
     {"unit": "u1", "rater": "r2", "label": 0, "instance": "i1", "surplus": True},
     {"unit": "u1", "rater": "m", "label": None, "raw": "=1+1", "kind": "machine"},
 ]
+NONRESPONSE = {"label": None, "nonresponse": CANNOT_SAY, "reason": " Both say\nthe same. "}
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
 def test_what_is_written_is_read_back(ending, tmp_path):
     path = tmp_path / f"ratings.{ending}"
-    assert write_rows(path, ROWS, COLUMNS) == 3
-    table, expected = read_ratings(path), RatingTable.from_rows(ROWS)
+    rows = [*ROWS, ROWS[0] | {"rater": "s"} | NONRESPONSE]
+    assert write_rows(path, rows, COLUMNS) == 4
+    table, expected = read_ratings(path), RatingTable.from_rows(rows)
     assert canonical_digest(table) == canonical_digest(expected)
-    assert list(table["surplus"]) == [False, True, False]
+    assert list(table["surplus"]) == [False, True, False, False]
     assert table["separability"][0] == 0.25
     assert table["raw"][2] == "=1+1"
-    assert table["label"][2] is None
+    assert (table["label"][2], table["label"][3]) == (None, None)
+    assert table["nonresponse"].tolist() == ["", "", "", CANNOT_SAY]
+    assert table["reason"][3] == NONRESPONSE["reason"]
 
 
 def test_what_people_typed_is_no_formula_in_a_spreadsheet(tmp_path):
@@ -75,6 +80,8 @@ def test_a_sample_index_stands_for_both_samples():
         ({"label": None}, "label_missing"),
         ({"label": None, "kind": "machine"}, "raw_missing"),
         ({"label": [1]}, "not_a_label"),
+        ({"nonresponse": "broken"}, "label_with_nonresponse"),
+        ({"nonresponse": "tired", "label": None}, "unknown_value"),
     ],
 )
 def test_a_bad_cell_is_named_with_its_line_and_column(change, code):
@@ -128,3 +135,33 @@ def test_a_million_columns_are_refused(tmp_path):
     (tmp_path / "r.jsonl").write_text(json.dumps(row))
     with refused_file(("r.jsonl", 1, "too_many_columns")):
         read_ratings(tmp_path / "r.jsonl")
+
+
+def test_a_nonresponse_is_a_row_without_a_label_and_enters_no_statistic():
+    rows = [
+        ROWS[0] | {"reason": "shorter"},
+        ROWS[0] | {"rater": "s"} | NONRESPONSE,
+        ROWS[0] | {"rater": "t", "excluded": True} | NONRESPONSE,
+        ROWS[0] | {"rater": "t", "role": "repeat"} | NONRESPONSE,
+        ROWS[0] | {"rater": "m", "kind": "machine", "raw": "?"} | NONRESPONSE,
+        ROWS[0] | {"rater": "n", "kind": "machine"} | NONRESPONSE | {"label": "NA"},
+    ]
+    table = RatingTable.from_rows(rows)
+    assert table["label"].tolist() == [ROWS[0]["label"], *[None] * 5]
+    assert table["reason"].tolist() == ["shorter", *[NONRESPONSE["reason"]] * 5]
+    assert table.is_counted.tolist() == [True] + [False] * 5
+    assert table.is_nonresponse.tolist() == [False, True, False, False, True, True]
+    assert not (table.is_set_aside | table.is_planned_repeat).any()
+
+
+def test_a_label_and_a_nonresponse_of_one_rater_name_both_lines():
+    with refused_file(("ratings", 2, "duplicate_rating")):
+        RatingTable.from_rows([ROWS[0], ROWS[0] | NONRESPONSE])
+
+
+def test_the_digest_has_nonresponses_and_their_kind():
+    tables = [
+        RatingTable.from_rows([ROWS[0], *([ROWS[0] | {"rater": "s"} | more] if more else [])])
+        for more in (None, NONRESPONSE, NONRESPONSE | {"nonresponse": BROKEN})
+    ]
+    assert len({canonical_digest(table) for table in tables}) == 3
