@@ -75,7 +75,7 @@ def reasons_for(study: Study, items: Iterable[Instance]) -> defaultdict[int, lis
 
 
 @transaction.atomic
-def set_item_aside(*, study: Study, key: str, aside: bool, by: User) -> None:
+def set_item_aside(*, study: Study, key: str, aside: bool, by: User | None = None) -> None:
     """Take a unit out of the results for all, or put it back. Its ratings are kept."""
     changed = study.units.filter(key=key, role=Unit.Role.MAIN).exclude(set_aside=aside)
     if not changed.update(set_aside=aside):

@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from annotation.exports.study_export import export_study
 from annotation.imports.study_import import import_study
+from annotation.services.items import set_item_aside
 from annotation.services.planning import draw_and_plan, plan_hits
 from annotation.services.reference_units import degrade_copies
 from studies.instance_selection.scoring import score_separability
@@ -22,7 +23,7 @@ from studies.models import (
     Study,
     Unit,
 )
-from tests.annotation.annotators import annotator
+from tests.annotation.annotators import annotator, form_of
 from tests.api.clients import at, program
 from tests.refusals import refused
 from tests.studies.factories import make_study, open_knowingly
@@ -77,7 +78,21 @@ def make_mixed() -> Study:
     return make_rated(further_share=0.3, further_ratings=3)
 
 
-@pytest.mark.parametrize("make", [make_draft, make_rated, make_mixed])
+def make_unlabelled() -> Study:
+    study = make_draft(nonresponses="both")
+    study.criteria.update(reason="optional", reason_length=5)
+    open_knowingly(study)
+    for _ in range(2):
+        person = annotator(study)
+        for answer in range(8):
+            given = form_of(person.here()).filled((0, 3, 1, 4)[answer % 4])
+            person.send(given | {"reason-preference": f"=1+1\n{answer}"})
+    unit = study.units.filter(role="main").first()
+    set_item_aside(study=study, key=unit.key, aside=True)
+    return study
+
+
+@pytest.mark.parametrize("make", [make_draft, make_rated, make_mixed, make_unlabelled])
 def test_an_export_of_an_import_is_the_same(make, tmp_path):
     study = make()
     first = exported(study, tmp_path / "first")

@@ -13,6 +13,8 @@ RATINGS: Columns = {
     "unit": "id of the rated item: a comparison, or a single generation",
     "rater": "an annotator's pseudonym, or a machine rater's name",
     "label": "the rating; in a preference, −1 is system A, 0 a tie and 1 system B",
+    "nonresponse": "why there is no label: cannot_say, or broken for an item that is broken or harmful",
+    "reason": "the rater's reason, in their own words",
     "kind": "human or machine",
     "criterion": "name of the criterion in the table above",
     "role": "main, repeat, gold, training or qualification",
