@@ -74,6 +74,8 @@ DESIGNS = st.fixed_dictionaries(
         "reward": st.sampled_from([Decimal("3.00"), Decimal("0.05")]),
         "abandoned": st.sampled_from(["whole_hit", "units"]),
         "most_answers": st.sampled_from([None, 3]),
+        "nonresponses": st.just("both"),
+        "unlabelled_tasks": st.sampled_from(["complete", "replaced"]),
         "most_people": st.sampled_from([None, 1, 2]),
         "test": st.booleans(),
         "gold": st.booleans(),
@@ -231,19 +233,19 @@ class StudyThatPays(RuleBasedStateMachine):
     def arrive(self, index, people, right):
         for _ in range(people):
             with suppress(DomainError):
-                self.do(self.newcomer(index), right)
+                self.do(self.newcomer(index), right=right)
 
-    @rule(index=PEOPLE, right=st.booleans())
-    def work(self, index, right):
+    @rule(index=PEOPLE, right=st.booleans(), nonresponse=st.sampled_from(["", "cannot_say"]))
+    def work(self, index, right, nonresponse):
         if participation := self.person(index):
             with suppress(DomainError):
-                self.do(participation, right)
+                self.do(participation, right=right, nonresponse=nonresponse)
 
-    def do(self, participation, right):
+    def do(self, participation, **given):
         assignment = begin_stage(participation=participation, now=self.now)
         if assignment is None:
             assignment = take_place(participation=participation, now=self.now)
-        answer_all(assignment, right=right, now=self.now)
+        answer_all(assignment, now=self.now, **given)
 
     @rule(index=PEOPLE, is_away=st.booleans())
     def take_a_task_only(self, index, is_away):

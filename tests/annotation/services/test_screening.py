@@ -65,7 +65,9 @@ def label_for(assignment: Assignment, hit_unit, *, right: bool) -> str:
     return str(shown if right else -shown)
 
 
-def answer_all(assignment: Assignment, *, right: bool | list[bool] = True, now=None) -> None:
+def answer_all(
+    assignment: Assignment, *, right: bool | list[bool] = True, nonresponse="", now=None
+) -> None:
     sheet = worksheet(assignment)
     verdicts = right if isinstance(right, list) else [right] * len(sheet.hit_units)
     criterion = sheet.criteria[0]
@@ -75,7 +77,9 @@ def answer_all(assignment: Assignment, *, right: bool | list[bool] = True, now=N
             hit_unit=hit_unit,
             criterion=criterion,
             answer=Answer(
-                label_for(assignment, hit_unit, right=verdict), client_key=f"k{hit_unit.pk}"
+                label_for(assignment, hit_unit, right=verdict),
+                client_key=f"k{hit_unit.pk}",
+                nonresponse=nonresponse,
             ),
             now=now,
         )

@@ -160,3 +160,15 @@ def test_the_logging_of_the_process_is_left_alone():
     handler.close = handler.stream.close
     simulate_raters(study=make_open_study(instances=1), bots=[Bot("a")])
     assert not handler.stream.closed
+
+
+def test_bots_answer_without_a_label_and_give_reasons(monkeypatch):
+    monkeypatch.setattr("recruitment.simulation.bots.NONRESPONSE_SHARE", 0.5)
+    study = make_study(instances=12, nonresponses="both", ratings_per_hit=2)
+    study.criteria.update(reason="required", reason_length=60)
+    plan_hits(study=study)
+    study = open_knowingly(study)
+    bots = [Bot("a"), Bot("b", malice=1)]
+    assert simulate_raters(study=study, bots=bots) == 120
+    assert set(Rating.objects.values_list("nonresponse", flat=True)) == {"", "cannot_say", "broken"}
+    assert min(len(one.reason) for one in Rating.objects.all()) >= 60
