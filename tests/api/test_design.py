@@ -79,6 +79,9 @@ def test_all_parts_of_a_design_are_replaced_together(client, draft):
         {"name": "clarity", "question": "Clearer?", "scale": "preference"},
         {"name": "truth", "question": "Truer?", "scale": "preference:tie"},
     ]
+    given = criteria[1] | {"reason": "required"}
+    stored = [{**one, "reason": "none", "reason_length": 20} for one in criteria]
+    criteria[1], stored[1]["reason"] = given, "required"
     questions = [{"text": "Is longer better?", "choices": "yes\nno", "answer": 2}]
     answer = change(
         client,
@@ -92,7 +95,7 @@ def test_all_parts_of_a_design_are_replaced_together(client, draft):
     assert answer.status_code == 200, answer.content
     study = answer.json()["study"]
     assert study["title"] == "Another"
-    assert study["design"]["criteria"] == criteria
+    assert study["design"]["criteria"] == stored
     assert study["design"]["systems"] == ["system-2", "system-0"]
     assert study["screening"]["training_units"] == 2
     assert study["comprehension"][0]["answer"] == 2

@@ -10,6 +10,7 @@ from annotation.models import HIT, Place
 from jobs.models import Job
 from studies.admin import StudyAdmin
 from studies.models import Dataset, Membership, Screening, Study
+from studies.models.settings import SETTINGS
 from tests.annotation.places import take_place
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, levels_on, numbers_in, send
@@ -40,31 +41,7 @@ def form_of(study: Study, **values) -> dict[str, object]:
     return {
         "title": study.title,
         "dataset": study.dataset_id or "",
-        "unit_kind": study.unit_kind,
-        "consent": study.consent,
-        "guidelines": study.guidelines,
-        "ratings_per_hit": study.ratings_per_hit,
-        "further_share": study.further_share,
-        "further_ratings": study.further_ratings,
-        "comparisons_per_hit": study.comparisons_per_hit,
-        "hits_per_annotator": study.hits_per_annotator or "",
-        "bundling": study.bundling,
-        "repeats_per_hit": study.repeats_per_hit,
-        "repeat_distance": study.repeat_distance,
-        "annotators_per_address": study.annotators_per_address,
-        "entries_per_address_per_hour": study.entries_per_address_per_hour,
-        "unconfirmed_leases": study.unconfirmed_leases,
-        "currency": study.currency,
-        "similarity": study.similarity,
-        "lease_minutes": study.lease_minutes,
-        "abandoned": study.abandoned,
-        "pairing": study.pairing,
-        "stopping_rule": study.stopping_rule,
-        "sample_choice": study.sample_choice,
-        "source_format": study.source_format,
-        "generation_format": study.generation_format,
-        "translation": study.translation,
-        "reference_format": study.reference_format,
+        **{name: given for name in SETTINGS if (given := getattr(study, name)) is not None},
         "criteria-TOTAL_FORMS": 0,
         "criteria-INITIAL_FORMS": 0,
         "study_systems-TOTAL_FORMS": 0,
@@ -91,6 +68,8 @@ def test_it_works(client, researcher):
             "criteria-0-name": "preference",
             "criteria-0-position": 1,
             "criteria-0-question": "Which?",
+            "criteria-0-reason": "none",
+            "criteria-0-reason_length": 20,
             "criteria-0-scale": "preference:tie",
         },
     )
@@ -186,6 +165,8 @@ def test_an_unknown_scale_is_refused_with_what_is_allowed(client, researcher):
             "criteria-0-name": "preference",
             "criteria-0-position": 1,
             "criteria-0-question": "Which?",
+            "criteria-0-reason": "none",
+            "criteria-0-reason_length": 20,
             "criteria-0-scale": "stars",
         },
     )

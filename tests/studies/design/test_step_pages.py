@@ -50,9 +50,17 @@ def task_of(study: Study, **values: object) -> dict[str, object]:
         "name": criterion.name,
         "question": criterion.question,
         "scale_card": "preference:tie",
+        "reason": criterion.reason,
+        "reason_length": criterion.reason_length,
         "position": 1,
     }
-    texts = ("source_format", "generation_format", "translation")
+    texts = (
+        "source_format",
+        "generation_format",
+        "translation",
+        "nonresponses",
+        "unlabelled_tasks",
+    )
     names = ("title", "guidelines", "consent", *texts, *LABELS)
     fields = {name: getattr(study, name) for name in names}
     return fields | rows("criteria", row, stored=1) | values
