@@ -20,7 +20,7 @@ from tiebreak.stats.raters.rating_sets import RatingSets, summarise_rating_sets
 
 LABELS = 3
 POPULATION = 400_000
-REPLICATES = 1000
+REPLICATES = 400
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ import pytest
 
 from tests.tiebreak.stats.coverage import Design, coverage
 
-STUDIES = 1500
+# A share has a standard error of 0.7 points: 92% are seen in nearly 9 of 10 runs, 91% in all.
+STUDIES = 1000
 JENSEN_SHANNON = "binned_js"
 
 
