@@ -116,20 +116,21 @@ def all_passes(services: Services, only: str | None = None) -> Iterator[Pass]:
     absent = " or ".join([mark for mark, url in found.items() if not url] + ["slow"])
     here = f"(not browser or both_databases) and not ({absent})"
     if only in (None, "postgresql"):
-        database = services.postgresql and {"TIEBREAK_DATABASE_URL": services.postgresql}
-        title = "On PostgreSQL" if database else "On SQLite"
-        yield Pass(title, here, environment | (database or {}), BY_FILE)
+        url = services.postgresql
+        title, database = (
+            ("On PostgreSQL", {"TIEBREAK_DATABASE_URL": url}) if url else ("On SQLite", {})
+        )
+        yield Pass(title, here, environment | database, BY_FILE)
     again = f"(browser or both_databases) and not (postgresql or {absent})"
     parts = {
         "browser": ("in a browser and what is marked again", again),
         "slow": ("the slow simulations", "slow"),
     }
-    chosen = [part for name, part in parts.items() if only in (None, name)]
+    chosen = {title: marks for name, (title, marks) in parts.items() if only in (None, name)}
     if chosen:
         # At once, so that simulations use the processor while browsers wait.
-        titles, marks = zip(*chosen, strict=True)
-        marked = " or ".join(f"({one})" for one in marks)
-        yield Pass(f"On SQLite, {' and '.join(titles)}", marked, environment, BY_GROUP)
+        marked = " or ".join(f"({marks})" for marks in chosen.values())
+        yield Pass(f"On SQLite, {', '.join(chosen)}", marked, environment, BY_GROUP)
 
 
 @contextmanager

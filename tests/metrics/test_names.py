@@ -204,13 +204,15 @@ def test_every_page_and_file_has_room_for_any_name(name, other, client, owner, t
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", NAMES)
-def test_annotators_rate_criteria_of_any_name(name, client, owner, tmp_path):
-    study = import_study(path=bundle(tmp_path / "b", name, with_ratings=False), owner=owner).study
+@pytest.mark.parametrize(("name", "other"), zip(NAMES[::2], NAMES[1::2], strict=True))
+def test_annotators_rate_criteria_of_any_name(name, other, client, owner, tmp_path):
+    path = bundle(tmp_path / "b", name, other, with_ratings=False)
+    study = import_study(path=path, owner=owner).study
     plan_hits(study=study)
     study = open_knowingly(study)
     simulate_raters(study=study, bots=[Bot("one", hits=1)], seed=0)
-    assert study.units.filter(ratings__criterion__name=name).exists()
+    for criterion in (name, other):
+        assert study.units.filter(ratings__criterion__name=criterion).exists()
     assert_every_page_answers(client, study)
     client.post(reverse("admin:studies_study_clone", args=[study.pk]))
     assert Study.objects.filter(title__endswith=" (copy)").exists()
