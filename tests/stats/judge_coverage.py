@@ -31,10 +31,10 @@ from tiebreak.stats import Estimate
 SCALE = {"preference": "preference:tie"}
 ANNOTATORS_FIND = 0.75  # how often annotators prefer the better text, on average
 SPREAD = 0.1  # half the range of that probability over instances, of annotators and of the judge
-POPULATION = 20_000
-REPLICATES = 400
+POPULATION = 100_000
+REPLICATES = 1_000
 # The judge's true biases are the same in all studies, so they are worth a larger population.
-FACTOR = 100
+FACTOR = 20
 LOWEST, HIGHEST = 0.93, 0.97
 PAGE, START, END = ROOT / "docs" / "methods.md", "<!-- judges -->", "<!-- end of judges -->"
 COLUMNS = {
