@@ -76,15 +76,13 @@ def truth(design: Design) -> dict[str, float]:
     return {name: estimate.value for name, estimate in by_name.items() if estimate.is_defined}
 
 
-def coverage(
-    design: Design, *, studies: int, seed: int = 0, replicates: int = REPLICATES
-) -> dict[str, float]:
+def coverage(design: Design, *, studies: int, seed: int = 0) -> dict[str, float]:
     """Return the share of intervals that contain the true value.
 
     It is NaN if 5% or more of the simulated studies have no interval.
     """
     true, hits = truth(design), defaultdict(list)
-    for by_name in _studies(design, studies, seed, replicates):
+    for by_name in _studies(design, studies, seed):
         for name, value in true.items():
             estimate = by_name[name]
             hits[name].append(
@@ -96,11 +94,9 @@ def coverage(
     }
 
 
-def _studies(
-    design: Design, studies: int, seed: int, replicates: int
-) -> Iterator[Mapping[str, Estimate]]:
+def _studies(design: Design, studies: int, seed: int) -> Iterator[Mapping[str, Estimate]]:
     for study in range(studies):
-        yield estimates(design, generator_for(seed, str(design), str(study)), replicates)
+        yield estimates(design, generator_for(seed, str(design), str(study)), REPLICATES)
 
 
 def main() -> int:
