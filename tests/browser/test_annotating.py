@@ -19,7 +19,6 @@ from tests.studies.factories import make_open_study
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("browser"),
 ]
 
 SOURCE = "\n".join(f"Mara: line {n} of a long talk about a greenhouse." for n in range(40))

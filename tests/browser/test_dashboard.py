@@ -30,7 +30,6 @@ from tiebreak.reading.messages import RANK_SET
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("browser"),
 ]
 
 

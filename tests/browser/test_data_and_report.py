@@ -17,7 +17,6 @@ from tests.jobs.factories import make_job
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("browser"),
 ]
 
 

@@ -27,7 +27,6 @@ from tests.studies.factories import make_open_study, make_study
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("browser"),
 ]
 OPEN_ALL = "() => document.querySelectorAll('details').forEach(folded => { folded.open = true; })"
 # Parts of other pages, and Django's own, of which a server's owner sees raw tables.

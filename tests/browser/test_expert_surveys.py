@@ -15,7 +15,6 @@ from tests.studies.factories import open_knowingly
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("browser"),
 ]
 
 

@@ -17,7 +17,6 @@ from tests.tiebreak.formats.bundles import make_bundle
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("browser"),
 ]
 
 

@@ -13,7 +13,6 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.enable_socket,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("browser"),
 ]
 
 

@@ -13,7 +13,6 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.enable_socket,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("browser"),
 ]
 TABLE = b"""id,question,bart_summary,t5_summary,third_summary
 1,Why is it late?,It rained all night.,The road was closed.,Nobody had planned it.

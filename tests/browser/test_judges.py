@@ -22,7 +22,6 @@ from tiebreak.gateway import Failed, GatewayError
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("browser"),
 ]
 __all__ = ["model"]
 PLACES = ("judges", "example-sets", "juries", "synthetic", "perturbed-copies")

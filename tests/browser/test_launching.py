@@ -22,7 +22,6 @@ from tests.studies.factories import make_participation, make_study
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("browser"),
 ]
 SHOTS = os.environ.get("TIEBREAK_TEST_SCREENSHOTS", "")
 

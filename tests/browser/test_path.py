@@ -17,7 +17,6 @@ from tests.studies.factories import make_dataset, make_open_study
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("browser"),
 ]
 LONG = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen."
 

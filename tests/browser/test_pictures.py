@@ -18,7 +18,6 @@ from tests.paths import ROOT
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("browser"),
 ]
 PICTURES = ROOT / "docs" / "pictures"
 RESEARCHER_PAGES = {

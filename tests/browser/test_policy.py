@@ -17,7 +17,6 @@ from tests.studies.factories import make_open_study
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("browser"),
 ]
 # Before any script of the page, so that nothing it does is missed.
 LISTEN = """

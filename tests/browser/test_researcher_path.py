@@ -23,7 +23,6 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.both_databases,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("browser"),
 ]
 
 STUDY = """\

@@ -22,7 +22,6 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.enable_socket,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("browser"),
 ]
 SHOTS = os.environ.get("TIEBREAK_TEST_SCREENSHOTS", "")
 TITLE = "Notes for the night shift"

@@ -16,7 +16,6 @@ from tests.studies.factories import make_open_study, make_study, open_knowingly
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("browser"),
 ]
 
 PROSE = "The committee met on Tuesday to discuss the budget. It agreed to spend more on roads."

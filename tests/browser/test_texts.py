@@ -17,7 +17,6 @@ from tests.studies.rendering.hostile import hostile_texts
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("browser"),
 ]
 
 MARKDOWN = """# Plan

@@ -44,8 +44,8 @@ EXTRA = {
 }
 
 
-@pytest.fixture
-def study() -> Study:
+@pytest.fixture(scope="module")
+def stored(module_db: None) -> str:
     """A study with two criteria, planned repeats and rows of every kind."""
     study = make_study(instances=6, comparisons_per_hit=3, ratings_per_hit=2, repeats_per_hit=1)
     Criterion.objects.create(study=study, name="fluency", question="?", scale="preference:tie")
@@ -66,7 +66,12 @@ def study() -> Study:
     for number in range(5):
         machine = {"label": None, "raw": "?"} if number == 0 else {"simulated": number == 1}
         add_row(study, f"judge-{number}", kind="machine", **machine)
-    return study
+    return study.pk
+
+
+@pytest.fixture
+def study(db: None, stored: str) -> Study:
+    return Study.objects.get(pk=stored)
 
 
 def add_row(study, name, role=Unit.Role.MAIN, *, kind="human", label="1", **fields) -> None:

@@ -16,7 +16,7 @@ from studies.models import Membership, Study
 from tests.metrics.test_freshness import rated
 from tests.studies.factories import make_open_study
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 LIMIT = 12
 # Launch has many checks, and three times asks what the study can cost; Recruit asks once,

@@ -20,8 +20,8 @@ from tests.studies.factories import make_open_study
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
-@pytest.fixture
-def study() -> Study:
+@pytest.fixture(scope="module")
+def stored(module_db: None) -> str:
     """A study of 6 responses at 0.50 and 20% fees: 1.20 is paid, and 1.20 is owed."""
     member = User.objects.create_user("ruth", is_staff=True)
     study = make_open_study(
@@ -36,7 +36,12 @@ def study() -> Study:
     Submission.objects.update(channel=channel)
     Participation.objects.update(status="finished")
     note_payment(participation=study.participations.first(), amount=Decimal("1.00"))
-    return study
+    return study.pk
+
+
+@pytest.fixture
+def study(db: None, stored: str) -> Study:
+    return Study.objects.get(pk=stored)
 
 
 def complete(ann) -> None:

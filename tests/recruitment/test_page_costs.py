@@ -15,7 +15,7 @@ from tests.annotation.annotators import annotator
 from tests.recruitment.test_money import CHANNELS
 from tests.studies.factories import make_open_study
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 LIMIT = 13
 

@@ -25,7 +25,7 @@ from tiebreak.formats import RatingTable
 from tiebreak.report.criterion import read_criteria
 from tiebreak.report.generators import Seeds
 from tiebreak.report.sections.raters.bias import bias_section
-from tiebreak.report.sections.raters.strata import strata_section
+from tiebreak.report.sections.raters.strata import all_units, strata_section
 from tiebreak.stats import Estimate
 
 SCALE = {"preference": "preference:tie"}
@@ -33,9 +33,8 @@ ANNOTATORS_FIND = 0.75  # how often annotators prefer the better text, on averag
 SPREAD = 0.1  # half the range of that probability over instances, of annotators and of the judge
 POPULATION = 100_000
 REPLICATES = 1_000
-FACTOR = (
-    20  # the judge's true biases are the same in all studies, so they are worth a larger population
-)
+# The judge's true biases are the same in all studies, so they are worth a larger population.
+FACTOR = 20
 LOWEST, HIGHEST = 0.93, 0.97
 PAGE, START, END = ROOT / "docs" / "methods.md", "<!-- judges -->", "<!-- end of judges -->"
 COLUMNS = {
@@ -170,7 +169,8 @@ def rows(drawn: Drawn) -> Iterator[dict[str, object]]:
 def reported(drawn: Drawn) -> dict[str, Estimate]:
     """Return the intervals of the report."""
     (criterion,), _ = read_criteria(RatingTable.from_rows(rows(drawn)), SCALE, None)
-    every = strata_section(criterion, Seeds(0), REPLICATES)[0].machines["judge"]
+    everything = [all_units(criterion.n_units)]
+    every = strata_section(criterion, Seeds(0), REPLICATES, everything)[0].machines["judge"]
     bias = bias_section(criterion).machines["judge"]
     return {
         "majority": every.classification.accuracy,

@@ -20,7 +20,8 @@ from tiebreak.report.sections.systems.comparisons import Comparisons
 from tiebreak.report.sections.systems.simultaneous import rank_sets_of, simultaneous_section
 from tiebreak.report.sections.systems.systems import win_rates_section
 
-STUDIES, LEVEL = 400, 0.05
+# Headings that are false in 12% of studies are seen in more than 9 of 10 runs.
+STUDIES, LEVEL = 200, 0.05
 # A and B are equally good, and C is worse. Items by pair: which share shows the first system first.
 PAIRS = (("A", "B", 0.5, 60, 0.8), ("B", "C", 0.8, 90, 1.0))
 

@@ -76,17 +76,17 @@ ROUNDING = 0.005
 
 
 def parse_rating(row: Row) -> Row:
-    """Return a row with every column present and typed, or raise `InvalidInput`."""
+    """Return the typed cells of a row, or raise `InvalidInput`; cells that it lacks have `DEFAULTS`."""
     if "sample_index" in row:
         row = _with_samples(row)
     parsed: Row = {"unit": _required(row, "unit"), "rater": _required(row, "rater")}
     parsed["kind"] = _one_of("kind", row.get("kind"), KINDS)
     parsed["role"] = _one_of("role", row.get("role"), ROLES)
-    for column, parse in _PARSERS.items():
-        value = row.get(column)
-        parsed[column] = _DEFAULTS[column] if value is None else parse(column, value)
-    parsed["criterion"] = parsed["criterion"] or "preference"
-    if math.isnan(parsed["repeat"]):
+    for column, value in row.items():
+        if value is not None and column in _PARSERS:
+            parsed[column] = _PARSERS[column](column, value)
+    parsed["criterion"] = parsed.get("criterion") or "preference"
+    if math.isnan(parsed.get("repeat", math.nan)):
         parsed["repeat"] = 1.0 if parsed["role"] == "repeat" else 0.0
     parsed["label"] = _label(row, parsed)
     return parsed
@@ -100,7 +100,7 @@ def parse_cell(column: str, value: Any) -> Any:
         return _one_of(column, value, _CHOICES[column])
     if column == "label":
         return _checked_label(value)
-    parsed = _DEFAULTS[column] if value is None else _PARSERS[column](column, value)
+    parsed = DEFAULTS[column] if value is None else _PARSERS[column](column, value)
     return parsed or "preference" if column == "criterion" else parsed
 
 
@@ -133,7 +133,7 @@ def _label(row: Row, parsed: Row) -> Any:
         return None
     if label is None and parsed["kind"] == "human":
         raise InvalidInput("label_missing", "the label of a human rating must not be empty")
-    if label is None and not parsed["raw"]:
+    if label is None and not parsed.get("raw"):
         raise InvalidInput(
             "raw_missing",
             "a machine rating without a label must have the machine's answer in the column raw",
@@ -315,7 +315,7 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = (
         )
     }
 )
-_DEFAULTS: Row = (
+DEFAULTS: Row = (
     dict.fromkeys(TEXTS, "")
     | dict.fromkeys(INTEGERS, math.nan)
     | dict.fromkeys(NUMBERS, math.nan)

@@ -19,6 +19,7 @@ from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.parquet_ratings import read_columns
 from tiebreak.formats.rating_cells import (
     COLUMNS,
+    DEFAULTS,
     EXCLUDING_FLAGS,
     FLAGS,
     INTEGERS,
@@ -452,28 +453,33 @@ def _as_json(values: list[Any]) -> list[str]:
 
 @dataclass
 class _TableBuilder:
-    """A table under construction, which packs numbers and codes texts to save memory."""
+    """A table under construction, which packs numbers and codes texts to save memory.
 
-    values: dict[str, Any] = field(
-        default_factory=lambda: {name: _container(name) for name in COLUMNS}
-    )
+    `values` has the columns of which any row has a cell, because most files have few of all.
+    """
+
+    values: dict[str, Any] = field(default_factory=dict)
     lines: "array[int]" = field(default_factory=lambda: array("q"))
     ignored: set[str] = field(default_factory=set)
 
     def add(self, line: int, row: Row) -> None:
         parsed = parse_rating(row)
-        self.lines.append(line)
         self.ignored.update(row.keys() - _KNOWN_COLUMNS)
+        for name in parsed.keys() - self.values.keys():
+            self.values[name] = _container(name, len(self.lines))
+        self.lines.append(line)
         for name, column in self.values.items():
-            column.append(parsed[name])
+            column.append(parsed[name] if name in parsed else DEFAULTS[name])
 
     def table(self, name: str) -> RatingTable:
-        columns: dict[str, Column] = {
-            column: values.column()
-            if isinstance(values, _Texts)
-            else np.array(values, dtype=bool if isinstance(values, bytearray) else float)
-            for column, values in self.values.items()
-        }
+        columns: dict[str, Column] = {}
+        for column in COLUMNS:
+            values = self.values.get(column) or _container(column, len(self.lines))
+            columns[column] = (
+                values.column()
+                if isinstance(values, _Texts)
+                else np.array(values, dtype=bool if isinstance(values, bytearray) else float)
+            )
         lines = np.array(self.lines, dtype=np.int64)
         return RatingTable(columns, lines, name, tuple(sorted(self.ignored)))
 
@@ -506,11 +512,13 @@ def _values(column: Column) -> NDArray[Any]:
     return column.values if isinstance(column, CodedColumn) else column
 
 
-def _container(column: str) -> Any:
-    """Return an empty, appendable container for the values of a column."""
+def _container(column: str, length: int) -> Any:
+    """Return an appendable container for the values of a column, with this many missing ones."""
     if column in FLAGS:
-        return bytearray()
-    return array("d") if column in INTEGERS or column in NUMBERS else _Texts()
+        return bytearray(length)
+    if column in INTEGERS or column in NUMBERS:
+        return array("d", [DEFAULTS[column]]) * length
+    return _Texts(array("q", [0]) * length, {DEFAULTS[column]: 0} if length else {})
 
 
 def _by_columns(path: Path, limits: Limits, problems: Problems) -> RatingTable | None:

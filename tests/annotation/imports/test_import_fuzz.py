@@ -187,7 +187,8 @@ def test_a_corrupted_bundle_is_imported_exactly_or_refused_by_name(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lot", range(10))
+@pytest.mark.parametrize("lot", range(6))
 def test_thousands_of_corrupted_bundles_are_imported_exactly_or_refused(lot, tmp_path):
-    start = 1_000 * (lot + 1)
-    assert min(run(range(start, start + 1_000), tmp_path).values()) > 50
+    """A fault of one bundle in 1,000 is seen in 19 of 20 runs of all lots."""
+    start = 1_000 + 500 * lot
+    assert min(run(range(start, start + 500), tmp_path).values()) > 25

@@ -147,14 +147,8 @@ def test_the_score_interval_is_wilsons_for_the_effective_size():
         assert score_interval(unchanged, 20) is unchanged
 
 
-MANY = pytest.mark.slow
-
-
-@pytest.mark.parametrize(
-    ("studies", "shared"),
-    [(60, 0.0), pytest.param(200, 0.0, marks=MANY), pytest.param(200, 0.5, marks=MANY)],
-)
 @pytest.mark.slow
+@pytest.mark.parametrize(("studies", "shared"), [(200, 0.0), (200, 0.5)])
 def test_intervals_of_mock_systems_cover_their_rates(studies, shared):
     """A judge that believes too much, and people on a third of the items."""
     kinds = ("powered", "powered_lambda_1", "alone", "human")
