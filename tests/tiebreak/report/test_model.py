@@ -43,6 +43,12 @@ def test_a_small_study_has_the_golden_report():
     ]
 
 
+def test_a_report_of_before_something_was_added_can_be_read():
+    golden = json.loads(REPORT.read_text(encoding="utf-8"))
+    again = dict(leaves(Report.from_json(golden).as_json()))
+    assert {path: again[path] for path, _ in leaves(golden)} == dict(leaves(golden))
+
+
 def test_the_golden_report_has_every_part():
     section = small_report().criteria["preference"]
     assert all([section.rating_sets, section.systems, section.selection, section.bias])
