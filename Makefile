@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-postgresql test-browser test-slow coverage environments encoders vllm test-encoders test-vllm test-wheel test-interface check bench-stats bench-report bench-replays bench-separability bench-sampling bench-judges bench-serving bench-jobs bench-export bench-import bench-pages docs pictures schema lock clean
+.PHONY: help demo test test-all test-postgresql test-browser test-slow coverage environments encoders vllm test-encoders test-vllm test-wheel test-interface check bench-stats bench-report bench-replays bench-separability bench-sampling bench-judges bench-serving bench-jobs bench-export bench-import bench-pages docs pictures lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -66,6 +66,7 @@ check: $(VENV)/dev.installed  ## Style, templates, scripts, types, import direct
 docs: $(VENV)/dev.installed  ## The documentation as a site, in build/docs; fails on a broken link
 	@$(BIN)/python -m sphinx -q -W --keep-going -E -b html docs build/docs
 	@$(BIN)/python manage.py spectacular --file build/docs/reference/openapi.yaml
+	@$(BIN)/python -m tiebreak.report.schema > build/docs/reference/report.schema.json
 	@echo "Open build/docs/index.html"
 
 bench-stats: $(VENV)/dev.installed  ## Speed and memory of the numerics
@@ -103,9 +104,6 @@ bench-import: $(VENV)/dev.installed  ## Tables of 100,000 rows, read and stored 
 
 pictures: $(VENV)/dev.installed  ## Take the pictures of the documentation anew (needs Chromium)
 	@TIEBREAK_STORE_PICTURES=1 $(BIN)/python -m pytest -q -n 0 -m browser tests/browser/test_pictures.py
-
-schema: $(VENV)/dev.installed  ## Write docs/report.schema.json from the classes of the report
-	@$(BIN)/python -m tiebreak.report.schema > docs/report.schema.json
 
 UV_COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-strip-extras --no-emit-index-url --no-header
 WITHOUT_CUDA := --config-file requirements/uv.toml --no-emit-package torch

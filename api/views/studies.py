@@ -271,7 +271,7 @@ class Studies(Resource):
     def report(self) -> HttpResponse:
         """Read a study's report.
 
-        The stored report, as docs/report.schema.json describes it. The Tiebreak-Report header says
+        The stored report, as its JSON schema describes it. The Tiebreak-Report header says
         whether it is `current` or `outdated`; in that case, and if there is none yet, a new one is
         requested. With any of the other parameters it covers a part of the ratings, which
         `source.part` names. Of many parts some differ by chance, so call a part chosen after seeing

@@ -12,13 +12,12 @@ from scipy.stats import spearmanr
 
 from studies.instance_selection.temperatures import Pair, pairs_at_temperatures, some_instances
 from studies.models import Generation, SeparabilityScore, Study
-from tiebreak.similarity import Alignments, align, similarity
+from tiebreak.similarity import LEXICAL, Alignments, Rouge1, align, similarity
 from tiebreak.stats import generator_for
 from tiebreak.stats.design.separability import separability
 
 # The analysis scores instances again, so it uses only a part of a large dataset.
 MAX_INSTANCES = 200
-LEXICAL = ("rouge1", "bleu")
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ def variants(study: Study, pair: Pair, *, seed: int = 0) -> list[Variant]:
 
 def similarity_of_parts(study: Study) -> str:
     """Return a lexical similarity for the variants of K and C so that pages need no model."""
-    return study.similarity if study.similarity in LEXICAL else LEXICAL[0]
+    return study.similarity if study.similarity in LEXICAL else Rouge1.name
 
 
 def _of_temperatures(study: Study, pair: Pair) -> list[Variant]:

@@ -9,10 +9,10 @@ from functools import cache
 import jsonschema
 import numpy as np
 
-from tests.paths import ROOT
 from tiebreak.formats import RatingTable
 from tiebreak.reading.shown import Section, section_of
 from tiebreak.report import Report, build_report
+from tiebreak.report.schema import report_schema
 from tiebreak.stats import Estimate, logistic_weights, select
 
 SCALES = {
@@ -29,7 +29,8 @@ SCALES = {
 
 @cache
 def validator() -> jsonschema.Draft202012Validator:
-    schema = json.loads((ROOT / "docs" / "report.schema.json").read_text())
+    schema = report_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 
 

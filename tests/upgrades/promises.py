@@ -2,13 +2,13 @@
 
 import hashlib
 import inspect
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from tests.api.description import SCHEMA
 from tests.paths import ROOT
 from tests.tiebreak.test_docstrings import PUBLIC, resolved
+from tiebreak.report.schema import report_schema
 
 Json = dict[str, Any]
 
@@ -57,7 +57,7 @@ def _fields(schema: Json, path: str = "", within: tuple[str, ...] = ()) -> Itera
 
 
 def _of_reports() -> Iterator[str]:
-    schema = json.loads((ROOT / "docs" / "report.schema.json").read_bytes())
+    schema = report_schema()
     for name, part in {"Report": schema, **schema["$defs"]}.items():
         yield from (f"report {name}.{key}" for key in part.get("properties", {}))
 

@@ -65,9 +65,9 @@ def coefficients(section: CriterionSection, *, states_findings: bool) -> Coeffic
 def _rows(listed: ChanceCorrectedSection) -> Iterator[Row]:
     for name, title in TITLES.items():
         estimates = getattr(listed, name)
-        if name == "brennan_prediger" and len(estimates) == 1:
-            continue  # it is Randolph's κ, which leads
-        yield _row(title, estimates)
+        is_randolph = name == "brennan_prediger" and len(estimates) == 1  # it leads
+        if estimates and not is_randolph:
+            yield _row(title, estimates)
 
 
 def _row(title: str, estimates: Estimates) -> Row:

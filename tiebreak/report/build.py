@@ -116,7 +116,7 @@ def build_report(
     See Also
     --------
     read_source : Read ratings from a file or bundle.
-    Report.as_json : Return the report as described by report.schema.json.
+    Report.as_json : Return the report as described by its JSON schema.
 
     Examples
     --------

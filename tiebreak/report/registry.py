@@ -1,7 +1,7 @@
 """The sections of a report. Each is declared once, next to the function that computes it.
 
 Whatever lists sections reads this registry: what a report computes and what only on request, the options
-and the help of commands, the interface's values, titles, and what pages and documents offer.
+and the help of commands, titles, and what pages and documents offer.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -94,6 +94,7 @@ def similarity(name: str, *, encoder: TextEncoder | None = None) -> Similarity:
 __all__ = [
     "DEFAULT",
     "ENCODED",
+    "LEXICAL",
     "SIMILARITIES",
     "Alignments",
     "BertScore",

@@ -5,12 +5,13 @@ import pytest
 from annotation.exports.study_export import export_study
 from jobs.models import Job
 from jobs.worker import run_job
-from studies.instance_selection.robustness import variants
+from studies.instance_selection.robustness import similarity_of_parts, variants
 from studies.instance_selection.temperatures import pairs_at_temperatures, some_instances
 from studies.model_servers import FAKE
 from studies.models import Generation, Instance, SeparabilityScore, Study, System
 from studies.services import use_dataset_systems
 from tests.studies.factories import make_study
+from tiebreak.similarity import LEXICAL, SIMILARITIES
 
 pytestmark = pytest.mark.django_db
 
@@ -80,3 +81,8 @@ def test_a_variant_is_in_no_export(study, tmp_path):
     sampled(study, 0.3)
     export_study(study=study, out=tmp_path / "bundle")
     assert "τ=" not in (tmp_path / "bundle" / "generations.jsonl").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", SIMILARITIES)
+def test_parts_are_scored_by_the_studys_similarity_if_it_needs_no_model(name):
+    assert similarity_of_parts(Study(similarity=name)) == (name if name in LEXICAL else "rouge1")

@@ -13,6 +13,11 @@ from tiebreak.report.model.fields import (
 )
 from tiebreak.stats import Estimate
 from tiebreak.stats.core.results import NAN
+from tiebreak.stats.raters.chance_corrected import (
+    brennan_prediger_statistic,
+    gwet_statistic,
+    weighted_fleiss_statistic,
+)
 from tiebreak.stats.raters.rating_sets import RatingSetSummary, SeparabilityRange
 
 
@@ -108,7 +113,7 @@ class DawidSkeneSection:
     reason: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ChanceCorrectedSection:
     """More coefficients of agreement among humans, of all units together; they apply to these raters.
 
@@ -131,15 +136,28 @@ class ChanceCorrectedSection:
         Intraclass correlations of single ratings: `1`, `A` (absolute agreement), `C` (consistency).
     """
 
-    gwet_ac: Estimates = field(metadata={"title": "Gwet's AC1; AC2 with weights"})
+    # Tables take the title, and the section computes the statistic where counts of labels suffice. A
+    # report of an earlier release has no estimates of what was added.
+    gwet_ac: Estimates = field(
+        default_factory=dict,
+        metadata={"title": "Gwet's AC1; AC2 with weights", "of": gwet_statistic},
+    )
     brennan_prediger: Estimates = field(
-        metadata={"title": "Brennan–Prediger; with equal labels only, Randolph's κ"}
+        default_factory=dict,
+        metadata={
+            "title": "Brennan–Prediger; with equal labels only, Randolph's κ",
+            "of": brennan_prediger_statistic,
+        },
     )
     fleiss_kappa: Estimates = field(
-        metadata={"title": "Fleiss' κ with the label shares of all rated items (irrCAC)"}
+        default_factory=dict,
+        metadata={
+            "title": "Fleiss' κ with the label shares of all rated items (irrCAC)",
+            "of": weighted_fleiss_statistic,
+        },
     )
-    conger_kappa: Estimates = field(metadata={"title": "Conger's κ"})
-    cohen_kappa: Estimates = field(metadata={"title": "Cohen's κ"})
+    conger_kappa: Estimates = field(default_factory=dict, metadata={"title": "Conger's κ"})
+    cohen_kappa: Estimates = field(default_factory=dict, metadata={"title": "Cohen's κ"})
     intraclass_correlation: Estimates
 
 

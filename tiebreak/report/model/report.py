@@ -346,7 +346,7 @@ class Report:
         Returns
         -------
         dict of str to object
-            Report as described by report.schema.json. NaN becomes None.
+            Report as described by `tiebreak.report.schema`. NaN becomes None.
         """
         return dict(to_json(self))
 

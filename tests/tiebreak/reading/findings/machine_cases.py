@@ -45,8 +45,7 @@ PREVAILS = (
 
 
 def prevailing(ac1: Estimate, *, votes: int = 80, states: bool = True) -> str:
-    undefined_ones = [{"identity": UNDEFINED}] * 4
-    listed = ChanceCorrectedSection({"identity": ac1}, *undefined_ones, {})
+    listed = ChanceCorrectedSection(gwet_ac={"identity": ac1}, intraclass_correlation={})
     section = with_alpha(interval(0.0, 0.2))
     section = replace(section, chance_corrected=listed, votes={"-1": votes, "1": 100 - votes})
     return coefficients(section, states_findings=states).prevails

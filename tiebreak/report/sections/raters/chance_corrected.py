@@ -4,7 +4,7 @@ Their intervals resample instances, so they apply to these raters.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Unpack
 
 import numpy as np
@@ -21,11 +21,6 @@ from tiebreak.stats import Estimate, Patterns, intraclass_correlation, undefined
 from tiebreak.stats.core.bootstrap import Resampling, Statistic, estimate_each, on_columns
 from tiebreak.stats.core.groups import n_distinct
 from tiebreak.stats.core.unit_weights import UnitWeights, weighted
-from tiebreak.stats.raters.chance_corrected import (
-    brennan_prediger_statistic,
-    gwet_statistic,
-    weighted_fleiss_statistic,
-)
 from tiebreak.stats.raters.intraclass import NO_PAIR, NOT_CROSSED, one_way_correlation
 from tiebreak.stats.raters.label_weights import WEIGHTS, Weights, label_weights
 from tiebreak.stats.raters.weighted_kappa import conger_statistic, weighted_cohen_statistic
@@ -36,9 +31,7 @@ ByWeights = Callable[[Matrix], Statistic]
 # A replicate sums a number for each rater and label.
 MAX_CELLS = 200
 OF_COUNTS: dict[str, ByWeights] = {
-    "gwet_ac": gwet_statistic,
-    "brennan_prediger": brennan_prediger_statistic,
-    "fleiss_kappa": weighted_fleiss_statistic,
+    one.name: one.metadata["of"] for one in fields(ChanceCorrectedSection) if one.metadata.get("of")
 }
 NO_FIXED_LABELS = "This coefficient needs a fixed set of labels, and this scale allows any number."
 TOO_MANY_LABELS = f"This coefficient is not computed for more than {MAX_POINTS} labels."
