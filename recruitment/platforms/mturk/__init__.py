@@ -152,7 +152,7 @@ class MTurk(Platform):
 
     def transition_platform_study(self, channel: Channel, action: str) -> str:
         if action != "stop":
-            self._cannot()
+            raise self._cannot()
         _client(channel).expire(_published(channel))
         return "Expired"
 
