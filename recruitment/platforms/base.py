@@ -298,12 +298,12 @@ class Platform:
         raise DomainError("no_webhooks", f"{self.title} does not send webhooks.", status=404)
 
     def approve(self, channel: Channel, participations: Sequence[Participation]) -> None:
-        self._cannot()
+        raise self._cannot()
 
     def reject(
         self, channel: Channel, participation: Participation, message: str, category: str
     ) -> None:
-        self._cannot()
+        raise self._cannot()
 
     def check_rejection(self, message: str, category: str) -> None:
         """Raise `DomainError` unless the platform accepts such a rejection."""
@@ -317,36 +317,30 @@ class Platform:
 
     def pay(self, channel: Channel, payment: Payment) -> str:
         """Pay a bonus or a screen-out reward, and return the platform's ID of the payment."""
-        self._cannot()
-        return ""
+        raise self._cannot()
 
     def publish(self, channel: Channel, participants: int, entry_url: str) -> str:
         """Create the study on the platform or increase its participants, and return its ID."""
-        self._cannot()
-        return ""
+        raise self._cannot()
 
     def transition_platform_study(self, channel: Channel, action: str) -> str:
         """Publish, start, pause or stop the study on the platform, and return its new status."""
-        self._cannot()
-        return ""
+        raise self._cannot()
 
     def ask_to_return(self, channel: Channel, participation: Participation, reason: str) -> None:
-        self._cannot()
+        raise self._cannot()
 
     def offered_filters(self, channel: Channel) -> list[OfferedFilter]:
         """Return the filters by which participants can be chosen. Slow, so only in tasks."""
-        self._cannot()
-        return []
+        raise self._cannot()
 
     def count_eligible(self, channel: Channel) -> int:
         """Return how many people pass the channel's filters. Slow, so only in tasks."""
-        self._cannot()
-        return 0
+        raise self._cannot()
 
     def rehearse(self, channel: Channel, email: str) -> Rehearsal:
         """Run the draft for a test participant; ``email`` creates one if there is none yet."""
-        self._cannot()
-        return Rehearsal()
+        raise self._cannot()
 
     def rehearsal(self, channel: Channel) -> Rehearsal:
         """Return the last rehearsal, without asking the platform."""
@@ -354,12 +348,11 @@ class Platform:
 
     def update_draft(self, channel: Channel) -> None:
         """Send the current settings to the platform's unpublished study."""
-        self._cannot()
+        raise self._cannot()
 
     def subscribe_webhook(self, channel: Channel, events_url: str) -> str:
         """Subscribe this address to events, and return the secret that signs them."""
-        self._cannot()
-        return ""
+        raise self._cannot()
 
-    def _cannot(self) -> None:
-        raise DomainError("platform_cannot", PLATFORM_CANNOT.format(self.title))
+    def _cannot(self) -> DomainError:
+        return DomainError("platform_cannot", PLATFORM_CANNOT.format(self.title))

@@ -23,17 +23,10 @@ from recruitment.platforms.base import (
     PlatformReport,
     PrivacyNotice,
     ReturnInstructions,
-    SubmissionStatus,
 )
-from recruitment.platforms.mturk.client import MTurkAssignment, MTurkClient
-from recruitment.platforms.mturk.protocol import read_frame_parameters
+from recruitment.platforms.mturk.client import MTurkClient
+from recruitment.platforms.mturk.protocol import read_frame_entry
 from tiebreak.errors import DomainError
-
-STATUSES = {
-    "Submitted": SubmissionStatus.SUBMITTED,
-    "Approved": SubmissionStatus.APPROVED,
-    "Rejected": SubmissionStatus.REJECTED,
-}
 
 
 class MTurkSettings(ChannelSettings):
@@ -100,11 +93,7 @@ class MTurk(Platform):
 
     def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry | None:
         origins = settings.TIEBREAK_MTURK_ORIGINS
-        parameters = read_frame_parameters(request.GET.dict(), allowed_origins=origins)
-        if parameters.is_preview:
-            return None
-        extra = {"target": parameters.submit_target, "assignment": parameters.assignment_id}
-        return PlatformEntry(parameters.worker_id, parameters.assignment_id, extra=extra)
+        return read_frame_entry(request.GET.dict(), allowed_origins=origins)
 
     def return_instructions(
         self, channel: Channel, submission: Submission | None, ending: Ending
@@ -119,8 +108,7 @@ class MTurk(Platform):
         return ReturnInstructions(post_to=submission.return_params["target"], fields=fields)
 
     def submission_reports(self, channel: Channel) -> Iterable[PlatformReport]:
-        client = _client(channel)
-        return [_report(assignment) for assignment in client.assignments(_published(channel))]
+        return list(_client(channel).assignments(_published(channel)))
 
     def approve(self, channel: Channel, participations: Sequence[Participation]) -> None:
         client = _client(channel)
@@ -152,7 +140,7 @@ class MTurk(Platform):
 
     def transition_platform_study(self, channel: Channel, action: str) -> str:
         if action != "stop":
-            self._cannot()
+            raise self._cannot()
         _client(channel).expire(_published(channel))
         return "Expired"
 
@@ -173,7 +161,6 @@ def _create_hit(channel: Channel, participants: int, entry_url: str) -> str:
         max_assignments=participants,
         lifetime=timedelta(hours=int(options.get("hours_open", 72))),
         duration=timedelta(minutes=max(30, 3 * minutes)),
-        auto_approval=timedelta(days=7),
         entry_url=entry_url,
         token=f"tiebreak-{channel.pk}",
     )
@@ -200,16 +187,6 @@ def _published(channel: Channel) -> str:
             "not_published", "This study is not on the platform yet. Create the HIT first."
         )
     return channel.external_id
-
-
-def _report(assignment: MTurkAssignment) -> PlatformReport:
-    return PlatformReport(
-        submission_id=assignment.id,
-        external_id=assignment.worker,
-        status=assignment.status,
-        submission_status=STATUSES.get(assignment.status, SubmissionStatus.UNKNOWN),
-        completed_at=assignment.submitted_at,
-    )
 
 
 PLATFORM = MTurk()

@@ -7,22 +7,24 @@ of them quote the keys.
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from html import escape
 from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
-from uuid import uuid4
 
+from recruitment.platforms.base import PlatformReport, SubmissionStatus
 from recruitment.platforms.errors import PlatformError
 
 XMLNS = (
     "http://mechanicalturk.amazonaws.com/"
     "AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
 )
+REGION = "us-east-1"
+FRAME_HEIGHT = 800
+AUTO_APPROVAL = timedelta(days=7)
 CONNECT_TIMEOUT = timedelta(seconds=5)
 READ_TIMEOUT = timedelta(seconds=30)
 ATTEMPTS = 4
@@ -32,62 +34,31 @@ PAGE_SIZE = 100
 LONG_AGO = datetime(2015, 1, 1, tzinfo=UTC)
 
 
+STATUSES = {
+    "Submitted": SubmissionStatus.SUBMITTED,
+    "Approved": SubmissionStatus.APPROVED,
+    "Rejected": SubmissionStatus.REJECTED,
+}
+
+
 class MTurkError(PlatformError):
-    """Mechanical Turk did not do what it was asked.
-
-    `is_repeat`: a request with this token was handled before, so check its result instead of
-    repeating it. `turk_code` is the platform's own error code.
-    """
-
-    def __init__(
-        self,
-        code: str,
-        message: str,
-        *,
-        status: int = 502,
-        is_retryable: bool = False,
-        may_be_done: bool = False,
-        is_repeat: bool = False,
-        turk_code: str = "",
-    ) -> None:
-        super().__init__(
-            code,
-            message,
-            status=status,
-            is_retryable=is_retryable,
-            may_be_done=may_be_done or is_repeat,
-        )
-        self.is_repeat = is_repeat
-        self.turk_code = turk_code
+    """Mechanical Turk did not do what it was asked."""
 
 
-@dataclass(frozen=True)
-class MTurkAssignment:
-    """A submitted assignment as the platform reports it; `status` is the platform's own term."""
-
-    id: str
-    worker: str
-    hit: str
-    status: str
-    submitted_at: datetime | None
+class HandledBefore(MTurkError):
+    """A request with this token was handled before; check its result instead of repeating it."""
 
 
 class MTurkClient:
     """One requester's account at one endpoint."""
 
     def __init__(
-        self,
-        *,
-        endpoint_url: str,
-        region: str = "us-east-1",
-        access_key: str,
-        secret_key: str,
-        client: Any = None,
+        self, *, endpoint_url: str, access_key: str, secret_key: str, client: Any = None
     ) -> None:
         """Open no connection yet; `client` replaces the boto3 client, in tests."""
         self._endpoint = endpoint_url
         self._secrets = tuple(key for key in (access_key, secret_key) if key)
-        self._client = client or _connect(endpoint_url, region, access_key, secret_key)
+        self._client = client or _connect(endpoint_url, access_key, secret_key)
 
     def __repr__(self) -> str:
         return f"MTurkClient(host={urlsplit(self._endpoint).hostname!r})"
@@ -102,10 +73,8 @@ class MTurkClient:
         max_assignments: int,
         lifetime: timedelta,
         duration: timedelta,
-        auto_approval: timedelta,
         entry_url: str,
-        frame_height: int = 800,
-        token: str | None = None,
+        token: str,
     ) -> str:
         """Publish a HIT that shows `entry_url` in a frame, and return its ID.
 
@@ -121,14 +90,14 @@ class MTurkClient:
             MaxAssignments=max_assignments,
             LifetimeInSeconds=_seconds(lifetime),
             AssignmentDurationInSeconds=_seconds(duration),
-            AutoApprovalDelayInSeconds=_seconds(auto_approval),
-            Question=external_question(entry_url, frame_height),
-            UniqueRequestToken=token or uuid4().hex,
+            AutoApprovalDelayInSeconds=_seconds(AUTO_APPROVAL),
+            Question=external_question(entry_url),
+            UniqueRequestToken=token,
         )
         with _expecting_fields():
             return str(response["HIT"]["HITId"])
 
-    def assignments(self, hit_id: str) -> Iterator[MTurkAssignment]:
+    def assignments(self, hit_id: str) -> Iterator[PlatformReport]:
         """Yield every submitted assignment of the HIT, including approved and rejected ones."""
         with self._translated():
             paginator = self._client.get_paginator("list_assignments_for_hit")
@@ -149,8 +118,8 @@ class MTurkClient:
     ) -> None:
         """Pay the worker a bonus, once for each `token` of up to 64 characters.
 
-        A token that was used in the last 24 hours raises an error with `is_repeat`; the caller has
-        to find out whether the first request paid.
+        A token that was used in the last 24 hours raises `HandledBefore`; the caller has to find
+        out whether the first request paid.
         """
         dollars = _dollars(amount)
         if amount == 0:
@@ -166,12 +135,9 @@ class MTurkClient:
 
     def expire(self, hit_id: str) -> None:
         """Offer the HIT to no further workers. Those who accepted it may still submit."""
-        try:
+        # The service identifies the request by HIT and time, so a HIT may have expired before.
+        with suppress(HandledBefore):
             self._call("update_expiration_for_hit", HITId=hit_id, ExpireAt=LONG_AGO)
-        except MTurkError as error:
-            # The service identifies the request by HIT and time, so the HIT had expired before.
-            if not error.is_repeat:
-                raise
 
     def _call(self, operation: str, **parameters: Any) -> Any:
         with self._translated():
@@ -189,7 +155,7 @@ class MTurkClient:
             raise _failure(error, botocore) from None
 
 
-def external_question(entry_url: str, frame_height: int = 800) -> str:
+def external_question(entry_url: str) -> str:
     """Return the XML document that makes the platform show an address in a frame."""
     is_plain = entry_url.isprintable() and " " not in entry_url
     if urlsplit(entry_url).scheme not in {"http", "https"} or not is_plain:
@@ -202,15 +168,16 @@ def external_question(entry_url: str, frame_height: int = 800) -> str:
         '<?xml version="1.0" encoding="UTF-8"?>'
         f'<ExternalQuestion xmlns="{XMLNS}">'
         f"<ExternalURL>{escape(entry_url, quote=False)}</ExternalURL>"
-        f"<FrameHeight>{int(frame_height)}</FrameHeight>"
+        f"<FrameHeight>{FRAME_HEIGHT}</FrameHeight>"
         "</ExternalQuestion>"
     )
 
 
-def _connect(endpoint_url: str, region: str, access_key: str, secret_key: str) -> Any:
+def _connect(endpoint_url: str, access_key: str, secret_key: str) -> Any:
     try:
         boto3: Any = import_module("boto3.session")
         config: Any = import_module("botocore.config")
+        exceptions: Any = import_module("botocore.exceptions")
     except ImportError:
         raise MTurkError(
             "mturk_not_installed",
@@ -227,37 +194,29 @@ def _connect(endpoint_url: str, region: str, access_key: str, secret_key: str) -
         return boto3.Session().client(
             "mturk",
             endpoint_url=endpoint_url,
-            region_name=region,
+            region_name=REGION,
             aws_access_key_id=access_key,
             aws_secret_access_key=secret_key,
             config=options,
         )
-    except Exception as error:
-        raise _bad_settings(error) from None
+    except (ValueError, exceptions.BotoCoreError):  # a bad address, or another setting
+        raise MTurkError(
+            "mturk_settings",
+            "The address or region of Mechanical Turk is not valid. Ask the server's administrator to"
+            " correct the settings.",
+            status=400,
+        ) from None
 
 
-def _bad_settings(error: Exception) -> Exception:
-    """Translate errors in the configuration: `ValueError` for a bad address, or botocore's own."""
-    exceptions: Any = import_module("botocore.exceptions")
-    if not isinstance(error, (ValueError, exceptions.BotoCoreError)):
-        return error
-    return MTurkError(
-        "mturk_settings",
-        "The address or region of Mechanical Turk is not valid. Ask the server's administrator to"
-        " correct the settings.",
-        status=400,
-    )
-
-
-def _read_assignment(item: Any) -> MTurkAssignment:
+def _read_assignment(item: Any) -> PlatformReport:
     submitted_at = item.get("SubmitTime")
     with _expecting_fields():
-        return MTurkAssignment(
-            id=item["AssignmentId"],
-            worker=item["WorkerId"],
-            hit=item["HITId"],
+        return PlatformReport(
+            submission_id=item["AssignmentId"],
+            external_id=item["WorkerId"],
             status=item["AssignmentStatus"],
-            submitted_at=submitted_at and submitted_at.astimezone(UTC),
+            submission_status=STATUSES.get(item["AssignmentStatus"], SubmissionStatus.UNKNOWN),
+            completed_at=submitted_at and submitted_at.astimezone(UTC),
         )
 
 
@@ -309,7 +268,6 @@ def _refusal(response: Any, secrets: tuple[str, ...]) -> MTurkError:
     """Return the error for an error response of the service."""
     error = response.get("Error", {})
     code = str(error.get("Code", ""))
-    turk_code = str(response.get("TurkErrorCode") or "")
     status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode") or 400)
     if status >= 500 or status == 429 or code in BUSY or "Throttl" in code:
         return MTurkError(
@@ -319,7 +277,6 @@ def _refusal(response: Any, secrets: tuple[str, ...]) -> MTurkError:
             is_retryable=True,
             # boto3 repeats requests by itself, so an earlier one may have been carried out.
             may_be_done=True,
-            turk_code=turk_code,
         )
     if code in UNKNOWN_KEYS:
         return MTurkError(
@@ -327,12 +284,10 @@ def _refusal(response: Any, secrets: tuple[str, ...]) -> MTurkError:
             "Mechanical Turk did not accept the keys. Check them on the recruitment page.",
         )
     detail = _without(str(error.get("Message") or code), secrets)
-    return MTurkError(
-        "mturk_refused",
-        f"Mechanical Turk refused the request: {detail}",
-        is_repeat=REPEATED.search(f"{turk_code} {detail}") is not None,
-        turk_code=turk_code,
-    )
+    sentence = f"Mechanical Turk refused the request: {detail}"
+    if REPEATED.search(f"{response.get('TurkErrorCode')} {detail}"):
+        return HandledBefore("mturk_refused", sentence, may_be_done=True)
+    return MTurkError("mturk_refused", sentence)
 
 
 def _failure(error: Exception, botocore: Any) -> MTurkError:

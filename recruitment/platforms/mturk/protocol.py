@@ -6,9 +6,9 @@ only the platform can confirm that the worker holds the assignment.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from recruitment.identities import LETTERS_AND_DIGITS, id_in
+from recruitment.platforms.base import PlatformEntry
 from tiebreak.errors import DomainError
 
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
@@ -17,37 +17,23 @@ SUBMIT_PATH = "/mturk/externalSubmit"
 _ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
 
 
-@dataclass(frozen=True)
-class FrameParameters:
-    """The parameters with which the platform opens its frame.
-
-    In a preview the HIT has not been accepted yet, so nothing may be stored or reserved;
-    `worker_id` and `submit_target` may then be empty.
-    """
-
-    assignment_id: str
-    hit_id: str
-    worker_id: str
-    submit_target: str
-    is_preview: bool
-
-
-def read_frame_parameters(
+def read_frame_entry(
     parameters: Mapping[str, str], *, allowed_origins: Sequence[str]
-) -> FrameParameters:
+) -> PlatformEntry | None:
     """Read the parameters that the platform adds to the address of its frame.
 
-    The submit target is built from an allowed origin, never from what was sent. Raises
-    `DomainError` if an ID is missing or malformed, or the origin is not allowed.
+    In a preview, which has no worker, the HIT has not been accepted yet: returns None. The submit
+    target is built from an allowed origin, never from what was sent. Raises `DomainError` if an ID
+    is missing or malformed, or the origin is not allowed.
     """
     is_preview = parameters.get("assignmentId") == PREVIEW
-    return FrameParameters(
-        assignment_id=PREVIEW if is_preview else _id(parameters, "assignmentId"),
-        hit_id=_id(parameters, "hitId"),
-        worker_id=_id(parameters, "workerId", optional=is_preview),
-        submit_target=_submit_target(parameters, allowed_origins, optional=is_preview),
-        is_preview=is_preview,
-    )
+    assignment = PREVIEW if is_preview else _id(parameters, "assignmentId")
+    _id(parameters, "hitId")
+    worker = _id(parameters, "workerId", optional=is_preview)
+    target = _submit_target(parameters, allowed_origins, optional=is_preview)
+    if is_preview:
+        return None
+    return PlatformEntry(worker, assignment, extra={"target": target, "assignment": assignment})
 
 
 def _id(parameters: Mapping[str, str], name: str, *, optional: bool = False) -> str:

@@ -5,9 +5,8 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
-from math import ceil
 
 import jwt
 from django import forms
@@ -37,11 +36,12 @@ from recruitment.platforms.base import (
 from recruitment.platforms.errors import NotConfirmedYet, PlatformError
 from recruitment.platforms.prolific.client import ProlificClient
 from recruitment.platforms.prolific.payloads import (
-    CompletionCode,
-    StudyDraft,
-    maximum_allowed_minutes,
+    CODES,
+    SCREEN_OUT_PAYMENT,
+    codes_of,
+    study_body,
 )
-from recruitment.platforms.prolific.responses import Filter, ProlificSubmission
+from recruitment.platforms.prolific.responses import Data
 from recruitment.platforms.prolific.signatures import (
     EntryRefused,
     check_claimed_age,
@@ -49,7 +49,6 @@ from recruitment.platforms.prolific.signatures import (
     verify_entry_token,
     verify_webhook,
 )
-from recruitment.terms import asked_of_one
 from studies.models.bounds import MAX_REWARD
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.cells import bounded_json
@@ -60,32 +59,8 @@ KEYS_AGE = timedelta(hours=12)
 # If keys that were fetched within this time do not contain a key, the key is not Prolific's.
 KEYS_FRESH = timedelta(minutes=1)
 
-STATUSES = {
-    "RESERVED": SubmissionStatus.EXPECTED,
-    "ACTIVE": SubmissionStatus.WORKING,
-    "AWAITING REVIEW": SubmissionStatus.SUBMITTED,
-    "APPROVED": SubmissionStatus.APPROVED,
-    "PARTIALLY APPROVED": SubmissionStatus.APPROVED,
-    "REJECTED": SubmissionStatus.REJECTED,
-    "RETURNED": SubmissionStatus.RETURNED,
-    "TIMED-OUT": SubmissionStatus.TIMED_OUT,
-    "SCREENED OUT": SubmissionStatus.SCREENED_OUT,
-}
 # A participant who has already submitted may come back.
 ACTIVE_STATUSES = {SubmissionStatus.WORKING, SubmissionStatus.SUBMITTED, SubmissionStatus.APPROVED}
-# Prolific's code type for each ending. All codes are reviewed manually and none pays automatically,
-# because participants can pass a code on.
-CODES = {
-    Ending.COMPLETED: "COMPLETED",
-    Ending.FAILED_CHECK: "FAILED_ATTENTION_CHECK",
-    Ending.NO_CONSENT: "NO_CONSENT",
-    Ending.SCREENED_OUT: "SCREENED_OUT",
-    Ending.NO_WORK: "OTHER",
-}
-# A sixth code, entered by the researcher only: it pays participants who were screened out.
-SCREEN_OUT_PAYMENT = "screen_out_payment"
-
-
 # Prolific's categories of rejections.
 REJECTION_CATEGORIES = {
     "TOO_QUICKLY": "Exceptionally fast",
@@ -263,8 +238,8 @@ class Prolific(Platform):
         with _client(channel) as client:
             submission = client.submission(participation.submission_id)
         person = participation.rater.external_id
-        is_own = submission.participant == person and submission.study in self._studies(channel)
-        return is_own and STATUSES.get(submission.status) in ACTIVE_STATUSES
+        is_own = submission.external_id == person and submission.study in self._studies(channel)
+        return is_own and submission.submission_status in ACTIVE_STATUSES
 
     def _studies(self, channel: Channel) -> set[str]:
         """Return the IDs of the study on Prolific and of its rehearsal."""
@@ -273,7 +248,7 @@ class Prolific(Platform):
     def return_instructions(
         self, channel: Channel, submission: Submission | None, ending: Ending
     ) -> ReturnInstructions:
-        code = _codes(channel).get(ending, "")
+        code = codes_of(channel).get(ending, "")
         return ReturnInstructions(
             code=code, url=COMPLETE + code if code else "", link_text="Return to Prolific"
         )
@@ -282,7 +257,7 @@ class Prolific(Platform):
         with suppress(PlatformError):  # an entry that needs the keys fetches them again
             self._renew_old_keys(channel)
         with _client(channel) as client:
-            return [_report(submission) for submission in client.submissions(_published(channel))]
+            return list(client.submissions(_published(channel)))
 
     def platform_status(self, channel: Channel) -> str:
         with _client(channel) as client:
@@ -296,7 +271,7 @@ class Prolific(Platform):
     def report_on(self, channel: Channel, submission_id: str) -> PlatformReport | None:
         with _client(channel) as client:
             submission = client.submission(submission_id)
-        return _report(submission) if submission.study == channel.external_id else None
+        return submission if submission.study == channel.external_id else None
 
     def submission_in_event(
         self, channel: Channel, headers: dict[str, str], body: bytes, now: datetime
@@ -353,7 +328,7 @@ class Prolific(Platform):
 
     def offered_filters(self, channel: Channel) -> list[OfferedFilter]:
         with _client(channel) as client:
-            return [_offered(one) for one in client.filters(channel.settings.get("workspace", ""))]
+            return client.filters(channel.settings.get("workspace", ""))
 
     def count_eligible(self, channel: Channel) -> int:
         stored = channel.settings
@@ -399,8 +374,7 @@ class Prolific(Platform):
             )
         with _client(channel) as client:
             secret = client.create_secret(workspace)
-            hook = client.subscribe(workspace, "submission.status.change", events_url)
-            client.confirm_subscription(hook.id, hook.hook_secret)
+            client.subscribe(workspace, "submission.status.change", events_url)
         return secret
 
     def _renew_old_keys(self, channel: Channel) -> None:
@@ -535,7 +509,7 @@ def _keep_settings(channel: Channel, **changes: object) -> None:
 
 
 def _screen_out_code(channel: Channel) -> str:
-    code = _codes(channel).get(SCREEN_OUT_PAYMENT, "")
+    code = codes_of(channel).get(SCREEN_OUT_PAYMENT, "")
     if not code or not channel.settings.get("screen_out_reward"):
         raise DomainError(
             "no_screen_out_pay",
@@ -543,23 +517,6 @@ def _screen_out_code(channel: Channel) -> str:
             " out. Pay them a bonus on Prolific.",
         )
     return code
-
-
-def _codes(channel: Channel) -> dict[str, str]:
-    codes: dict[str, str] = channel.settings.get("codes", {})
-    return codes
-
-
-def _report(submission: ProlificSubmission) -> PlatformReport:
-    return PlatformReport(
-        submission_id=submission.id,
-        external_id=submission.participant,
-        status=submission.status,
-        submission_status=STATUSES.get(submission.status, SubmissionStatus.UNKNOWN),
-        entered_code=submission.entered_code or "",
-        started_at=submission.started_at.astimezone(UTC) if submission.started_at else None,
-        completed_at=submission.completed_at,
-    )
 
 
 # How Prolific answers where a workspace may not rehearse.
@@ -588,70 +545,11 @@ NEEDS_OF_STUDY = {
 }
 
 
-def _draft(channel: Channel, participants: int, entry_url: str) -> StudyDraft:
-    study = channel.study
+def _draft(channel: Channel, participants: int, entry_url: str) -> Data:
     for code, sentence in PLATFORM.study_lacks(channel).items():
         raise DomainError(code, sentence)
-    assert study.reward is not None
-    asked = asked_of_one(study, study.hits.main().count())
-    assert asked is not None
-    minutes = ceil(asked.minutes)
     _keep_settings(channel, entry_url=entry_url)
-    stored = channel.settings
-    return StudyDraft(
-        name=study.title,
-        internal_name=f"{study.title} ({study.pk})",
-        description=channel.settings["description"],
-        external_study_url=entry_url,
-        is_external_study_url_secure=bool(channel.settings.get("is_secure")),
-        completion_codes=_completion_codes(channel, participants),
-        estimated_completion_time=minutes,
-        maximum_allowed_time=maximum_allowed_minutes(minutes),
-        reward=int(study.reward * 100),
-        total_available_places=participants,
-        device_compatibility=[name for name in stored.get("devices", "").split(",") if name],
-        content_warnings=[stored["content_warning"]] if stored.get("content_warning") else [],
-        content_warning_details=stored.get("content_warning_details", ""),
-        filters=stored.get("filters", []),
-    )
-
-
-def _offered(offered: Filter) -> OfferedFilter:
-    low, high = (
-        "" if bound is None else f"{bound:g}" if isinstance(bound, float) else str(bound)
-        for bound in (offered.low, offered.high)
-    )
-    return OfferedFilter(
-        id=offered.id,
-        title=offered.title,
-        question=offered.question,
-        choices=dict(offered.choices),
-        low=low,
-        high=high,
-        is_date=offered.data_type == "date",
-        is_whole=offered.data_type == "integer",
-    )
-
-
-def _completion_codes(channel: Channel, participants: int) -> list[CompletionCode]:
-    codes = _codes(channel)
-    completion_codes = [
-        CompletionCode(codes[ending], code_type) for ending, code_type in CODES.items()
-    ]
-    if reward := channel.settings.get("screen_out_reward"):
-        options = {
-            "fixed_screen_out_reward": int(Decimal(str(reward)) * 100),
-            "slots": participants,
-        }
-        screen_out = CompletionCode(
-            codes[SCREEN_OUT_PAYMENT],
-            "FIXED_SCREENOUT",
-            action="FIXED_SCREEN_OUT_PAYMENT",
-            actor="researcher",
-            options=options,
-        )
-        completion_codes.append(screen_out)
-    return completion_codes
+    return study_body(channel, participants, entry_url)
 
 
 PLATFORM = Prolific()

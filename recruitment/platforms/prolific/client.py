@@ -11,8 +11,7 @@ from decimal import Decimal
 from functools import cache
 from itertools import count
 from ssl import SSLContext
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import httpx
 from tenacity import (
@@ -24,23 +23,20 @@ from tenacity import (
     wait_random,
 )
 
+from recruitment.platforms.base import OfferedFilter
 from recruitment.platforms.errors import PlatformError
 from recruitment.platforms.prolific.errors import (
     MOVED,
     REFUSALS,
     detail_of,
     overloaded,
-    unanswered,
+    unclear,
     unreachable,
-    unreadable,
 )
-from recruitment.platforms.prolific.payloads import StudyDraft
 from recruitment.platforms.prolific.responses import (
     Data,
-    Filter,
     ProlificSubmission,
     StudyState,
-    Subscription,
     read_count,
     read_filter,
     read_id,
@@ -64,6 +60,8 @@ OUTCOMES = {
     "START": ("ACTIVE",),
     "STOP": ("COMPLETED", "AWAITING REVIEW"),
 }
+# What of a draft decides where people come from and what they are paid with: it stays.
+FIXED = {"external_study_url", "completion_codes", "total_available_places", "internal_name"}
 # If Retry-After exceeds this, fail the request instead of sleeping.
 MAX_PAUSE_S = 30.0
 
@@ -109,45 +107,35 @@ class ProlificClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         self._http.close()
 
     def check_token(self) -> None:
         """Raise `PlatformError` unless Prolific accepts the token."""
         self._ask(read_id, "GET", "users/me/")
 
-    def filters(self, workspace_id: str) -> list[Filter]:
+    def filters(self, workspace_id: str) -> list[OfferedFilter]:
         """Return the filters by which participants can be chosen."""
         params = {"workspace_id": _checked(workspace_id)} if workspace_id else None
-        return self._ask(
-            lambda data: [read_filter(row) for row in read_rows(data)],
-            "GET",
-            "filters/",
-            params=params,
-        )
+
+        def reader(data: Data) -> list[OfferedFilter]:
+            return [read_filter(row) for row in read_rows(data)]
+
+        return self._ask(reader, "GET", "filters/", params=params)
 
     def count_eligible(self, filters: Sequence[Data], workspace_id: str) -> int:
         """Return how many participants pass all filters; Prolific says 0 for fewer than 25."""
         body: Data = {"filters": list(filters)}
         body |= {"workspace_id": _checked(workspace_id)} if workspace_id else {}
-        return self._ask(read_count, "POST", "eligibility-count/", body=body)
+        return self._ask(read_count, "POST", "eligibility-count/", json=body)
 
     def create_test_participant(self, email: str) -> str:
         """Create a participant who takes part in test studies only, and return their ID."""
-        path, body = "researchers/participants/", {"email": email}
         return self._ask(
             lambda data: read_text(data, "participant_id"),
             "POST",
-            path,
-            body=dict(body),
+            "researchers/participants/",
+            json={"email": email},
             is_repeatable=False,
         )
 
@@ -160,14 +148,15 @@ class ProlificClient:
             is_repeatable=False,
         )
 
-    def update_draft(self, study_id: str, draft: StudyDraft) -> StudyState:
+    def update_draft(self, study_id: str, draft: Data) -> StudyState:
         """Change what participants are told about an unpublished study, and who may take part."""
-        body = draft.changeable()
-        return self._ask(read_study, "PATCH", f"studies/{_checked(study_id)}/", body=body)
+        return self._patch(
+            study_id, {name: value for name, value in draft.items() if name not in FIXED}
+        )
 
-    def create_study(self, draft: StudyDraft) -> StudyState:
+    def create_study(self, draft: Data) -> StudyState:
         """Create an unpublished study. Not repeated if the first request may have created one."""
-        return self._ask(read_study, "POST", "studies/", body=draft.payload(), is_repeatable=False)
+        return self._ask(read_study, "POST", "studies/", json=draft, is_repeatable=False)
 
     def study(self, study_id: str) -> StudyState:
         return self._ask(read_study, "GET", f"studies/{_checked(study_id)}/")
@@ -185,7 +174,7 @@ class ProlificClient:
             )
         path = f"studies/{_checked(study_id)}/transition/"
         try:
-            return self._ask(read_study, "POST", path, body={"action": action})
+            return self._ask(read_study, "POST", path, json={"action": action})
         except PlatformError as refusal:
             if refusal.platform_status != httpx.codes.BAD_REQUEST:
                 raise
@@ -205,8 +194,10 @@ class ProlificClient:
             )
         if total == state.total_places:
             return state
-        body: Data = {"total_available_places": total}
-        return self._ask(read_study, "PATCH", f"studies/{_checked(study_id)}/", body=body)
+        return self._patch(study_id, {"total_available_places": total})
+
+    def _patch(self, study_id: str, changes: Data) -> StudyState:
+        return self._ask(read_study, "PATCH", f"studies/{_checked(study_id)}/", json=changes)
 
     def submissions(self, study_id: str) -> Iterator[ProlificSubmission]:
         """Yield every submission of a study once, oldest first.
@@ -217,10 +208,10 @@ class ProlificClient:
         _checked(study_id)
         seen: set[str] = set()
         for page in count(1):
-            new = [row for row in self._page(study_id, page) if row.id not in seen]
+            new = [row for row in self._page(study_id, page) if row.submission_id not in seen]
             if not new:
                 return
-            seen.update(row.id for row in new)
+            seen.update(row.submission_id for row in new)
             yield from new
 
     def _page(self, study_id: str, page: int) -> list[ProlificSubmission]:
@@ -249,8 +240,8 @@ class ProlificClient:
         """Approve submissions, which pays them; Prolific processes this asynchronously."""
         checked = [_checked(submission_id) for submission_id in ids]
         for start in range(0, len(checked), APPROVAL_LIMIT):
-            body: Data = {"submission_ids": checked[start : start + APPROVAL_LIMIT]}
-            self._send("POST", "submissions/bulk-approve/", body=body)
+            body = {"submission_ids": checked[start : start + APPROVAL_LIMIT]}
+            self._send("POST", "submissions/bulk-approve/", json=body)
 
     def reject(self, submission_id: str, message: str, category: str) -> ProlificSubmission:
         """Reject a submission without payment, with a message to the participant."""
@@ -266,13 +257,13 @@ class ProlificClient:
 
     def _transition(self, submission_id: str, body: Data) -> ProlificSubmission:
         path = f"submissions/{_checked(submission_id)}/transition/"
-        return self._ask(read_submission, "POST", path, body=body)
+        return self._ask(read_submission, "POST", path, json=body)
 
     def request_return(self, submission_id: str, reasons: Sequence[str]) -> None:
         """Ask the participant to return the submission; a repeated request asks them again."""
         path = f"submissions/{_checked(submission_id)}/request-return/"
-        body: Data = {"request_return_reasons": list(reasons)}
-        self._send("POST", path, body=body, is_repeatable=False)
+        body = {"request_return_reasons": list(reasons)}
+        self._send("POST", path, json=body, is_repeatable=False)
 
     def create_bonuses(self, study_id: str, amounts: Mapping[str, Decimal]) -> str:
         """Set up bonuses by submission or participant, in the study's currency. Return their ID.
@@ -287,9 +278,9 @@ class ProlificClient:
                 status=400,
             )
         lines = [f"{_checked(id_)},{_money(amount)}" for id_, amount in amounts.items()]
-        body: Data = {"study_id": _checked(study_id), "csv_bonuses": "\n".join(lines) + "\n"}
+        body = {"study_id": _checked(study_id), "csv_bonuses": "\n".join(lines) + "\n"}
         path = "submissions/bonus-payments/"
-        return self._ask(read_id, "POST", path, body=body, is_repeatable=False)
+        return self._ask(read_id, "POST", path, json=body, is_repeatable=False)
 
     def pay_bonuses(self, bulk_id: str) -> None:
         """Pay the bonuses set up by `create_bonuses`. Every call pays again."""
@@ -298,25 +289,27 @@ class ProlificClient:
 
     def create_secret(self, workspace_id: str) -> str:
         """Create the secret that signs the workspace's webhooks, replacing the previous one."""
-        body: Data = {"workspace_id": workspace_id}
-        return self._ask(lambda data: read_text(data, "value"), "POST", "hooks/secrets/", body=body)
+        body = {"workspace_id": workspace_id}
+        return self._ask(lambda data: read_text(data, "value"), "POST", "hooks/secrets/", json=body)
 
-    def subscribe(self, workspace_id: str, event_type: str, target_url: str) -> Subscription:
-        """Subscribe an address to a type of events; none are sent before it is confirmed."""
+    def subscribe(self, workspace_id: str, event_type: str, target_url: str) -> str:
+        """Subscribe an address to a type of events, confirm that, and return the subscription's ID.
+
+        Prolific sends no event before it is confirmed, with a secret of the first answer.
+        """
         body: Data = {
             "workspace_id": workspace_id,
             "event_type": event_type,
             "target_url": target_url,
         }
-        response = self._send("POST", "hooks/subscriptions/", body=body, is_repeatable=False)
-        secret = response.headers.get("X-Hook-Secret", "")
-        return _read(
-            response, lambda data: Subscription(read_subscription_id(data, body), secret), False
-        )
+        response = self._send("POST", "hooks/subscriptions/", json=body, is_repeatable=False)
+        subscription_id = _read(response, lambda data: read_subscription_id(data, body), False)
+        self.confirm_subscription(subscription_id, response.headers.get("X-Hook-Secret", ""))
+        return subscription_id
 
     def confirm_subscription(self, subscription_id: str, hook_secret: str) -> None:
         path = f"hooks/subscriptions/{_checked(subscription_id)}/"
-        self._send("POST", path, body={"secret": hook_secret})
+        self._send("POST", path, json={"secret": hook_secret})
 
     def _ask(
         self,
@@ -324,22 +317,16 @@ class ProlificClient:
         method: str,
         path: str,
         *,
-        body: Data | None = None,
-        params: Mapping[str, str] | None = None,
         is_repeatable: bool = True,
+        **content: Any,
     ) -> T:
-        response = self._send(method, path, body=body, params=params, is_repeatable=is_repeatable)
+        response = self._send(method, path, is_repeatable=is_repeatable, **content)
         return _read(response, reader, is_repeatable)
 
     def _send(
-        self,
-        method: str,
-        path: str,
-        *,
-        body: Data | None = None,
-        params: Mapping[str, str] | None = None,
-        is_repeatable: bool = True,
+        self, method: str, path: str, *, is_repeatable: bool = True, **content: Any
     ) -> httpx.Response:
+        """Send a request whose content httpx is given: its `json` or `params`."""
         retrying = Retrying(
             retry=retry_if_exception(_may_repeat),
             stop=stop_after_attempt(self._attempts),
@@ -347,7 +334,7 @@ class ProlificClient:
             sleep=self._sleep,
             reraise=True,
         )
-        request = self._http.build_request(method, path, json=body, params=params)
+        request = self._http.build_request(method, path, **content)
         return retrying(self._attempt, request, is_repeatable)
 
     def _attempt(self, request: httpx.Request, is_repeatable: bool) -> httpx.Response:
@@ -356,7 +343,7 @@ class ProlificClient:
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout):
             failure: PlatformError | None = unreachable()
         except httpx.HTTPError:
-            failure = unanswered(is_repeatable)
+            failure = unclear("platform_unanswered", "Prolific did not answer.", is_repeatable)
         else:
             failure = self._failure(response, is_repeatable)
         if failure is not None:
@@ -429,4 +416,5 @@ def _read(response: httpx.Response, reader: Callable[[Data], T], is_repeatable: 
         return reader(read_object(response.json()))
     except (ValueError, RecursionError):
         pass
-    raise unreadable(is_repeatable, response.status_code)
+    sentence = "Prolific sent an answer that cannot be read."
+    raise unclear("platform_nonsense", sentence, is_repeatable, response.status_code)

@@ -38,13 +38,16 @@ def unreachable() -> PlatformError:
     )
 
 
-def unanswered(is_repeatable: bool) -> PlatformError:
-    advice = LATER if is_repeatable else MAY_BE_DONE
+def unclear(
+    code: str, sentence: str, is_repeatable: bool, platform_status: int | None = None
+) -> PlatformError:
+    """Return the error of a request that may have been carried out."""
     return PlatformError(
-        "platform_unanswered",
-        "Prolific did not answer." + advice,
+        code,
+        sentence + (LATER if is_repeatable else MAY_BE_DONE),
         is_retryable=is_repeatable,
         may_be_done=True,
+        platform_status=platform_status,
     )
 
 
@@ -63,17 +66,6 @@ def overloaded(response: httpx.Response, is_repeatable: bool) -> PlatformError:
         may_be_done=not is_busy,
         platform_status=response.status_code,
         retry_after_s=retry_after_s(response.headers.get("Retry-After", "")),
-    )
-
-
-def unreadable(is_repeatable: bool, status: int) -> PlatformError:
-    advice = LATER if is_repeatable else MAY_BE_DONE
-    return PlatformError(
-        "platform_nonsense",
-        "Prolific sent an answer that cannot be read." + advice,
-        is_retryable=is_repeatable,
-        may_be_done=True,
-        platform_status=status,
     )
 
 

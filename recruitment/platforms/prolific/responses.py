@@ -1,62 +1,39 @@
 """Readers of Prolific's responses: each raises `Unreadable` if a required field is missing."""
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from recruitment.platforms.base import OfferedFilter, PlatformReport, SubmissionStatus
+
 Data = dict[str, object]
+STATUSES = {
+    "RESERVED": SubmissionStatus.EXPECTED,
+    "ACTIVE": SubmissionStatus.WORKING,
+    "AWAITING REVIEW": SubmissionStatus.SUBMITTED,
+    "APPROVED": SubmissionStatus.APPROVED,
+    "PARTIALLY APPROVED": SubmissionStatus.APPROVED,
+    "REJECTED": SubmissionStatus.REJECTED,
+    "RETURNED": SubmissionStatus.RETURNED,
+    "TIMED-OUT": SubmissionStatus.TIMED_OUT,
+    "SCREENED OUT": SubmissionStatus.SCREENED_OUT,
+}
 
 
 @dataclass(frozen=True)
-class ProlificSubmission:
-    """One participant's submission; `status` is Prolific's own term, which may be unknown to us."""
+class ProlificSubmission(PlatformReport):
+    """The report on a submission, with the ID of its study on Prolific."""
 
-    id: str
-    participant: str
-    study: str
-    status: str
-    entered_code: str | None = None
-    started_at: datetime | None = None
-    completed_at: datetime | None = None
-    time_taken_s: float | None = None
+    study: str = ""
 
 
 @dataclass(frozen=True)
 class StudyState:
-    """The state of a study on Prolific; `places_taken` is None if the response lacks it."""
+    """The state of a study on Prolific."""
 
     id: str
     status: str
     total_places: int
-    places_taken: int | None = None
-
-
-@dataclass(frozen=True)
-class Subscription:
-    """A webhook subscription, and the secret that confirms it."""
-
-    id: str
-    hook_secret: str = field(repr=False)
-
-
-Bound = float | str
-
-
-@dataclass(frozen=True)
-class Filter:
-    """A filter by which participants can be chosen.
-
-    A range has bounds `low` and `high`, numbers or ISO dates, and no choices.
-    """
-
-    id: str
-    title: str
-    question: str = ""
-    choices: Mapping[str, str] = field(default_factory=dict)
-    low: Bound | None = None
-    high: Bound | None = None
-    data_type: str = ""
 
 
 LARGEST = sys.float_info.max
@@ -98,7 +75,7 @@ def _optional_text(data: Data, *names: str) -> str | None:
 def _moment(data: Data, name: str) -> datetime | None:
     text = _optional_text(data, name)
     moment = datetime.fromisoformat(text) if text else None
-    return moment.replace(tzinfo=moment.tzinfo or UTC) if moment else None
+    return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC) if moment else None
 
 
 def _number(data: Data, name: str) -> float | None:
@@ -112,47 +89,37 @@ def _number(data: Data, name: str) -> float | None:
 
 
 def read_study(data: Data) -> StudyState:
-    total, taken = _number(data, "total_available_places"), _number(data, "places_taken")
-    if total is None:
-        raise Unreadable
-    return StudyState(
-        id=read_id(data),
-        status=read_text(data, "status"),
-        total_places=int(total),
-        places_taken=None if taken is None else int(taken),
-    )
+    places = _whole_number(data, "total_available_places")
+    return StudyState(id=read_id(data), status=read_text(data, "status"), total_places=places)
 
 
 def read_submission(data: Data, study_id: str = "") -> ProlificSubmission:
     """Read a submission; in a list, some of its fields have other names than in a single one."""
-    started, completed = _moment(data, "started_at"), _moment(data, "completed_at")
-    taken = _number(data, "time_taken")
-    if taken is None and started and completed:
-        taken = (completed - started).total_seconds()
+    status = read_text(data, "status")
     return ProlificSubmission(
-        id=read_id(data),
-        participant=_optional_text(data, "participant", "participant_id") or "",
+        submission_id=read_id(data),
+        external_id=_optional_text(data, "participant", "participant_id") or "",
         study=_optional_text(data, "study_id") or study_id,
-        status=read_text(data, "status"),
-        entered_code=_optional_text(data, "entered_code", "study_code"),
-        started_at=started,
-        completed_at=completed,
-        time_taken_s=taken,
+        status=status,
+        submission_status=STATUSES.get(status, SubmissionStatus.UNKNOWN),
+        entered_code=_optional_text(data, "entered_code", "study_code") or "",
+        started_at=_moment(data, "started_at"),
+        completed_at=_moment(data, "completed_at"),
     )
 
 
-def read_filter(data: Data) -> Filter:
+def read_filter(data: Data) -> OfferedFilter:
     """Read one filter that Prolific offers: choices to select from, or a range of numbers."""
-    choices = data.get("choices")
-    is_range = data.get("type") == "range"
-    return Filter(
+    is_range, data_type = data.get("type") == "range", _optional_text(data, "data_type")
+    return OfferedFilter(
         id=read_text(data, "filter_id"),
         title=read_text(data, "title"),
         question=_optional_text(data, "question", "description") or "",
-        choices={} if is_range else _texts(choices),
-        low=_bound(data, "min") if is_range else None,
-        high=_bound(data, "max") if is_range else None,
-        data_type=_optional_text(data, "data_type") or "",
+        choices={} if is_range else _texts(data.get("choices")),
+        low=_bound(data, "min") if is_range else "",
+        high=_bound(data, "max") if is_range else "",
+        is_date=data_type == "date",
+        is_whole=data_type == "integer",
     )
 
 
@@ -162,16 +129,24 @@ def _texts(choices: object) -> dict[str, str]:
     return {str(key): str(text) for key, text in choices.items()}
 
 
-def _bound(data: Data, name: str) -> Bound | None:
+def _bound(data: Data, name: str) -> str:
+    """Return a number or an ISO date as it would be typed; "" if there is no bound."""
     value = data.get(name)
-    return value if isinstance(value, str) else _number(data, name)
+    number = value if isinstance(value, str) else _number(data, name)
+    if isinstance(number, float):
+        return f"{number:g}"
+    return "" if number is None else str(number)
 
 
 def read_count(data: Data) -> int:
-    count = _number(data, "count")
-    if count is None:
+    return _whole_number(data, "count")
+
+
+def _whole_number(data: Data, name: str) -> int:
+    number = _number(data, name)
+    if number is None:
         raise Unreadable
-    return int(count)
+    return int(number)
 
 
 def read_subscription_id(data: Data, request: Data) -> str:

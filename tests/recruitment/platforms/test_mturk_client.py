@@ -17,22 +17,19 @@ import httpx
 import pytest
 from botocore import exceptions
 from botocore.config import Config
-from botocore.stub import ANY, Stubber
+from botocore.stub import Stubber
 
 from recruitment.identities import UnusableId
+from recruitment.platforms.base import PlatformEntry, PlatformReport, SubmissionStatus
 from recruitment.platforms.mturk.client import (
     LONG_AGO,
     XMLNS,
-    MTurkAssignment,
+    HandledBefore,
     MTurkClient,
     MTurkError,
     external_question,
 )
-from recruitment.platforms.mturk.protocol import (
-    PREVIEW,
-    FrameParameters,
-    read_frame_parameters,
-)
+from recruitment.platforms.mturk.protocol import PREVIEW, read_frame_entry
 from tests.recruitment.platforms.fake_mturk import MTurkSimulator
 from tiebreak.errors import DomainError
 
@@ -48,8 +45,8 @@ HIT: dict[str, Any] = {
     "max_assignments": 3,
     "lifetime": timedelta(days=2),
     "duration": timedelta(hours=1),
-    "auto_approval": timedelta(days=3),
     "entry_url": ENTRY,
+    "token": "study-7-hit-1",
 }
 
 
@@ -101,28 +98,12 @@ def test_a_hit_is_created(stub):
         "MaxAssignments": 3,
         "LifetimeInSeconds": 172800,
         "AssignmentDurationInSeconds": 3600,
-        "AutoApprovalDelayInSeconds": 259200,
+        "AutoApprovalDelayInSeconds": 604800,
         "Question": external_question(ENTRY),
-        "UniqueRequestToken": ANY,
+        "UniqueRequestToken": "study-7-hit-1",
     }
     stubber.add_response("create_hit", {"HIT": {"HITId": "HIT1"}}, expected)
     assert client.create_hit(**HIT) == "HIT1"
-
-
-def test_a_given_token_is_sent_and_each_hit_has_its_own_otherwise(stub):
-    client, stubber = stub
-    sent = []
-    client._client.meta.events.register(
-        "provide-client-params.mturk.CreateHIT", lambda params, **rest: sent.append(params)
-    )
-    for _ in range(3):
-        stubber.add_response("create_hit", {"HIT": {"HITId": "HIT1"}})
-    client.create_hit(**HIT, token="study-7-hit-1")
-    client.create_hit(**HIT)
-    client.create_hit(**HIT)
-    tokens = [params["UniqueRequestToken"] for params in sent]
-    assert tokens[0] == "study-7-hit-1"
-    assert len(set(tokens)) == 3
 
 
 def test_an_answer_without_a_hit_is_an_error(stub):
@@ -135,11 +116,11 @@ def test_an_answer_without_a_hit_is_an_error(stub):
 
 def test_the_question_is_xml_that_holds_the_address_unchanged():
     url = "https://study.example/?a=1&b=<x>&c=]]>&d='\"&e=é"
-    root = ElementTree.fromstring(external_question(url, 650).encode())
+    root = ElementTree.fromstring(external_question(url).encode())
     assert root.tag == f"{{{XMLNS}}}ExternalQuestion"
     assert [child.tag for child in root] == [f"{{{XMLNS}}}ExternalURL", f"{{{XMLNS}}}FrameHeight"]
     assert root[0].text == url
-    assert root[1].text == "650"
+    assert root[1].text == "800"
 
 
 @pytest.mark.parametrize(
@@ -201,9 +182,14 @@ def test_assignments_come_from_every_page(stub):
         "list_assignments_for_hit", {"Assignments": [second]}, {**asked, "NextToken": "more"}
     )
     assert list(client.assignments("HIT1")) == [
-        MTurkAssignment("ASSIGNMENT1", "A1", "HIT1", "Submitted", noon(1)),
-        MTurkAssignment("ASSIGNMENT2", "A2", "HIT1", "Unheard", noon(2)),
+        report(1, "Submitted", SubmissionStatus.SUBMITTED),
+        report(2, "Unheard", SubmissionStatus.UNKNOWN),
     ]
+
+
+def report(number: int, status: str, ours: SubmissionStatus) -> PlatformReport:
+    ids = f"ASSIGNMENT{number}", f"A{number}"
+    return PlatformReport(*ids, status, ours, completed_at=noon(number))
 
 
 def noon(minute: int) -> datetime:
@@ -216,7 +202,7 @@ def test_a_hit_without_assignments_and_one_without_a_time(stub):
     assert list(client.assignments("HIT1")) == []
     answer = {"Assignments": [assignment_answer(1, SubmitTime=None)]}
     stubber.add_response("list_assignments_for_hit", answer)
-    assert [assignment.submitted_at for assignment in client.assignments("HIT1")] == [None]
+    assert [assignment.completed_at for assignment in client.assignments("HIT1")] == [None]
 
 
 def test_an_error_on_a_later_page_and_an_assignment_without_an_id(stub):
@@ -225,7 +211,7 @@ def test_an_error_on_a_later_page_and_an_assignment_without_an_id(stub):
     stubber.add_response("list_assignments_for_hit", page)
     stubber.add_client_error("list_assignments_for_hit", "ServiceFault", "Try again")
     assignments = client.assignments("HIT1")
-    assert next(assignments).id == "ASSIGNMENT1"
+    assert next(assignments).submission_id == "ASSIGNMENT1"
     with pytest.raises(MTurkError) as caught:
         next(assignments)
     assert caught.value.is_retryable
@@ -265,9 +251,8 @@ def test_a_refusal_quotes_the_platform(stub):
     assert isinstance(error, DomainError)
     assert error.code == "mturk_refused"
     assert error.message.endswith("Assignment ASSIGNMENT1 does not exist.")  # on one line
-    assert error.turk_code == "AWS.MechanicalTurk.AssignmentDoesNotExist"
     assert not error.is_retryable
-    assert not error.is_repeat
+    assert not isinstance(error, HandledBefore)
 
 
 @pytest.mark.parametrize(
@@ -304,9 +289,9 @@ def test_secrets_stand_in_no_repr():
 def test_a_repeated_bonus_says_so(stub):
     client, stubber = stub
     stubber.add_client_error("send_bonus", "RequestError", DONE_BEFORE)
-    with pytest.raises(MTurkError) as caught:
+    with pytest.raises(HandledBefore) as caught:
         client.bonus("A1", "ASSIGNMENT1", Decimal(1), "Thank you", "x")
-    assert caught.value.is_repeat
+    assert caught.value.may_be_done
     assert not caught.value.is_retryable
 
 
@@ -314,9 +299,8 @@ def test_a_repeated_hit_says_so(stub):
     client, stubber = stub
     fields = {"TurkErrorCode": "AWS.MechanicalTurk.HitAlreadyExists"}
     stubber.add_client_error("create_hit", "RequestError", "HIT1", modeled_fields=fields)
-    with pytest.raises(MTurkError) as caught:
-        client.create_hit(**HIT, token="x")
-    assert caught.value.is_repeat
+    with pytest.raises(HandledBefore):
+        client.create_hit(**HIT)
 
 
 def test_a_hit_that_was_expired_before_is_expired(stub):
@@ -373,10 +357,9 @@ def test_without_boto3_the_person_is_told_what_to_install(monkeypatch):
     assert "tiebreak[mturk]" in caught.value.message
 
 
-@pytest.mark.parametrize("options", [{"endpoint_url": "not an address"}, {"region": "a b"}])
-def test_settings_that_boto3_cannot_use(options):
+def test_settings_that_boto3_cannot_use():
     with pytest.raises(MTurkError) as caught:
-        make_client(**options)
+        make_client(endpoint_url="not an address")
     assert caught.value.code == "mturk_settings"
 
 
@@ -437,7 +420,7 @@ def test_a_refusal_of_the_service_keeps_its_code():
     answer = {"__type": "RequestError", "Message": "No.", "TurkErrorCode": "AWS.X"}
     with answering((400, json.dumps(answer).encode())) as (address, _):
         error = failed(lambda: make_client(endpoint_url=address).approve("ASSIGNMENT1"))
-    assert (error.code, error.turk_code) == ("mturk_refused", "AWS.X")
+    assert error.code == "mturk_refused"
 
 
 def test_a_page_that_is_no_service_is_an_error():
@@ -456,31 +439,23 @@ WORK = {
 }
 
 
-def entry(**changes: Any) -> FrameParameters:
+def entry(**changes: Any) -> PlatformEntry | None:
     parameters = {**WORK, **changes}
     present = {name: value for name, value in parameters.items() if value is not None}
-    return read_frame_parameters(present, allowed_origins=PUBLIC_ORIGINS)
+    return read_frame_entry(present, allowed_origins=PUBLIC_ORIGINS)
 
 
 @pytest.mark.parametrize("origin", PUBLIC_ORIGINS)
 @pytest.mark.parametrize("end", ["", "/"])
 def test_a_worker_enters(origin, end):
-    assert entry(turkSubmitTo=origin + end) == FrameParameters(
-        assignment_id="ASSIGNMENT1",
-        hit_id="HIT1",
-        worker_id="A1",
-        submit_target=f"{origin}/mturk/externalSubmit",
-        is_preview=False,
-    )
+    extra = {"target": f"{origin}/mturk/externalSubmit", "assignment": "ASSIGNMENT1"}
+    assert entry(turkSubmitTo=origin + end) == PlatformEntry("A1", "ASSIGNMENT1", extra=extra)
 
 
 @pytest.mark.parametrize("worker", [None, "", "A1"])
 @pytest.mark.parametrize("origin", [None, "https://www.mturk.com"])
 def test_a_preview_needs_no_worker_and_no_target(worker, origin):
-    preview = entry(assignmentId=PREVIEW, workerId=worker, turkSubmitTo=origin)
-    assert preview.is_preview
-    assert preview.worker_id == (worker or "")
-    assert preview.submit_target == (f"{origin}/mturk/externalSubmit" if origin else "")
+    assert entry(assignmentId=PREVIEW, workerId=worker, turkSubmitTo=origin) is None
 
 
 @pytest.mark.parametrize("name", ["assignmentId", "hitId", "workerId"])
@@ -496,7 +471,7 @@ def test_an_id_must_be_there_and_plain(name, value):
 
 
 def test_an_id_may_have_64_characters():
-    assert entry(workerId="A" * 64).worker_id == "A" * 64
+    assert entry(workerId="A" * 64).external_id == "A" * 64
 
 
 @pytest.mark.parametrize("changes", [{"hitId": None}, {"workerId": "a b"}])
@@ -565,13 +540,13 @@ def test_a_preview_submits_to_no_other_origin_either(target):
 )
 def test_what_is_no_origin_allows_nothing(allowed):
     with pytest.raises(DomainError):
-        read_frame_parameters({**WORK, "turkSubmitTo": allowed}, allowed_origins=[allowed])
+        read_frame_entry({**WORK, "turkSubmitTo": allowed}, allowed_origins=[allowed])
 
 
 def test_a_private_installation_may_have_a_port():
     sent = {**WORK, "turkSubmitTo": "http://localhost:8080"}
-    parameters = read_frame_parameters(sent, allowed_origins=["http://localhost:8080"])
-    assert parameters.submit_target == "http://localhost:8080/mturk/externalSubmit"
+    entered = read_frame_entry(sent, allowed_origins=["http://localhost:8080"])
+    assert entered.extra["target"] == "http://localhost:8080/mturk/externalSubmit"
 
 
 # The simulator
@@ -596,16 +571,15 @@ def test_the_work_page_frames_an_entry_that_can_be_read(simulator):
     sent = framed(httpx.get(simulator.work_url(ENTRY, worker="A7")).text)
     assert sent["study"] == "7"
     assert sent["lang"] == "en"
-    parameters = read_frame_parameters(sent, allowed_origins=[simulator.origin])
-    assert parameters == FrameParameters(
-        "ASSIGNMENT1", "HIT1", "A7", simulator.submit_url, is_preview=False
-    )
+    extra = {"target": simulator.submit_url, "assignment": "ASSIGNMENT1"}
+    entered = read_frame_entry(sent, allowed_origins=[simulator.origin])
+    assert entered == PlatformEntry("A7", "ASSIGNMENT1", extra=extra)
 
 
 def test_the_preview_page_names_no_worker(simulator):
     sent = framed(httpx.get(simulator.preview_url(ENTRY)).text)
     assert "workerId" not in sent
-    assert read_frame_parameters(sent, allowed_origins=[simulator.origin]).is_preview
+    assert read_frame_entry(sent, allowed_origins=[simulator.origin]) is None
 
 
 def test_a_form_is_recorded(simulator):
