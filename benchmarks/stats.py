@@ -97,6 +97,7 @@ def _criterion(units: int, per_instance: int) -> Criterion:
         rows=RatingTable(columns, unit, "generated"),
         repeats=(none := RatingTable({name: v[:0] for name, v in columns.items()}, unit[:0], "")),
         set_aside=none,
+        nonresponses=none,
         unit=unit,
         label=unit,
         column=unit,

@@ -36,6 +36,7 @@ from tiebreak.reading.figures.raters.consistency import (
     strength_figure,
 )
 from tiebreak.reading.figures.raters.fatigue import fatigue_slopes_figure
+from tiebreak.reading.figures.raters.nonresponse import nonresponse_figures
 from tiebreak.reading.figures.raters.perception import perception_figures
 from tiebreak.reading.figures.raters.single_raters import single_rater_figures
 from tiebreak.reading.figures.systems.leaderboard import win_matrix_figure
@@ -136,6 +137,7 @@ def _raters(shown: Shown) -> list[Figure]:
     return [
         speed_figure(rater_rows(shown.rows.raters, shown.about)),
         *single_rater_figures(shown.about, rater),
+        *nonresponse_figures(shown.about),
     ]
 
 

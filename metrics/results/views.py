@@ -33,6 +33,7 @@ from recruitment.public_address import public_url
 from recruitment.services.channels import has_open_link
 from studies.access import Right, held_right, researchers_only, study_for
 from studies.models import Study
+from tiebreak.reading.document.nonresponse import nonresponse_tables
 from tiebreak.reading.document.set_aside import set_aside_table
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.files import CONTENT_TYPES, figure_file
@@ -226,7 +227,10 @@ def _context(
     context |= {"more": offered_on(tab.slug, about), "about_more": MORE_SECTIONS}
     parts = _parts_with_raters if tab.shows_raters else _parts
     if tab.shows_raters:  # which are kept, while this ends when the study is opened again
-        context["set_aside"] = set_aside_table(about)
+        context["tables"] = [
+            *filter(None, [set_aside_table(about)]),
+            *nonresponse_tables(about, with_raters=True),
+        ]
     return context | {"section": section_of(criterion, about), **parts(shown, tab, freshness)}
 
 

@@ -14,17 +14,8 @@ from tiebreak.formats.ratings import RatingTable
 IDENTITY = ("criterion", "unit", "rater", "kind", "run", "order", "repeat")
 # What decides whether and how a rating counts.
 CONTENT = (
-    *(
-        "label",
-        "nonresponse",
-        "reason",
-        "role",
-        "instance",
-        "system_a",
-        "system_b",
-        "inclusion_probability",
-        "phase",
-    ),
+    *("label", "role", "instance", "system_a", "system_b", "inclusion_probability", "phase"),
+    *("nonresponse", "reason"),
     *("surplus", "superseded", "partial", "late", "excluded", "excluded_reason", "simulated"),
 )
 

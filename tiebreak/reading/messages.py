@@ -1,6 +1,11 @@
 """Sentences on results, which pages, documents and the terminal show."""
 
 # Headings and sentences of findings.
+REST_IS_LABELLED = "All other numbers describe only the answers with a label."
+ABOUT_NONRESPONSE = (
+    "First answers to main items that have no label, because the rater could not say, or called the item"
+    " broken or harmful. No other number uses them. The intervals treat answers as independent."
+)
 ON_SELECTED, OVER_DATASET = ", on the selected instances", ", over the dataset"
 WIN_RATE_IS = "The win rate of a system is P(win) + ½ P(tie) over all its comparisons."
 WEIGHTED = (

@@ -31,6 +31,7 @@ from tiebreak.reading.messages import (
     SAVING_UNKNOWN,
     STRATA_BY_AGREEMENT,
 )
+from tiebreak.reading.nonresponse_findings import nonresponse_finding, nonresponse_leads
 from tiebreak.reading.while_open import without_finding
 from tiebreak.report.model import (
     Bias,
@@ -123,6 +124,8 @@ class Section:
     selection: list[tuple[str, str]]
     problems: list[tuple[str, str]]
     note: str
+    nonresponse: tuple[str, str] | None
+    nonresponse_leads: bool
 
 
 def section_of(name: str, section: CriterionSection) -> Section:
@@ -153,6 +156,8 @@ def section_of(name: str, section: CriterionSection) -> Section:
             for name, pair in (section.selection or {}).items()
         ],
         note=DRAWN_NOTES.get(agreement.krippendorff_alpha.scope.instances, ""),
+        nonresponse=nonresponse_finding(section),
+        nonresponse_leads=nonresponse_leads(section),
         problems=[(part_title(part), why) for part, why in section.problems.items()],
     )
 

@@ -9,6 +9,7 @@ from tiebreak.reading.findings import (
     win_rate_finding,
 )
 from tiebreak.reading.leading_numbers import LeadingNumber, leading_numbers, scope_of
+from tiebreak.reading.nonresponse_findings import nonresponse_finding, nonresponse_leads
 from tiebreak.reading.while_open import WIN_RATES
 from tiebreak.reading.words import counted, scale_in_words
 from tiebreak.report import Report
@@ -51,6 +52,8 @@ def _findings(about: CriterionSection) -> Iterator[str]:
     headings = [agreement_finding(about)[0]]
     if about.systems is not None and about.systems.win_rate:
         headings.insert(0, win_rate_finding(about)[0])
+    if unlabelled := nonresponse_finding(about):
+        headings.insert(0 if nonresponse_leads(about) else len(headings), unlabelled[0])
     yield from (heading for heading in headings if heading not in (WIN_RATES, NO_ALPHA_HEADING))
 
 

@@ -22,6 +22,9 @@ from tiebreak.stats.core.groups import n_distinct, numbered
 INFERRED = " The scale was inferred from the labels that were given; declare it if it has others."
 
 ALL_MISSING = "All of its labels mark missing values."
+NO_LABELS = (
+    "None of its answers has a label: its raters could not say, or called every item broken."
+)
 
 Codes = NDArray[np.int64]
 Resampling = Literal["unit", "instance"]
@@ -51,7 +54,8 @@ class Criterion:
     of a label among the labels of its unit. `column` has the column of each row. `unit` and `label`
     are codes for each row; a label's code is −1 if it is unparsed or has no column. `clusters` has the
     instance of each unit, because intervals resample instances. `repeats` has the planned repeats,
-    which no other statistic uses, and `set_aside` the annotators' first answers that a flag takes out.
+    which no other statistic uses, `set_aside` the annotators' first answers that a flag takes out, and
+    `nonresponses` the first answers without a label.
     `missing` counts the rows that were left out by the mark that they
     had for a label, such as NA.
     """
@@ -63,6 +67,7 @@ class Criterion:
     rows: RatingTable
     repeats: RatingTable
     set_aside: RatingTable
+    nonresponses: RatingTable
     unit: Codes
     label: Codes
     column: Codes
@@ -160,7 +165,7 @@ class Criterion:
     def of_units(self, column: str) -> NDArray[Any]:
         """Return the first known value of each unit in a column that describes units."""
         # Some rows of a unit may lack the value.
-        chosen = _rows_of_units(self.rows, column, self.unit, self.first_row)
+        chosen = rows_of_units(self.rows, column, self.unit, self.first_row)
         values = self.rows.columns[column][chosen]
         return values.values if isinstance(values, CodedColumn) else values
 
@@ -183,7 +188,7 @@ class Criterion:
 
     def coded_units(self, column: str) -> CodedColumn:
         """Return `of_units` with its distinct values."""
-        rows = _rows_of_units(self.rows, column, self.unit, self.first_row)
+        rows = rows_of_units(self.rows, column, self.unit, self.first_row)
         return self.rows.coded(column)[rows]
 
 
@@ -200,10 +205,16 @@ def read_criteria(
     `FormatError` if labels are not on their scale.
     """
     problems = Problems()
-    criteria, unknown = [], {}
+    criteria: list[Criterion] = []
     counted, repeats = table.select(table.is_counted), table.select(table.is_planned_repeat)
-    set_aside = table.select(table.is_set_aside)
+    of_kind = {
+        "repeats": repeats,
+        "set_aside": table.select(table.is_set_aside),
+        "nonresponses": table.select(table.is_nonresponse),
+    }
     names = counted.coded("criterion").in_order
+    unlabelled = of_kind["nonresponses"].coded("criterion").in_order
+    unknown = {name: NO_LABELS for name in unlabelled if name not in names}
     for name in [*(n for n in order if n in names), *(n for n in names if n not in order)]:
         rows = counted.select(counted.coded("criterion").equals(name))
         declared = scales.get(name)
@@ -223,7 +234,7 @@ def read_criteria(
         problems.check()
         others = {
             kind: _without_missing(some.select(some.coded("criterion").equals(name)), scale)[0]
-            for kind, some in (("repeats", repeats), ("set_aside", set_aside))
+            for kind, some in of_kind.items()
         }
         made = _criterion(name, scale, declared is None, rows, labels, **others)
         criteria.append(replace(made, missing=missing))
@@ -231,7 +242,9 @@ def read_criteria(
 
 
 def _inferred(table: RatingTable, name: str) -> Scale:
-    rows = np.flatnonzero(table.coded("criterion").equals(name))
+    rows = np.flatnonzero(
+        table.coded("criterion").equals(name) & table.coded("nonresponse").equals("")
+    )
     labels, a, b = (table.coded(column)[rows] for column in ("label", "system_a", "system_b"))
     compares = any(a.in_order) and (any(b.in_order) or name == "preference")
     return infer_scale(labels.in_order, name, compares=compares)
@@ -303,6 +316,7 @@ def _criterion(
     *,
     repeats: RatingTable,
     set_aside: RatingTable,
+    nonresponses: RatingTable,
 ) -> Criterion:
     order = np.lexsort([rows.ranked(c)[1] for c in ("order", "run", "rater", "unit")])
     rows, labels = rows.select(order), labels[order]
@@ -325,6 +339,7 @@ def _criterion(
         rows=rows,
         repeats=repeats,
         set_aside=set_aside,
+        nonresponses=nonresponses,
         unit=unit,
         label=label,
         column=column,
@@ -377,7 +392,7 @@ def _machines(
     return machines
 
 
-def _rows_of_units(rows: RatingTable, column: str, unit: Codes, first_row: Codes) -> Codes:
+def rows_of_units(rows: RatingTable, column: str, unit: Codes, first_row: Codes) -> Codes:
     """Return the first row of each unit in which a column has a value, or else the first row."""
     rows.looked_at.add(column)
     known = np.flatnonzero(is_known(rows.columns[column]))
@@ -388,7 +403,7 @@ def _rows_of_units(rows: RatingTable, column: str, unit: Codes, first_row: Codes
 
 def _clusters(rows: RatingTable, unit: Codes, first_row: Codes) -> Codes:
     """Return the instance of each unit. A unit without an instance counts as its own instance."""
-    names, instance = rows.ranked("instance", _rows_of_units(rows, "instance", unit, first_row))
+    names, instance = rows.ranked("instance", rows_of_units(rows, "instance", unit, first_row))
     if "" not in names[:1].tolist():
         return instance
     alone = np.flatnonzero(instance == 0)

@@ -5,7 +5,7 @@ To add a writer, write a module with a class that has the methods of `Writer`, a
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -94,7 +94,11 @@ def write_format(name: str, items: Iterable[JudgedItem], folder: Path) -> Writte
     files, left_out = ObjectFiles(folder), LeftOut()
     writer = WRITERS[name](files, left_out)
     for item in items:
-        writer.add(item)
+        votes = [vote for vote in item.votes if not vote.nonresponse]
+        if without := len(item.votes) - len(votes):
+            left_out.add("nonresponse", without)
+        if votes or not without:
+            writer.add(replace(item, votes=votes))
     files.close()
     writer.close()
     return WrittenFormat(name, dict(files.rows), left_out.rows())

@@ -19,7 +19,7 @@ class Vote:
     is_machine : bool
         Whether the rater is a machine.
     label : int, float, str or None
-        The label, in system order; None if a machine's answer could not be parsed.
+        The label, in system order; None for a nonresponse or an answer that could not be parsed.
     raw : str
         A machine's answer that could not be parsed.
     run, order : str
@@ -28,6 +28,8 @@ class Vote:
         Where system A's text was: "left" (first), "right" (second), or "" if that is unknown.
     probability_b : float or None
         A machine's probability that system B's text is better.
+    nonresponse : str
+        Why the answer has no label, as in a ratings file; "" if it is none of these.
     """
 
     rater: str
@@ -38,6 +40,7 @@ class Vote:
     order: str = ""
     side_a: str = ""
     probability_b: float | None = None
+    nonresponse: str = ""
 
     @property
     def shows_a_first(self) -> bool | None:
@@ -87,7 +90,9 @@ class JudgedItem:
 
 
 def _vote(row: Row) -> Vote:
-    texts = {name: str(row.get(name) or "") for name in ("raw", "run", "order", "side_a")}
+    texts = {
+        name: str(row.get(name) or "") for name in ("raw", "run", "order", "side_a", "nonresponse")
+    }
     shares = json.loads(row.get("probabilities") or "{}")
     is_binary = set(shares) == {"-1", "1"}
     return Vote(

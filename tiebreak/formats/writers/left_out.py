@@ -14,6 +14,7 @@ REASONS = {
     "tie": "The format has no ties.",
     "no_text": "The format needs both texts, and one of them is not known or empty.",
     "unreadable": "The format has no place for answers that could not be read.",
+    "nonresponse": "The format has no place for answers without a label.",
     "not_three_annotators": "The format has exactly three annotators for each item.",
     "annotators_disagree": "The format has one correct verdict for each item, on which all agree.",
     "other_systems": "The format has two outputs without names; these compare other systems.",

@@ -80,8 +80,8 @@ def what_was_read(report: Report) -> Iterator[str]:
     yield (
         ALL_USED
         if source.n_used == source.n_rows
-        else f"{source.n_used} of {source.n_rows} rows are in the statistics; flags or roles take the"
-        " others out."
+        else f"{source.n_used} of {source.n_rows} rows are in the statistics; the others have no"
+        " label, or a flag or role takes them out."
     )
     for part, why in report.problems.items():
         yield why if part.startswith("left out") else f"{part_title(part)}: not computed. {why}"

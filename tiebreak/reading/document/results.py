@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from tiebreak.reading.document.content import Block, DataTable, DocumentSection, Figure, Paragraph
 from tiebreak.reading.document.estimates import estimate_table
 from tiebreak.reading.document.machine_strata import machine_strata
+from tiebreak.reading.document.nonresponse import nonresponse_tables
 from tiebreak.reading.document.section_tables import in_order, tables, tables_of, what_is_left_out
 from tiebreak.reading.document.set_aside import set_aside_table
 from tiebreak.reading.figures.of_report import drawn_sections, figures_of
@@ -48,6 +49,7 @@ def _blocks(name: str, about: CriterionSection) -> Iterator[Block]:
     shown = section_of(name, about)
     yield Paragraph(_size(about))
     findings = [shown.wins, *shown.selection, shown.agreement, shown.sets, shown.separability]
+    findings.insert(0 if shown.nonresponse_leads else len(findings), shown.nonresponse)
     for finding in findings:
         if finding is not None:
             yield Paragraph(". ".join(part.rstrip(".") for part in finding if part) + ".")
@@ -124,6 +126,11 @@ def _rating_sets(about: CriterionSection) -> Iterator[Block]:
 def _set_aside(about: CriterionSection) -> Iterator[Block]:
     if (aside := set_aside_table(about)) is not None:
         yield aside
+
+
+@tables("nonresponse")
+def _nonresponse(about: CriterionSection) -> Iterator[Block]:
+    yield from nonresponse_tables(about)
 
 
 @tables("bias")

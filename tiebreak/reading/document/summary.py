@@ -14,6 +14,7 @@ from tiebreak.reading.findings import (
     win_rate_scope,
 )
 from tiebreak.reading.messages import OTHERS_AGREE, OTHERS_OPEN, WATCHED_SCOPE
+from tiebreak.reading.nonresponse_findings import nonresponse_finding, nonresponse_leads
 from tiebreak.reading.while_open import unreached
 from tiebreak.reading.words import counted, counts_of, counts_sentence
 from tiebreak.report import Report
@@ -38,9 +39,15 @@ def summary(report: Report, systems: Sequence[str]) -> tuple[Paragraph, ...]:
 
 def _findings(name: str, about: CriterionSection) -> Iterator[str]:
     heading, scope = _headline(about)
+    unlabelled = " ".join(f"{part.rstrip('.')}." for part in nonresponse_finding(about) or ())
+    leads = nonresponse_leads(about)
+    if leads:
+        yield unlabelled
     yield f"{heading} (criterion “{name}”)."
     yield from _counts(about)
     yield from _agreement(about)
+    if unlabelled and not leads:
+        yield unlabelled
     if scope:
         yield scope
 

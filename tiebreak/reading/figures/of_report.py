@@ -17,6 +17,7 @@ from tiebreak.reading.figures.raters.consistency import (
     strength_figure,
 )
 from tiebreak.reading.figures.raters.fatigue import fatigue_slopes_figure
+from tiebreak.reading.figures.raters.nonresponse import nonresponse_figures
 from tiebreak.reading.figures.raters.perception import perception_figures
 from tiebreak.reading.figures.systems.leaderboard import win_matrix_figure
 from tiebreak.reading.figures.systems.success_rates import success_rates_figure
@@ -75,4 +76,5 @@ FIGURES: tuple[tuple[str, Callable[[CriterionSection], Iterable[Figure]]], ...] 
     ("perception", perception_figures),
     ("bias", _one(bias_figure)),
     ("fatigue", _one(fatigue_slopes_figure)),
+    ("nonresponse", nonresponse_figures),
 )

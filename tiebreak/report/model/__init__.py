@@ -52,6 +52,11 @@ from tiebreak.report.model.machines import (
     SystemCorrelations,
     TieRule,
 )
+from tiebreak.report.model.nonresponse import (
+    NonresponseCounts,
+    NonresponseSection,
+    NonresponsesOfRaters,
+)
 from tiebreak.report.model.rankings import (
     BaselineChange,
     BradleyTerryFit,
@@ -162,6 +167,9 @@ __all__ = [
     "NamedParts",
     "NeededInstances",
     "NextPair",
+    "NonresponseCounts",
+    "NonresponseSection",
+    "NonresponsesOfRaters",
     "Origin",
     "PValuePoint",
     "PairComponents",

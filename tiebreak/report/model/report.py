@@ -15,6 +15,7 @@ from tiebreak.report.model.machines import (
     ReplacementStratum,
     ScoringSection,
 )
+from tiebreak.report.model.nonresponse import NonresponseSection
 from tiebreak.report.model.rankings import (
     DavidsonSection,
     LeaderboardSection,
@@ -186,6 +187,8 @@ class CriterionSection:
         Win rates held equal and by category, and what parts the next two, if it was asked for.
     machine_probabilities : dict of str to MachineProbabilities, optional
         Calibration and debiasing of each machine with probabilities, if it was asked for.
+    nonresponse : NonresponseSection, optional
+        Answers without a label, if there are any.
     main_machine : str, optional
         The machine rater that was chosen to lead, if one was; it may have no ratings of this criterion.
     problems : dict of str to str
@@ -238,6 +241,7 @@ class CriterionSection:
     machine_probabilities: dict[str, MachineProbabilities] | None = None
     discernment: DiscernmentSection | None = None
     set_aside: SetAsideSection | None = None
+    nonresponse: NonresponseSection | None = None
     main_machine: str | None = None
     problems: Problems
 

@@ -12,7 +12,7 @@ import pytest
 from tests.paths import shared_path
 from tests.tiebreak.formats.readers.files import MADE_UP
 from tiebreak.formats.readers import Converted, convert
-from tiebreak.formats.writers import JudgedItem, Vote, WrittenFormat, write_format
+from tiebreak.formats.writers import WRITERS, JudgedItem, Vote, WrittenFormat, write_format
 from tiebreak.scales import Label, Scale
 
 
@@ -228,3 +228,20 @@ def test_raters_whose_names_look_alike_have_files_of_their_own(tmp_path):
         for row in convert("mtbench", [path]).ratings
     }
     assert read == set(names)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_answers_without_a_label_are_left_out_of_every_format(name, tmp_path):
+    people = [Vote(f"r{n}", False, -1, side_a="left") for n in range(3)]
+    facts = {"kind": "human", "label": None, "nonresponse": "broken"}
+    row = PAIR | SIDES | {"unit": "u", "criterion": "c", "rater": "r3"} | facts
+    (unlabelled,) = JudgedItem.of_rows([row], Scale.parse("preference")).votes
+    items = [item("preference", *people, *more) for more in ((), (unlabelled,))]
+    without, with_it = (
+        write_format(name, [one, *rest], tmp_path / str(n))
+        for n, (one, rest) in enumerate(
+            [(items[0], []), (items[1], [item("preference", unlabelled, unit="v")])]
+        )
+    )
+    assert with_it.files == without.files
+    assert reasons(with_it) == reasons(without) | {"nonresponse": 2}
