@@ -9,7 +9,13 @@ from django.db.models import Aggregate, Count, Max, Min, Q, QuerySet, Subquery, 
 from django.db.models.functions import Now
 
 from annotation.models import HIT, HITUnit, Place, Rating
-from annotation.models.rating import IN_STATISTICS, MAIN_FIRST, RatingQuerySet
+from annotation.models.rating import (
+    COUNTED,
+    IN_STATISTICS,
+    MAIN_FIRST,
+    RatingQuerySet,
+    is_unparsed,
+)
 from studies.models import Study, Unit
 
 # A rating with several flags is counted under the first: decisions on late answers set others.
@@ -23,8 +29,9 @@ class RatingCounts:
     `counted` is the number of ratings in the statistics: first answers to main units without an
     excluding flag. `people` and `machines` add up to `counted`; `unparsed` (machine answers that
     could not be parsed) is a part of `machines`, and `simulated` (given by bots in place of people) of
-    `people`. Every other rating is in exactly one group: `repeats`, a role, or a flag. Flags are
-    counted on first answers to main units only, so all groups add up to `rows`.
+    `people`. Every other rating is in exactly one group: `repeats`, a role, a flag, or
+    `nonresponses`, which have no label. Flags and nonresponses are counted on first answers to main
+    units only, so all groups add up to `rows`.
     """
 
     rows: int = 0
@@ -33,6 +40,7 @@ class RatingCounts:
     machines: int = 0
     unparsed: int = 0
     simulated: int = 0
+    nonresponses: int = 0
     repeats: int = 0
     training: int = 0
     test: int = 0
@@ -267,7 +275,8 @@ _KINDS: dict[str, Q] = {
     "counted": IN_STATISTICS,
     "people": IN_STATISTICS & Q(rater__kind="human"),
     "machines": IN_STATISTICS & Q(rater__kind="machine"),
-    "unparsed": IN_STATISTICS & Q(label__isnull=True),
+    "unparsed": IN_STATISTICS & is_unparsed(),
+    "nonresponses": COUNTED & MAIN_FIRST & ~Q(nonresponse=""),
     "simulated": IN_STATISTICS & Q(rater__kind="human", simulated=True),
     "repeats": Q(unit__role=Unit.Role.MAIN) & ~Q(repeat=0),
     "training": Q(unit__role=Unit.Role.TRAINING),

@@ -4,10 +4,18 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 
-from machine_raters.judging.answers import allowed_answers, answer_text, in_system_order, signs
+from machine_raters.judging.answers import (
+    allowed_answers,
+    answer_text,
+    cannot_say,
+    in_system_order,
+    offered_answers,
+    sign_of_cannot_say,
+    signs,
+)
 from machine_raters.models import Judge, JudgeCriterion
 from studies.model_servers import prompt_sha256
-from studies.models import Unit
+from studies.models import Study, Unit
 from tiebreak.gateway import Message
 from tiebreak.scales import Scale
 
@@ -72,18 +80,20 @@ def _instructions(question: JudgeCriterion) -> str:
 def _sentence_on_answers(judge: Judge, scale: Scale) -> str:
     if judge.is_by_probability:
         words = ((sign, answer_text(scale, label)) for label, sign in signs(scale).items())
-        shown = (sign if text == sign else f"{sign} for {text}" for sign, text in words)
+        shown = [sign if text == sign else f"{sign} for {text}" for sign, text in words]
+        if sign := sign_of_cannot_say(judge.study, scale):
+            shown.append(f"{sign} for {cannot_say(judge.study, scale)}")
         return ONE_CHARACTER.format(signs="; ".join(shown))
-    answers = _sentence_on_written_answers(scale)
+    answers = _sentence_on_written_answers(judge.study, scale)
     return answers if judge.is_constrained else f"{THINK_FIRST}\n{answers}"
 
 
-def _sentence_on_written_answers(scale: Scale) -> str:
-    answers = allowed_answers(scale)
-    if not answers:
+def _sentence_on_written_answers(study: Study, scale: Scale) -> str:
+    answers = "; ".join(offered_answers(study, scale))
+    if not allowed_answers(scale):
         least = " that is not negative" if scale.level == "ratio" else ""
-        return f"The answer is a number{least}."
-    return f"The answer is one of these, as it stands here: {'; '.join(answers)}."
+        return f"The answer is a number{least}{answers and f', or: {answers}'}."
+    return f"The answer is one of these, as it stands here: {answers}."
 
 
 def _example(question: JudgeCriterion, unit: Unit) -> Iterator[Message]:
