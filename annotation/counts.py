@@ -9,7 +9,13 @@ from django.db.models import Aggregate, Count, Max, Min, Q, QuerySet, Subquery, 
 from django.db.models.functions import Now
 
 from annotation.models import HIT, HITUnit, Place, Rating
-from annotation.models.rating import COUNTED, IN_STATISTICS, MAIN_FIRST, RatingQuerySet
+from annotation.models.rating import (
+    COUNTED,
+    IN_STATISTICS,
+    MAIN_FIRST,
+    RatingQuerySet,
+    is_unparsed,
+)
 from studies.models import Study, Unit
 
 # A rating with several flags is counted under the first: decisions on late answers set others.
@@ -270,7 +276,7 @@ _KINDS: dict[str, Q] = {
     "counted": IN_STATISTICS,
     "people": IN_STATISTICS & Q(rater__kind="human"),
     "machines": IN_STATISTICS & Q(rater__kind="machine"),
-    "unparsed": IN_STATISTICS & Q(label__isnull=True),
+    "unparsed": IN_STATISTICS & is_unparsed(),
     "simulated": IN_STATISTICS & Q(rater__kind="human", simulated=True),
     "repeats": Q(unit__role=Unit.Role.MAIN) & ~Q(repeat=0),
     "training": Q(unit__role=Unit.Role.TRAINING),

@@ -133,10 +133,11 @@ def _agreement(rows: list[Rating], others: list[Rating]) -> Sign:
 
 def _consistency(rows: list[Rating]) -> Sign:
     """Return the share of planned repeats that were answered like the first time."""
-    first = {(row.unit_id, row.criterion_id): row.label for row in rows if not row.repeat}
+    labelled = [row for row in rows if row.label is not None]
+    first = {(row.unit_id, row.criterion_id): row.label for row in labelled if not row.repeat}
     again = [
         (row.label, first[row.unit_id, row.criterion_id])
-        for row in rows
+        for row in labelled
         if row.repeat and (row.unit_id, row.criterion_id) in first
     ]
     share = _share(sum(one == other for one, other in again), len(again))
@@ -211,7 +212,7 @@ def pair_agreement(rows: Iterable[Rating], others: Iterable[Rating]) -> PairAgre
         row.label == other.label
         for row in rows
         for other in by_question[row.unit_id, row.criterion_id]
-        if other.rater_id != row.rater_id
+        if other.rater_id != row.rater_id and None not in (row.label, other.label)
     ]
     return PairAgreement(_share(sum(are_equal), len(are_equal)), len(are_equal))
 

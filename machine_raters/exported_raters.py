@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import Count, F, Max, Min, Q, Sum
 
+from annotation.models.rating import is_unparsed
 from machine_raters.forms import JUDGE_SETTINGS
 from machine_raters.judging.job import questions_of
 from machine_raters.models import (
@@ -86,7 +87,8 @@ def _answers(question: JudgeCriterion) -> list[dict[str, Any]]:
         .values("revision", model=F("language_model"))
         .annotate(
             answers=Count("pk"),
-            unreadable=Count("pk", filter=Q(rating__label__isnull=True)),
+            unreadable=Count("pk", filter=is_unparsed("rating__")),
+            nonresponses=Count("pk", filter=~Q(rating__nonresponse="")),
             constrained=Count("pk", filter=Q(is_constrained=True)),
             prompt_tokens=Sum("prompt_tokens"),
             tokens=Sum("tokens"),

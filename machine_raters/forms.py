@@ -16,7 +16,8 @@ from studies.models.dataset import validate_name
 EACH_CRITERION = "each criterion: one judge for each"
 JUDGE_SETTINGS = (
     *("name", "criterion", "server", "language_model", "instructions", "answered_by", "constraint"),
-    *("examples", "example_set", "with_reference", "comparisons", "budget", "runs"),
+    *("examples", "example_set", "with_reasons", "with_reference"),
+    *("comparisons", "budget", "runs"),
     "writes_steps",
     *("temperature", "max_tokens", "seed"),
     *("prompt_price", "answer_price"),

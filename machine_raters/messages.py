@@ -83,8 +83,9 @@ EXAMPLES_WITHOUT_LABEL = (
     " set whose items all have one."
 )
 EXAMPLES_CHANGED = (
-    "The training items that this judge reads as examples have changed since it was created, so its"
-    " ratings would not all be made in the same way. Please create another judge."
+    "The training items that this judge reads as examples, or the reasons for their answers, have"
+    " changed since it was created, so its ratings would not all be made in the same way. Please create"
+    " another judge."
 )
 EXAMPLE_SET_IN_USE = "A judge uses this set of examples. Please delete that judge first."
 NO_SUCH_EXAMPLE_SET = (

@@ -41,6 +41,7 @@ CSV_FILES = (
 # The groups of rows; each row is in exactly one of them.
 KINDS = {
     "counted": "in the statistics: first answers to main items, without an excluding flag",
+    "nonresponses": "main items, with a nonresponse in place of a label",
     "repeats": "planned repeats of main items (role repeat)",
     "training": "training (role training)",
     "test": "the qualification test (role qualification)",

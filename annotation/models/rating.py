@@ -20,6 +20,11 @@ MAIN_FIRST = Q(unit__role=Unit.Role.MAIN, repeat=0)
 IN_STATISTICS = COUNTED & MAIN_FIRST & Q(nonresponse="", unit__set_aside=False)
 
 
+def is_unparsed(path: str = "") -> Q:
+    """Return the condition for the answers of machines that could not be parsed, of ratings at this path."""
+    return Q(**{f"{path}label__isnull": True, f"{path}nonresponse": ""})
+
+
 class RatingQuerySet(models.QuerySet["Rating"]):
     """Append-only: rows are inserted and flags are set; nothing else changes or is deleted."""
 

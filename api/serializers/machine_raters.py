@@ -85,7 +85,8 @@ class JudgeSerializer(MachineSerializer):
         source="example_set.name", allow_null=True, default=None, help_text="The set's name."
     )
     answers = serializers.IntegerField(help_text="How many answers are stored.")
-    unparsed = serializers.IntegerField(help_text="How many of them do not name a label.")
+    unparsed = serializers.IntegerField(help_text="How many of them could not be read.")
+    nonresponses = serializers.IntegerField(help_text="How many of them say that the model cannot judge.")
     cost = JudgeCost(source="progress.cost")
     models = JudgeModelRow(many=True, source="progress.models")
     unreadable = JudgeProblem(many=True, source="progress.unreadable")
@@ -101,7 +102,7 @@ class JudgeSerializer(MachineSerializer):
         fields = (
             *COMMON,
             *(name for name in JUDGE_SETTINGS if name != "criterion"),
-            *("criteria", "answers", "unparsed", "cost", "models", "unreadable"),
+            *("criteria", "answers", "unparsed", "nonresponses", "cost", "models", "unreadable"),
             *("failures", "warnings"),
         )
 

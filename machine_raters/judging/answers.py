@@ -2,6 +2,8 @@
 
 from string import ascii_uppercase
 
+from studies.models import Study
+from tiebreak.nonresponse import CANNOT_SAY, NONRESPONSES
 from tiebreak.scales import BAD, Label, Scale
 
 # Servers tell the probabilities of so many tokens at most.
@@ -13,6 +15,18 @@ def allowed_answers(scale: Scale) -> tuple[str, ...]:
     if scale.labels is None:
         return ()
     return tuple(answer_text(scale, label) for label in scale.labels)
+
+
+def cannot_say(study: Study, scale: Scale) -> str:
+    """Return what a judge writes in place of a label; "" if the study or a label leaves no room for it."""
+    words = NONRESPONSES[CANNOT_SAY]
+    is_label = words in map(str.casefold, allowed_answers(scale))
+    return words if CANNOT_SAY in study.allowed_nonresponses and not is_label else ""
+
+
+def offered_answers(study: Study, scale: Scale) -> tuple[str, ...]:
+    """Return the answers that a judge of the study may write."""
+    return tuple(filter(None, (*allowed_answers(scale), cannot_say(study, scale))))
 
 
 def answer_text(scale: Scale, label: Label) -> str:
@@ -38,6 +52,16 @@ def signs(scale: Scale) -> dict[Label, str]:
     letters = ascii_uppercase[2:] if scale.kind == "preference" else ascii_uppercase
     free = iter([letter for letter in letters if letter not in texts.values()])
     return {label: text if len(text) == 1 else next(free) for label, text in texts.items()}
+
+
+def sign_of_cannot_say(study: Study, scale: Scale) -> str:
+    """Return the character for an answer in place of a label; "" if none may be given.
+
+    There is none beside `MAX_SIGNS` labels either.
+    """
+    taken = {"A", "B", *signs(scale).values()}
+    free = next((letter for letter in ascii_uppercase if letter not in taken), "")
+    return free if cannot_say(study, scale) and len(signs(scale)) < MAX_SIGNS else ""
 
 
 def has_signs(scale: Scale) -> bool:

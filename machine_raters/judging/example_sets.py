@@ -6,7 +6,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, QuerySet
 
-from machine_raters.judging.prompts import examples_sha256
+from annotation.models import Rater, Rating
+from machine_raters.judging.prompts import Example, examples_sha256
 from machine_raters.messages import (
     EXAMPLE_SET_IN_USE,
     EXAMPLES_CHANGED,
@@ -69,8 +70,32 @@ def delete_example_set(*, example_set: ExampleSet, by: User | None = None) -> No
     example_set.delete()
 
 
-def examples_of(question: JudgeCriterion) -> list[Unit]:
+def examples_of(question: JudgeCriterion) -> list[Example]:
     """Return the training items that come before every question, in their order."""
+    reasons = _reasons(question) if question.judge.with_reasons else {}
+    return [
+        Example(unit, reasons.get((unit.pk, str(unit.known_labels[question.criterion.name])), ""))
+        for unit in _items_of(question)
+    ]
+
+
+def _reasons(question: JudgeCriterion) -> dict[tuple[int, str | None], str]:
+    """Return the first reason that a person gave for each label of each training item.
+
+    Later reasons do not change what a judge reads.
+    """
+    ratings = Rating.objects.counted().filter(
+        unit__in=_training(question.judge.study).values("pk"),
+        criterion=question.criterion,
+        rater__kind=Rater.Kind.HUMAN,
+        simulated=False,
+        created_at__lte=question.judge.created_at,
+    )
+    rows = ratings.exclude(reason="").order_by("-pk").values_list("unit", "label", "reason")
+    return {(unit, label): reason for unit, label, reason in rows}
+
+
+def _items_of(question: JudgeCriterion) -> list[Unit]:
     judge, label = question.judge, question.criterion.name
     training = _training(judge.study).filter(known_labels__has_key=label)
     if judge.example_set is None:
@@ -86,7 +111,7 @@ def fix_examples(question: JudgeCriterion) -> None:
         raise DomainError("examples_twice", EXAMPLES_TWICE, status=400)
     examples = examples_of(question)
     if chosen is not None and len(examples) < len(chosen.items):
-        known = {unit.key for unit in examples}
+        known = {example.unit.key for example in examples}
         item = next(key for key in chosen.items if key not in known)
         sentence = EXAMPLES_WITHOUT_LABEL.format(item=item, criterion=question.criterion)
         raise DomainError("example_without_label", sentence, status=400)

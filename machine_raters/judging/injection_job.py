@@ -197,14 +197,15 @@ def _is_moved(question: JudgeCriterion, item: _Hidden, reply: Reply) -> bool:
 
 def _count(question: JudgeCriterion, item: _Hidden, reply: Reply, result: InjectionResult) -> None:
     """Count what became of an answer, and keep it as an example if the order changed it."""
-    label, is_moved = reply.label, _is_moved(question, item, reply)
+    is_moved = _is_moved(question, item, reply)
     repeats = repeats_instructions(question, item.unit, reply.text)
     result.answered += 1
     result.moved += is_moved
-    result.unreadable += label is None
+    result.unreadable += reply.is_unparsed
     result.repeated += repeats
-    if (is_moved or label is None or repeats) and len(result.examples) < MAX_EXAMPLES:
-        effect = "moved" if is_moved else "unreadable" if label is None else "repeats instructions"
+    if (is_moved or reply.is_unparsed or repeats) and len(result.examples) < MAX_EXAMPLES:
+        unmoved = "unreadable" if reply.is_unparsed else "repeats instructions"
+        effect = "moved" if is_moved else unmoved
         result.examples.append(
             {
                 "unit": item.unit.key,

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from jobs.kinds import ChunkPlan, Progress
 from jobs.models import Job
-from machine_raters.judging.answers import allowed_answers, signs
+from machine_raters.judging.answers import offered_answers, sign_of_cannot_say, signs
 from machine_raters.judging.costs import forecast
 from machine_raters.judging.evaluation_steps import ensure_steps
 from machine_raters.judging.example_sets import examples_of
@@ -41,6 +41,7 @@ from tiebreak.gateway import (
     Models,
     SampleRequest,
 )
+from tiebreak.nonresponse import NONRESPONSES
 from tiebreak.scales import Label, Scale
 
 # The requests of a chunk, which one worker sends.
@@ -142,7 +143,9 @@ def _tried(question: JudgeCriterion, made: "Asked", response: Response) -> dict[
         "shown_first": _shown_first(made),
         "prompt": [[message.role, message.content] for message in made.prompt],
         "answer": reply.text[:MAX_CHARACTERS],
-        "label": "" if reply.label is None else _reading(scale, made.unit, reply.label),
+        "label": NONRESPONSES.get(reply.nonresponse, "")
+        if reply.label is None
+        else _reading(scale, made.unit, reply.label),
         "probabilities": {_reading(scale, made.unit, name): p for name, p in shares.items()},
         "prompt_tokens": reply.prompt_tokens,
         "tokens": reply.tokens,
@@ -260,8 +263,8 @@ def _request(
     judge, scale = question.judge, question.scale
     name = f"{asked.unit}:{asked.order}:{asked.run}"
     if judge.is_by_probability:
-        labels = tuple(signs(scale).values())
-        return LabelLogprobsRequest(name, prompt, labels)
+        labels = (*signs(scale).values(), sign_of_cannot_say(judge.study, scale))
+        return LabelLogprobsRequest(name, prompt, tuple(filter(None, labels)))
     return SampleRequest(
         id=name,
         prompt=prompt,
@@ -269,6 +272,6 @@ def _request(
         seed=seed_of(judge, unit, asked.order, asked.run),
         temperature=judge.temperature,
         max_tokens=judge.max_tokens,
-        choices=allowed_answers(scale) if judge.is_constrained else (),
+        choices=offered_answers(judge.study, scale) if judge.is_constrained else (),
         must_choose=judge.constraint == Judge.Constraint.ALWAYS,
     )

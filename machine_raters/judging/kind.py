@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
+from annotation.models.rating import is_unparsed
 from annotation.services.planning import ensure_plan
 from machine_raters.forms import JudgeForm
 from machine_raters.judging.answers import MAX_SIGNS, allowed_answers, has_signs
@@ -47,7 +48,8 @@ class JudgeKind(Kind):
         tests = SyntheticVerdict.objects.filter(judge=OuterRef("pk"))
         return judges.prefetch_related("questions__criterion").annotate(
             answers=Count("verdicts"),
-            unparsed=Count("verdicts", filter=Q(verdicts__rating__label__isnull=True)),
+            unparsed=Count("verdicts", filter=is_unparsed("verdicts__rating__")),
+            nonresponses=Count("verdicts", filter=~Q(verdicts__rating__nonresponse="")),
             is_tested=Exists(tests),
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Case, Count, F, Max, Min, Q, Sum, Value, When, Window
 from django.db.models.functions import RowNumber, Substr
 
+from annotation.models.rating import is_unparsed
 from machine_raters.judging.costs import Cost, cost_of
 from machine_raters.messages import ALWAYS_FIRST, ALWAYS_SAME, CHOICES_IGNORED, SEVERAL_MODELS
 from machine_raters.models import Judge, JudgeCriterion, JudgeFailure, Verdict
@@ -128,7 +129,7 @@ def _answers(study: Study) -> tuple[dict[int, list[ModelRow]], dict[tuple[int, i
         Verdict.objects.filter(judge__study=study)
         .values(
             *("judge", "language_model", "revision"),
-            *("rating__criterion", "rating__label", "rating__side_a"),
+            *("rating__criterion", "rating__label", "rating__nonresponse", "rating__side_a"),
         )
         .annotate(
             answers=Count("pk"),
@@ -156,7 +157,8 @@ def _answers(study: Study) -> tuple[dict[int, list[ModelRow]], dict[tuple[int, i
 
 
 def _model(name: str, revision: str, rows: list[dict[str, Any]]) -> ModelRow:
-    unreadable = [row["answers"] for row in rows if row["rating__label"] is None]
+    without_label = [row for row in rows if row["rating__label"] is None]
+    unreadable = [row["answers"] for row in without_label if not row["rating__nonresponse"]]
     return ModelRow(
         model=name,
         revision=revision,
@@ -188,7 +190,7 @@ def _total(numbers: Iterable[int | None]) -> int | None:
 
 def _problems(study: Study) -> dict[tuple[int, str], list[Problem]]:
     """Return the kinds of problems of each judge, the most frequent first, with examples."""
-    unreadable = Verdict.objects.filter(judge__study=study, rating__label__isnull=True)
+    unreadable = Verdict.objects.filter(is_unparsed("rating__"), judge__study=study)
     kinds = Case(
         When(characters=0, then=Value(EMPTY)),
         When(~Q(finish_reason__in=COMPLETE), then=Value(CUT_OFF)),

@@ -3,11 +3,22 @@
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 
-from machine_raters.judging.answers import allowed_answers, answer_text, in_system_order, signs
+from machine_raters.judging.answers import (
+    allowed_answers,
+    answer_text,
+    cannot_say,
+    in_system_order,
+    offered_answers,
+    sign_of_cannot_say,
+    signs,
+)
 from machine_raters.models import Judge, JudgeCriterion
 from studies.model_servers import prompt_sha256
-from studies.models import Unit
+from studies.models import Study, Unit
 from tiebreak.gateway import Message
 from tiebreak.scales import Scale
 
@@ -29,22 +40,33 @@ STEPS = "Follow these evaluation steps, which you wrote yourself:"
 ONE_CHARACTER = "Answer with one of these characters and nothing else: {signs}."
 
 
+@dataclass(frozen=True)
+class Example:
+    """A training item that a judge reads with its answer, and an annotator's reason for that answer."""
+
+    unit: Unit
+    reason: str = ""
+
+
 def prompt_of(
-    question: JudgeCriterion, unit: Unit, order: str, examples: Sequence[Unit] = ()
+    question: JudgeCriterion, unit: Unit, order: str, examples: Sequence[Example] = ()
 ) -> tuple[Message, ...]:
     """Return the conversation in which a judge is asked about a unit, with examples before it."""
-    return (
+    turns = [
         Message("system", _instructions(question)),
         *(turn for example in examples for turn in _example(question, example)),
         Message("user", _material(question.judge, unit, order)),
-    )
+    ]
+    # Some servers refuse two turns of the same side.
+    sides = groupby(turns, key=attrgetter("role"))
+    return tuple(Message(role, "\n\n".join(turn.content for turn in side)) for role, side in sides)
 
 
-def examples_sha256(question: JudgeCriterion, examples: Sequence[Unit]) -> str:
+def examples_sha256(question: JudgeCriterion, examples: Sequence[Example]) -> str:
     """Return the hash of the examples as the judge reads them, or "" if there are none."""
     turns = [turn for example in examples for turn in _example(question, example)]
     # The marks around texts depend on the judge's seed, and say nothing about the examples.
-    marks = {mark_of(question.judge, example) for example in examples}
+    marks = {mark_of(question.judge, example.unit) for example in examples}
     plain = [Message(turn.role, _without(turn.content, marks)) for turn in turns]
     return prompt_sha256(plain) if plain else ""
 
@@ -72,40 +94,51 @@ def _instructions(question: JudgeCriterion) -> str:
 def _sentence_on_answers(judge: Judge, scale: Scale) -> str:
     if judge.is_by_probability:
         words = ((sign, answer_text(scale, label)) for label, sign in signs(scale).items())
-        shown = (sign if text == sign else f"{sign} for {text}" for sign, text in words)
+        shown = [sign if text == sign else f"{sign} for {text}" for sign, text in words]
+        if sign := sign_of_cannot_say(judge.study, scale):
+            shown.append(f"{sign} for {cannot_say(judge.study, scale)}")
         return ONE_CHARACTER.format(signs="; ".join(shown))
-    answers = _sentence_on_written_answers(scale)
+    answers = _sentence_on_written_answers(judge.study, scale)
     return answers if judge.is_constrained else f"{THINK_FIRST}\n{answers}"
 
 
-def _sentence_on_written_answers(scale: Scale) -> str:
-    answers = allowed_answers(scale)
-    if not answers:
+def _sentence_on_written_answers(study: Study, scale: Scale) -> str:
+    answers = "; ".join(offered_answers(study, scale))
+    if not allowed_answers(scale):
         least = " that is not negative" if scale.level == "ratio" else ""
-        return f"The answer is a number{least}."
-    return f"The answer is one of these, as it stands here: {'; '.join(answers)}."
+        return f"The answer is a number{least}{answers and f', or: {answers}'}."
+    return f"The answer is one of these, as it stands here: {answers}."
 
 
-def _example(question: JudgeCriterion, unit: Unit) -> Iterator[Message]:
-    """Yield a training item with its answer, in the order in which it was stored."""
-    judge, scale = question.judge, question.scale
+def _example(question: JudgeCriterion, example: Example) -> Iterator[Message]:
+    """Yield a training item with its answer, in the order in which it was stored.
+
+    A reason is none of the model's own words, so that a model does not learn to end with one.
+    """
+    judge, scale, unit = question.judge, question.scale, example.unit
     label = scale.parse_label(unit.known_labels[question.criterion.name])
     on_screen = in_system_order(label, scale, is_a_first=True)
     assert on_screen is not None
     yield Message("user", _material(judge, unit, A_FIRST))
     if judge.is_by_probability:
         yield Message("assistant", signs(scale)[on_screen])
-        return
-    thought = "" if judge.is_constrained else unit.explanation.strip()
-    answer = answer_text(scale, on_screen)
-    yield Message("assistant", f"{thought}\n\n{answer}" if thought else answer)
+    else:
+        thought = "" if judge.is_constrained else unit.explanation.strip()
+        answer = answer_text(scale, on_screen)
+        yield Message("assistant", f"{thought}\n\n{answer}" if thought else answer)
+    if example.reason:
+        name = "an annotator's reason for this answer"
+        yield Message("user", _marked(mark_of(judge, unit), name, example.reason))
 
 
 def _material(judge: Judge, unit: Unit, order: str) -> str:
     """Return the texts between marks that no text can contain except by chance."""
     mark = mark_of(judge, unit)
-    parts = (f"[{name} {mark}]\n{text}\n[end {mark}]" for name, text in _texts(judge, unit, order))
-    return "\n\n".join(parts)
+    return "\n\n".join(_marked(mark, *one) for one in _texts(judge, unit, order))
+
+
+def _marked(mark: str, name: str, text: str) -> str:
+    return f"[{name} {mark}]\n{text}\n[end {mark}]"
 
 
 def mark_of(judge: Judge, unit: Unit) -> str:

@@ -6,13 +6,21 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from machine_raters.judging.answers import allowed_answers, answer_text, in_system_order, signs
+from machine_raters.judging.answers import (
+    answer_text,
+    cannot_say,
+    in_system_order,
+    offered_answers,
+    sign_of_cannot_say,
+    signs,
+)
 from machine_raters.judging.passes import Pass
 from machine_raters.judging.prompts import B_FIRST
 from machine_raters.models import JudgeCriterion
 from studies.model_servers import COMPLETE
 from tiebreak.errors import InvalidInput
 from tiebreak.gateway import LabelLogprobs, Sampled, chosen
+from tiebreak.nonresponse import CANNOT_SAY
 from tiebreak.scales import Label, Scale
 
 # What a judge may write before its answer, and around it.
@@ -31,31 +39,40 @@ Probabilities = dict[Label, float]
 class Reply:
     """An answer as it was given, and the label that it stands for, in system order.
 
-    `label` is None if the answer cannot be read. `probabilities` are those of all labels, in system
-    order, if the judge was asked for them and they could be read.
+    `label` is None if the answer cannot be read, or if it is the `nonresponse`. `probabilities` are
+    those of all labels, in system order, if the judge was asked for them and they could be read.
     """
 
     text: str
     label: Label | None
+    nonresponse: str = ""
     probabilities: Probabilities | None = None
     prompt_tokens: int | None = None
     tokens: int | None = None
     finish_reason: str = ""
     is_constrained: bool = False
 
+    @property
+    def is_unparsed(self) -> bool:
+        return self.label is None and not self.nonresponse
+
 
 def reply_of(question: JudgeCriterion, asked: Pass, response: Response) -> Reply:
-    scale, is_a_first = question.scale, asked.order != B_FIRST
+    study, scale, is_a_first = question.judge.study, question.scale, asked.order != B_FIRST
     if isinstance(response, LabelLogprobs):
-        reply = _by_probability(scale, response.logprobs, is_a_first=is_a_first)
+        sign = sign_of_cannot_say(study, scale)
+        reply = _by_probability(scale, response.logprobs, sign, is_a_first=is_a_first)
         return replace(reply, prompt_tokens=response.prompt_tokens, tokens=response.tokens)
     sample = response.samples[0]
     # A server may put the answer into JSON. If it did not keep to the answers, its text is read.
-    choice = chosen(sample.text, allowed_answers(scale)) if response.is_constrained else None
-    on_screen = parse_answer(choice or sample.text, scale, finish_reason=sample.finish_reason)
+    choice = chosen(sample.text, offered_answers(study, scale)) if response.is_constrained else None
+    text, ending = choice or sample.text, sample.finish_reason
+    on_screen = parse_answer(text, scale, finish_reason=ending)
+    is_none = on_screen is None and _is_answer(text, cannot_say(study, scale), ending)
     return Reply(
         sample.text,
         in_system_order(on_screen, scale, is_a_first=is_a_first),
+        CANNOT_SAY if is_none else "",
         prompt_tokens=response.prompt_tokens,
         tokens=sample.tokens,
         finish_reason=sample.finish_reason,
@@ -63,18 +80,28 @@ def reply_of(question: JudgeCriterion, asked: Pass, response: Response) -> Reply
     )
 
 
-def _by_probability(scale: Scale, logprobs: Mapping[str, float], *, is_a_first: bool) -> Reply:
+def _by_probability(
+    scale: Scale, logprobs: Mapping[str, float], no_label: str, *, is_a_first: bool
+) -> Reply:
     listed = {sign: None if math.isnan(value) else value for sign, value in logprobs.items()}
-    shares = normalised(logprobs)
+    # What stands for no label leaves the labels as they are where the server does not list it.
+    known = {s: v for s, v in logprobs.items() if s != no_label or not math.isnan(v)}
+    shares = normalised(known)
     if not shares:
         return Reply(json.dumps(listed), None)
+    if no_label in shares:
+        if shares.pop(no_label) > max(shares.values()):
+            return Reply(json.dumps(listed), None, CANNOT_SAY)
+        total = sum(shares.values())
+        shares = {sign: share / total for sign, share in shares.items()}
     labels = {sign: label for label, sign in signs(scale).items()}
     probabilities: Probabilities = {}
     for sign, share in shares.items():
         label = in_system_order(labels[sign], scale, is_a_first=is_a_first)
         assert label is not None
         probabilities[label] = share
-    return Reply(json.dumps(listed), most_probable(probabilities, scale), probabilities)
+    label = most_probable(probabilities, scale)
+    return Reply(json.dumps(listed), label, probabilities=probabilities)
 
 
 def normalised(logprobs: Mapping[str, float]) -> dict[str, float]:
@@ -105,17 +132,27 @@ def parse_answer(text: str, scale: Scale, *, finish_reason: str = "") -> Label |
 
     A text that was cut off names none, because its last line may be a part of an argument.
     """
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not lines or finish_reason not in COMPLETE:
-        return None
+    line = _last_line(text, finish_reason)
     if scale.labels is None:
-        return _number(lines[-1], scale)
+        return _number(line, scale)
     for strip in _STRIPS:
-        for answer in filter(None, _without_lead(strip, lines[-1])):
+        for answer in filter(None, _without_lead(strip, line)):
             named = [label for label in scale.labels if answer in _names(scale, label, strip)]
             if named:
                 return named[0] if len(named) == 1 else None
     return None
+
+
+def _last_line(text: str, finish_reason: str) -> str:
+    """Return the last line of a text; "" if it was cut off."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines and finish_reason in COMPLETE else ""
+
+
+def _is_answer(text: str, words: str, finish_reason: str) -> bool:
+    """Return whether the last line of a text is these words, but for what may surround them."""
+    answers = _without_lead(_without_brackets, _last_line(text, finish_reason))
+    return bool(words) and words in answers
 
 
 def _in_lower_case(text: str) -> str:

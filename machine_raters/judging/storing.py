@@ -88,6 +88,7 @@ def _fields(answer: Answered) -> dict[str, Any]:
     shares = reply.probabilities
     return {
         "label": None if reply.label is None else str(reply.label),
+        "nonresponse": reply.nonresponse,
         "raw": reply.text.replace("\0", "")[:MAX_CHARACTERS] or NOTHING,
         "probabilities": shares and {str(name): share for name, share in shares.items()},
     }

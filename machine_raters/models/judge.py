@@ -102,6 +102,12 @@ class Judge(MachineRater):
         verbose_name="set of examples",
         help_text="A named set of training items, instead of a number of them.",
     )
+    with_reasons = models.BooleanField(
+        "show annotators' reasons",
+        default=False,
+        help_text="After an example's answer the model also reads the reason that an annotator gave for"
+        " the same answer before this judge was created, if there is one. The model server then receives annotators' own words.",
+    )
     comparisons = OpenChoiceField(
         "comparisons",
         choices=Schedule.choices,

@@ -102,7 +102,7 @@ def store_ratings(
         for one, fields in answers.items()
     ]
     Rating.objects.bulk_create(ratings)
-    apply_tally_deltas(Counter(map(tally_key, ratings)))
+    apply_tally_deltas(Counter(tally_key(rating) for rating in ratings if rating.is_tallied))
     return ratings
 
 

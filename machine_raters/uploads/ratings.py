@@ -131,7 +131,7 @@ class _Checks:
         humans = Rater.objects.exclude(kind=MACHINE).filter(here, pseudonym__in=self.names)
         return set(humans.values_list("pseudonym", flat=True))
 
-    def _stored(self) -> dict[RatingKey, tuple[str | None, str, dict[str, float] | None]]:
+    def _stored(self) -> dict[RatingKey, tuple[str | None, str, str, dict[str, float] | None]]:
         rows = Rating.objects.filter(
             unit__study=self.study,
             rater__provider=provider_of(self.study),
@@ -139,7 +139,8 @@ class _Checks:
             superseded=False,
         ).values_list(
             *("rater__external_id", "assignment__run", "assignment__order"),
-            *("unit__key", "criterion__name", "repeat", "label", "raw", "probabilities"),
+            *("unit__key", "criterion__name", "repeat"),
+            *("label", "nonresponse", "raw", "probabilities"),
         )
         return {row[:6]: row[6:] for row in rows.iterator(chunk_size=2000)}
 
@@ -178,8 +179,9 @@ class _Checks:
         )
         if key not in self.stored:
             return False
-        stored_label, stored_raw, stored_shares = self.stored[key]
-        is_other = stored_label != label or (label is None and stored_raw != cell("raw"))
+        stored_label, stored_nonresponse, stored_raw, stored_shares = self.stored[key]
+        is_other = (stored_label, stored_nonresponse) != (label, cell("nonresponse"))
+        is_other |= label is None and stored_raw != cell("raw")
         if is_other or shares not in (None, stored_shares):
             raise InvalidInput(
                 "rating_differs",

@@ -25,7 +25,7 @@ from tests.studies.factories import make_open_study, make_participation
 class Row:
     rater_id: int
     unit_id: int
-    label: str
+    label: str | None
     criterion_id: int = 1
     duration_ms: int | None = None
 
@@ -36,6 +36,7 @@ def test_agreement_is_the_share_of_equal_pairs_with_others():
     agreement = pair_agreement(mine, others)
     assert (agreement.share, agreement.pairs) == (pytest.approx(2 / 3), 3)
     assert pair_agreement(mine, []).share is None
+    assert pair_agreement([Row(1, 1, None), *mine], [*others, Row(4, 2, None)]) == agreement
 
 
 def test_times_are_medians_and_unknown_without_durations():

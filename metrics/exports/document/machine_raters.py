@@ -114,8 +114,9 @@ def _questions(settings: Row) -> Iterator[tuple[str, str]]:
 
 def _examples(settings: Row) -> str:
     digest = f" (SHA-256 {settings['examples_sha256']})" if settings["examples_sha256"] else ""
+    reasons = ", with annotators' reasons" if settings.get("with_reasons") else ""
     if settings["example_set"]:
-        return f"the set {settings['example_set']}{digest}"
+        return f"the set {settings['example_set']}{reasons}{digest}"
     if settings["examples"]:
-        return f"{counted(settings['examples'], 'training item')}{digest}"
+        return f"{counted(settings['examples'], 'training item')}{reasons}{digest}"
     return "none"

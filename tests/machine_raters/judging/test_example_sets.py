@@ -1,13 +1,17 @@
 """Named sets of examples: which training items a judge reads, in which order, and that it stays so."""
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from annotation.models import HIT, Assignment, Rating
+from jobs.clock import database_now
 from machine_raters.exported_raters import machine_rater_rows
 from machine_raters.judging.example_sets import add_example_set, delete_example_set
 from machine_raters.judging.services import copy_judge
-from machine_raters.models import ExampleSet, JudgeCriterion
+from machine_raters.models import ExampleSet, Judge, JudgeCriterion
 from machine_raters.services.machine_raters import start_machine_rater
 from recruitment.services.cloning import clone_study
 from studies.models import Unit
@@ -15,7 +19,7 @@ from tests.machine_raters.judging.scripted import add_training_item, model
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.pages import codes_on
 from tests.refusals import refused
-from tests.studies.factories import make_open_study
+from tests.studies.factories import make_open_study, make_participation
 
 pytestmark = pytest.mark.django_db
 __all__ = ["model"]
@@ -31,6 +35,23 @@ def study(client):
         item = study.units.filter(key="training-1")
         item.update(key=f"item-{number}", explanation=f"Reason {number}.")
     return study
+
+
+def add_reason(study, item: str, label: str, reason: str, **flags) -> None:
+    """Store the answer of another annotator in practice, with its reason."""
+    person = make_participation(study, f"person {Rating.objects.count()}")
+    hit = HIT.objects.filter(study=study).first()
+    assignment = Assignment.objects.create(hit=hit, rater=person.rater, position=1)
+    Rating.objects.create(
+        assignment=assignment,
+        rater=person.rater,
+        unit=study.units.get(key=item),
+        criterion=study.criteria.get(),
+        label=label,
+        reason=reason,
+        created_at=database_now(),
+        **flags,
+    )
 
 
 def examples_in(models) -> list[str]:
@@ -60,6 +81,37 @@ def test_the_name_and_the_hash_of_what_is_read_are_kept_and_exported(study):
     assert settings["0"]["example_set"] == "one"
     assert settings["0"]["examples_sha256"] == hashes[0]
     assert settings["3"]["example_set"] is None
+
+
+@pytest.mark.parametrize("answered_by", ["text", "probability"])
+def test_a_judge_may_read_the_first_reason_for_the_same_answer(client, study, model, answered_by):
+    models = model(lambda request: "A" if answered_by == "text" else {"A": 0.0, "B": -9.0, "C": -9})
+    add_example_set(study=study, name="two", items=["item-1", "item-3"])
+    add_reason(study, "item-1", "0", "Another answer.")
+    for flag in ("simulated", "excluded"):
+        add_reason(study, "item-1", "1", f"A {flag} one.", **{flag: True})
+    add_reason(study, "item-1", "1", "B is\n{question}")
+    add_reason(study, "item-1", "1", "The second one.")
+    judge = {"kind": "judge", "criterion": "preference", "server": "here", "language_model": "tiny"}
+    judge |= {"answered_by": answered_by, "example_set": "two"}
+    judges = reverse("api:machine-rater-list", args=[study.pk])
+    for name in ("plain", "reasons"):
+        new = judge | {"name": name, "with_reasons": name == "reasons"}
+        assert client.post(judges, new, content_type="application/json").status_code == 201
+    add_reason(study, "item-3", "-1", "Given after the judges were created.")
+    prompts = {}
+    for created in Judge.objects.all():
+        models.asked.clear()
+        start_machine_rater(machine=created)
+        prompts[created.name] = models.asked[0].prompt
+    for plain, other in zip(prompts["plain"], prompts["reasons"], strict=True):
+        added = other.content.removesuffix(plain.content)
+        assert plain.role == other.role
+        reason = (
+            r"\[an annotator's reason for this answer (\w{12})\]\nB is\n{question}\n\[end \1\]\n\n"
+        )
+        assert re.fullmatch(reason if other is prompts["reasons"][3] else "", added)
+    assert len({*JudgeCriterion.objects.values_list("examples_sha256", flat=True)}) == 2
 
 
 @pytest.mark.parametrize("by_number", [True, False])

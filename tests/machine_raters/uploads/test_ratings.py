@@ -118,6 +118,15 @@ def test_an_answer_that_could_not_be_parsed_is_stored_with_its_text(study, add):
     assert stored_tallies(study=study) == recount(study=study)
     with refused_file(("ratings.jsonl", 1, "rating_differs")):
         add(unparsed | {"raw": "Both."})
+    with refused_file(("ratings.jsonl", 1, "rating_differs")):
+        add(unparsed | {"nonresponse": "cannot_say"})
+
+
+def test_a_nonresponse_is_stored_and_not_tallied(study, add):
+    asked = [row(unit, label=None, nonresponse="cannot_say") for unit in units(study)[:2]]
+    assert (add(asked[0]), add(*asked)) == (AddedRatings(1, 0), AddedRatings(1, 1))
+    assert set(Rating.objects.values_list("label", "nonresponse")) == {(None, "cannot_say")}
+    assert not stored_tallies(study=study)
 
 
 def test_the_time_is_that_of_the_file(study, add):
