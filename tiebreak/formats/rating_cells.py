@@ -122,7 +122,7 @@ def _label(row: Row, parsed: Row) -> Any:
     if "label" not in row:
         raise InvalidInput("column_missing", "the column label is missing")
     label = _checked_label(row["label"])
-    if parsed["nonresponse"]:
+    if parsed.get("nonresponse"):
         # Programs such as R write NA into the empty cells of a column of labels.
         if label is not None and not is_missing(label):
             raise InvalidInput(

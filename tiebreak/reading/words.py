@@ -14,7 +14,6 @@ RATING_GROUPS = {
     "training": "Training",
     "test": "Test before the first task",
     "gold": "Gold checks",
-    "nonresponses": "Without a label: cannot say, or broken or harmful",
     "superseded": "Left out: changed by the annotator later",
     "excluded": "Left out: excluded",
     "late": "Left out: arrived after the study was closed",
