@@ -23,24 +23,16 @@ Kind = Literal["added", "removed", "changed"]
 
 @dataclass(frozen=True)
 class Difference:
-    """A rating that only one of two files has, or that differs between them.
-
-    Attributes
-    ----------
-    kind : {"added", "removed", "changed"}
-        Whether only the second file has it, only the first, or both with different values.
-    rating : dict of str to str
-        What identifies the rating, such as its unit, rater and criterion.
-    changes : dict of str to tuple of str
-        Of a changed rating, the value in the first and the second file by column.
-    lines : tuple of int or None
-        Line in the first and the second file.
-    """
+    """A rating that only one of two files has, or that differs between them."""
 
     kind: Kind
+    """Whether only the second file has it, only the first, or both with different values."""
     rating: dict[str, str]
+    """What identifies the rating, such as its unit, rater and criterion."""
     changes: dict[str, tuple[str, str]]
+    """Of a changed rating, the value in the first and the second file by column."""
     lines: tuple[int | None, int | None]
+    """Line in the first and the second file."""
 
     def __str__(self) -> str:
         which = ", ".join(f"{name} {value}" for name, value in self.rating.items() if value)

@@ -45,21 +45,18 @@ MIXED = (
 
 @dataclass(frozen=True)
 class Table:
-    """A table that can be read any number of times.
-
-    Attributes
-    ----------
-    name : str
-        Name of the file or folder.
-    notes : tuple of str
-        Sentences on how the table is read, such as its encoding.
-    """
+    """A table that can be read any number of times."""
 
     name: str
+    """Name of the file or folder."""
     files: tuple[Path, ...]
+    """The files, which are read one after another."""
     readers: tuple[Reader, ...]
+    """Who reads each file."""
     limits: Limits = LIMITS
+    """Largest sizes that are accepted."""
     notes: tuple[str, ...] = field(default=())
+    """Sentences on how the table is read, such as its encoding."""
 
     def rows(self, problems: TableProblems) -> Rows:
         """Yield the rows with their numbers; invalid rows are added to ``problems`` instead."""

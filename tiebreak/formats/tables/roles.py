@@ -20,29 +20,20 @@ ANSWERS = "Answer."
 
 @dataclass(frozen=True)
 class Plan:
-    """How a table is read: its layout, and the column of each role.
-
-    Attributes
-    ----------
-    layout : str
-        "wide" if a row has the texts of several systems, "long" if it has one text.
-    columns : dict of str to str
-        Column by role: `instance`, `source`, `reference`, `category`, `system`, `text`, `sample`,
-        and `text:SYSTEM` for a column with the texts of one system. Rows with a pair of systems
-        have `system_a`, `text_a`, `system_b` and `text_b`.
-    repeats : bool
-        Whether several rows of the same instance and system are samples, not mistakes.
-    encoded : frozenset of str
-        Columns whose cells are texts that hold JSON lists.
-    doubtful : tuple of str
-        Columns that would have been guessed, but hardly have texts to read.
-    """
+    """How a table is read: its layout, and the column of each role."""
 
     layout: str
+    """"wide" if a row has the texts of several systems, "long" if it has one text."""
     columns: Mapping[str, str]
+    """Column by role: `instance`, `source`, `reference`, `category`, `system`, `text`, `sample`,
+    and `text:SYSTEM` for a column with the texts of one system. Rows with a pair of systems have
+    `system_a`, `text_a`, `system_b` and `text_b`."""
     repeats: bool = False
+    """Whether several rows of the same instance and system are samples, not mistakes."""
     encoded: frozenset[str] = field(default=frozenset())
+    """Columns whose cells are texts that hold JSON lists."""
     doubtful: tuple[str, ...] = ()
+    """Columns that would have been guessed, but hardly have texts to read."""
 
     @property
     def systems(self) -> dict[str, str]:

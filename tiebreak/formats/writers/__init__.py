@@ -44,21 +44,14 @@ __all__ = ["WRITERS", "JudgedItem", "LeftOut", "Vote", "Writer", "WrittenFormat"
 
 @dataclass(frozen=True)
 class WrittenFormat:
-    """What was written in a format: the rows of each file, and what was left out.
-
-    Attributes
-    ----------
-    name : str
-        Name of the format.
-    files : dict of str to int
-        How many rows, or labels, each file has.
-    left_out : list of dict
-        ``code``, ``reason`` and the number of ``ratings`` for each reason.
-    """
+    """What was written in a format: the rows of each file, and what was left out."""
 
     name: str
+    """Name of the format."""
     files: dict[str, int]
+    """How many rows, or labels, each file has."""
     left_out: list[dict[str, object]]
+    """``code``, ``reason`` and the number of ``ratings`` for each reason."""
 
 
 def write_format(name: str, items: Iterable[JudgedItem], folder: Path) -> WrittenFormat:

@@ -23,37 +23,25 @@ NO_PREFERENCES = "No human preferred one of two texts for which there is a proba
 
 @dataclass(frozen=True)
 class PositionDebiasing:
-    """What debiasing changes in a judge's agreement with humans.
-
-    Attributes
-    ----------
-    n : int
-        Number of answers of the judge: one for each unit and order.
-    prefers_first : float
-        Share of answers that prefer the text shown first, where equal probabilities count as half; NaN
-        without answers.
-    threshold : float
-        Threshold τ at which that share is ½.
-    alpha : float
-        Factor (1 − τ)/τ on the odds that has the same effect as the threshold; NaN if τ is 0.
-    prior_shift : float
-        Factor on the odds that makes the mean probability ½.
-    agreement : Estimate
-        Share of human preferences for one of the texts that the judge shares, in [0, 1].
-    debiased : Estimate
-        The same if the judge decides at the threshold.
-    change : Estimate
-        Difference `debiased` − `agreement`.
-    """
+    """What debiasing changes in a judge's agreement with humans."""
 
     n: int
+    """Number of answers of the judge: one for each unit and order."""
     prefers_first: float
+    """Share of answers that prefer the text shown first, where equal probabilities count as
+    half; NaN without answers."""
     threshold: float
+    """Threshold τ at which that share is ½."""
     alpha: float
+    """Factor (1 − τ)/τ on the odds that has the same effect as the threshold; NaN if τ is 0."""
     prior_shift: float
+    """Factor on the odds that makes the mean probability ½."""
     agreement: Estimate
+    """Share of human preferences for one of the texts that the judge shares, in [0, 1]."""
     debiased: Estimate
+    """The same if the judge decides at the threshold."""
     change: Estimate
+    """Difference `debiased` − `agreement`."""
 
 
 def position_debiasing(

@@ -128,18 +128,12 @@ def win_rate(
 
 @dataclass(frozen=True)
 class WinRates:
-    """Expected win rates of several systems.
-
-    Attributes
-    ----------
-    systems : dict of str to Estimate
-        Win rate of each system against all other systems.
-    pairs : dict of (str, str) to Estimate
-        Win rate of the first system against the second, for every pair that was compared.
-    """
+    """Expected win rates of several systems."""
 
     systems: dict[str, Estimate]
+    """Win rate of each system against all other systems."""
     pairs: dict[tuple[str, str], Estimate]
+    """Win rate of the first system against the second, for every pair that was compared."""
 
 
 def win_rates(

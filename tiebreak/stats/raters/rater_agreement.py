@@ -47,41 +47,28 @@ NO_REPEAT = "This rater has no planned repeat that was answered both times."
 
 @dataclass(frozen=True, eq=False)
 class PairwiseAgreement:
-    """Agreement between each pair of raters, on the units that both rated.
-
-    Attributes
-    ----------
-    shared : ndarray of int, shape (n_raters, n_raters)
-        Number of units that both raters rated.
-    agreement : ndarray of float, shape (n_raters, n_raters)
-        Share of these units with equal labels; NaN if there are no such units. The diagonal is 1.
-    kappa : ndarray of float, shape (n_raters, n_raters)
-        Cohen's κ; NaN if there are no such units, or if both raters gave the same label to all of
-        them.
-    """
+    """Agreement between each pair of raters, on the units that both rated."""
 
     shared: IntArray
+    """Number of units that both raters rated; shape (n_raters, n_raters)."""
     agreement: FloatArray
+    """Share of these units with equal labels; NaN if there are no such units; shape (n_raters,
+    n_raters). The diagonal is 1."""
     kappa: FloatArray
+    """Cohen's κ; NaN if there are no such units, or if both raters gave the same label to all of
+    them; shape (n_raters, n_raters)."""
 
 
 @dataclass(frozen=True)
 class Influence:
-    """Influence of one rater on Krippendorff's α.
-
-    Attributes
-    ----------
-    without : Estimate
-        α if the rater is left out.
-    change : Estimate
-        α without the rater minus α with the rater.
-    n_ratings : int
-        Number of ratings by the rater.
-    """
+    """Influence of one rater on Krippendorff's α."""
 
     without: Estimate
+    """α if the rater is left out."""
     change: Estimate
+    """α without the rater minus α with the rater."""
     n_ratings: int
+    """Number of ratings by the rater."""
 
 
 def pairwise_agreement(

@@ -38,25 +38,17 @@ THESE_RATERS, OF_DATASET = Scope("new", "these"), Scope("dataset", "these")
 
 @dataclass(frozen=True)
 class PlannedPair:
-    """The planned instances of one pair of systems, in the random order drawn at planning.
-
-    Attributes
-    ----------
-    systems : tuple of str
-        The two systems, in alphabetical order.
-    means : sequence of float
-        Share of the ratings of each instance that the first system wins, where a tie counts as half a win;
-        NaN for an instance that is not complete.
-    ratings : sequence of int
-        Number of ratings of each instance.
-    is_dataset : bool
-        Whether these are all instances, not a draw.
-    """
+    """The planned instances of one pair of systems, in the random order drawn at planning."""
 
     systems: tuple[str, str]
+    """The two systems, in alphabetical order."""
     means: Sequence[float]
+    """Share of the ratings of each instance that the first system wins, where a tie counts as half
+    a win; NaN for an instance that is not complete."""
     ratings: Sequence[int]
+    """Number of ratings of each instance."""
     is_dataset: bool = True
+    """Whether these are all instances, not a draw."""
 
 
 def split_level(statements: int) -> float:
