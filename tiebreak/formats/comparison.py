@@ -52,20 +52,8 @@ Values = tuple[str, ...]
 def compare_ratings(first: RatingTable, second: RatingTable) -> tuple[Difference, ...]:
     """Find the ratings that differ between two tables, whatever their order.
 
-    Parameters
-    ----------
-    first, second : RatingTable
-        Ratings, such as those of an export that was published and of one made later.
-
-    Returns
-    -------
-    tuple of Difference
-        Changed, removed and added ratings, by criterion, unit and rater. Empty if both tables
-        have the same labels, flags and facts. Times and durations are not compared.
-
-    See Also
-    --------
-    read_ratings : Read a table from a file.
+    Returns changed, removed and added ratings, by criterion, unit and rater: none if both tables
+    have the same labels, flags and facts. Times and durations are not compared.
 
     Examples
     --------

@@ -95,18 +95,7 @@ class DatasetDescription:
 
 
 def write_card(folder: Path, description: DatasetDescription) -> None:
-    """Write README.md and croissant.json next to the tables, which must exist already.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the dataset.
-    description : DatasetDescription
-        What the files say.
-
-    See Also
-    --------
-    tiebreak.formats.write_in_batches : Writes the tables.
+    """Write README.md and croissant.json next to the tables of a dataset, which must exist already.
 
     Examples
     --------

@@ -64,22 +64,7 @@ _TOKEN = re.compile(r"\s+|\S+")
 
 
 def model_perturbation_named(name: str) -> Perturbation:
-    """Return a perturbation by a language model, by its name.
-
-    Parameters
-    ----------
-    name : str
-        Level, kind and degree, such as ``words/model-grammar/minor``.
-
-    Returns
-    -------
-    Perturbation
-        The perturbation.
-
-    Raises
-    ------
-    InvalidInput
-        If there is no perturbation of this name.
+    """Return a perturbation by a language model, by its name, or raise `InvalidInput`.
 
     Examples
     --------
@@ -96,18 +81,7 @@ def model_perturbation_named(name: str) -> Perturbation:
 
 
 def instruction_of(name: str) -> str:
-    """Return what a language model is told to do with a text.
-
-    Parameters
-    ----------
-    name : str
-        Level, kind and degree, such as ``words/model-grammar/minor``.
-
-    Returns
-    -------
-    str
-        The instruction. It does not contain the text.
-    """
+    """Return what a language model is told to do with a text, without the text."""
     one = model_perturbation_named(name)
     return _FRAME.format(task=_TASKS[one.level, one.kind, one.degree][1])
 

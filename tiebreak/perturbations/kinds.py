@@ -110,22 +110,7 @@ PERTURBATIONS = {
 
 
 def perturbation_named(name: str) -> Perturbation:
-    """Return a perturbation by its name.
-
-    Parameters
-    ----------
-    name : str
-        Level, kind and degree, such as ``characters/typos/minor``.
-
-    Returns
-    -------
-    Perturbation
-        The perturbation.
-
-    Raises
-    ------
-    InvalidInput
-        If there is no perturbation of this name.
+    """Return a perturbation by its name (level, kind and degree), or raise `InvalidInput`.
 
     Examples
     --------

@@ -52,28 +52,11 @@ def plan_for(
     columns: Mapping[str, str] | None = None,
     is_complete: bool = False,
 ) -> Plan:
-    """Return how to read a table.
+    """Return how to read a table whose cells look as its profile says.
 
-    Parameters
-    ----------
-    profile : Profile
-        What the cells of the table look like.
-    layout : str, optional
-        Layout that someone chose.
-    columns : dict of str to str, optional
-        Columns by role that someone chose. The roles that are missing are guessed.
-    is_complete : bool
-        Whether ``columns`` has all roles, so nothing is guessed.
-
-    Returns
-    -------
-    Plan
-        The plan.
-
-    Raises
-    ------
-    DomainError
-        If a role, a column or the layout does not exist.
+    Someone may have chosen the layout, and columns by role; roles that are missing are guessed,
+    unless ``is_complete`` says that ``columns`` has all. Raises `DomainError` if a role, a column
+    or the layout does not exist.
     """
     chosen = dict(columns or {})
     _check_choice(profile, layout, chosen)

@@ -31,14 +31,11 @@ def count_matrix(
 
     Parameters
     ----------
-    units : array_like of int, shape (n_ratings,)
-        Unit of each rating, from 0 to n_units − 1.
-    labels : array_like of int, shape (n_ratings,)
-        Label of each rating, from 0 to n_labels − 1, or −1 if the rating is missing.
-    n_units : int
-        Number of units.
-    n_labels : int
-        Number of labels in the scale.
+    units, labels : array_like of int, shape (n_ratings,)
+        Unit and label of each rating, from 0 to the numbers below minus 1; the label is −1 if the
+        rating is missing.
+    n_units, n_labels : int
+        Number of units, and of labels in the scale.
 
     Returns
     -------

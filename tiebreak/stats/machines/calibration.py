@@ -78,8 +78,7 @@ def calibration(
     bins : int, default 10
         Number of ranges of equal width.
     **resampling
-        Options of the bootstrap: ``replicates``, ``confidence_level``, ``rng`` and ``batch``. Without
-        ``rng`` there are no intervals.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------

@@ -66,8 +66,7 @@ def position_debiasing(
         Unit or instance of each answer, which intervals resample. Give it if a unit has an answer in
         both orders.
     **resampling
-        Options of the bootstrap: ``replicates``, ``confidence_level``, ``rng`` and ``batch``. Without
-        ``rng`` there are no intervals.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------

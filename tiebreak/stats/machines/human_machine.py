@@ -625,8 +625,7 @@ def rank_correlation(
     values : array_like of float, shape (n_labels,), optional
         Numeric value of each label for the means; 0, 1, 2, … by default.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------
@@ -679,8 +678,7 @@ def binned_js(
     form : {"distance", "divergence", "distance_base_2"}, default "distance"
         See `jensen_shannon`.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------

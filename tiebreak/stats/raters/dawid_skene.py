@@ -71,18 +71,11 @@ def dawid_skene(
 
     Parameters
     ----------
-    units : array_like of int, shape (n_ratings,)
-        Unit of each rating, from 0 to n_units − 1.
-    raters : array_like of int, shape (n_ratings,)
-        Rater of each rating, from 0 to n_raters − 1. A rater may rate each unit only once.
-    labels : array_like of int, shape (n_ratings,)
-        Label of each rating, from 0 to n_labels − 1, or −1 if the rating is missing.
-    n_units : int
-        Number of units.
-    n_raters : int
-        Number of raters.
-    n_labels : int
-        Number of labels in the scale.
+    units, raters, labels : array_like of int, shape (n_ratings,)
+        Unit, rater and label of each rating, from 0 to the numbers below minus 1; the label is −1 if
+        the rating is missing. A rater may rate each unit only once.
+    n_units, n_raters, n_labels : int
+        Number of units, of raters, and of labels in the scale.
     smoothing : float, default 0.01
         Pseudo-count, 0 or more, that is added to every cell of the prior and of the confusion
         matrices. It prevents extreme probabilities for raters with few ratings. With 0, the

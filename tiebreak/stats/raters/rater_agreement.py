@@ -84,18 +84,11 @@ def pairwise_agreement(
 
     Parameters
     ----------
-    units : array_like of int, shape (n_ratings,)
-        Unit of each rating, from 0 to n_units − 1.
-    raters : array_like of int, shape (n_ratings,)
-        Rater of each rating, from 0 to n_raters − 1. A rater may rate each unit only once.
-    labels : array_like of int, shape (n_ratings,)
-        Label of each rating, from 0 to n_labels − 1, or −1 if the rating is missing.
-    n_units : int
-        Number of units.
-    n_raters : int
-        Number of raters.
-    n_labels : int
-        Number of labels in the scale.
+    units, raters, labels : array_like of int, shape (n_ratings,)
+        Unit, rater and label of each rating, from 0 to the numbers below minus 1; the label is −1 if
+        the rating is missing. A rater may rate each unit only once.
+    n_units, n_raters, n_labels : int
+        Number of units, of raters, and of labels in the scale.
 
     Returns
     -------
@@ -161,18 +154,11 @@ def drop_one_influence(
 
     Parameters
     ----------
-    units : array_like of int, shape (n_ratings,)
-        Unit of each rating, from 0 to n_units − 1.
-    raters : array_like of int, shape (n_ratings,)
-        Rater of each rating, from 0 to n_raters − 1. A rater may rate each unit only once.
-    labels : array_like of int, shape (n_ratings,)
-        Label of each rating, from 0 to n_labels − 1, or −1 if the rating is missing.
-    n_units : int
-        Number of units.
-    n_raters : int
-        Number of raters.
-    n_labels : int
-        Number of labels in the scale.
+    units, raters, labels : array_like of int, shape (n_ratings,)
+        Unit, rater and label of each rating, from 0 to the numbers below minus 1; the label is −1 if
+        the rating is missing. A rater may rate each unit only once.
+    n_units, n_raters, n_labels : int
+        Number of units, of raters, and of labels in the scale.
     level : {"nominal", "ordinal", "interval", "ratio"}, default "nominal"
         Level of measurement of the labels.
     values : array_like of float, shape (n_labels,), optional
@@ -180,8 +166,7 @@ def drop_one_influence(
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------

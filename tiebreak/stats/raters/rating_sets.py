@@ -224,8 +224,7 @@ def summarise_rating_sets(sets: RatingSets, **resampling: Unpack[Resampling]) ->
     sets : RatingSets
         Complete rating sets.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------
@@ -279,8 +278,7 @@ def consistency_by_separability(
     edges : array_like of float, shape (n_ranges + 1,), optional
         Edges of the ranges; an alternative to `ranges`.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------

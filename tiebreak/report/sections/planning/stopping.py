@@ -54,15 +54,7 @@ class PlannedPair:
 def split_level(statements: int) -> float:
     """Return the confidence level of each of several statements that hold simultaneously with 95%.
 
-    Parameters
-    ----------
-    statements : int
-        Number of statements, at least 1.
-
-    Returns
-    -------
-    float
-        One minus the error level divided by the number of statements (Bonferroni).
+    It is one minus the error level divided by the number of statements (Bonferroni).
 
     Examples
     --------
@@ -75,30 +67,10 @@ def split_level(statements: int) -> float:
 def pair_sequence(
     pair: PlannedPair, *, statements: int, with_forecasts: bool = True
 ) -> PairSequence:
-    """Return the confidence sequence of one pair of systems.
+    """Return the confidence sequence of one pair, up to its first unfinished instance.
 
-    Parameters
-    ----------
-    pair : PlannedPair
-        The planned instances, in the order drawn at planning.
-    statements : int
-        Number of statements over which the error level is split.
-    with_forecasts : bool, default True
-        Whether to forecast what is still needed, which takes most of the time.
-
-    Returns
-    -------
-    PairSequence
-        The sequence over the complete instances before the first unfinished one.
-
-    Raises
-    ------
-    InvalidInput
-        If a mean is not a share.
-
-    See Also
-    --------
-    tiebreak.stats.confidence_sequence : Computes the intervals.
+    The error level is split over the statements. Forecasts of what is still needed take most of the
+    time. Raises `InvalidInput` if a mean is not a share.
 
     Examples
     --------
