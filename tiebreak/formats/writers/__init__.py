@@ -55,21 +55,10 @@ class WrittenFormat:
 
 
 def write_format(name: str, items: Iterable[JudgedItem], folder: Path) -> WrittenFormat:
-    """Write judged items in a published format.
+    """Write judged items in a published format, into a folder that is created.
 
-    Parameters
-    ----------
-    name : str
-        Name of the format, from `WRITERS`.
-    items : iterable of JudgedItem
-        Items with their votes, each once for every criterion.
-    folder : Path
-        Folder for the files, which is created.
-
-    Returns
-    -------
-    WrittenFormat
-        The files, and what the format cannot carry.
+    Each item is there once for every criterion. The name is from `WRITERS`. Returns the files, and
+    what the format cannot carry.
 
     Examples
     --------

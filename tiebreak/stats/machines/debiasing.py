@@ -240,28 +240,10 @@ def prior_shift(first: npt.ArrayLike) -> float:
 
 
 def shifted(first: npt.ArrayLike, alpha: float) -> FloatArray:
-    """Multiply the odds of probabilities by a factor.
+    """Multiply the odds of probabilities p by a factor α above 0, which gives αp / (αp + 1 − p).
 
-    Parameters
-    ----------
-    first : array_like of float, shape (n_answers,)
-        Probabilities p, in [0, 1].
-    alpha : float
-        Factor α, above 0.
-
-    Returns
-    -------
-    ndarray of float, shape (n_answers,)
-        αp / (αp + 1 − p).
-
-    Raises
-    ------
-    InvalidInput
-        If a probability is missing or not between 0 and 1, or if α is not above 0.
-
-    See Also
-    --------
-    prior_shift : Finds the factor.
+    Raises `InvalidInput` if a probability is missing or not between 0 and 1, or if α is not above
+    0. `prior_shift` finds the factor.
 
     Examples
     --------
