@@ -70,8 +70,8 @@ def parse_address(base_url: str, allowed_hosts: Collection[str]) -> Address:
     """Return the parsed address if its ``host:port`` is one of the allowed hosts.
 
     The URL has ``http`` or ``https``; if it has no path, the path is ``/v1``. Allowed hosts need a
-    port. Otherwise raises `GatewayError`: ``bad_settings`` if the address is invalid, or
-    ``host_not_allowed``.
+    port. Raises `GatewayError` for another host (``host_not_allowed``) or an invalid address
+    (``bad_settings``).
     """
     try:
         url = httpx.URL(base_url)

@@ -45,7 +45,7 @@ def names_in(text: object) -> tuple[str, ...]:
 
 
 def in_planned_order(names: Sequence[str], plan: AnalysisPlan | None) -> tuple[str, ...]:
-    """Return criteria, named in the order in which they are declared, with the main criteria first.
+    """Return criteria in the order of the report: as they are declared, but the main ones first.
 
     Examples
     --------

@@ -52,7 +52,7 @@ def plan_for(
     columns: Mapping[str, str] | None = None,
     is_complete: bool = False,
 ) -> Plan:
-    """Return how to read a table whose cells look as its profile says.
+    """Return how to read a table, given what its cells look like.
 
     Someone may have chosen the layout, and columns by role; roles that are missing are guessed,
     unless ``is_complete`` says that ``columns`` has all. Raises `DomainError` if a role, a column

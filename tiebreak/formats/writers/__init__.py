@@ -57,8 +57,8 @@ class WrittenFormat:
 def write_format(name: str, items: Iterable[JudgedItem], folder: Path) -> WrittenFormat:
     """Write judged items in a published format, into a folder that is created.
 
-    Each item is there once for every criterion. The name is from `WRITERS`. Returns the files, and
-    what the format cannot carry.
+    The name is from `WRITERS`. Items come with their votes, each once for every criterion. Returns
+    the files, and what the format cannot carry.
 
     Examples
     --------

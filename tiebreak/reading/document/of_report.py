@@ -33,9 +33,9 @@ ALL_USED = "Every row of the ratings is in the statistics."
 
 
 def document_of(report: Report, *, title: str, made_at: datetime) -> ReportDocument:
-    """Return the document of a report that was computed from a file, which has the title's name.
+    """Return the document of a report that was computed from a file, under a title.
 
-    ``made_at`` has a time zone. `as_html`, `as_pdf` and `as_latex` render the document.
+    ``made_at`` is when the report was computed, with its time zone. `as_html`, `as_pdf` and `as_latex` render the document.
     """
     references = references_of(report)
     return ReportDocument(
