@@ -2,6 +2,8 @@
 
 import posixpath
 import re
+from functools import cached_property
+from inspect import isroutine
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -69,6 +71,13 @@ def list_names(_: Sphinx, what: str, _name: str, *rest: object) -> None:
         lines[:] = [LISTED.sub(r"* `\1`: \2", line) for line in lines]
 
 
+def skip_field(_: Sphinx, what: str, _name: str, member: object, *_rest: object) -> bool | None:
+    """Leave out the fields of a class, because its section *Attributes* has them already."""
+    is_field = not (isroutine(member) or isinstance(member, property | cached_property))
+    return True if what == "class" and is_field else None
+
+
 def setup(app: Sphinx) -> None:
     app.connect("source-read", keep_links_inside)
     app.connect("autodoc-process-docstring", list_names)
+    app.connect("autodoc-skip-member", skip_field)

@@ -10,30 +10,21 @@ from importlib.util import find_spec
 from typing import Any
 
 from tiebreak.errors import DomainError
+from tiebreak.field_docs import list_fields
 
 
 @dataclass(frozen=True)
 class Extra:
-    """An extra of the distribution: optional packages that are installed together.
-
-    Attributes
-    ----------
-    name : str
-        Name of the extra, as in ``pip install 'tiebreak[NAME]'``.
-    purpose : str
-        What needs the packages, as the plural subject of a sentence.
-    packages : frozenset of str
-        Import names of the packages.
-    then : str
-        End of the installation command, for data that the package index does not have.
-    command : str
-        Command that installs the extra.
-    """
+    """An extra of the distribution: optional packages that are installed together."""
 
     name: str
+    """Name of the extra, as in ``pip install 'tiebreak[NAME]'``."""
     purpose: str
+    """What needs the packages, as the plural subject of a sentence."""
     packages: frozenset[str]
+    """Import names of the packages."""
     then: str = ""
+    """End of the installation command, for data that the package index does not have."""
 
     @property
     def command(self) -> str:
@@ -172,3 +163,6 @@ def _extra_of(package: str) -> Extra:
 
 def _distribution(package: str) -> str:
     return package.replace("_", "-")
+
+
+list_fields(globals())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from tiebreak.errors import InvalidInput
+from tiebreak.field_docs import list_fields
 from tiebreak.missing_labels import UNCLEAR, WORDS, is_missing
 
 Kind = Literal["nominal", "ordinal", "interval", "ratio", "preference"]
@@ -31,18 +32,6 @@ TIE_WORDS, BAD_WORDS = "No preference", "Both are bad"
 class Preference:
     """A preference scale. An entry in `PREFERENCES` is all that a new one needs.
 
-    Attributes
-    ----------
-    strengths : tuple of str
-        What annotators read after the name of the better side, from the weakest preference to the
-        strongest.
-    has_tie : bool, default True
-        Whether annotators may have no preference.
-    level : {"nominal", "ordinal"}
-        Level of measurement: preferences of several strengths have an order.
-    points : tuple of int
-        The labels, from the strongest preference for system A to the strongest for system B.
-
     See Also
     --------
     Scale.parse : Read a scale from its specification.
@@ -54,7 +43,10 @@ class Preference:
     """
 
     strengths: tuple[str, ...]
+    """What annotators read after the name of the better side, from the weakest
+    preference to the strongest."""
     has_tie: bool = True
+    """Whether annotators may have no preference."""
 
     @property
     def level(self) -> Level:
@@ -84,22 +76,6 @@ _ALLOWED = (
 class Scale:
     """The labels that a criterion allows, and their level of measurement.
 
-    Attributes
-    ----------
-    spec : str
-        Specification of the scale, such as ``"ordinal:1..5"`` or ``"preference:tie"``.
-    kind : {"nominal", "ordinal", "interval", "ratio", "preference"}
-        Family of the scale.
-    level : {"nominal", "ordinal", "interval", "ratio"}
-        Level of measurement that the statistics assume.
-    labels : tuple or None
-        Labels in the order of the scale; None if any number is allowed.
-    bad : bool
-        Whether annotators may answer "both bad". This is the last label; it has no place in the
-        order of the others, so statistics that use the order leave it out.
-    order_labels : tuple or None
-        All labels except "both bad".
-
     See Also
     --------
     infer_scale : Infer a scale from labels.
@@ -113,10 +89,16 @@ class Scale:
     """
 
     spec: str
+    """Specification of the scale, such as ``"ordinal:1..5"`` or ``"preference:tie"``."""
     kind: Kind
+    """Family of the scale."""
     level: Level
+    """Level of measurement that the statistics assume."""
     labels: tuple[Label, ...] | None
+    """Labels in the order of the scale; None if any number is allowed."""
     bad: bool = False
+    """Whether annotators may answer "both bad". This is the last label; it has no place in the
+    order of the others, so statistics that use the order leave it out."""
 
     @classmethod
     def parse(cls, spec: str) -> Self:
@@ -472,3 +454,6 @@ _READERS: dict[str, Callable[[str, str], _LevelAndLabels]] = {
     "interval": lambda spec, rest: ("interval", _read_points(spec, rest) if rest else None),
     "ratio": _read_ratio,
 }
+
+
+list_fields(globals())

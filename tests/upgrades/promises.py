@@ -63,8 +63,18 @@ def _of_reports() -> Iterator[str]:
 
 
 def _of_library() -> Iterator[str]:
-    for name in PUBLIC:
+    for name in sorted({*PUBLIC, *_methods()}):
         yield f"library {name}"
         if callable(resolved(name)):
             for parameter in inspect.signature(resolved(name)).parameters:
                 yield f"library {name} {parameter}"
+
+
+def _methods() -> Iterator[str]:
+    """Yield the methods of public classes, whether they are their own or a base's."""
+    for name in PUBLIC:
+        if inspect.isclass(kind := resolved(name)):
+            for method, value in inspect.getmembers(kind, inspect.isroutine):
+                is_own = (getattr(value, "__module__", None) or "").startswith("tiebreak.")
+                if is_own and not method.startswith("_"):
+                    yield f"{name}.{method}"

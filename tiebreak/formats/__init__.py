@@ -1,5 +1,6 @@
 """Study bundles and ratings files: strict reading and atomic writing."""
 
+from tiebreak.field_docs import list_fields
 from tiebreak.formats.bundle import (
     Bundle,
     CriterionSpec,
@@ -30,3 +31,5 @@ __all__ = [
     "write_bundle",
     "write_rows",
 ]
+
+list_fields(globals())

@@ -57,61 +57,40 @@ INSTANCES, GENERATIONS = "instances.jsonl", "generations.jsonl"
 
 @dataclass(frozen=True)
 class InstanceRow:
-    """An instance of a bundle: one input on which systems are compared.
-
-    Attributes
-    ----------
-    id : str
-        Name of the instance, unique in the bundle.
-    source : str
-        Text that was given to the systems.
-    messages : list
-        Conversation that was given to the systems, as turns with ``role`` and ``content``.
-    category : str
-        Category of the instance, which may serve as a stratum.
-    reference : str
-        Text written by a person.
-    metadata : dict of str to object
-        All other facts about the instance.
-    """
+    """An instance of a bundle: one input on which systems are compared."""
 
     id: str
+    """Name of the instance, unique in the bundle."""
     source: str = ""
+    """Text that was given to the systems."""
     messages: list[Any] = field(default_factory=list)
+    """Conversation that was given to the systems, as turns with ``role`` and ``content``."""
     category: str = ""
+    """Category of the instance, which may serve as a stratum."""
     reference: str = ""
+    """Text written by a person."""
     metadata: dict[str, Any] = field(default_factory=dict)
+    """All other facts about the instance."""
 
 
 @dataclass(frozen=True)
 class GenerationRow:
-    """A generation of a bundle: one text that a system produced for an instance.
-
-    Attributes
-    ----------
-    instance : str
-        Name of the instance.
-    system : str
-        Name of the system.
-    sample_index : int
-        Number of the sample, starting at 0.
-    text : str
-        Text of the generation.
-    seed : int or None
-        Random seed with which the system produced the text.
-    params : dict of str to object
-        What produced the text: model, server, prompt and decoding settings.
-    is_dummy : bool
-        Whether the text was invented, for example to try a study out.
-    """
+    """A generation of a bundle: one text that a system produced for an instance."""
 
     instance: str
+    """Name of the instance."""
     system: str
+    """Name of the system."""
     sample_index: int
+    """Number of the sample, starting at 0."""
     text: str
+    """Text of the generation."""
     seed: int | None = None
+    """Random seed with which the system produced the text."""
     params: dict[str, Any] = field(default_factory=dict)
+    """What produced the text: model, server, prompt and decoding settings."""
     is_dummy: bool = False
+    """Whether the text was invented, for example to try a study out."""
 
 
 @dataclass(frozen=True)
@@ -127,41 +106,29 @@ class Lines:
 class Bundle:
     """A complete and valid study bundle.
 
-    Attributes
-    ----------
-    spec : StudySpec
-        Design of the study.
-    instances : list of InstanceRow
-        Instances of the study.
-    generations : list of GenerationRow
-        Generations of the study.
-    ratings : RatingTable or None
-        Ratings, or None if the bundle has none.
-    ratings_path : Path or None
-        File with the ratings.
-    pilot_ratings : RatingTable or None
-        Machine ratings of a pilot of the study, on instances that were drawn and others.
-    tables : DesignTables
-        Separability, design and reference answers, as an export writes them.
-    lines : Lines
-        Line numbers of the settings and rows in their files.
-    unread : dict of str to tuple of str
-        Columns that were ignored, by file. The key "files of the bundle" has the ignored files.
-
     See Also
     --------
     read_bundle : Read a bundle from a folder or .zip.
     """
 
     spec: StudySpec
+    """Design of the study."""
     instances: list[InstanceRow]
+    """Instances of the study."""
     generations: list[GenerationRow]
+    """Generations of the study."""
     ratings: RatingTable | None = None
+    """Ratings, or None if the bundle has none."""
     ratings_path: Path | None = None
+    """File with the ratings."""
     pilot_ratings: RatingTable | None = None
+    """Machine ratings of a pilot of the study, on instances that were drawn and others."""
     tables: DesignTables = field(default_factory=DesignTables)
+    """Separability, design and reference answers, as an export writes them."""
     lines: Lines = field(default_factory=Lines, compare=False, repr=False)
+    """Line numbers of the settings and rows in their files."""
     unread: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    """Columns that were ignored, by file. The key "files of the bundle" has the ignored files."""
 
 
 Check = Callable[[Bundle, Problems], None]

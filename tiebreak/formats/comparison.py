@@ -24,24 +24,16 @@ Kind = Literal["added", "removed", "changed"]
 
 @dataclass(frozen=True)
 class Difference:
-    """A rating that only one of two files has, or that differs between them.
-
-    Attributes
-    ----------
-    kind : {"added", "removed", "changed"}
-        Whether only the second file has it, only the first, or both with different values.
-    rating : dict of str to str
-        What identifies the rating, such as its unit, rater and criterion.
-    changes : dict of str to tuple of str
-        Of a changed rating, the value in the first and the second file by column.
-    lines : tuple of int or None
-        Line in the first and the second file.
-    """
+    """A rating that only one of two files has, or that differs between them."""
 
     kind: Kind
+    """Whether only the second file has it, only the first, or both with different values."""
     rating: dict[str, str]
+    """What identifies the rating, such as its unit, rater and criterion."""
     changes: dict[str, tuple[str, str]]
+    """Of a changed rating, the value in the first and the second file by column."""
     lines: tuple[int | None, int | None]
+    """Line in the first and the second file."""
 
     def __str__(self) -> str:
         which = ", ".join(f"{name} {value}" for name, value in self.rating.items() if value)
@@ -61,20 +53,8 @@ Values = tuple[str, ...]
 def compare_ratings(first: RatingTable, second: RatingTable) -> tuple[Difference, ...]:
     """Find the ratings that differ between two tables, whatever their order.
 
-    Parameters
-    ----------
-    first, second : RatingTable
-        Ratings, such as those of an export that was published and of one made later.
-
-    Returns
-    -------
-    tuple of Difference
-        Changed, removed and added ratings, by criterion, unit and rater. Empty if both tables
-        have the same labels, flags and facts. Times and durations are not compared.
-
-    See Also
-    --------
-    read_ratings : Read a table from a file.
+    Returns changed, removed and added ratings, by criterion, unit and rater: none if both tables
+    have the same labels, flags and facts. Times and durations are not compared.
 
     Examples
     --------

@@ -60,27 +60,18 @@ _CONTEXT: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class DataTable:
-    """A Parquet file of the dataset.
-
-    Attributes
-    ----------
-    name : str
-        Name of the table, which is also the name of its configuration.
-    about : str
-        One sentence about its rows.
-    columns : mapping of str to str
-        What each column means.
-    rows : int
-        Number of rows.
-    types : mapping of str to str, optional
-        Arrow types of the columns that do not hold text.
-    """
+    """A Parquet file of the dataset."""
 
     name: str
+    """Name of the table, which is also the name of its configuration."""
     about: str
+    """One sentence about its rows."""
     columns: Columns
+    """What each column means."""
     rows: int
+    """Number of rows."""
     types: Mapping[str, str] = field(default_factory=lambda: ARROW_TYPES)
+    """Arrow types of the columns that do not hold text."""
 
     @property
     def path(self) -> str:
@@ -90,40 +81,21 @@ class DataTable:
 
 @dataclass(frozen=True)
 class DatasetDescription:
-    """What the card and the Croissant file say about a dataset.
-
-    Attributes
-    ----------
-    title, about : str
-        Title, and what the dataset is, in one paragraph.
-    tables : sequence of DataTable
-        Files; the first file is the default.
-    responsible : mapping of str to str or sequence of str
-        Properties of Croissant's responsible-AI vocabulary, without the prefix ``rai:``.
-    sections : mapping of str to str
-        Headings of the card with their Markdown text.
-    """
+    """What the card and the Croissant file say about a dataset."""
 
     title: str
     about: str
+    """Title, and what the dataset is, in one paragraph."""
     tables: Sequence[DataTable]
+    """Files; the first file is the default."""
     responsible: Mapping[str, str | Sequence[str]]
+    """Properties of Croissant's responsible-AI vocabulary, without the prefix ``rai:``."""
     sections: Mapping[str, str]
+    """Headings of the card with their Markdown text."""
 
 
 def write_card(folder: Path, description: DatasetDescription) -> None:
-    """Write README.md and croissant.json next to the tables, which must exist already.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the dataset.
-    description : DatasetDescription
-        What the files say.
-
-    See Also
-    --------
-    tiebreak.formats.write_in_batches : Writes the tables.
+    """Write README.md and croissant.json next to the tables of a dataset, which must exist already.
 
     Examples
     --------

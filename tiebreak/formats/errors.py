@@ -23,17 +23,6 @@ def shorten(reason: str) -> str:
 class Problem:
     """A problem in a file: where it is, and what is wrong.
 
-    Attributes
-    ----------
-    file : str
-        Name of the file.
-    line : int or None
-        Line number, or None if the problem is about the whole file.
-    code : str
-        Code of the problem, for programs: ``empty``, ``unknown_system``, ``label_not_on_scale``, …
-    reason : str
-        Description of the problem, to be read.
-
     Examples
     --------
     >>> print(Problem("ratings.csv", 3, "empty", "rater is empty"))
@@ -41,9 +30,13 @@ class Problem:
     """
 
     file: str
+    """Name of the file."""
     line: int | None
+    """Line number, or None if the problem is about the whole file."""
     code: str
+    """Code of the problem, for programs: ``empty``, ``unknown_system``, ``label_not_on_scale``, …"""
     reason: str
+    """Description of the problem, to be read."""
 
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}, line {self.line}"

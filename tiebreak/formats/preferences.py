@@ -13,35 +13,26 @@ TIES: tuple[Ties, ...] = get_args(Ties)
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two texts for one prompt, with the votes of the annotators who compared them.
-
-    Attributes
-    ----------
-    unit, criterion, instance, category : str
-        What was compared, and by which criterion.
-    prompt : str or sequence of dict
-        Source text, or a conversation as messages with ``role`` and ``content``.
-    system_a, system_b : str
-        Systems that produced the texts.
-    text_a, text_b : str
-        The texts.
-    votes_a, votes_b, votes_tie, votes_bad : int
-        How many annotators preferred A, preferred B, had no preference, or found both bad.
-    """
+    """Two texts for one prompt, with the votes of the annotators who compared them."""
 
     unit: str
     criterion: str
     instance: str
     category: str
+    """What was compared, and by which criterion."""
     prompt: str | Sequence[dict[str, str]]
+    """Source text, or a conversation as messages with ``role`` and ``content``."""
     system_a: str
     system_b: str
+    """Systems that produced the texts."""
     text_a: str
     text_b: str
+    """The texts."""
     votes_a: int = 0
     votes_b: int = 0
     votes_tie: int = 0
     votes_bad: int = 0
+    """How many annotators preferred A, preferred B, had no preference, or found both bad."""
 
     @property
     def winner(self) -> int:

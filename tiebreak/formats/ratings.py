@@ -57,32 +57,6 @@ _FACTS = {
 class RatingTable:
     """Ratings in columns, with one row per rating.
 
-    Attributes
-    ----------
-    columns : dict of str to ndarray or CodedColumn
-        Columns of the ratings format by name, all of the same length. Missing text is "", missing
-        numbers are NaN, and `label` is None for a nonresponse or a machine's answer that could not be parsed. Most columns
-        store each distinct value once; ``table[name]`` is an array with a value for each rating. It
-        is read-only for these, because what is written into it would not be in the table.
-    lines : ndarray of int, shape (n_ratings,)
-        Line number of each rating in the file, or its row number, starting at 1.
-    name : str
-        Name of the file.
-    unread : tuple of str
-        Columns of the file that were ignored.
-    unlabelled : tuple of int
-        Lines that were left out, because annotators gave no label.
-    looked_at : set of str
-        Columns that someone asked for.
-    is_counted : ndarray of bool, shape (n_ratings,)
-        Whether each row enters the statistics.
-    is_set_aside : ndarray of bool, shape (n_ratings,)
-        Whether each row is an annotator's that would enter the statistics without a flag.
-    is_nonresponse : ndarray of bool, shape (n_ratings,)
-        Whether each row would enter the statistics if it had a label, but its rater gave none.
-    is_planned_repeat : ndarray of bool, shape (n_ratings,)
-        Whether each row repeats a unit, and enters only the raters' self-consistency.
-
     See Also
     --------
     read_ratings : Read a table from a file.
@@ -95,11 +69,20 @@ class RatingTable:
     """
 
     columns: Mapping[str, Column]
+    """Columns of the ratings format by name, all of the same length. Missing text is "", missing
+    numbers are NaN, and `label` is None if a machine's answer could not be parsed. Most columns
+    store each distinct value once; ``table[name]`` is an array with a value for each rating. It is
+    read-only for these, because what is written into it would not be in the table."""
     lines: NDArray[np.int64]
+    """Line number of each rating in the file, or its row number, starting at 1; shape (n_ratings,)."""
     name: str
+    """Name of the file."""
     unread: tuple[str, ...] = ()
+    """Columns of the file that were ignored."""
     unlabelled: tuple[int, ...] = ()
+    """Lines that were left out, because annotators gave no label."""
     looked_at: set[str] = field(default_factory=set, compare=False, repr=False)
+    """Columns that someone asked for."""
 
     def __len__(self) -> int:
         return len(self.lines)

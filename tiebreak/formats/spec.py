@@ -24,60 +24,39 @@ _LINE_SUFFIX = re.compile(r" \(at line (\d+), column \d+\)$")
 
 @dataclass(frozen=True)
 class CriterionSpec:
-    """A criterion of a study.
-
-    Attributes
-    ----------
-    name : str
-        Name of the criterion.
-    scale : str
-        Scale of the criterion; see `tiebreak.scales.Scale.parse`.
-    question : str
-        Question that annotators are asked.
-    reason : str
-        Whether annotators give a reason: none, optional or required. The server knows the choices.
-    reason_length : int
-        Minimum length of a required reason, in characters.
-    """
+    """A criterion of a study."""
 
     name: str
+    """Name of the criterion."""
     scale: str
+    """Scale of the criterion; see `tiebreak.scales.Scale.parse`."""
     question: str
+    """Question that annotators are asked."""
     reason: str = "none"
+    """Whether annotators give a reason: none, optional or required. The server knows the choices."""
     reason_length: int = 20
+    """Minimum length of a required reason, in characters."""
 
 
 @dataclass(frozen=True)
 class StudySpec:
-    """Design of a study, as study.toml has it.
-
-    Attributes
-    ----------
-    title : str
-        Title of the study.
-    criteria : tuple of CriterionSpec
-        Criteria that annotators rate.
-    systems : tuple of str
-        Systems, in system order. The first is system A.
-    controls : tuple of str
-        Names of systems that only provide the degraded texts of reference units, and are not
-        compared with other systems.
-    guidelines, consent : str
-        Texts for annotators.
-    settings : mapping of str to object
-        The other settings, by name, such as ``ratings_per_hit``. The server knows them and their
-        limits; here they are only read and written.
-    pairs : set of (str, str)
-        Pairs of systems, in system order.
-    """
+    """Design of a study, as study.toml has it."""
 
     title: str
+    """Title of the study."""
     criteria: tuple[CriterionSpec, ...]
+    """Criteria that annotators rate."""
     systems: tuple[str, ...] = ()
+    """Systems, in system order. The first is system A."""
     controls: tuple[str, ...] = ()
+    """Names of systems that only provide the degraded texts of reference units, and are not
+    compared with other systems."""
     guidelines: str = ""
     consent: str = ""
+    """Texts for annotators."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    """The other settings, by name, such as ``ratings_per_hit``. The server knows them and their
+    limits; here they are only read and written."""
 
     @property
     def pairs(self) -> set[tuple[str, str]]:

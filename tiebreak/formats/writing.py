@@ -140,25 +140,8 @@ def write_in_batches(
 ) -> Iterator[int]:
     """Write rows like `write_rows`, and yield the number of rows so far after each batch.
 
-    Parameters
-    ----------
-    path : Path
-        Path that ends in .jsonl, .csv or .parquet. The file appears when the iterator is exhausted.
-    rows : iterable of dict
-        Rows as values by column.
-    columns : iterable of str
-        Columns to write, in order.
-    types : mapping of str to str, optional
-        Arrow types of the columns that do not hold text, which are used for Parquet.
-
-    Yields
-    ------
-    int
-        Number of rows written so far.
-
-    See Also
-    --------
-    write_rows : Writes all rows in one step.
+    The file appears when the iterator is exhausted. ``types`` has the Arrow types of the columns
+    that do not hold text, for Parquet.
 
     Examples
     --------

@@ -1,5 +1,6 @@
 """Access to language models and encoders. No other package calls a model."""
 
+from tiebreak.field_docs import list_fields
 from tiebreak.gateway.choices import chosen
 from tiebreak.gateway.factory import ModelSettings, open_models
 from tiebreak.gateway.fake import FakeModels
@@ -44,3 +45,5 @@ __all__ = [
     "chosen",
     "open_models",
 ]
+
+list_fields(globals())

@@ -13,15 +13,7 @@ KEY = "answer"
 def choice_format(choices: Sequence[str]) -> JsonObject:
     """Return OpenAI's ``response_format`` for an object whose only value is one of the choices.
 
-    Parameters
-    ----------
-    choices : sequence of str
-        Allowed answers.
-
-    Returns
-    -------
-    dict
-        Value of ``response_format``. OpenAI's interface accepts an object at the root only.
+    OpenAI's interface accepts an object at the root only.
     """
     schema = {
         "type": "object",

@@ -28,39 +28,27 @@ LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, eq=False)
 class TokenEmbeddings:
-    """The token vectors of one text.
-
-    Parameters
-    ----------
-    vectors : ndarray or tensor of float32, shape (n_tokens, n_dimensions)
-        A unit vector for each token, including the tokens that the model adds. If the encoder runs
-        on a device, this is a tensor on the device, where the vectors are compared later.
-    is_counted : ndarray of bool, shape (n_tokens,)
-        False for the opening and closing tokens of a text. As in the published BERTScore, these
-        tokens can be matched but have no weight.
-    is_truncated : bool
-        Whether the text was longer than the encoder's window.
-    """
+    """The token vectors of one text."""
 
     vectors: Any
+    """A unit vector for each token, including the tokens that the model adds; shape (n_tokens,
+    n_dimensions). If the encoder runs on a device, this is a tensor on the device, where the
+    vectors are compared later."""
     is_counted: BoolArray
+    """False for the opening and closing tokens of a text; shape (n_tokens,). As in the published
+    BERTScore, these tokens can be matched but have no weight."""
     is_truncated: bool
+    """Whether the text was longer than the encoder's window."""
 
 
 @dataclass(frozen=True, eq=False)
 class SentenceEmbeddings:
-    """A unit vector for each text, and whether each text was truncated.
-
-    Parameters
-    ----------
-    vectors : ndarray of float32, shape (n_texts, n_dimensions)
-        Unit vectors.
-    is_truncated : ndarray of bool, shape (n_texts,)
-        Whether each text was longer than the encoder's window.
-    """
+    """A unit vector for each text, and whether each text was truncated."""
 
     vectors: FloatArray
+    """Unit vectors; shape (n_texts, n_dimensions)."""
     is_truncated: BoolArray
+    """Whether each text was longer than the encoder's window; shape (n_texts,)."""
 
 
 class TextEncoder(Protocol):

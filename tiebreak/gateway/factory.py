@@ -12,28 +12,19 @@ from tiebreak.gateway.vllm_engine import InProcessVLLM
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """Settings of a model provider.
-
-    Attributes
-    ----------
-    provider : {"http", "vllm", "fake"}
-        Kind of provider.
-    model : str
-        The provider's name of the model.
-    base_url, api_key : str
-        Address and key of an HTTP server; see `OpenAIServer`. The repr does not show the key.
-    allowed_hosts : collection of str
-        Hosts to which requests may be sent; see `OpenAIServer`.
-    options : mapping of str to object
-        Further keyword arguments of `OpenAIServer`, `InProcessVLLM` or `FakeModels`.
-    """
+    """Settings of a model provider."""
 
     provider: str
+    """Kind of provider."""
     model: str
+    """The provider's name of the model."""
     base_url: str = ""
     api_key: str = field(default="", repr=False)
+    """Address and key of an HTTP server; see `OpenAIServer`. The repr does not show the key."""
     allowed_hosts: Collection[str] = ()
+    """Hosts to which requests may be sent; see `OpenAIServer`."""
     options: Mapping[str, Any] = field(default_factory=dict)
+    """Further keyword arguments of `OpenAIServer`, `InProcessVLLM` or `FakeModels`."""
 
 
 def open_models(spec: ModelSettings) -> Models:

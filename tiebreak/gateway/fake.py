@@ -12,6 +12,7 @@ from tiebreak.gateway.protocol import (
     GatewayError,
     LabelLogprobs,
     LabelLogprobsRequest,
+    Models,
     Prompt,
     Sample,
     Sampled,
@@ -25,12 +26,14 @@ OTHER_TOKENS_SCORE = 1.0  # logit of all other tokens together
 UNKNOWN_WORD_COST = 3.0  # additional nats for a word that is not in the prompt
 
 
-class FakeModels:
+class FakeModels(Models):
     """Model provider without a model, for tests and the demo.
 
     Texts consist of sentences from the prompt. A text depends only on the model's name, the
     prompt, the decoding settings and its seed (or its index if it has no seed), so it is the same
-    on every machine and in any order. A higher temperature makes the texts less alike.
+    on every machine and in any order. A higher temperature makes the texts less alike. Tokens are
+    words. Log-probabilities of labels are never NaN and leave mass to other tokens; in answers, words
+    of the prompt are more probable. Scores depend on the model's name and the text alone.
 
     Parameters
     ----------
@@ -54,70 +57,22 @@ class FakeModels:
         self._fails = dict(fails or {})
 
     def sample(self, requests: Iterable[SampleRequest]) -> Iterator[Sampled | Failed]:
-        """Draw texts, where `tokens` is the number of words.
-
-        Parameters
-        ----------
-        requests : iterable of SampleRequest
-            Prompts and settings.
-
-        Yields
-        ------
-        Sampled or Failed
-            One result per request, with the id of the request.
-        """
         for request in requests:
             yield self._failure(request.id) or self._sampled(request)
 
     def label_logprobs(
         self, requests: Iterable[LabelLogprobsRequest]
     ) -> Iterator[LabelLogprobs | Failed]:
-        """Compute log-probabilities of labels, which are never NaN and leave mass to other tokens.
-
-        Parameters
-        ----------
-        requests : iterable of LabelLogprobsRequest
-            Prompts with their labels.
-
-        Yields
-        ------
-        LabelLogprobs or Failed
-            One result per request, with the id of the request.
-        """
         for request in requests:
             yield self._failure(request.id) or self._labels(request)
 
     def answer_logprobs(
         self, requests: Iterable[AnswerLogprobRequest]
     ) -> Iterator[AnswerLogprob | Failed]:
-        """Compute log-probabilities of answers, in which words of the prompt are more probable.
-
-        Parameters
-        ----------
-        requests : iterable of AnswerLogprobRequest
-            Prompts with their answers.
-
-        Yields
-        ------
-        AnswerLogprob or Failed
-            One result per request, with the id of the request.
-        """
         for request in requests:
             yield self._failure(request.id) or self._answer(request)
 
     def scores(self, requests: Iterable[ScoreRequest]) -> Iterator[TextScore | Failed]:
-        """Give each text a score that depends on the model's name and the text alone.
-
-        Parameters
-        ----------
-        requests : iterable of ScoreRequest
-            Texts.
-
-        Yields
-        ------
-        TextScore or Failed
-            One result per request, with the id of the request.
-        """
         for request in requests:
             score = self._random("score", _text_of(request.prompt)).gauss(0, 1)
             yield self._failure(request.id) or TextScore(request.id, score, self.model)

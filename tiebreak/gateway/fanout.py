@@ -19,25 +19,13 @@ def fan_out(
     *,
     window: int,
 ) -> Iterator[B]:
-    """Send all requests, and yield their results as they finish.
+    """Send all requests, and yield their results in the order in which they finish.
 
-    Parameters
-    ----------
-    requests : iterable
-        Requests. They are taken in the caller's thread, which may hold a database connection, and
-        at most `window` more of them than results that were yielded.
-    session : asynchronous context manager
-        Context that is entered and left in the loop's thread, and yields the coroutine function
-        that sends a request. This function must return failures as results, because an exception
-        ends the whole iteration.
-    window : int
-        Maximum number of requests that are in progress, or finished but not yet yielded.
-
-    Yields
-    ------
-    object
-        One result per request, in the order in which they finish. If the iterator is closed or
-        `requests` raises an error, all requests in progress are cancelled.
+    Requests are taken in the caller's thread, which may hold a database connection. At most
+    ``window`` of them are in progress, or finished but not yet yielded. ``session`` is entered and
+    left in the loop's thread, and yields the coroutine function that sends a request. This function
+    must return failures as results, because an exception ends the whole iteration. If the iterator
+    is closed or ``requests`` raises an error, all requests in progress are cancelled.
     """
     with _running_loop() as loop:
         ask = _run(session.__aenter__(), loop)

@@ -25,6 +25,7 @@ from tiebreak.gateway.protocol import (
     LabelLogprobs,
     LabelLogprobsRequest,
     Message,
+    Models,
     Prompt,
     Sampled,
     SampleRequest,
@@ -49,7 +50,7 @@ UNSUPPORTED_ENDPOINT = frozenset({"unknown_model", "forbidden", "refused", "move
 REFUSED_OPTION = frozenset({"refused", "unsupported"})
 
 
-class OpenAIServer:
+class OpenAIServer(Models):
     """One model on an HTTP server with OpenAI's protocol.
 
     Up to `concurrency` requests are sent at a time, and at most twice as many are taken in advance.
@@ -91,6 +92,8 @@ class OpenAIServer:
 
     Notes
     -----
+    Messages become chat completions, and strings completions. vLLM's ``/classify`` scores texts.
+
     A request for n texts has a seed s. vLLM draws text j with the seed s + j, and returns the
     log-probabilities of any tokens. Other servers draw all n texts with the seed s, and return only
     the 20 most probable next tokens, so the log-probability of any other label is NaN. For the
@@ -143,67 +146,19 @@ class OpenAIServer:
         return f"OpenAIServer({self._address.api!r}, {self.model!r})"
 
     def sample(self, requests: Iterable[SampleRequest]) -> Iterator[Sampled | Failed]:
-        """Draw texts: chat completions of messages, and completions of strings.
-
-        Parameters
-        ----------
-        requests : iterable of SampleRequest
-            Prompts and settings. Only a limited number of requests is taken in advance.
-
-        Returns
-        -------
-        iterator of Sampled or Failed
-            One result per request, in any order, with the id of the request.
-        """
         return self._fan_out(requests, _sample)
 
     def label_logprobs(
         self, requests: Iterable[LabelLogprobsRequest]
     ) -> Iterator[LabelLogprobs | Failed]:
-        """Compute the log-probability of each label as the next token.
-
-        Parameters
-        ----------
-        requests : iterable of LabelLogprobsRequest
-            Prompts with labels. Only a limited number of requests is taken in advance.
-
-        Returns
-        -------
-        iterator of LabelLogprobs or Failed
-            One result per request, in any order, with the id of the request.
-        """
         return self._fan_out(requests, _label_logprobs)
 
     def answer_logprobs(
         self, requests: Iterable[AnswerLogprobRequest]
     ) -> Iterator[AnswerLogprob | Failed]:
-        """Compute the log-probabilities of given answers.
-
-        Parameters
-        ----------
-        requests : iterable of AnswerLogprobRequest
-            Prompts with answers. Only a limited number of requests is taken in advance.
-
-        Returns
-        -------
-        iterator of AnswerLogprob or Failed
-            One result per request, in any order, with the id of the request.
-        """
         return self._fan_out(requests, _answer_logprob)
 
     def scores(self, requests: Iterable[ScoreRequest]) -> Iterator[TextScore | Failed]:
-        """Score texts with a reward model, by vLLM's ``/classify``.
-
-        Parameters
-        ----------
-        requests : iterable of ScoreRequest
-            Texts. Only a limited number of requests is taken in advance.
-
-        Returns
-        -------
-        iterator of TextScore or Failed
-            One result per request, in any order, with the id of the request.
-        """
         return self._fan_out(requests, _score)
 
     def close(self) -> None:

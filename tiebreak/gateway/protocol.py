@@ -69,18 +69,12 @@ class GatewayError(Exception):
 
 @dataclass(frozen=True)
 class Message:
-    """One turn of a conversation.
-
-    Attributes
-    ----------
-    role : {"system", "user", "assistant"}
-        Speaker.
-    content : str
-        Text of the turn.
-    """
+    """One turn of a conversation."""
 
     role: Literal["system", "user", "assistant"]
+    """Speaker."""
     content: str
+    """Text of the turn."""
 
 
 # Models complete a string as it is, and apply their chat template to messages.
@@ -90,32 +84,6 @@ Prompt = str | Sequence[Message]
 @dataclass(frozen=True)
 class SampleRequest:
     """A request to draw texts from one prompt.
-
-    Attributes
-    ----------
-    id : str
-        Id of the request, chosen by the caller. The result has the same id.
-    prompt : str or sequence of Message
-        Prompt. It is sent to the model as it is, without any formatting.
-    n : int
-        Number of texts, at least 1. It must be 1 at temperature 0, where all texts are equal.
-    seed : int or None
-        Seed s of the first text. Text j, starting at 0, has the seed s + j. If None, the texts
-        cannot be reproduced.
-    temperature : float
-        Temperature, at least 0.
-    top_p : float
-        Probability mass for nucleus sampling, in (0, 1].
-    max_tokens : int
-        Maximum number of tokens per text.
-    stop : sequence of str
-        Strings that end a text. The text does not include them.
-    choices : sequence of str
-        Texts of which the answer must be one, enforced while it is decoded; none for any text.
-        Servers other than vLLM write the choice into a JSON object; `chosen` reads both.
-    must_choose : bool
-        Whether the request fails (``no_choices``) if the server refuses to enforce the choices.
-        Otherwise the text is then drawn freely, which `Sampled.is_constrained` tells.
 
     Raises
     ------
@@ -129,15 +97,28 @@ class SampleRequest:
     """
 
     id: str
+    """Id of the request, chosen by the caller. The result has the same id."""
     prompt: Prompt
+    """Prompt. It is sent to the model as it is, without any formatting."""
     n: int
+    """Number of texts, at least 1. It must be 1 at temperature 0, where all texts are equal."""
     seed: int | None
+    """Seed s of the first text. Text j, starting at 0, has the seed s + j. If None, the
+    texts cannot be reproduced."""
     temperature: float = 0.5
+    """Temperature, at least 0."""
     top_p: float = 1.0
+    """Probability mass for nucleus sampling, in (0, 1]."""
     max_tokens: int = 512
+    """Maximum number of tokens per text."""
     stop: Sequence[str] = ()
+    """Strings that end a text. The text does not include them."""
     choices: Sequence[str] = ()
+    """Texts of which the answer must be one, enforced while it is decoded; none for any text.
+    Servers other than vLLM write the choice into a JSON object; `chosen` reads both."""
     must_choose: bool = True
+    """Whether the request fails (``no_choices``) if the server refuses to enforce the choices.
+    Otherwise the text is then drawn freely, which `Sampled.is_constrained` tells."""
 
     def __post_init__(self) -> None:
         _check_prompt(self.prompt)
@@ -166,70 +147,42 @@ class SampleRequest:
 
 @dataclass(frozen=True)
 class Sample:
-    """A text that a model generated.
-
-    Attributes
-    ----------
-    text : str
-        Text of the sample.
-    finish_reason : str
-        Why the text ends, in the provider's words: ``stop``, ``length`` (cut at `max_tokens`), or
-        another reason.
-    seed : int or None
-        Seed that reproduces the text with ``n=1``. If the server draws all n texts from one seed,
-        this is that seed, and it reproduces only all texts together.
-    tokens : int or None
-        Length of the text in tokens of the model, or None if the provider does not return it.
-    """
+    """A text that a model generated."""
 
     text: str
+    """Text of the sample."""
     finish_reason: str
+    """Why the text ends, in the provider's words: ``stop``, ``length`` (cut at
+    `max_tokens`), or another reason."""
     seed: int | None
+    """Seed that reproduces the text with ``n=1``. If the server draws all n texts from one seed,
+    this is that seed, and it reproduces only all texts together."""
     tokens: int | None = None
+    """Length of the text in tokens of the model, or None if the provider does not return it."""
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """The texts drawn for one request.
-
-    Attributes
-    ----------
-    id : str
-        Id of the request.
-    samples : tuple of Sample
-        Texts, in the order of their seeds.
-    model : str
-        Name of the model that generated the texts.
-    prompt_tokens : int or None
-        Length of the prompt in tokens of the model, or None if the provider does not return it.
-    revision : str
-        What the provider says about the model in addition to its name, such as a fingerprint; empty if it
-        says nothing.
-    is_constrained : bool
-        Whether the request's choices were enforced.
-    """
+    """The texts drawn for one request."""
 
     id: str
+    """Id of the request."""
     samples: tuple[Sample, ...]
+    """Texts, in the order of their seeds."""
     model: str
+    """Name of the model that generated the texts."""
     prompt_tokens: int | None = None
+    """Length of the prompt in tokens of the model, or None if the provider does not return it."""
     revision: str = ""
+    """What the provider says about the model in addition to its name, such as a fingerprint;
+    empty if it says nothing."""
     is_constrained: bool = False
+    """Whether the request's choices were enforced."""
 
 
 @dataclass(frozen=True)
 class LabelLogprobsRequest:
     """A request for the log-probability of each label as the next token.
-
-    Attributes
-    ----------
-    id : str
-        Id of the request, chosen by the caller. The result has the same id.
-    prompt : str or sequence of Message
-        Prompt that the label follows.
-    labels : sequence of str
-        One or more different labels. Each is the text of one token, with a leading space if the
-        model writes one.
 
     Raises
     ------
@@ -238,8 +191,12 @@ class LabelLogprobsRequest:
     """
 
     id: str
+    """Id of the request, chosen by the caller. The result has the same id."""
     prompt: Prompt
+    """Prompt that the label follows."""
     labels: Sequence[str]
+    """One or more different labels. Each is the text of one token, with a leading
+    space if the model writes one."""
 
     def __post_init__(self) -> None:
         _check_prompt(self.prompt)
@@ -251,45 +208,27 @@ class LabelLogprobsRequest:
 
 @dataclass(frozen=True)
 class LabelLogprobs:
-    """Log-probabilities of labels as the next token.
-
-    Attributes
-    ----------
-    id : str
-        Id of the request.
-    logprobs : mapping of str to float
-        Natural logarithm of each label's probability at temperature 1, not normalised over the
-        labels. It is NaN if the label is not a single token of the model, or if the server returns
-        only the most probable tokens and the label is not one of them.
-    model : str
-        Name of the model.
-    prompt_tokens, tokens : int or None
-        Length of the prompt and of what was generated, in tokens of the model, or None if the
-        provider does not return them.
-    revision : str
-        What the provider says about the model in addition to its name; empty if it says nothing.
-    """
+    """Log-probabilities of labels as the next token."""
 
     id: str
+    """Id of the request."""
     logprobs: Mapping[str, float]
+    """Natural logarithm of each label's probability at temperature 1, not normalised over the
+    labels. It is NaN if the label is not a single token of the model, or if the server returns only
+    the most probable tokens and the label is not one of them."""
     model: str
+    """Name of the model."""
     prompt_tokens: int | None = None
     tokens: int | None = None
+    """Length of the prompt and of what was generated, in tokens of the model, or None if the
+    provider does not return them."""
     revision: str = ""
+    """What the provider says about the model in addition to its name; empty if it says nothing."""
 
 
 @dataclass(frozen=True)
 class AnswerLogprobRequest:
     """A request for the log-probability of a given answer.
-
-    Attributes
-    ----------
-    id : str
-        Id of the request, chosen by the caller. The result has the same id.
-    prompt : str or sequence of Message
-        Prompt that the answer follows.
-    answer : str
-        Answer, which must not be empty.
 
     Raises
     ------
@@ -298,8 +237,11 @@ class AnswerLogprobRequest:
     """
 
     id: str
+    """Id of the request, chosen by the caller. The result has the same id."""
     prompt: Prompt
+    """Prompt that the answer follows."""
     answer: str
+    """Answer, which must not be empty."""
 
     def __post_init__(self) -> None:
         _check_prompt(self.prompt)
@@ -309,39 +251,24 @@ class AnswerLogprobRequest:
 
 @dataclass(frozen=True)
 class AnswerLogprob:
-    """Log-probability of a given answer.
-
-    Attributes
-    ----------
-    id : str
-        Id of the request.
-    logprob : float
-        Value of ln P(answer | prompt), summed over the answer's tokens, without an end-of-text
-        token.
-    tokens : int
-        Number of the answer's tokens. They are the tokens of prompt and answer together, without
-        the tokens at the beginning that the prompt alone has as well. A token that spans both
-        prompt and answer is therefore counted.
-    model : str
-        Name of the model.
-    """
+    """Log-probability of a given answer."""
 
     id: str
+    """Id of the request."""
     logprob: float
+    """Value of ln P(answer | prompt), summed over the answer's tokens,
+    without an end-of-text token."""
     tokens: int
+    """Number of the answer's tokens. They are the tokens of prompt and answer together, without the
+    tokens at the beginning that the prompt alone has as well. A token that spans both prompt and
+    answer is therefore counted."""
     model: str
+    """Name of the model."""
 
 
 @dataclass(frozen=True)
 class ScoreRequest:
     """A request for a reward model's score of a text.
-
-    Attributes
-    ----------
-    id : str
-        Id of the request, chosen by the caller. The result has the same id.
-    prompt : str or sequence of Message
-        Text to score: a conversation whose last turn is the answer to score, or a string.
 
     Raises
     ------
@@ -350,7 +277,9 @@ class ScoreRequest:
     """
 
     id: str
+    """Id of the request, chosen by the caller. The result has the same id."""
     prompt: Prompt
+    """Text to score: a conversation whose last turn is the answer to score, or a string."""
 
     def __post_init__(self) -> None:
         _check_prompt(self.prompt)
@@ -358,38 +287,25 @@ class ScoreRequest:
 
 @dataclass(frozen=True)
 class TextScore:
-    """The score that a reward model gives a text.
-
-    Attributes
-    ----------
-    id : str
-        Id of the request.
-    score : float
-        Output of the model's only head, without an activation. A higher score is better; its unit is
-        the model's own, so scores of different models do not compare.
-    model : str
-        Name of the model.
-    """
+    """The score that a reward model gives a text."""
 
     id: str
+    """Id of the request."""
     score: float
+    """Output of the model's only head, without an activation. A higher score is better; its unit is
+    the model's own, so scores of different models do not compare."""
     model: str
+    """Name of the model."""
 
 
 @dataclass(frozen=True)
 class Failed:
-    """A failed request, which does not affect other requests.
-
-    Attributes
-    ----------
-    id : str
-        Id of the request.
-    error : GatewayError
-        Reason for the failure. If it is retryable, the same request may succeed later.
-    """
+    """A failed request, which does not affect other requests."""
 
     id: str
+    """Id of the request."""
     error: GatewayError
+    """Reason for the failure. If it is retryable, the same request may succeed later."""
 
 
 class Models(Protocol):

@@ -69,17 +69,9 @@ class Address:
 def parse_address(base_url: str, allowed_hosts: Collection[str]) -> Address:
     """Return the parsed address if its ``host:port`` is one of the allowed hosts.
 
-    Parameters
-    ----------
-    base_url : str
-        URL of the API, with ``http`` or ``https``. If it has no path, the path is ``/v1``.
-    allowed_hosts : collection of str
-        Allowed hosts, each as ``host:port``. The port is required.
-
-    Raises
-    ------
-    GatewayError
-        ``bad_settings`` if the address is invalid, or ``host_not_allowed``.
+    The URL has ``http`` or ``https``; if it has no path, the path is ``/v1``. Allowed hosts need a
+    port. Raises `GatewayError` for another host (``host_not_allowed``) or an invalid address
+    (``bad_settings``).
     """
     try:
         url = httpx.URL(base_url)

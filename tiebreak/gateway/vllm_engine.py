@@ -14,6 +14,7 @@ from tiebreak.gateway.protocol import (
     GatewayError,
     LabelLogprobs,
     LabelLogprobsRequest,
+    Models,
     Prompt,
     Sample,
     Sampled,
@@ -42,7 +43,7 @@ FORBIDDEN_OPTIONS = frozenset(
 )
 
 
-class InProcessVLLM:
+class InProcessVLLM(Models):
     """One model in vLLM's engine, on this machine's accelerators.
 
     Weights must be safetensors, and code that comes with a model is never run. Prompts with the
@@ -83,52 +84,16 @@ class InProcessVLLM:
         self._engine = self._start({"enable_prefix_caching": True, **engine_options})
 
     def sample(self, requests: Iterable[SampleRequest]) -> Iterator[Sampled | Failed]:
-        """Draw texts, one batch of requests after another.
-
-        Parameters
-        ----------
-        requests : iterable of SampleRequest
-            Prompts and settings. Only a limited number of requests is taken in advance.
-
-        Returns
-        -------
-        iterator of Sampled or Failed
-            One result per request, in any order, with the id of the request.
-        """
         return self._in_batches(requests, self._prompt, self._sampling_params, self._sampled)
 
     def label_logprobs(
         self, requests: Iterable[LabelLogprobsRequest]
     ) -> Iterator[LabelLogprobs | Failed]:
-        """Compute the log-probability of each label as the next token.
-
-        Parameters
-        ----------
-        requests : iterable of LabelLogprobsRequest
-            Prompts with labels. Only a limited number of requests is taken in advance.
-
-        Returns
-        -------
-        iterator of LabelLogprobs or Failed
-            One result per request, in any order, with the id of the request.
-        """
         return self._in_batches(requests, self._prompt, self._label_params, self._labels)
 
     def answer_logprobs(
         self, requests: Iterable[AnswerLogprobRequest]
     ) -> Iterator[AnswerLogprob | Failed]:
-        """Compute the log-probabilities of given answers.
-
-        Parameters
-        ----------
-        requests : iterable of AnswerLogprobRequest
-            Prompts with answers. Only a limited number of requests is taken in advance.
-
-        Returns
-        -------
-        iterator of AnswerLogprob or Failed
-            One result per request, in any order, with the id of the request.
-        """
         return self._in_batches(
             requests, self._prompt_and_answer, self._answer_params, self._answer
         )

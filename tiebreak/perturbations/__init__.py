@@ -1,5 +1,6 @@
 """Perturbed copies of texts, which are worse than the originals in a known way."""
 
+from tiebreak.field_docs import list_fields
 from tiebreak.perturbations.by_models import (
     MODEL_PERTURBATIONS,
     check_model_can_perturb,
@@ -30,3 +31,5 @@ __all__ = [
     "perturbation_named",
     "perturbed",
 ]
+
+list_fields(globals())

@@ -64,22 +64,7 @@ _TOKEN = re.compile(r"\s+|\S+")
 
 
 def model_perturbation_named(name: str) -> Perturbation:
-    """Return a perturbation by a language model, by its name.
-
-    Parameters
-    ----------
-    name : str
-        Level, kind and degree, such as ``words/model-grammar/minor``.
-
-    Returns
-    -------
-    Perturbation
-        The perturbation.
-
-    Raises
-    ------
-    InvalidInput
-        If there is no perturbation of this name.
+    """Return a perturbation by a language model, by its name, or raise `InvalidInput`.
 
     Examples
     --------
@@ -96,18 +81,7 @@ def model_perturbation_named(name: str) -> Perturbation:
 
 
 def instruction_of(name: str) -> str:
-    """Return what a language model is told to do with a text.
-
-    Parameters
-    ----------
-    name : str
-        Level, kind and degree, such as ``words/model-grammar/minor``.
-
-    Returns
-    -------
-    str
-        The instruction. It does not contain the text.
-    """
+    """Return what a language model is told to do with a text, without the text."""
     one = model_perturbation_named(name)
     return _FRAME.format(task=_TASKS[one.level, one.kind, one.degree][1])
 
@@ -118,34 +92,14 @@ def check_model_can_perturb(text: str, name: str) -> None:
 
 
 def copy_by_model(text: str, answer: str, name: str, *, seed: int = 0) -> PerturbedText:
-    """Return a language model's answer as a perturbed copy, with what differs from the original.
+    """Return a language model's answer as a perturbed copy, with an edit for each change.
 
-    Parameters
-    ----------
-    text : str
-        The original.
-    answer : str
-        What the model wrote. White space around it is not part of the copy.
-    name : str
-        Level, kind and degree, such as ``words/model-grammar/minor``.
-    seed : int, default 0
-        Seed of the request.
-
-    Returns
-    -------
-    PerturbedText
-        The copy, with an edit for each passage of words that differs.
-
-    Raises
-    ------
-    InvalidInput
-        If the answer is empty, is the original itself, begins with a remark, keeps too few of the
-        original's words to be a copy, or is too long.
-
-    Notes
-    -----
-    Whether the text is worse in the way that was asked for cannot be checked, only that it is a
-    changed copy. The kinds follow Wang et al. 2024 (DHP), section 3.1.
+    White space around the answer is not part of the copy. The name is that of the perturbation,
+    such as ``words/model-grammar/minor``, and the seed that of the request. Raises `InvalidInput`
+    if the answer is empty, is the original itself, begins with a remark, keeps too few of the
+    original's words to be a copy, or is too long. Whether the text is worse in the way that was
+    asked for cannot be checked, only that it is a changed copy. The kinds follow Wang et al. 2024
+    (DHP), section 3.1.
 
     Examples
     --------

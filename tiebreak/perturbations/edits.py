@@ -46,22 +46,8 @@ class Edit:
 def edited(text: str, edits: Iterable[Edit]) -> str:
     """Return the text with all edits made.
 
-    Parameters
-    ----------
-    text : str
-        The original.
-    edits : iterable of Edit
-        Edits of passages that do not overlap, in any order. Positions are in the original.
-
-    Returns
-    -------
-    str
-        The edited text.
-
-    Raises
-    ------
-    InvalidInput
-        If two edits overlap, or the text has another passage at an edit's position.
+    Edits are in any order and have positions in the original. Raises `InvalidInput` if two of them
+    overlap, or the text has another passage at an edit's position.
 
     Examples
     --------

@@ -20,24 +20,16 @@ MIN_WORDS, MIN_LETTERS, MIN_SENTENCES = 8, 30, 3
 
 @dataclass(frozen=True)
 class Perturbation:
-    """A kind of perturbation in one degree.
-
-    Attributes
-    ----------
-    level : {"characters", "words", "sentences"}
-        What is changed.
-    kind : str
-        How it is changed, such as typos.
-    degree : {"minor", "major"}
-        How much is changed.
-    change : str
-        What is changed, in words.
-    """
+    """A kind of perturbation in one degree."""
 
     level: str
+    """What is changed."""
     kind: str
+    """How it is changed, such as typos."""
     degree: str
+    """How much is changed."""
     change: str
+    """What is changed, in words."""
 
     @property
     def name(self) -> str:
@@ -52,24 +44,16 @@ class Perturbation:
 
 @dataclass(frozen=True)
 class PerturbedText:
-    """A perturbed copy of a text, and what was changed.
-
-    Attributes
-    ----------
-    text : str
-        The copy.
-    name : str
-        Level, kind and degree of the perturbation.
-    seed : int
-        Seed of the random choices.
-    edits : tuple of Edit
-        What was changed, in the order of the text.
-    """
+    """A perturbed copy of a text, and what was changed."""
 
     text: str
+    """The copy."""
     name: str
+    """Level, kind and degree of the perturbation."""
     seed: int
+    """Seed of the random choices."""
     edits: tuple[Edit, ...]
+    """What was changed, in the order of the text."""
 
 
 _ALONE: dict[tuple[str, str], Callable[[str, str, Draws], list[Edit]]] = {
@@ -126,22 +110,7 @@ PERTURBATIONS = {
 
 
 def perturbation_named(name: str) -> Perturbation:
-    """Return a perturbation by its name.
-
-    Parameters
-    ----------
-    name : str
-        Level, kind and degree, such as ``characters/typos/minor``.
-
-    Returns
-    -------
-    Perturbation
-        The perturbation.
-
-    Raises
-    ------
-    InvalidInput
-        If there is no perturbation of this name.
+    """Return a perturbation by its name (level, kind and degree), or raise `InvalidInput`.
 
     Examples
     --------

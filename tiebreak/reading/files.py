@@ -22,21 +22,14 @@ _NO_FILE_NAME = re.compile(r"[^\w.-]+")
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A kind of file or folder that a report can be written to, as an option of a command.
-
-    Attributes
-    ----------
-    write : callable
-        Writes it, from the report, its document, and the path.
-    example : str
-        What its path looks like.
-    help : str
-        What it is.
-    """
+    """A kind of file or folder that a report can be written to, as an option of a command."""
 
     write: Write
+    """Writes it, from the report, its document, and the path."""
     example: str
+    """What its path looks like."""
     help: str
+    """What it is."""
 
 
 def _json(report: Report, _: ReportDocument, path: Path) -> None:

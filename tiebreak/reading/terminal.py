@@ -23,15 +23,7 @@ INFERRED = " (inferred from the labels; --scale declares another)"
 def as_text(report: Report) -> str:
     """Return what was read of each criterion, its findings, and its leading numbers with intervals.
 
-    Parameters
-    ----------
-    report : Report
-        The report of a ratings file, a bundle or a study.
-
-    Returns
-    -------
-    str
-        A block of lines for each criterion, in the order of the report; empty if it has none.
+    Each criterion has a block of lines, in the order of the report; the text is empty without one.
     """
     return "\n\n".join(
         "\n".join(_criterion(name, report.criteria[name])) for name in report.criteria_order

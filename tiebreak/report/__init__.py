@@ -1,7 +1,10 @@
 """The report of a study's ratings, which pages, files and commands build with this code."""
 
+from tiebreak.field_docs import list_fields
 from tiebreak.report.build import build_report
 from tiebreak.report.model import REPORT_VERSION, Origin, Report
 from tiebreak.report.source import read_source
 
 __all__ = ["REPORT_VERSION", "Origin", "Report", "build_report", "read_source"]
+
+list_fields(globals())

@@ -12,15 +12,8 @@ NOT_RATED = "The analysis plan names this criterion, but it has no ratings."
 def plan_of(settings: Mapping[str, Any]) -> AnalysisPlan | None:
     """Return the plan that a study's settings state, or None if they state none.
 
-    Parameters
-    ----------
-    settings : mapping of str to object
-        Settings by name, as in study.toml; settings of other parts of a design are ignored.
-
-    Returns
-    -------
-    AnalysisPlan or None
-        The plan.
+    The settings have the names that they have in study.toml; those of other parts of a design are
+    ignored.
 
     Examples
     --------
@@ -52,19 +45,7 @@ def names_in(text: object) -> tuple[str, ...]:
 
 
 def in_planned_order(names: Sequence[str], plan: AnalysisPlan | None) -> tuple[str, ...]:
-    """Return criteria with the main criteria first.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Criteria in the order in which they are declared.
-    plan : AnalysisPlan or None
-        The plan.
-
-    Returns
-    -------
-    tuple of str
-        The criteria in the order of the report.
+    """Return criteria in the order of the report: as they are declared, but the main ones first.
 
     Examples
     --------
@@ -76,19 +57,7 @@ def in_planned_order(names: Sequence[str], plan: AnalysisPlan | None) -> tuple[s
 
 
 def unrated(plan: AnalysisPlan | None, rated: Collection[str]) -> dict[str, str]:
-    """Return the reason by name for each main criterion that has no ratings.
-
-    Parameters
-    ----------
-    plan : AnalysisPlan or None
-        The plan.
-    rated : collection of str
-        Criteria with ratings.
-
-    Returns
-    -------
-    dict of str to str
-        The same sentence for each criterion.
+    """Return the reason by name, always the same sentence, for each main criterion without ratings.
 
     Examples
     --------

@@ -20,89 +20,59 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Analysis:
-    """One criterion, and what its sections may need.
-
-    Attributes
-    ----------
-    criterion : Criterion
-        The ratings of the criterion.
-    seeds : Seeds
-        Source of the random generators.
-    replicates : int
-        Number of bootstrap replicates, or 0 for no intervals.
-    epsilon : float
-        Allowance of the alternative annotator test.
-    criteria : int
-        Number of criteria with preferences, whose findings share an error.
-    known_order : tuple of str
-        Systems in an order that is known from elsewhere, best first.
-    scored : sequence of Criterion
-        Criteria with scores of single texts, to compare with comparisons.
-    """
+    """One criterion, and what its sections may need."""
 
     criterion: Criterion
+    """The ratings of the criterion."""
     seeds: Seeds
+    """Source of the random generators."""
     replicates: int
+    """Number of bootstrap replicates, or 0 for no intervals."""
     epsilon: float = EPSILON
+    """Allowance of the alternative annotator test."""
     criteria: int = 1
+    """Number of criteria with preferences, whose findings share an error."""
     known_order: tuple[str, ...] = ()
+    """Systems in an order that is known from elsewhere, best first."""
     scored: Sequence[Criterion] = ()
+    """Criteria with scores of single texts, to compare with comparisons."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """What is known about a section without computing it.
-
-    Attributes
-    ----------
-    name : str
-        Name of its field in a criterion's part of the report, unless it fills others.
-    title : str
-        What people read.
-    question : {"systems", "raters", "machines", "planning"}
-        The question that it helps to answer.
-    make : callable, optional
-        Computes it; None where only a server can.
-    takes, options : tuple of str
-        Fields of `Analysis` that ``make`` takes after the criterion, by position and by name.
-    needs : callable
-        Whether a criterion's ratings have it at all.
-    core : callable, optional
-        Computes what the leading numbers need of it; None if they need nothing.
-    seeded_by : str
-        Name under which its generators are seeded, which must stay, or digits move.
-    on_request : bool
-        Whether it takes long or is rarely needed, so a report has it only if it is asked for.
-    fills : tuple of str
-        The fields of ``systems`` that it adds, if it has no field of its own.
-    asks : str
-        The decision that it informs, as a question.
-    offered : callable
-        Whether it is offered for a criterion of a report.
-    shows_outcome : bool
-        Whether it says which system is preferred.
-    names_raters : bool
-        Whether it is about single annotators, which not everyone may see.
-    after_closing : bool
-        Whether a study must be closed first, because someone still decides on what it shows.
-    """
+    """What is known about a section without computing it."""
 
     name: str
+    """Name of its field in a criterion's part of the report, unless it fills others."""
     title: str
+    """What people read."""
     question: Question
+    """The question that it helps to answer."""
     make: Callable[..., Any] | None
+    """Computes it; None where only a server can."""
     takes: tuple[str, ...] = ("seeds", "replicates")
     options: tuple[str, ...] = ()
+    """Fields of `Analysis` that ``make`` takes after the criterion, by position and by name."""
     needs: Callable[[Criterion], bool] = field(default=lambda _: True)
+    """Whether a criterion's ratings have it at all."""
     core: Callable[..., Any] | None = None
+    """Computes what the leading numbers need of it; None if they need nothing."""
     seeded_by: str = ""
+    """Name under which its generators are seeded, which must stay, or digits move."""
     on_request: bool = False
+    """Whether it takes long or is rarely needed, so a report has it only if it is asked for."""
     fills: tuple[str, ...] = ()
+    """The fields of ``systems`` that it adds, if it has no field of its own."""
     asks: str = ""
+    """The decision that it informs, as a question."""
     offered: Callable[[CriterionSection], bool] = field(default=lambda _: True)
+    """Whether it is offered for a criterion of a report."""
     shows_outcome: bool = False
+    """Whether it says which system is preferred."""
     names_raters: bool = False
+    """Whether it is about single annotators, which not everyone may see."""
     after_closing: bool = False
+    """Whether a study must be closed first, because someone still decides on what it shows."""
 
     @property
     def field(self) -> str:

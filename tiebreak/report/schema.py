@@ -1,16 +1,16 @@
-"""The JSON schema of the report, generated from its classes and their docstrings.
+"""The JSON schema of the report, generated from its classes and their descriptions.
 
 `python -m tiebreak.report.schema` writes it to standard output.
 """
 
 import inspect
 import json
-import re
 import sys
 import types
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
+from tiebreak.field_docs import field_docs
 from tiebreak.report.model import Report
 from tiebreak.scales import Label
 from tiebreak.stats import Estimate
@@ -26,33 +26,11 @@ SCALARS: dict[Any, Schema] = {
     str: {"type": "string"},
     Label: {"type": ["number", "string"]},
 }
-# One or several names with their type on a line of a docstring's section, then the description.
-ATTRIBUTE = re.compile(r"^(\w+(?:, \w+)*) : .+\n((?:    .+\n?)+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class EstimateKeys:
-    """A value with its 95% interval. If the value is null, `reason` says why.
-
-    Attributes
-    ----------
-    value : float
-        The statistic; NaN if it is undefined.
-    low, high : float
-        Ends of the interval; NaN if there is no interval.
-    n : int
-        Number of units used.
-    reason : str
-        Why the value is undefined or, if the value is defined, why it has no interval.
-    standard_error : float
-        Standard error; NaN if it is undefined.
-    method : str
-        How the interval was computed.
-    scope : Scope
-        Population that the estimate generalises to.
-    narrower : tuple of NarrowerInterval
-        Shorter intervals of the same value that generalise to less, such as to these raters only.
-    """
+    """A value with its 95% interval. If the value is null, `reason` says why."""
 
     value: NumberOrNull
     low: NumberOrNull
@@ -111,14 +89,18 @@ def _reference(kind: Any, definitions: dict[str, Schema]) -> Schema:
     if name not in definitions:
         definitions[name] = {}  # holds the place so that a class is described once
         if kind is Estimate:
-            definitions[name] = _object(EstimateKeys, definitions) | UNDEFINED_HAS_REASON
+            keys = _object(EstimateKeys, definitions, described_by=Estimate)
+            definitions[name] = keys | UNDEFINED_HAS_REASON
         else:
             definitions[name] = _object(kind, definitions)
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _object(kind: Any, definitions: dict[str, Schema]) -> Schema:
-    hints, described = get_type_hints(kind, include_extras=True), _descriptions(kind)
+def _object(
+    kind: Any, definitions: dict[str, Schema], *, described_by: type | None = None
+) -> Schema:
+    hints = get_type_hints(kind, include_extras=True)
+    described = _descriptions(described_by or kind)
     summary = (inspect.getdoc(kind) or "").partition("\n\n")[0]
     required = [field.name for field in fields(kind) if field.default is MISSING]
     for name in required:
@@ -145,12 +127,11 @@ def _with_null(hint: Any) -> Any:
 
 
 def _descriptions(kind: type) -> dict[str, str]:
-    """Return the descriptions of a class's fields from its docstring and those of its bases."""
+    """Return the descriptions of a class's fields from its source and that of its bases."""
     return {
-        name: _in_json(text)
+        name: _in_json(described.text)
         for base in reversed(kind.__mro__[:-1])
-        for names, text in ATTRIBUTE.findall(inspect.getdoc(base) or "")
-        for name in names.split(", ")
+        for name, described in field_docs(base).items()
     }
 
 

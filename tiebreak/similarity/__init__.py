@@ -6,6 +6,7 @@ similarities need no optional package.
 """
 
 from tiebreak.errors import InvalidInput
+from tiebreak.field_docs import list_fields
 from tiebreak.gateway.encoders import TextEncoder, bundled_encoder
 from tiebreak.similarity.alignment import Alignments, align, align_many
 from tiebreak.similarity.bertscore import BertScore, LengthAdjustedBertScore, length_penalty
@@ -112,3 +113,5 @@ __all__ = [
     "similarity",
     "similarity_title",
 ]
+
+list_fields(globals())

@@ -20,26 +20,19 @@ Instance = tuple[Sequence[str], Sequence[str]]
 class Alignments:
     """Similarities of two systems' generations for one instance.
 
-    Attributes
-    ----------
-    self_a : ndarray of float, shape (n_a, n_a)
-        Similarities among the generations of system A.
-    self_b : ndarray of float, shape (n_b, n_b)
-        Similarities among the generations of system B.
-    cross : ndarray of float, shape (n_a, n_b)
-        Similarities of system A's generations with system B's.
-    truncated : int
-        Number of generations that were too long, so only their beginning was read.
-
     See Also
     --------
     tiebreak.stats.separability : Compute separability from these matrices.
     """
 
     self_a: FloatArray
+    """Similarities among the generations of system A; shape (n_a, n_a)."""
     self_b: FloatArray
+    """Similarities among the generations of system B; shape (n_b, n_b)."""
     cross: FloatArray
+    """Similarities of system A's generations with system B's; shape (n_a, n_b)."""
     truncated: int = 0
+    """Number of generations that were too long, so only their beginning was read."""
 
 
 def align(texts_a: Sequence[str], texts_b: Sequence[str], similarity: Similarity) -> Alignments:

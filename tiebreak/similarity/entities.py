@@ -36,7 +36,7 @@ class EntityRecogniser(Protocol):
         Returns
         -------
         iterable of iterable of str
-            Entities of each text.
+            Entities of each text, which may repeat.
         """
 
 
@@ -105,7 +105,7 @@ class EntityJaccard(Similarity):
         return with_empty_texts(jaccard, np.array([text.is_empty for text in prepared], dtype=bool))
 
 
-class SpacyEntities:
+class SpacyEntities(EntityRecogniser):
     """Recogniser of named entities with a spaCy pipeline.
 
     Parameters
@@ -133,18 +133,6 @@ class SpacyEntities:
         }
 
     def entities(self, texts: Sequence[str]) -> list[list[str]]:
-        """Find the entities of each text.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            The texts.
-
-        Returns
-        -------
-        list of list of str
-            Entities of each text, including repetitions.
-        """
         return [[entity.text for entity in doc.ents] for doc in self._pipeline.pipe(texts)]
 
 

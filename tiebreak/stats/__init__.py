@@ -206,6 +206,7 @@ Estimate       a value with its interval, or the reason why there is no value or
 undefined      an undefined estimate, with its reason
 """
 
+from tiebreak.field_docs import list_fields
 from tiebreak.scales import Scale, infer_scale
 from tiebreak.stats.core.bootstrap import generator_for
 from tiebreak.stats.core.counts import Patterns, count_matrix
@@ -535,3 +536,5 @@ __all__ = [  # noqa: RUF022
     "Estimate",
     "undefined",
 ]
+
+list_fields(globals())

@@ -14,24 +14,16 @@ MAX_LISTED = 1000
 
 @dataclass(frozen=True)
 class TableProblem:
-    """A problem in a table: where it is, and what is wrong.
-
-    Attributes
-    ----------
-    row : int or None
-        Number of the row as a spreadsheet counts, or None if the problem is about the whole table.
-    column : str or None
-        Name of the column, or None if the problem is about the whole row.
-    code : str
-        Code of the problem, for programs.
-    reason : str
-        Description of the problem, to be read, as a complete sentence.
-    """
+    """A problem in a table: where it is, and what is wrong."""
 
     row: int | None
+    """Number of the row as a spreadsheet counts, or None if the problem is about the whole table."""
     column: str | None
+    """Name of the column, or None if the problem is about the whole row."""
     code: str
+    """Code of the problem, for programs."""
     reason: str
+    """Description of the problem, to be read, as a complete sentence."""
 
     def __str__(self) -> str:
         where = [f"row {self.row}"] if self.row else []

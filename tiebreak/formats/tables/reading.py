@@ -45,21 +45,18 @@ MIXED = (
 
 @dataclass(frozen=True)
 class Table:
-    """A table that can be read any number of times.
-
-    Attributes
-    ----------
-    name : str
-        Name of the file or folder.
-    notes : tuple of str
-        Sentences on how the table is read, such as its encoding.
-    """
+    """A table that can be read any number of times."""
 
     name: str
+    """Name of the file or folder."""
     files: tuple[Path, ...]
+    """The files, which are read one after another."""
     readers: tuple[Reader, ...]
+    """Who reads each file."""
     limits: Limits = LIMITS
+    """Largest sizes that are accepted."""
     notes: tuple[str, ...] = field(default=())
+    """Sentences on how the table is read, such as its encoding."""
 
     def rows(self, problems: TableProblems) -> Rows:
         """Yield the rows with their numbers; invalid rows are added to ``problems`` instead."""
@@ -120,25 +117,10 @@ def _below_headers(rows: Rows, problems: TableProblems) -> Rows:
 
 @contextmanager
 def open_table(path: Path, *, limits: Limits = LIMITS) -> Iterator[Table]:
-    r"""Yield a table for the block.
+    r"""Yield a table for the block, from a file, or from a folder with such files or a .zip of it.
 
-    Parameters
-    ----------
-    path : Path
-        A file (CSV, TSV, JSON, JSON Lines, Parquet, Arrow or XLSX, each also with gzip), a folder with
-        such files or a .zip of it.
-    limits : Limits, optional
-        Largest sizes that are accepted.
-
-    Yields
-    ------
-    Table
-        The table.
-
-    Raises
-    ------
-    FormatError
-        If the file has none of the formats, or exceeds a limit.
+    Files are CSV, TSV, JSON, JSON Lines, Parquet, Arrow or XLSX, each also with gzip. Raises
+    `FormatError` if the file has none of these formats, or exceeds a limit.
 
     Examples
     --------

@@ -20,29 +20,20 @@ ANSWERS = "Answer."
 
 @dataclass(frozen=True)
 class Plan:
-    """How a table is read: its layout, and the column of each role.
-
-    Attributes
-    ----------
-    layout : str
-        "wide" if a row has the texts of several systems, "long" if it has one text.
-    columns : dict of str to str
-        Column by role: `instance`, `source`, `reference`, `category`, `system`, `text`, `sample`,
-        and `text:SYSTEM` for a column with the texts of one system. Rows with a pair of systems
-        have `system_a`, `text_a`, `system_b` and `text_b`.
-    repeats : bool
-        Whether several rows of the same instance and system are samples, not mistakes.
-    encoded : frozenset of str
-        Columns whose cells are texts that hold JSON lists.
-    doubtful : tuple of str
-        Columns that would have been guessed, but hardly have texts to read.
-    """
+    """How a table is read: its layout, and the column of each role."""
 
     layout: str
+    """"wide" if a row has the texts of several systems, "long" if it has one text."""
     columns: Mapping[str, str]
+    """Column by role: `instance`, `source`, `reference`, `category`, `system`, `text`, `sample`,
+    and `text:SYSTEM` for a column with the texts of one system. Rows with a pair of systems have
+    `system_a`, `text_a`, `system_b` and `text_b`."""
     repeats: bool = False
+    """Whether several rows of the same instance and system are samples, not mistakes."""
     encoded: frozenset[str] = field(default=frozenset())
+    """Columns whose cells are texts that hold JSON lists."""
     doubtful: tuple[str, ...] = ()
+    """Columns that would have been guessed, but hardly have texts to read."""
 
     @property
     def systems(self) -> dict[str, str]:
@@ -61,28 +52,11 @@ def plan_for(
     columns: Mapping[str, str] | None = None,
     is_complete: bool = False,
 ) -> Plan:
-    """Return how to read a table.
+    """Return how to read a table, given what its cells look like.
 
-    Parameters
-    ----------
-    profile : Profile
-        What the cells of the table look like.
-    layout : str, optional
-        Layout that someone chose.
-    columns : dict of str to str, optional
-        Columns by role that someone chose. The roles that are missing are guessed.
-    is_complete : bool
-        Whether ``columns`` has all roles, so nothing is guessed.
-
-    Returns
-    -------
-    Plan
-        The plan.
-
-    Raises
-    ------
-    DomainError
-        If a role, a column or the layout does not exist.
+    Someone may have chosen the layout, and columns by role; roles that are missing are guessed,
+    unless ``is_complete`` says that ``columns`` has all. Raises `DomainError` if a role, a column
+    or the layout does not exist.
     """
     chosen = dict(columns or {})
     _check_choice(profile, layout, chosen)

@@ -81,25 +81,9 @@ class TableSummary:
 class TableReading:
     """One reading of a table: its profile and plan first, and then its rows one by one.
 
-    Parameters
-    ----------
-    table : Table
-        The table.
-    layout : str, optional
-        Layout, if it is not to be guessed.
-    columns : dict of str to str, optional
-        Columns by role that are not to be guessed.
-    is_complete : bool
-        Whether ``columns`` has all roles, so nothing is guessed.
-    max_rows : int, optional
-        Number of rows after which to stop, for a preview.
-
-    Attributes
-    ----------
-    profile : Profile
-        What the cells of the columns look like.
-    plan : Plan
-        Layout of the table, and the column of each role.
+    ``layout`` and ``columns``, by role, are those that are not to be guessed; ``is_complete`` says
+    that nothing is. A preview stops after ``max_rows``. `profile` says what the cells of the
+    columns look like, and `plan` has the layout of the table and the column of each role.
     """
 
     def __init__(

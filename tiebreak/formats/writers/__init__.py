@@ -44,39 +44,21 @@ __all__ = ["WRITERS", "JudgedItem", "LeftOut", "Vote", "Writer", "WrittenFormat"
 
 @dataclass(frozen=True)
 class WrittenFormat:
-    """What was written in a format: the rows of each file, and what was left out.
-
-    Attributes
-    ----------
-    name : str
-        Name of the format.
-    files : dict of str to int
-        How many rows, or labels, each file has.
-    left_out : list of dict
-        ``code``, ``reason`` and the number of ``ratings`` for each reason.
-    """
+    """What was written in a format: the rows of each file, and what was left out."""
 
     name: str
+    """Name of the format."""
     files: dict[str, int]
+    """How many rows, or labels, each file has."""
     left_out: list[dict[str, object]]
+    """``code``, ``reason`` and the number of ``ratings`` for each reason."""
 
 
 def write_format(name: str, items: Iterable[JudgedItem], folder: Path) -> WrittenFormat:
-    """Write judged items in a published format.
+    """Write judged items in a published format, into a folder that is created.
 
-    Parameters
-    ----------
-    name : str
-        Name of the format, from `WRITERS`.
-    items : iterable of JudgedItem
-        Items with their votes, each once for every criterion.
-    folder : Path
-        Folder for the files, which is created.
-
-    Returns
-    -------
-    WrittenFormat
-        The files, and what the format cannot carry.
+    The name is from `WRITERS`. Items come with their votes, each once for every criterion. Returns
+    the files, and what the format cannot carry.
 
     Examples
     --------

@@ -10,37 +10,25 @@ from tiebreak.scales import Label, Scale
 
 @dataclass(frozen=True)
 class Vote:
-    """A rater's answer about an item, by one criterion.
-
-    Attributes
-    ----------
-    rater : str
-        The rater's name.
-    is_machine : bool
-        Whether the rater is a machine.
-    label : int, float, str or None
-        The label, in system order; None for a nonresponse or an answer that could not be parsed.
-    raw : str
-        A machine's answer that could not be parsed.
-    run, order : str
-        Which pass of a machine it was.
-    side_a : str
-        Where system A's text was: "left" (first), "right" (second), or "" if that is unknown.
-    probability_b : float or None
-        A machine's probability that system B's text is better.
-    nonresponse : str
-        Why the answer has no label, as in a ratings file; "" if it is none of these.
-    """
+    """A rater's answer about an item, by one criterion."""
 
     rater: str
+    """The rater's name."""
     is_machine: bool
+    """Whether the rater is a machine."""
     label: Label | None
+    """The label, in system order; None for a nonresponse or an answer that could not be parsed."""
     raw: str = ""
+    """A machine's answer that could not be parsed."""
     run: str = ""
     order: str = ""
+    """Which pass of a machine it was."""
     side_a: str = ""
+    """Where system A's text was: "left" (first), "right" (second), or "" if that is unknown."""
     probability_b: float | None = None
+    """A machine's probability that system B's text is better."""
     nonresponse: str = ""
+    """Why the answer has no label, as in a ratings file; "" if it is none of these."""
 
     @property
     def shows_a_first(self) -> bool | None:
@@ -52,33 +40,24 @@ class Vote:
 
 @dataclass(frozen=True)
 class JudgedItem:
-    """An item and its votes by one criterion.
-
-    Attributes
-    ----------
-    unit, criterion, instance, category, source : str
-        What was rated, and on which criterion.
-    scale : Scale
-        The criterion's scale.
-    system_a, system_b : str
-        The systems; `system_b` is "" for a single text.
-    text_a, text_b : str
-        The texts.
-    votes : sequence of Vote
-        The answers.
-    """
+    """An item and its votes by one criterion."""
 
     unit: str
     criterion: str
     instance: str
     category: str
     source: str
+    """What was rated, and on which criterion."""
     scale: Scale
+    """The criterion's scale."""
     system_a: str
     system_b: str
+    """The systems; `system_b` is "" for a single text."""
     text_a: str
     text_b: str
+    """The texts."""
     votes: Sequence[Vote]
+    """The answers."""
 
     @classmethod
     def of_rows(cls, rows: Sequence[Row], scale: Scale) -> "JudgedItem":

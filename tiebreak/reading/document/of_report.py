@@ -33,21 +33,9 @@ ALL_USED = "Every row of the ratings is in the statistics."
 
 
 def document_of(report: Report, *, title: str, made_at: datetime) -> ReportDocument:
-    """Return the document of a report that was computed from a file.
+    """Return the document of a report that was computed from a file, under a title.
 
-    Parameters
-    ----------
-    report : Report
-        The report, whose numbers the document shows.
-    title : str
-        Name of what was analysed, such as the file's name.
-    made_at : datetime
-        When the report was computed, with its time zone.
-
-    Returns
-    -------
-    ReportDocument
-        The document, which `as_html`, `as_pdf` and `as_latex` render.
+    ``made_at`` is when the report was computed, with its time zone. `as_html`, `as_pdf` and `as_latex` render the document.
     """
     references = references_of(report)
     return ReportDocument(

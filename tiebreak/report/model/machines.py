@@ -12,74 +12,50 @@ MAX_COINS_PASSING = 0.05
 
 @dataclass(frozen=True)
 class AnnotatorTestSection(AlternativeAnnotatorTest):
-    """Result of the alternative annotator test for one machine; it applies to these annotators only.
-
-    Attributes
-    ----------
-    speaks_of : str
-        Instances that the test describes: ``"these"``; after a draw, with weights, ``"dataset"``, or
-        ``"selected"`` if the drawn instances do not represent it.
-    """
+    """The alternative annotator test of one machine; it applies to these annotators only."""
 
     epsilon: Proportion
     winning_rate: ProportionOrNaN
     advantage_probability: ProportionOrNaN
     speaks_of: Instances = "these"
+    """Instances that the test describes: ``"these"``; after a draw, with weights, ``"dataset"``, or
+    ``"selected"`` if the drawn instances do not represent it."""
 
 
 @dataclass(frozen=True)
 class LicenceTest(AnnotatorTestSection):
-    """The test of one machine, and of 200 simulated coins on the same units.
-
-    Attributes
-    ----------
-    coin_winning_rate : float
-        Winning rate of a coin, on average; NaN without a test.
-    coins_passing : float
-        Share of the coins that pass; NaN without a test.
-    """
+    """The test of one machine, and of 200 simulated coins on the same units."""
 
     coin_winning_rate: ProportionOrNaN = NAN
+    """Winning rate of a coin, on average; NaN without a test."""
     coins_passing: ProportionOrNaN = NAN
+    """Share of the coins that pass; NaN without a test."""
 
 
 @dataclass(frozen=True)
 class MachineReplacement:
-    """The evidence for replacing an annotator with one machine in one class of units.
-
-    Attributes
-    ----------
-    labels : int
-        Number of human labels of units that the machine answered.
-    instances : int
-        Number of instances with such labels.
-    simulated : int
-        How many of the labels were given by bots, not by people.
-    agreement : float
-        How often the machine's label equals an annotator's, averaged over instances, after a draw
-        with weights; NaN without labels, and on scales with many values.
-    unweighted_agreement : float
-        The same without weights, with which drift compares new labels of such instances.
-    tests : tuple of LicenceTest
-        The alternative annotator test for each ε; empty for classes by agreement among annotators.
-    agreement_low : float
-        Lower end of the 95% interval of the agreement for these annotators.
-    guessing : dict of str to float
-        Agreement of guesses on the same labels: of a coin, of the label that agrees most often, and
-        where lengths are known, of the longer and the shorter text.
-    reason : str, optional
-        Why there is no agreement although there are labels.
-    """
+    """The evidence for replacing an annotator with one machine in one class of units."""
 
     labels: int
+    """Number of human labels of units that the machine answered."""
     instances: int
+    """Number of instances with such labels."""
     simulated: int
+    """How many of the labels were given by bots, not by people."""
     agreement: ProportionOrNaN
+    """How often the machine's label equals an annotator's, averaged over instances, after a draw
+    with weights; NaN without labels, and on scales with many values."""
     unweighted_agreement: ProportionOrNaN
+    """The same without weights, with which drift compares new labels of such instances."""
     tests: tuple[LicenceTest, ...]
+    """The alternative annotator test for each ε; empty for classes by agreement among annotators."""
     agreement_low: ProportionOrNaN = NAN
+    """Lower end of the 95% interval of the agreement for these annotators."""
     guessing: dict[str, Proportion] = field(default_factory=dict)
+    """Agreement of guesses on the same labels: of a coin, of the label that agrees most often, and
+    where lengths are known, of the longer and the shorter text."""
     reason: str | None = None
+    """Why there is no agreement although there are labels."""
 
     @property
     def best_guess(self) -> float:
@@ -108,24 +84,16 @@ class MachineReplacement:
 
 @dataclass(frozen=True)
 class ReplacementStratum:
-    """Where each machine may replace an annotator, in one class of units.
-
-    Attributes
-    ----------
-    stratifier : str
-        Name of the classification.
-    stratum : str
-        Name of the class.
-    n_units : int
-        Number of units in the class.
-    machines : dict of str to MachineReplacement
-        The evidence for each machine.
-    """
+    """Where each machine may replace an annotator, in one class of units."""
 
     stratifier: Stratifier
+    """Name of the classification."""
     stratum: str
+    """Name of the class."""
     n_units: int
+    """Number of units in the class."""
     machines: dict[str, MachineReplacement]
+    """The evidence for each machine."""
 
 
 @dataclass(frozen=True)
@@ -152,57 +120,38 @@ ProbabilitySource = Literal["probabilities", "shares"]
 
 @dataclass(frozen=True)
 class MachineProbabilities:
-    """What a machine's probabilities of labels say.
-
-    Attributes
-    ----------
-    source : {"probabilities", "shares"}
-        Probabilities that came with the ratings, or shares of several answers to the same question.
-    answer : {"A", "most probable"}
-        Whose probability is calibrated: that system A is preferred or, on other scales, the unit's
-        most probable label.
-    n_units : int
-        Number of units with probabilities.
-    n_answers : int
-        Number of units and presentation orders with probabilities.
-    bins : tuple of ReliabilitySection
-        The reliability diagram.
-    expected_calibration_error : Estimate
-        Mean distance between probability and share of human labels, biased upwards for few units.
-    brier_score : Estimate
-        Mean squared distance between the probability and each human label.
-    debiasing : DebiasingSection, optional
-        Debiasing of the position, for preferences whose presentation order is known.
-    both_orders : Estimate, optional
-        Share of human preferences that the judge shares if the probabilities of both orders are
-        averaged, where there are units with both.
-    """
+    """What a machine's probabilities of labels say."""
 
     source: ProbabilitySource
+    """Probabilities that came with the ratings, or shares of several answers to the same question."""
     answer: Literal["A", "most probable"]
+    """Whose probability is calibrated: that system A is preferred or, on other scales, the
+    unit's most probable label."""
     n_units: int
+    """Number of units with probabilities."""
     n_answers: int
+    """Number of units and presentation orders with probabilities."""
     bins: tuple[ReliabilitySection, ...]
+    """The reliability diagram."""
     expected_calibration_error: Estimate
+    """Mean distance between probability and share of human labels, biased upwards for few units."""
     brier_score: Estimate
+    """Mean squared distance between the probability and each human label."""
     debiasing: DebiasingSection | None = None
+    """Debiasing of the position, for preferences whose presentation order is known."""
     both_orders: Estimate | None = None
+    """Share of human preferences that the judge shares if the probabilities of both orders are
+    averaged, where there are units with both."""
 
 
 @dataclass(frozen=True)
 class AgreementByCategory:
-    """Leave-one-out agreement of one rater with humans, or among humans.
-
-    Attributes
-    ----------
-    all_units : Estimate
-        Agreement on all units together.
-    categories : dict of str to Estimate
-        Agreement on the units of each category; units without one are in the category "undefined".
-    """
+    """Leave-one-out agreement of one rater with humans, or among humans."""
 
     all_units: Estimate
+    """Agreement on all units together."""
     categories: dict[str, Estimate]
+    """Agreement on the units of each category; units without one are in the category "undefined"."""
 
 
 @dataclass(frozen=True)
@@ -212,138 +161,95 @@ class CompositeSection:
     Each unit's machine was chosen on units of other folds. All parts cover the same units: those
     with two human ratings and an answer of every machine in `machines`. After a draw, units are
     weighted, including in the choice.
-
-    Attributes
-    ----------
-    folds : int
-        Number of folds; 0 if there is no composite.
-    n_units : int
-        Number of units.
-    machines : dict of str to AgreementByCategory
-        Agreement of each machine with humans.
-    chosen : dict of str to dict of str to int
-        For each category, in how many folds each machine was chosen, if it was chosen in any.
-    left_out : dict of str to int
-        Machines that were left out because they answered too few units with two human ratings, and
-        how many they answered.
-    humans : AgreementByCategory, optional
-        Agreement among humans.
-    composite : AgreementByCategory, optional
-        Agreement of the composite with humans.
-    reason : str, optional
-        Why there is no composite.
     """
 
     folds: int
+    """Number of folds; 0 if there is no composite."""
     n_units: int
+    """Number of units."""
     machines: dict[str, AgreementByCategory]
+    """Agreement of each machine with humans."""
     chosen: dict[str, dict[str, int]]
+    """For each category, in how many folds each machine was chosen, if it was chosen in any."""
     left_out: dict[str, int]
+    """Machines that were left out because they answered too few units with two human ratings,
+    and how many they answered."""
     humans: AgreementByCategory | None = None
+    """Agreement among humans."""
     composite: AgreementByCategory | None = None
+    """Agreement of the composite with humans."""
     reason: str | None = None
+    """Why there is no composite."""
 
 
 @dataclass(frozen=True)
 class MachineDifference:
-    """Agreement of two machines with annotators, on the units that both answered.
-
-    Attributes
-    ----------
-    first_machine, second_machine : str
-        The machines.
-    first, second : Estimate
-        Agreement of each with one annotator at random, as in `single_human_machine`: a machine's runs
-        and orders give one label, and a unit with unparsed answers only is a disagreement.
-    difference : Estimate
-        The first minus the second, on the same replicates.
-    """
+    """Agreement of two machines with annotators, on the units that both answered."""
 
     first_machine: str
     second_machine: str
+    """The machines."""
     first: Estimate
     second: Estimate
+    """Agreement of each with one annotator at random, as in `single_human_machine`: a machine's
+    runs and orders give one label, and a unit with unparsed answers only is a disagreement."""
     difference: Estimate
+    """The first minus the second, on the same replicates."""
 
 
 @dataclass(frozen=True)
 class MachineDifferencesSection:
-    """All pairs of machines.
-
-    Attributes
-    ----------
-    pairs : dict of str to MachineDifference
-        The pairs that have two instances in common.
-    confidence_level : float
-        Level of each interval, such that all hold simultaneously with 95% (Bonferroni).
-    left_out : tuple of str
-        Machines that are in no pair, because twelve others answered more of the units that annotators
-        rated, or the same number and come first by name.
-    reason : str, optional
-        Why there is no pair.
-    """
+    """All pairs of machines."""
 
     pairs: dict[str, MachineDifference]
+    """The pairs that have two instances in common."""
     confidence_level: float
+    """Level of each interval, such that all hold simultaneously with 95% (Bonferroni)."""
     left_out: tuple[str, ...] = ()
+    """Machines that are in no pair, because twelve others answered more of the units that
+    annotators rated, or the same number and come first by name."""
     reason: str | None = None
+    """Why there is no pair."""
 
 
 @dataclass(frozen=True)
 class BudgetPoint:
-    """How well a schedule of comparisons gives the full ranking.
-
-    Attributes
-    ----------
-    schedule : str
-        "random", "no-repeat" or "symmetric".
-    comparisons : int
-        Number of comparisons on each instance.
-    median, low, high : float
-        Median, 2.5% and 97.5% quantiles over draws of Spearman's ρ with the scores of all
-        comparisons.
-    accuracy, accuracy_low, accuracy_high : float, optional
-        The same of the share of pairs of systems that are in the same order as by annotators; equal
-        scores count as half right. None if annotators separate no pair.
-    """
+    """How well a schedule of comparisons gives the full ranking."""
 
     schedule: str
+    """"random", "no-repeat" or "symmetric"."""
     comparisons: int
+    """Number of comparisons on each instance."""
     median: float
     low: float
     high: float
+    """Median, 2.5% and 97.5% quantiles over draws of Spearman's ρ with the
+    scores of all comparisons."""
     accuracy: float | None = None
     accuracy_low: float | None = None
     accuracy_high: float | None = None
+    """The same of the share of pairs of systems that are in the same order as by annotators; equal
+    scores count as half right. None if annotators separate no pair."""
 
 
 @dataclass(frozen=True)
 class ComparisonBudget:
-    """A machine's ranking of systems from fewer comparisons.
-
-    Attributes
-    ----------
-    systems, instances : int
-        Number of systems, and of instances on which all pairs were compared in both orders.
-    curve : tuple of BudgetPoint
-        Points by schedule and number of comparisons.
-    speaks_of : str
-        Instances that the scores describe: ``"these"``; after a draw, with weights, ``"dataset"``, or
-        ``"selected"`` if the drawn instances do not represent it.
-    system_pairs, ratings : int
-        Number of pairs of systems that annotators part on these instances, and of annotators' ratings
-        by which they do.
-    reason : str, optional
-        Why there is no curve.
-    """
+    """A machine's ranking of systems from fewer comparisons."""
 
     systems: int
     instances: int
+    """Number of systems, and of instances on which all pairs were compared in both orders."""
     curve: tuple[BudgetPoint, ...]
+    """Points by schedule and number of comparisons."""
     speaks_of: Instances = "these"
+    """Instances that the scores describe: ``"these"``; after a draw, with weights, ``"dataset"``,
+    or ``"selected"`` if the drawn instances do not represent it."""
     system_pairs: int = 0
     ratings: int = 0
+    """Number of pairs of systems that annotators part on these instances, and of annotators'
+    ratings by which they do."""
     reason: str | None = None
+    """Why there is no curve."""
 
 
 TieRule = Literal["as an answer", "as half"]
@@ -355,99 +261,68 @@ class ScoringAgreement:
 
     Each of the comparisons of a pair has equal weight, as if one of them were drawn at random; several
     scores of a text are averaged instead.
-
-    Attributes
-    ----------
-    scores, comparisons : Estimate
-        Agreement of the preferences that scores imply, and of those from comparisons.
-    difference : Estimate
-        The first minus the second, on the same replicates.
     """
 
     scores: Estimate
     comparisons: Estimate
+    """Agreement of the preferences that scores imply, and of those from comparisons."""
     difference: Estimate
+    """The first minus the second, on the same replicates."""
 
 
 @dataclass(frozen=True)
 class SystemCorrelations:
-    """Spearman's ρ of systems' mean scores and win rates on the same pairs.
-
-    Attributes
-    ----------
-    systems : int
-        Number of systems.
-    scores_with_annotators, comparisons_with_annotators, scores_with_comparisons : float, optional
-        Mean scores or win rates by comparisons with annotators' win rates, and with each other.
-    reason : str, optional
-        Why a correlation is missing.
-    speaks_of : {"these", "selected", "dataset"}
-        Instances that the correlations describe. "dataset": drawn instances, weighted by inverse
-        inclusion probabilities; "selected": drawn ones that do not represent the dataset.
-    """
+    """Spearman's ρ of systems' mean scores and win rates on the same pairs."""
 
     systems: int
+    """Number of systems."""
     scores_with_annotators: float | None = None
     comparisons_with_annotators: float | None = None
     scores_with_comparisons: float | None = None
+    """Mean scores or win rates by comparisons with annotators' win rates, and with each other."""
     reason: str | None = None
+    """Why a correlation is missing."""
     speaks_of: Instances = "these"
+    """Instances that the correlations describe. "dataset": drawn instances, weighted by inverse
+    inclusion probabilities; "selected": drawn ones that do not represent the dataset."""
 
 
 @dataclass(frozen=True)
 class ScoringComparison:
-    """One machine's scores of single texts compared with a machine's comparisons of the same pairs.
-
-    Attributes
-    ----------
-    score_criterion : str
-        The criterion of the scores.
-    scorer, comparer : str
-        The machine that scored and the one that compared; they may be the same.
-    pairs, instances : int
-        Number of pairs of texts that an annotator and both machines rated, and of their instances.
-    score_answers, comparison_answers : int
-        Number of answers that the scores and the comparisons of these pairs took.
-    scores_tied, comparisons_tied : Estimate
-        Share of these pairs with equal scores, and with a comparison that is a tie.
-    agreement : dict of str to ScoringAgreement
-        Agreement with annotators by rule for ties: "as an answer", where only an annotator's tie
-        agrees with a tie (only on scales with one), and "as half", where a coin decides each tie.
-    systems : SystemCorrelations
-        How the systems' mean scores and win rates correlate.
-    """
+    """A machine's scores of texts, compared with a machine's comparisons of the same pairs."""
 
     score_criterion: str
+    """The criterion of the scores."""
     scorer: str
     comparer: str
+    """The machine that scored and the one that compared; they may be the same."""
     pairs: int
     instances: int
+    """Number of pairs of texts that an annotator and both machines rated, and of their instances."""
     score_answers: int
     comparison_answers: int
+    """Number of answers that the scores and the comparisons of these pairs took."""
     scores_tied: Estimate
     comparisons_tied: Estimate
+    """Share of these pairs with equal scores, and with a comparison that is a tie."""
     agreement: dict[str, ScoringAgreement]
+    """Agreement with annotators by rule for ties: "as an answer", where only an annotator's tie
+    agrees with a tie (only on scales with one), and "as half", where a coin decides each tie."""
     systems: SystemCorrelations
+    """How the systems' mean scores and win rates correlate."""
 
 
 @dataclass(frozen=True)
 class ScoringSection:
-    """Scoring against pairwise comparison, for all machines that did the one or the other.
-
-    Attributes
-    ----------
-    comparisons : dict of str to ScoringComparison
-        The scores of each criterion and machine against the comparisons of each machine.
-    confidence_level : float
-        Level of each interval, such that those of all differences hold simultaneously with 95% (Bonferroni).
-    left_out : tuple of str
-        Names of comparisons that are left out, because sixty others have more pairs of texts, or
-        the same number and come first by name.
-    reason : str, optional
-        Why there is nothing to compare.
-    """
+    """Scoring against pairwise comparison, for all machines that did the one or the other."""
 
     comparisons: dict[str, ScoringComparison]
+    """The scores of each criterion and machine against the comparisons of each machine."""
     confidence_level: float
+    """Level of each interval, such that those of all differences hold
+    simultaneously with 95% (Bonferroni)."""
     left_out: tuple[str, ...] = ()
+    """Names of comparisons that are left out, because sixty others have more pairs of texts, or the
+    same number and come first by name."""
     reason: str | None = None
+    """Why there is nothing to compare."""

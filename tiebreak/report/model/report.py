@@ -52,198 +52,132 @@ from tiebreak.stats import Influence
 
 @dataclass(frozen=True)
 class Origin:
-    """Where ratings come from.
-
-    Attributes
-    ----------
-    kind : {"file", "bundle", "study"}
-        What was read.
-    sha256 : str
-        Digest of the ratings file, or of a study's rows.
-    part : dict of str to str, optional
-        Values of the filter by which the ratings were chosen. Missing for all ratings.
-    """
+    """Where ratings come from."""
 
     kind: Literal["file", "bundle", "study"]
+    """What was read."""
     sha256: Sha256
+    """Digest of the ratings file, or of a study's rows."""
     part: dict[str, str] | None = None
+    """Values of the filter by which the ratings were chosen. Missing for all ratings."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceSection(Origin):
-    """The ratings of a report.
-
-    Attributes
-    ----------
-    rows_sha256 : str
-        Digest of the rows, which does not depend on their order or on the file's format.
-    n_rows : int
-        Number of ratings.
-    n_used : int
-        Number of ratings that count. Ratings with flags and repeats do not.
-    """
+    """The ratings of a report."""
 
     rows_sha256: Sha256
+    """Digest of the rows, which does not depend on their order or on the file's format."""
     n_rows: int
+    """Number of ratings."""
     n_used: int
+    """Number of ratings that count. Ratings with flags and repeats do not."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionSection:
-    """Statistics of one criterion. A part that could not be computed is empty or left out.
-
-    Attributes
-    ----------
-    scale : str
-        Specification of the scale.
-    scale_inferred : bool
-        Whether the scale was inferred from the labels because none was declared.
-    level : {"nominal", "ordinal", "interval", "ratio"}
-        Level of measurement.
-    labels : tuple of int, float or str
-        Labels that are counted.
-    n_units : int
-        Number of units.
-    n_ratings : int
-        Number of human ratings.
-    n_machine_ratings : int
-        Number of machine ratings that could be parsed.
-    n_unparsed : int
-        Number of answers that could not be parsed.
-    resampling : {"unit", "instance"}
-        What intervals resample.
-    votes : dict of str to int
-        Number of times that humans gave each label.
-    strata : tuple of StratumSection
-        Agreement per stratum; the first stratum has all units.
-    perception : tuple of PerceptionBin
-        Labels by majority label.
-    perception_by_systems : dict of str to tuple of PerceptionBin
-        Labels by majority label for each pair of systems, if there are several pairs.
-    raters : dict of str to RaterSection
-        Ratings of each rater.
-    self_consistency : SelfConsistencySection, optional
-        Planned repeats that were answered alike.
-    chance_corrected : ChanceCorrectedSection, optional
-        More coefficients of agreement among humans, of all units together.
-    alternative_annotator_test : dict of str to AnnotatorTestSection, optional
-        For each machine, whether it may replace one of these annotators.
-    dawid_skene : DawidSkeneSection, optional
-        Estimates of each human's probability of each label, given the true label.
-    rating_sets : RatingSetsSection, optional
-        Rating sets, for preferences.
-    systems : SystemsSection, optional
-        Rankings of the systems, for preferences.
-    selection : dict of str to PairSelection, optional
-        Win rates of each pair of systems on drawn instances, for preferences.
-    bias : BiasSection, optional
-        Position and length bias, for preferences.
-    planning : dict of str to PairComponents, optional
-        Variance components of each pair of systems, for preferences.
-    stopping : StoppingSection, optional
-        What may be concluded while the study runs, for studies of a server.
-    transitivity : TransitivitySection, optional
-        Whether the systems can be put in one order, for preferences.
-    fatigue : FatigueSection, optional
-        How human answers change over the sequence of a rater's items.
-    mean_correlations : dict of str to MeanCorrelations, optional
-        Correlation of units' mean ratings with each machine, for ordered labels.
-    composite : CompositeSection, optional
-        The best machine of each category, chosen on other units, if it was asked for.
-    machine_differences : MachineDifferencesSection, optional
-        Differences between machines' agreement with annotators, if they were asked for.
-    rank_stability : dict of str to RankStabilitySection, optional
-        How the ranking changes with baseline and instances, by annotators and each machine, for
-        preferences, if it was asked for.
-    comparison_budget : dict of str to ComparisonBudget, optional
-        Each machine's ranking from fewer comparisons, for preferences, if it was asked for.
-    scoring_against_pairwise : ScoringSection, optional
-        Machines' scores of single texts against comparisons, for preferences, if it was asked for.
-    machine_replacement : tuple of ReplacementStratum, optional
-        Where each machine may replace an annotator, if it was asked for.
-    pairs_by_agreement : CrossedSection, optional
-        Agreement by pair of systems crossed with agreement, if it was asked for.
-    win_rates_by_stratum : WinRateStrata, optional
-        Win rates by annotators and by each machine in strata, if it was asked for.
-    pairwise_agreement : PairwiseAgreementSection, optional
-        Agreement of annotators two by two, if it was asked for.
-    drop_one_influence : dict of str to Influence, optional
-        Krippendorff's α without each annotator, if it was asked for.
-    paired_tests : dict of str to PairedTests, optional
-        Paired tests of each pair of systems, for preferences, if they were asked for.
-    robustness : RobustnessSection, optional
-        How few ratings decide the ranking, for preferences, if it was asked for.
-    success_rates : SuccessRates, optional
-        Success rates of systems whose texts are rated one by one, for scales with two labels.
-    controlled_win_rate : ControlledWinRateSection, optional
-        Win rates with length and style held equal, for preferences, if they were asked for.
-    davidson : DavidsonSection, optional
-        Strengths with ties as a separate outcome, for preferences, if they were asked for.
-    discernment : DiscernmentSection, optional
-        Whether raters notice perturbed copies, if it was asked for.
-    set_aside : SetAsideSection, optional
-        Votes that were set aside, if they were asked for, which is once nothing is left to decide.
-    leaderboard : LeaderboardSection, optional
-        Win rates held equal and by category, and what parts the next two, if it was asked for.
-    machine_probabilities : dict of str to MachineProbabilities, optional
-        Calibration and debiasing of each machine with probabilities, if it was asked for.
-    nonresponse : NonresponseSection, optional
-        Answers without a label, if there are any.
-    main_machine : str, optional
-        The machine rater that was chosen to lead, if one was; it may have no ratings of this criterion.
-    problems : dict of str to str
-        Parts that could not be computed, by name, with the reasons.
-    """
+    """Statistics of one criterion. A part that could not be computed is empty or left out."""
 
     scale: str
+    """Specification of the scale."""
     scale_inferred: bool
+    """Whether the scale was inferred from the labels because none was declared."""
     level: Level
+    """Level of measurement."""
     labels: tuple[Label, ...]
+    """Labels that are counted."""
     n_units: int
+    """Number of units."""
     n_ratings: int
+    """Number of human ratings."""
     n_machine_ratings: int
+    """Number of machine ratings that could be parsed."""
     n_unparsed: int
+    """Number of answers that could not be parsed."""
     resampling: Literal["unit", "instance"]
+    """What intervals resample."""
     votes: Votes
+    """Number of times that humans gave each label."""
     strata: Annotated[tuple[StratumSection, ...], {"minItems": 1}]
+    """Agreement per stratum; the first stratum has all units."""
     perception: tuple[PerceptionBin, ...]
+    """Labels by majority label."""
     perception_by_systems: dict[str, tuple[PerceptionBin, ...]]
+    """Labels by majority label for each pair of systems, if there are several pairs."""
     raters: dict[str, RaterSection]
+    """Ratings of each rater."""
     self_consistency: SelfConsistencySection | None = None
+    """Planned repeats that were answered alike."""
     chance_corrected: ChanceCorrectedSection | None = None
+    """More coefficients of agreement among humans, of all units together."""
     alternative_annotator_test: dict[str, AnnotatorTestSection] | None = None
+    """For each machine, whether it may replace one of these annotators."""
     dawid_skene: DawidSkeneSection | None = None
+    """Estimates of each human's probability of each label, given the true label."""
     rating_sets: RatingSetsSection | None = None
+    """Rating sets, for preferences."""
     systems: SystemsSection | None = None
+    """Rankings of the systems, for preferences."""
     selection: dict[str, PairSelection] | None = None
+    """Win rates of each pair of systems on drawn instances, for preferences."""
     bias: BiasSection | None = None
+    """Position and length bias, for preferences."""
     planning: dict[str, PairComponents] | None = None
+    """Variance components of each pair of systems, for preferences."""
     stopping: StoppingSection | None = None
+    """What may be concluded while the study runs, for studies of a server."""
     transitivity: TransitivitySection | None = None
+    """Whether the systems can be put in one order, for preferences."""
     fatigue: FatigueSection | None = None
+    """How human answers change over the sequence of a rater's items."""
     mean_correlations: dict[str, MeanCorrelations] | None = None
+    """Correlation of units' mean ratings with each machine, for ordered labels."""
     composite: CompositeSection | None = None
+    """The best machine of each category, chosen on other units, if it was asked for."""
     machine_differences: MachineDifferencesSection | None = None
+    """Differences between machines' agreement with annotators, if they were asked for."""
     rank_stability: dict[str, RankStabilitySection] | None = None
+    """How the ranking changes with baseline and instances, by annotators and each machine, for
+    preferences, if it was asked for."""
     comparison_budget: dict[str, ComparisonBudget] | None = None
+    """Each machine's ranking from fewer comparisons, for preferences, if it was asked for."""
     scoring_against_pairwise: ScoringSection | None = None
+    """Machines' scores of single texts against comparisons, for preferences, if it was asked for."""
     machine_replacement: tuple[ReplacementStratum, ...] | None = None
+    """Where each machine may replace an annotator, if it was asked for."""
     pairs_by_agreement: CrossedSection | None = None
+    """Agreement by pair of systems crossed with agreement, if it was asked for."""
     win_rates_by_stratum: WinRateStrata | None = None
+    """Win rates by annotators and by each machine in strata, if it was asked for."""
     pairwise_agreement: PairwiseAgreementSection | None = None
+    """Agreement of annotators two by two, if it was asked for."""
     drop_one_influence: dict[str, Influence] | None = None
+    """Krippendorff's α without each annotator, if it was asked for."""
     paired_tests: dict[str, PairedTests] | None = None
+    """Paired tests of each pair of systems, for preferences, if they were asked for."""
     robustness: RobustnessSection | None = None
+    """How few ratings decide the ranking, for preferences, if it was asked for."""
     success_rates: SuccessRates | None = None
+    """Success rates of systems whose texts are rated one by one, for scales with two labels."""
     controlled_win_rate: ControlledWinRateSection | None = None
+    """Win rates with length and style held equal, for preferences, if they were asked for."""
     davidson: DavidsonSection | None = None
+    """Strengths with ties as a separate outcome, for preferences, if they were asked for."""
     leaderboard: LeaderboardSection | None = None
+    """Win rates held equal and by category, and what parts the next two, if it was asked for."""
     machine_probabilities: dict[str, MachineProbabilities] | None = None
+    """Calibration and debiasing of each machine with probabilities, if it was asked for."""
     discernment: DiscernmentSection | None = None
+    """Whether raters notice perturbed copies, if it was asked for."""
     set_aside: SetAsideSection | None = None
+    """Votes that were set aside, if they were asked for, which is once nothing is left to decide."""
     nonresponse: NonresponseSection | None = None
+    """Answers without a label, if there are any."""
     main_machine: str | None = None
+    """The machine rater that was chosen to lead, if one was; it may have no
+    ratings of this criterion."""
     problems: Problems
+    """Parts that could not be computed, by name, with the reasons."""
 
     @property
     def all_units(self) -> StratumSection:
@@ -278,56 +212,25 @@ OPTIONAL_SECTIONS = tuple(
 
 @dataclass(frozen=True)
 class AnalysisPlan:
-    """What researchers fixed before the study opened.
-
-    Attributes
-    ----------
-    main_criteria : tuple of str
-        The criteria on which the study decides; empty for all.
-    estimands : str
-        What is estimated, in words.
-    exclusions : str
-        The rule by which people or ratings are left out, in words.
-    stopping_rule : str
-        When collecting ends.
-    target_width : float, optional
-        Target width of the interval.
-    known_order : tuple of str
-        An order of the systems that is known from elsewhere, best first; empty if there is none.
-    """
+    """What researchers fixed before the study opened."""
 
     main_criteria: tuple[str, ...]
+    """The criteria on which the study decides; empty for all."""
     estimands: str
+    """What is estimated, in words."""
     exclusions: str
+    """The rule by which people or ratings are left out, in words."""
     stopping_rule: str
+    """When collecting ends."""
     target_width: float | None = None
+    """Target width of the interval."""
     known_order: tuple[str, ...] = ()
+    """An order of the systems that is known from elsewhere, best first; empty if there is none."""
 
 
 @dataclass(frozen=True)
 class Report:
     """Report of a study's ratings.
-
-    Attributes
-    ----------
-    report_version : int
-        Version of the report's format.
-    seed : int
-        Seed of all intervals.
-    replicates : int
-        Number of bootstrap replicates, or 0 for no intervals.
-    source : SourceSection
-        Origin and number of the ratings.
-    simulated : bool
-        Whether any of the ratings was given by a program that simulates annotators.
-    criteria_order : tuple of str
-        The criteria in the order of the study or file.
-    criteria : dict of str to CriterionSection
-        Statistics of each criterion.
-    problems : dict of str to str
-        Criteria that could not be analyzed, by name, with the reasons.
-    plan : AnalysisPlan, optional
-        What was fixed before the study opened. Main criteria come first in `criteria_order`.
 
     See Also
     --------
@@ -335,14 +238,23 @@ class Report:
     """
 
     report_version: Version
+    """Version of the report's format."""
     seed: Seed
+    """Seed of all intervals."""
     replicates: int
+    """Number of bootstrap replicates, or 0 for no intervals."""
     source: SourceSection
+    """Origin and number of the ratings."""
     simulated: bool
+    """Whether any of the ratings was given by a program that simulates annotators."""
     criteria_order: Annotated[tuple[str, ...], {"uniqueItems": True}]
+    """The criteria in the order of the study or file."""
     criteria: dict[str, CriterionSection]
+    """Statistics of each criterion."""
     problems: Problems
+    """Criteria that could not be analyzed, by name, with the reasons."""
     plan: AnalysisPlan | None = None
+    """What was fixed before the study opened. Main criteria come first in `criteria_order`."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as a dictionary that can be written as JSON.

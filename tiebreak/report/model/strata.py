@@ -8,100 +8,65 @@ from tiebreak.stats import Agreement, Classification, HumanMachine
 
 @dataclass(frozen=True)
 class MachineAgreement:
-    """Agreement of one machine with itself and with humans.
-
-    Attributes
-    ----------
-    machine_machine : Agreement
-        Agreement among the machine's runs, each presentation order of a unit by itself.
-    human_machine : HumanMachine
-        Comparison with the majority label of humans.
-    single_human_machine : HumanMachine
-        Comparison with one human drawn at random.
-    delta : Agreement
-        Agreement among humans minus agreement of the machine with their majority.
-    classification : Classification
-        The machine as a predictor of the majority label.
-    random_baseline : HumanMachine
-        What a machine with random labels would reach.
-    between_orders : Agreement, optional
-        Agreement among all answers of a machine that rated units in both orders (position consistency).
-    """
+    """Agreement of one machine with itself and with humans."""
 
     machine_machine: Agreement
+    """Agreement among the machine's runs, each presentation order of a unit by itself."""
     human_machine: HumanMachine
+    """Comparison with the majority label of humans."""
     single_human_machine: HumanMachine
+    """Comparison with one human drawn at random."""
     delta: Agreement
+    """Agreement among humans minus agreement of the machine with their majority."""
     classification: Classification
+    """The machine as a predictor of the majority label."""
     random_baseline: HumanMachine
+    """What a machine with random labels would reach."""
     between_orders: Agreement | None = None
+    """Agreement among all answers of a machine that rated units in both
+    orders (position consistency)."""
 
 
 @dataclass(frozen=True)
 class StratumSection:
-    """Agreement in one class of units.
-
-    Attributes
-    ----------
-    stratifier : str
-        Name of the classification.
-    stratum : str
-        Name of the class.
-    n_units : int
-        Number of units in the class.
-    share : float
-        Share of all units that are in the class.
-    human_human : Agreement
-        Agreement among humans.
-    machines : dict of str to MachineAgreement
-        Agreement with each machine.
-    """
+    """Agreement in one class of units."""
 
     stratifier: Stratifier
+    """Name of the classification."""
     stratum: str
+    """Name of the class."""
     n_units: int
+    """Number of units in the class."""
     share: Proportion
+    """Share of all units that are in the class."""
     human_human: Agreement
+    """Agreement among humans."""
     machines: dict[str, MachineAgreement]
+    """Agreement with each machine."""
 
 
 @dataclass(frozen=True)
 class PerceptionBin:
-    """Labels of the units with one majority label.
-
-    Attributes
-    ----------
-    label : str
-        The majority label (or median) of human ratings.
-    share : float
-        Share of the units with human ratings. A unit with several modes is divided equally.
-    humans : dict of str to float
-        Share of each label among human ratings.
-    machines : dict of str to dict
-        Share of each label among each machine's ratings; NaN if it did not rate these units.
-    """
+    """Labels of the units with one majority label."""
 
     label: str
+    """The majority label (or median) of human ratings."""
     share: Proportion
+    """Share of the units with human ratings. A unit with several modes is divided equally."""
     humans: Distribution
+    """Share of each label among human ratings."""
     machines: dict[str, Distribution]
+    """Share of each label among each machine's ratings; NaN if it did not rate these units."""
 
 
 @dataclass(frozen=True)
 class CrossedSection:
-    """Agreement in the units of one pair of systems on which annotators agree to some degree.
-
-    Attributes
-    ----------
-    strata : tuple of StratumSection
-        One for each pair and each class of agreement that has units. They describe: the classes are
-        made from the same ratings, so intervals apply to these annotators.
-    pairs : dict of str to str
-        The pair of each stratum, by the name of the stratum.
-    pairs_left_out : int
-        Number of further pairs, which have fewer units.
-    """
+    """Agreement in the units of one pair of systems on which annotators agree to some degree."""
 
     strata: tuple[StratumSection, ...]
+    """One for each pair and each class of agreement that has units. They describe: the classes are
+    made from the same ratings, so intervals apply to these annotators."""
     pairs: dict[str, str]
+    """The pair of each stratum, by the name of the stratum."""
     pairs_left_out: int
+    """Number of further pairs, which have fewer units."""

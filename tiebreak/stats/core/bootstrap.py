@@ -226,15 +226,10 @@ def estimate_strata(
 ) -> list[dict[Name, Estimate]]:
     """Return every statistic in every stratum, all from the same replicates.
 
-    Parameters
-    ----------
-    strata : masks over the distinct rows of ``patterns``
-    rng : random generator; if it is omitted or ``replicates`` is 0, there is no interval
-    batch : number of replicates in memory at a time, which does not affect the results
-
-    A replicate resamples all clusters, so a stratum's size varies as it would in a new study
-    and two strata may be compared. The results do not depend on which other statistics and strata
-    are requested in the same call.
+    Strata are masks over the distinct rows of ``patterns``. `tiebreak.stats` describes the options.
+    A replicate resamples all clusters, so a stratum's size varies as it would in a new study and
+    two strata may be compared. The results do not depend on which other statistics and strata are
+    requested in the same call.
     """
     check_resampling(replicates, confidence_level, batch)
     estimators = [_StratumEstimator(statistics, patterns, mask) for mask in strata]

@@ -31,14 +31,11 @@ def count_matrix(
 
     Parameters
     ----------
-    units : array_like of int, shape (n_ratings,)
-        Unit of each rating, from 0 to n_units − 1.
-    labels : array_like of int, shape (n_ratings,)
-        Label of each rating, from 0 to n_labels − 1, or −1 if the rating is missing.
-    n_units : int
-        Number of units.
-    n_labels : int
-        Number of labels in the scale.
+    units, labels : array_like of int, shape (n_ratings,)
+        Unit and label of each rating, from 0 to the numbers below minus 1; the label is −1 if the
+        rating is missing.
+    n_units, n_labels : int
+        Number of units, and of labels in the scale.
 
     Returns
     -------
@@ -117,23 +114,6 @@ class Patterns:
     once. The order of the units does not affect the patterns. The bootstrap resamples clusters: a
     cluster is one unit, or one instance with several units. Equal clusters are stored once.
 
-    Attributes
-    ----------
-    rows : ndarray of int, shape (n_patterns, n_columns)
-        Distinct rows, sorted.
-    unit_counts : ndarray of int, shape (n_patterns,)
-        Number of units that have each row.
-    representatives : ndarray of int, shape (n_patterns,)
-        Index of the first unit that has each row.
-    membership : csr_array, shape (n_distinct_clusters, n_patterns), or None
-        Number of units in each distinct cluster that have each row; None if clusters are units.
-    multiplicities : ndarray of int, shape (n_distinct_clusters,)
-        Number of times that each distinct cluster occurs.
-    resampled : {"unit", "instance"}
-        Whether a cluster is a unit or an instance.
-    n_columns, n_units, n_clusters : int
-        Numbers of columns, units and clusters.
-
     See Also
     --------
     count_matrix : Counts labels in a long table of ratings.
@@ -146,10 +126,16 @@ class Patterns:
     """
 
     rows: IntArray
+    """Distinct rows, sorted; shape (n_patterns, n_columns)."""
     unit_counts: IntArray
+    """Number of units that have each row; shape (n_patterns,)."""
     representatives: IntArray
+    """Index of the first unit that has each row; shape (n_patterns,)."""
     membership: csr_array | None
+    """Number of units in each distinct cluster that have each row; None if clusters are units;
+    shape (n_distinct_clusters, n_patterns)."""
     multiplicities: IntArray
+    """Number of times that each distinct cluster occurs; shape (n_distinct_clusters,)."""
 
     @classmethod
     def of(cls, rows: npt.ArrayLike, *, clusters: npt.ArrayLike | None = None) -> Self:

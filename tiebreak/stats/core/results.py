@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
 
 JsonValue = float | int | str | dict[str, str] | list[dict[str, Any]] | None
@@ -13,21 +13,15 @@ NAN = math.nan
 
 @dataclass(frozen=True)
 class Scope:
-    """Population that an estimate generalises to.
-
-    Attributes
-    ----------
-    instances : {"new", "dataset", "selected", "these"}
-        Instances that the estimate applies to. ``"new"``: new instances like the rated instances;
-        ``"dataset"``: the dataset that the instances were drawn from; ``"selected"``: the selected
-        instances; ``"these"``: only the rated instances.
-    raters : {"new", "these"}
-        Raters that the estimate applies to. ``"new"``: new raters like the raters in the study;
-        ``"these"``: only the raters in the study.
-    """
+    """Population that an estimate generalises to."""
 
     instances: Instances = "these"
+    """Instances that the estimate applies to. ``"new"``: new instances like the rated instances;
+    ``"dataset"``: the dataset that the instances were drawn from; ``"selected"``: the selected
+    instances; ``"these"``: only the rated instances."""
     raters: Raters = "these"
+    """Raters that the estimate applies to. ``"new"``: new raters like the raters in the study;
+    ``"these"``: only the raters in the study."""
 
     def as_json(self) -> dict[str, str]:
         """Return the scope as a dictionary that can be written as JSON.
@@ -47,22 +41,15 @@ NEW_RATERS = Scope("new", "new")
 
 @dataclass(frozen=True)
 class NarrowerInterval:
-    """Interval of the same value that generalises to less than the interval of the estimate.
-
-    Attributes
-    ----------
-    low, high : float
-        Ends of the interval.
-    scope : Scope
-        Population that the interval generalises to.
-    method : str
-        How the interval was computed.
-    """
+    """Interval of the same value that generalises to less than the interval of the estimate."""
 
     low: float
     high: float
+    """Ends of the interval."""
     scope: Scope
+    """Population that the interval generalises to."""
     method: str
+    """How the interval was computed."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the interval as a dictionary that can be written as JSON.
@@ -96,32 +83,6 @@ class NarrowerInterval:
 class Estimate:
     """Value of a statistic with its interval, or the reason why it is undefined.
 
-    Attributes
-    ----------
-    value : float
-        The statistic; NaN if it is undefined.
-    low, high : float
-        Ends of the interval; NaN if there is no interval.
-    standard_error : float
-        Standard error; NaN if it is undefined.
-    n : int
-        Number of units used.
-    method : str
-        How the interval was computed.
-    reason : str or None
-        Why the value is undefined or, if the value is defined, why it has no interval.
-    stated_scope : Scope or None
-        Scope, if it differs from the default.
-    narrower : tuple of NarrowerInterval
-        Shorter intervals of the same value that generalise to less, such as to these raters only.
-    is_defined : bool
-        Whether there is a value.
-    has_interval : bool
-        Whether there is an interval.
-    scope : Scope
-        Population that the estimate generalises to. The default is new instances if there is an
-        interval, and only the rated instances otherwise.
-
     See Also
     --------
     undefined : Returns an undefined estimate.
@@ -135,14 +96,22 @@ class Estimate:
     """
 
     value: float
+    """The statistic; NaN if it is undefined."""
     low: float = NAN
     high: float = NAN
+    """Ends of the interval; NaN if there is no interval."""
     standard_error: float = NAN
+    """Standard error; NaN if it is undefined."""
     n: int = 0
+    """Number of units used."""
     method: str = "none"
+    """How the interval was computed."""
     reason: str | None = None
+    """Why the value is undefined or, if the value is defined, why it has no interval."""
     stated_scope: Scope | None = None
+    """Scope, if it differs from the default."""
     narrower: tuple[NarrowerInterval, ...] = ()
+    """Shorter intervals of the same value that generalise to less, such as to these raters only."""
 
     @property
     def is_defined(self) -> bool:
@@ -156,7 +125,10 @@ class Estimate:
 
     @property
     def scope(self) -> Scope:
-        """Population that the estimate generalises to."""
+        """Population that the estimate generalises to.
+
+        The default is new instances if there is an interval, and only the rated instances otherwise.
+        """
         return self.stated_scope or (NEW_INSTANCES if self.has_interval else THESE)
 
     def as_json(self) -> dict[str, JsonValue]:
@@ -201,6 +173,21 @@ class Estimate:
         narrower = tuple(map(NarrowerInterval.from_json, data.get("narrower", ())))
         how = data["n"], data["method"], data["reason"]
         return cls(value, low, high, standard_error, *how, scope, narrower)
+
+
+@dataclass(frozen=True)
+class NamedEstimates:
+    """Statistics of which each field has the estimate of one."""
+
+    def estimates(self) -> dict[str, Estimate]:
+        """Return the estimates by name.
+
+        Returns
+        -------
+        dict of str to Estimate
+            One entry for each field.
+        """
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def undefined(reason: str, n: int = 0) -> Estimate:

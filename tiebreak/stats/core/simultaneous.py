@@ -37,37 +37,24 @@ _NUMBERS, _MIN_DRAWS = 1_000_000, 10_000
 class RatedMean:
     """Ratings with a mean.
 
-    Attributes
-    ----------
-    values : array_like of float, shape (n_ratings,)
-        Value of each rating.
-    instances, raters : array_like of int, shape (n_ratings,)
-        Instance and rater of each rating, as codes from 0 that all means share; a rater is −1 if it is
-        unknown.
-    weights : array_like of float, shape (n_ratings,), optional
-        Weight of each rating, above 0; 1 by default.
-
     See Also
     --------
     joint_confidence_level, rank_sets : What several means are for.
     """
 
     values: npt.ArrayLike
+    """Value of each rating; float, shape (n_ratings,)."""
     instances: npt.ArrayLike
     raters: npt.ArrayLike
+    """Instance and rater of each rating, as codes from 0 that all means share; a rater is −1 if it
+    is unknown; int, shape (n_ratings,)."""
     weights: npt.ArrayLike | None = None
+    """Weight of each rating, above 0; 1 by default; float, shape (n_ratings,)."""
 
 
 @dataclass(frozen=True)
 class RankSet:
     """Ranks that a system may have.
-
-    Attributes
-    ----------
-    best : int
-        1 plus the number of systems that are shown to be better.
-    worst : int
-        Number of all systems minus the number of those that are shown to be worse.
 
     See Also
     --------
@@ -75,7 +62,9 @@ class RankSet:
     """
 
     best: int
+    """1 plus the number of systems that are shown to be better."""
     worst: int
+    """Number of all systems minus the number of those that are shown to be worse."""
 
 
 def joint_confidence_level(

@@ -33,54 +33,36 @@ StopRule = Literal["complete", "excludes ½", "width"]
 
 @dataclass(frozen=True)
 class StopDecision:
-    """Whether collection may stop.
-
-    Attributes
-    ----------
-    stop : bool
-        Whether collection may stop.
-    rule : {"complete", "excludes ½", "width"} or None
-        The stopping rule that was satisfied first; None if no rule was satisfied.
-    n : int or None
-        Number of instances after which the rule was satisfied.
-    sentence : str
-        The decision as a sentence.
-    """
+    """Whether collection may stop."""
 
     stop: bool
+    """Whether collection may stop."""
     rule: StopRule | None
+    """The stopping rule that was satisfied first; None if no rule was satisfied."""
     n: int | None
+    """Number of instances after which the rule was satisfied."""
     sentence: str
+    """The decision as a sentence."""
 
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceSequence:
-    """Confidence intervals of a mean after each instance, all valid simultaneously.
-
-    Attributes
-    ----------
-    mean, low, high : ndarray of float, shape (n,)
-        Mean and ends of the interval after each instance.
-    current : Estimate
-        Mean and interval after the last instance.
-    stop : StopDecision
-        Whether collection may stop.
-    n_held_back : int
-        Number of complete instances that have not entered because they follow an unfinished one.
-    next_index : int or None
-        Index of the first unfinished instance; None if all are complete.
-    population : int or None
-        Number of instances in the dataset, if the target is the mean of the dataset.
-    """
+    """Confidence intervals of a mean after each instance, all valid simultaneously."""
 
     mean: FloatArray
     low: FloatArray
     high: FloatArray
+    """Mean and ends of the interval after each instance; shape (n,)."""
     current: Estimate
+    """Mean and interval after the last instance."""
     stop: StopDecision
+    """Whether collection may stop."""
     n_held_back: int
+    """Number of complete instances that have not entered because they follow an unfinished one."""
     next_index: int | None
+    """Index of the first unfinished instance; None if all are complete."""
     population: int | None
+    """Number of instances in the dataset, if the target is the mean of the dataset."""
 
 
 def confidence_sequence(

@@ -36,34 +36,23 @@ LOAD = ", who each rate at most {most} items (the limit is {limit})"
 
 @dataclass(frozen=True)
 class DesignOption:
-    """A design that reaches a target.
-
-    Attributes
-    ----------
-    units : int
-        Number of units per instance.
-    ratings : int
-        Number of ratings per unit.
-    instances : int or None
-        Smallest number of instances that reaches the target; None if there is none.
-    total : int or None
-        Number of ratings in all.
-    raters : int or None
-        Number of raters with which it reaches the target.
-    reason, code : str or None
-        Why there is no number of instances; "no_difference", "out_of_reach" or "too_few_raters".
-    further_share : float
-        Share of instances whose units get additional ratings.
-    """
+    """A design that reaches a target."""
 
     units: int
+    """Number of units per instance."""
     ratings: int
+    """Number of ratings per unit."""
     instances: int | None = None
+    """Smallest number of instances that reaches the target; None if there is none."""
     total: int | None = None
+    """Number of ratings in all."""
     raters: int | None = None
+    """Number of raters with which it reaches the target."""
     reason: str | None = None
     code: str | None = None
+    """Why there is no number of instances; "no_difference", "out_of_reach" or "too_few_raters"."""
     further_share: float = 0.0
+    """Share of instances whose units get additional ratings."""
 
 
 def further_tasks(share: float, tasks: int) -> int:

@@ -188,24 +188,17 @@ def stack_gain(
 
 @dataclass(frozen=True, eq=False)
 class ActiveDesign:
-    """A draw of the instances that machines doubt, and what a pilot shows about it.
-
-    Attributes
-    ----------
-    instances : ndarray, shape (n_instances,)
-        The instances, in order.
-    densities : ndarray of float, shape (n_instances,)
-        Weight of each instance in the draw, relative to that of a uniform draw.
-    labelled : int
-        Number of instances with human and machine labels, from which the gain comes.
-    gain : Estimate
-        How many times as many instances a uniform draw needs for the same variance.
-    """
+    """A draw of the instances that machines doubt, and what a pilot shows about it."""
 
     instances: npt.NDArray[np.generic]
+    """The instances, in order; shape (n_instances,)."""
     densities: FloatArray
+    """Weight of each instance in the draw, relative to that of a uniform
+    draw; shape (n_instances,)."""
     labelled: int
+    """Number of instances with human and machine labels, from which the gain comes."""
     gain: Estimate
+    """How many times as many instances a uniform draw needs for the same variance."""
 
 
 def active_design(

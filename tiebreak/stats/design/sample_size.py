@@ -37,30 +37,20 @@ NO_REPEATS = (
 
 @dataclass(frozen=True)
 class VarianceComponents:
-    """Variance components of ratings.
-
-    Attributes
-    ----------
-    mean : float
-        Mean value of a rating.
-    instance : float
-        Variance between instances.
-    unit : float
-        Variance between units of the same instance, which differ in their generations.
-    rater : float
-        Variance between raters.
-    rating : float
-        Variance of a single rating.
-    notes : tuple of str
-        Sentences that say which components could not be separated.
-    """
+    """Variance components of ratings."""
 
     mean: float
+    """Mean value of a rating."""
     instance: float
+    """Variance between instances."""
     unit: float
+    """Variance between units of the same instance, which differ in their generations."""
     rater: float
+    """Variance between raters."""
     rating: float
+    """Variance of a single rating."""
     notes: tuple[str, ...] = ()
+    """Sentences that say which components could not be separated."""
 
 
 def variance_components(

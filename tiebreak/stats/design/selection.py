@@ -41,33 +41,22 @@ ONLY_TOP = (
 class Selection:
     """Instances drawn for annotation, with their inclusion probabilities.
 
-    Attributes
-    ----------
-    design : {"uniform", "proportional", "top", "strata"}
-        How the instances outside the control sample were drawn.
-    phase : ndarray of str, shape (n_instances,)
-        Phase in which each instance was drawn: "control", "design", or "" if it was not drawn.
-    conditional : ndarray of float, shape (n_instances,)
-        Probability of being drawn in the second phase, given the control sample; NaN for instances
-        in the control sample.
-    inclusion : ndarray of float, shape (n_instances,)
-        Probability of being drawn in either phase, before the control sample was drawn.
-    selected : ndarray of bool, shape (n_instances,)
-        Whether each instance was drawn.
-    covers : bool
-        Whether every instance could have been drawn.
-    warning : str or None
-        Warning if some instances had no chance of being drawn, otherwise None.
-
     See Also
     --------
     hajek_estimate : Estimates means from drawn instances.
     """
 
     design: Design
+    """How the instances outside the control sample were drawn."""
     phase: npt.NDArray[np.str_]
+    """Phase in which each instance was drawn: "control", "design", or "" if it was not
+    drawn; shape (n_instances,)."""
     conditional: FloatArray
+    """Probability of being drawn in the second phase, given the control sample; NaN for instances
+    in the control sample; shape (n_instances,)."""
     inclusion: FloatArray
+    """Probability of being drawn in either phase, before the control sample was
+    drawn; shape (n_instances,)."""
 
     @property
     def selected(self) -> Mask:

@@ -27,49 +27,33 @@ NO_CROSS = "There is no similarity between a generation of system A and a genera
 
 @dataclass(frozen=True)
 class Separability:
-    """Separability of two systems on one instance.
-
-    Attributes
-    ----------
-    self_alignment_a, self_alignment_b : float
-        Mean similarity between two generations of system A, and of system B.
-    cross_alignment : float
-        Mean similarity between a generation of A and a generation of B.
-    delta : float
-        δ = max(self_alignment_a, self_alignment_b) − cross_alignment.
-    standard_error : float
-        Jackknife standard error of δ over generations.
-    reason : str or None
-        Why an alignment is NaN, such as too few generations; otherwise None.
-    """
+    """Separability of two systems on one instance."""
 
     self_alignment_a: float
     self_alignment_b: float
+    """Mean similarity between two generations of system A, and of system B."""
     cross_alignment: float
+    """Mean similarity between a generation of A and a generation of B."""
     delta: float
+    """δ = max(self_alignment_a, self_alignment_b) − cross_alignment."""
     standard_error: float
+    """Jackknife standard error of δ over generations."""
     reason: str | None = None
+    """Why an alignment is NaN, such as too few generations; otherwise None."""
 
 
 @dataclass(frozen=True, eq=False)
 class NormalisedSeparability:
-    """Separability from min–max normalised alignments.
-
-    Attributes
-    ----------
-    delta : ndarray of float, shape (n_instances,)
-        δ of each instance, in [−1, 1].
-    minimum, maximum : float
-        Smallest and largest alignment.
-    scope : str
-        Name of the set that the minimum and maximum are taken over. If instances are added to the
-        set, values change. Values from different scopes cannot be compared.
-    """
+    """Separability from min–max normalised alignments."""
 
     delta: FloatArray
+    """δ of each instance, in [−1, 1]; shape (n_instances,)."""
     minimum: float
     maximum: float
+    """Smallest and largest alignment."""
     scope: str
+    """Name of the set that the minimum and maximum are taken over. If instances are added to the
+    set, values change. Values from different scopes cannot be compared."""
 
 
 def separability(

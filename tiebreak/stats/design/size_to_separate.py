@@ -23,33 +23,23 @@ NO_VARIATION = "All instances say the same of the two, so there is no variance t
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Two adjacent systems in a ranking by their means.
-
-    Attributes
-    ----------
-    ahead, behind : str
-        The system with the higher mean, and the next one.
-    difference : Estimate
-        Difference of the means, with an interval that holds simultaneously with those of all pairs.
-    size : float
-        How many times as large as now the study must be for an interval that excludes 0, if the
-        difference stays as it is; 1 or less if it already does. NaN with a reason in `reason`.
-    likely_size : float
-        The same for an interval that excludes 0 in four of five such studies, if the difference is
-        the true one; in a study of `size`, this happens in about half.
-    least_size : float
-        The same as `size` if the true difference is at the far end of the interval.
-    reason : str or None
-        Why there are no sizes.
-    """
+    """Two adjacent systems in a ranking by their means."""
 
     ahead: str
     behind: str
+    """The system with the higher mean, and the next one."""
     difference: Estimate
+    """Difference of the means, with an interval that holds simultaneously with those of all pairs."""
     size: float = NAN
+    """How many times as large as now the study must be for an interval that excludes 0, if the
+    difference stays as it is; 1 or less if it already does. NaN with a reason in `reason`."""
     likely_size: float = NAN
+    """The same for an interval that excludes 0 in four of five such studies, if the difference is
+    the true one; in a study of `size`, this happens in about half."""
     least_size: float = NAN
+    """The same as `size` if the true difference is at the far end of the interval."""
     reason: str | None = None
+    """Why there are no sizes."""
 
 
 def neighbours(

@@ -90,21 +90,14 @@ def agreement_with_machine(
 
 @dataclass(frozen=True)
 class AgreementDrift:
-    """Whether agreement has dropped, by `agreement_drift`.
-
-    Attributes
-    ----------
-    agreement : float
-        Mean agreement over the labels; NaN without labels.
-    labels : int
-        Number of labels.
-    dropped_after : int, optional
-        Number of labels after which the test showed a drop for the first time; None if it did not.
-    """
+    """Whether agreement has dropped, by `agreement_drift`."""
 
     agreement: float
+    """Mean agreement over the labels; NaN without labels."""
     labels: int
+    """Number of labels."""
     dropped_after: int | None
+    """Number of labels after which the test showed a drop for the first time; None if it did not."""
 
 
 def agreement_drift(

@@ -54,40 +54,29 @@ _AT_ONCE = 2_000_000  # labels of coins in memory
 class AlternativeAnnotatorTest:
     """Result of the alternative annotator test for one machine; it applies to these annotators only.
 
-    Attributes
-    ----------
-    epsilon : float
-        How much less often than an annotator the machine may be the better one.
-    score : {"agreement", "neg_rmse"}
-        How a label is scored against those of the other annotators: by the share that equals it, or
-        by the negative root mean square of the differences.
-    winning_rate : float
-        Share of the annotators that the machine may replace; NaN if there are none to compare with.
-    advantage_probability : float
-        Probability that the machine scores at least as high as an annotator, averaged over the
-        annotators; NaN if there are none to compare with.
-    annotators : int
-        Number of annotators that the machine was compared with.
-    left_out : int
-        Number of annotators with too few instances for a comparison.
-    passes : bool, optional
-        Whether the winning rate is at least one half, if there is a winning rate.
-    reason : str, optional
-        Why there is no winning rate.
-
     See Also
     --------
     alternative_annotator_test : Performs the test.
     """
 
     epsilon: float
+    """How much less often than an annotator the machine may be the better one."""
     score: Score
+    """How a label is scored against those of the other annotators: by the share that equals it, or
+    by the negative root mean square of the differences."""
     winning_rate: float
+    """Share of the annotators that the machine may replace; NaN if there are none to compare with."""
     advantage_probability: float
+    """Probability that the machine scores at least as high as an annotator, averaged over the
+    annotators; NaN if there are none to compare with."""
     annotators: int
+    """Number of annotators that the machine was compared with."""
     left_out: int
+    """Number of annotators with too few instances for a comparison."""
     passes: bool | None
+    """Whether the winning rate is at least one half, if there is a winning rate."""
     reason: str | None
+    """Why there is no winning rate."""
 
 
 def alternative_annotator_test(

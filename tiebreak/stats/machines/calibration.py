@@ -29,44 +29,29 @@ _MEAN = Mean(1, 2)
 
 @dataclass(frozen=True)
 class ReliabilityBin:
-    """Units whose probabilities lie in one range.
-
-    Attributes
-    ----------
-    low, high : float
-        Ends of the range. It includes the lower end, and the last range both.
-    n_ratings : int
-        Number of human labels.
-    probability : float
-        Mean probability over these labels; NaN if there are none.
-    share : Estimate
-        Share of these labels that say what the probability is of.
-    """
+    """Units whose probabilities lie in one range."""
 
     low: float
     high: float
+    """Ends of the range. It includes the lower end, and the last range both."""
     n_ratings: int
+    """Number of human labels."""
     probability: float
+    """Mean probability over these labels; NaN if there are none."""
     share: Estimate
+    """Share of these labels that say what the probability is of."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """How well probabilities fit human labels.
-
-    Attributes
-    ----------
-    bins : tuple of ReliabilityBin
-        The reliability diagram.
-    expected_calibration_error : Estimate
-        Mean distance between probability and share over the bins, weighted by labels, in [0, 1].
-    brier_score : Estimate
-        Mean squared distance between the probability and each label, in [0, 1].
-    """
+    """How well probabilities fit human labels."""
 
     bins: tuple[ReliabilityBin, ...]
+    """The reliability diagram."""
     expected_calibration_error: Estimate
+    """Mean distance between probability and share over the bins, weighted by labels, in [0, 1]."""
     brier_score: Estimate
+    """Mean squared distance between the probability and each label, in [0, 1]."""
 
 
 def calibration(
@@ -93,8 +78,7 @@ def calibration(
     bins : int, default 10
         Number of ranges of equal width.
     **resampling
-        Options of the bootstrap: ``replicates``, ``confidence_level``, ``rng`` and ``batch``. Without
-        ``rng`` there are no intervals.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------

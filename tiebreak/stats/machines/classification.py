@@ -1,42 +1,26 @@
 """Accuracy, precision, recall and F1 of a machine that predicts the human majority."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from tiebreak.stats.core.bootstrap import AnyStatistic, Statistic, ratio
-from tiebreak.stats.core.results import Estimate
+from tiebreak.stats.core.results import Estimate, NamedEstimates
 from tiebreak.stats.core.validation import FloatArray, IntArray
 from tiebreak.stats.raters.label_pairs import NO_OVERLAP, Pairs
 
 
 @dataclass(frozen=True)
-class Classification:
-    """Scores of a machine that predicts the human majority.
-
-    Attributes
-    ----------
-    accuracy : Estimate
-        Share of units to which the machine gives the human majority label.
-    macro_precision, macro_recall, macro_f1 : Estimate
-        Means over the labels that the humans or the machine gave.
-    """
+class Classification(NamedEstimates):
+    """Scores of a machine that predicts the human majority."""
 
     accuracy: Estimate
+    """Share of units to which the machine gives the human majority label."""
     macro_precision: Estimate
     macro_recall: Estimate
     macro_f1: Estimate
-
-    def estimates(self) -> dict[str, Estimate]:
-        """Return the estimates by name.
-
-        Returns
-        -------
-        dict of str to Estimate
-            One entry for each field.
-        """
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+    """Means over the labels that the humans or the machine gave."""
 
 
 def classification_statistics(pairs: Pairs) -> dict[str, AnyStatistic]:

@@ -18,24 +18,20 @@ _DECIMALS = 9
 class Composite:
     """Which rater a composite uses for each unit.
 
-    Attributes
-    ----------
-    rater : ndarray of int, shape (n_units,)
-        Index of the rater that is used for each unit. It was chosen on units of other folds.
-    fold : ndarray of int, shape (n_units,)
-        Fold of each unit, from 0.
-    chosen : ndarray of int, shape (n_categories, n_folds)
-        Index of the rater that is used for the units of a category, in the order of the sorted
-        categories, and a fold; −1 if the fold has no unit of the category.
-
     See Also
     --------
     cross_validated_composite : Chooses the raters.
     """
 
     rater: IntArray
+    """Index of the rater that is used for each unit; shape (n_units,). It was
+    chosen on units of other folds."""
     fold: IntArray
+    """Fold of each unit, from 0; shape (n_units,)."""
     chosen: IntArray
+    """Index of the rater that is used for the units of a category, in the order of
+    the sorted categories, and a fold; −1 if the fold has no unit of the category;
+    shape (n_categories, n_folds)."""
 
 
 def cross_validated_composite(

@@ -23,37 +23,25 @@ NO_PREFERENCES = "No human preferred one of two texts for which there is a proba
 
 @dataclass(frozen=True)
 class PositionDebiasing:
-    """What debiasing changes in a judge's agreement with humans.
-
-    Attributes
-    ----------
-    n : int
-        Number of answers of the judge: one for each unit and order.
-    prefers_first : float
-        Share of answers that prefer the text shown first, where equal probabilities count as half; NaN
-        without answers.
-    threshold : float
-        Threshold τ at which that share is ½.
-    alpha : float
-        Factor (1 − τ)/τ on the odds that has the same effect as the threshold; NaN if τ is 0.
-    prior_shift : float
-        Factor on the odds that makes the mean probability ½.
-    agreement : Estimate
-        Share of human preferences for one of the texts that the judge shares, in [0, 1].
-    debiased : Estimate
-        The same if the judge decides at the threshold.
-    change : Estimate
-        Difference `debiased` − `agreement`.
-    """
+    """What debiasing changes in a judge's agreement with humans."""
 
     n: int
+    """Number of answers of the judge: one for each unit and order."""
     prefers_first: float
+    """Share of answers that prefer the text shown first, where equal probabilities count as
+    half; NaN without answers."""
     threshold: float
+    """Threshold τ at which that share is ½."""
     alpha: float
+    """Factor (1 − τ)/τ on the odds that has the same effect as the threshold; NaN if τ is 0."""
     prior_shift: float
+    """Factor on the odds that makes the mean probability ½."""
     agreement: Estimate
+    """Share of human preferences for one of the texts that the judge shares, in [0, 1]."""
     debiased: Estimate
+    """The same if the judge decides at the threshold."""
     change: Estimate
+    """Difference `debiased` − `agreement`."""
 
 
 def position_debiasing(
@@ -78,8 +66,7 @@ def position_debiasing(
         Unit or instance of each answer, which intervals resample. Give it if a unit has an answer in
         both orders.
     **resampling
-        Options of the bootstrap: ``replicates``, ``confidence_level``, ``rng`` and ``batch``. Without
-        ``rng`` there are no intervals.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------
@@ -253,28 +240,10 @@ def prior_shift(first: npt.ArrayLike) -> float:
 
 
 def shifted(first: npt.ArrayLike, alpha: float) -> FloatArray:
-    """Multiply the odds of probabilities by a factor.
+    """Multiply the odds of probabilities p by a factor α above 0, which gives αp / (αp + 1 − p).
 
-    Parameters
-    ----------
-    first : array_like of float, shape (n_answers,)
-        Probabilities p, in [0, 1].
-    alpha : float
-        Factor α, above 0.
-
-    Returns
-    -------
-    ndarray of float, shape (n_answers,)
-        αp / (αp + 1 − p).
-
-    Raises
-    ------
-    InvalidInput
-        If a probability is missing or not between 0 and 1, or if α is not above 0.
-
-    See Also
-    --------
-    prior_shift : Finds the factor.
+    Raises `InvalidInput` if a probability is missing or not between 0 and 1, or if α is not above
+    0. `prior_shift` finds the factor.
 
     Examples
     --------

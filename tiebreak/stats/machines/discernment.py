@@ -33,41 +33,27 @@ UNDEFINED_SCORE = "The discernment score of a perturbation at level {level} is u
 
 @dataclass(frozen=True)
 class Discernment:
-    """Discernment of one perturbation.
-
-    Attributes
-    ----------
-    p_values : tuple of Estimate
-        p-value of each criterion.
-    p : Estimate
-        Weighted harmonic mean of `p_values`.
-    score : Estimate
-        Discernment score D = log₀.₀₅ p. It is 0 at p = 1 and 1 at p = 0.05, and larger if the rater
-        notices the change clearly.
-    """
+    """Discernment of one perturbation."""
 
     p_values: tuple[Estimate, ...]
+    """p-value of each criterion."""
     p: Estimate
+    """Weighted harmonic mean of `p_values`."""
     score: Estimate
+    """Discernment score D = log₀.₀₅ p. It is 0 at p = 1 and 1 at p = 0.05, and larger if the rater
+    notices the change clearly."""
 
 
 @dataclass(frozen=True)
 class DiscernmentSummary:
-    """Discernment over several perturbations.
-
-    Attributes
-    ----------
-    average : Estimate
-        Mean of the mean scores of the levels.
-    minimum : Estimate
-        Smallest score of a perturbation.
-    levels : dict of str to Estimate
-        Mean score at each level.
-    """
+    """Discernment over several perturbations."""
 
     average: Estimate
+    """Mean of the mean scores of the levels."""
     minimum: Estimate
+    """Smallest score of a perturbation."""
     levels: dict[str, Estimate]
+    """Mean score at each level."""
 
 
 def discernment(

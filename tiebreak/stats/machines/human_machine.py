@@ -5,7 +5,7 @@ Lyu et al. 2024 (HREF), algorithm 1.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Self, TypedDict, Unpack
 
@@ -24,7 +24,7 @@ from tiebreak.stats.core.bootstrap import (
     on_columns,
 )
 from tiebreak.stats.core.counts import Patterns
-from tiebreak.stats.core.results import NAN, Estimate
+from tiebreak.stats.core.results import NAN, Estimate, NamedEstimates
 from tiebreak.stats.core.unit_weights import UnitWeights, weighted
 from tiebreak.stats.core.validation import (
     FloatArray,
@@ -65,16 +65,6 @@ class Comparison:
 
     Use `Comparison.of` to create a comparison.
 
-    Attributes
-    ----------
-    patterns : Patterns
-        Joint rows, which contain the human counts, the machine counts, the number of unparsed
-        answers, and the split number.
-    labels : int
-        Number of labels in the scale.
-    humans, machine : slice
-        Columns of the joint rows that contain the human counts and the machine counts.
-
     See Also
     --------
     human_machine : Compares the human majority with the machine's majority.
@@ -87,7 +77,10 @@ class Comparison:
     """
 
     patterns: Patterns
+    """Joint rows, which contain the human counts, the machine counts, the number of unparsed
+    answers, and the split number."""
     labels: int
+    """Number of labels in the scale."""
 
     @classmethod
     def of(
@@ -221,40 +214,22 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class HumanMachine:
-    """Statistics that compare humans with one machine on one set of units.
-
-    Attributes
-    ----------
-    krippendorff_alpha, percentage_agreement, randolph_kappa, fleiss_kappa, cohen_kappa : Estimate
-        Agreement; the statistic of this name.
-    binned_js : Estimate
-        Distance of the human and machine label distributions; see `binned_js`.
-    leave_one_out : Estimate
-        Probability that the machine's label is the mode of all human ratings except one.
-    spearman, kendall : Estimate
-        Rank correlations of the medians; see `rank_correlation`.
-    """
+class HumanMachine(NamedEstimates):
+    """Statistics that compare humans with one machine on one set of units."""
 
     krippendorff_alpha: Estimate
     percentage_agreement: Estimate
     randolph_kappa: Estimate
     fleiss_kappa: Estimate
     cohen_kappa: Estimate
+    """Agreement; the statistic of this name."""
     binned_js: Estimate
+    """Distance of the human and machine label distributions; see `binned_js`."""
     leave_one_out: Estimate
+    """Probability that the machine's label is the mode of all human ratings except one."""
     spearman: Estimate
     kendall: Estimate
-
-    def estimates(self) -> dict[str, Estimate]:
-        """Return the estimates by name.
-
-        Returns
-        -------
-        dict of str to Estimate
-            One entry for each field.
-        """
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+    """Rank correlations of the medians; see `rank_correlation`."""
 
 
 class Options(TypedDict, total=False):
@@ -650,8 +625,7 @@ def rank_correlation(
     values : array_like of float, shape (n_labels,), optional
         Numeric value of each label for the means; 0, 1, 2, … by default.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------
@@ -704,8 +678,7 @@ def binned_js(
     form : {"distance", "divergence", "distance_base_2"}, default "distance"
         See `jensen_shannon`.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------

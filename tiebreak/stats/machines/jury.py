@@ -21,21 +21,17 @@ _DECIMALS = 9
 class Jury:
     """The label of a jury for each unit.
 
-    Attributes
-    ----------
-    shares : ndarray of float, shape (n_units, n_labels)
-        What decides: the share of votes, the mean probability or the probability of each label. NaN
-        for units without a vote.
-    labels : ndarray of int, shape (n_units,)
-        Label with the largest share; −1 if several have it, or if there is no vote.
-
     See Also
     --------
     jury : Combines the answers.
     """
 
     shares: FloatArray
+    """What decides: the share of votes, the mean probability or the probability of each label;
+    shape (n_units, n_labels). NaN for units without a vote."""
     labels: IntArray
+    """Label with the largest share; −1 if several have it, or if there is
+    no vote; shape (n_units,)."""
 
 
 def jury(answers: npt.ArrayLike, *, rule: JuryRule = "vote") -> Jury:

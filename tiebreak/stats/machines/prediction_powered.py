@@ -35,30 +35,21 @@ NO_UNLABELLED = "No item without a human label has a machine label."
 
 @dataclass(frozen=True)
 class PredictionPowered:
-    """Mean human label, with and without the help of machine labels.
-
-    Attributes
-    ----------
-    estimate : Estimate
-        The prediction-powered estimate.
-    classical : Estimate
-        Mean of all human labels.
-    lam : float
-        Weight λ of the machine labels, from 0 to 1.
-    n_labelled, n_unlabelled : int
-        Numbers of units with and without a human label that the estimate uses.
-    unparsed_labelled, unparsed_unlabelled : int
-        Numbers of units with and without a human label that were ignored because the machine label
-        is missing.
-    """
+    """Mean human label, with and without the help of machine labels."""
 
     estimate: Estimate
+    """The prediction-powered estimate."""
     classical: Estimate
+    """Mean of all human labels."""
     lam: float
+    """Weight λ of the machine labels, from 0 to 1."""
     n_labelled: int
     n_unlabelled: int
+    """Numbers of units with and without a human label that the estimate uses."""
     unparsed_labelled: int
     unparsed_unlabelled: int
+    """Numbers of units with and without a human label that were ignored because the
+    machine label is missing."""
 
 
 def prediction_powered_mean(

@@ -39,27 +39,17 @@ FEW_LABELS = 50
 
 @dataclass(frozen=True)
 class StackedMean:
-    """Mean human label, with and without the help of several machines' labels.
-
-    Attributes
-    ----------
-    estimate : Estimate
-        The prediction-powered estimate.
-    classical : Estimate
-        Mean of all human labels.
-    weights : tuple of float
-        Weight of each machine, averaged over the labels; from 0 to 1, and together at most 1.
-    n_labelled, n_unlabelled : int
-        Numbers of units with and without a human label.
-    gain : float
-        How many times as many labels the classical mean would need for the same standard error.
-    """
+    """Mean human label, with and without the help of several machines' labels."""
 
     estimate: Estimate
+    """The prediction-powered estimate."""
     classical: Estimate
+    """Mean of all human labels."""
     weights: tuple[float, ...]
+    """Weight of each machine, averaged over the labels; from 0 to 1, and together at most 1."""
     n_labelled: int
     n_unlabelled: int
+    """Numbers of units with and without a human label."""
 
     @property
     def gain(self) -> float:

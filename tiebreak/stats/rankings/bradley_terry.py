@@ -49,34 +49,26 @@ _BATCH_ELEMENTS = 2**20
 class BradleyTerry:
     """Bradley–Terry strengths of several systems.
 
-    Attributes
-    ----------
-    systems : dict of str to Estimate
-        Log-strength θ of each system; the mean is 0. On the Elo scale, a log-strength is
-        1000 + 400 θ / ln 10.
-    tie : Estimate
-        Logarithm of the tie parameter ν in Davidson's model; undefined if ties count as half wins.
-    converged : bool
-        Whether the fit converged, that is, whether the gradient became 0.
-    iterations : int
-        Number of Newton steps.
-    bootstrap_values : ndarray of float, shape (n_replicates, n_systems)
-        Bootstrap log-strengths; NaN for replicates without a maximum. Empty without a bootstrap.
-    linearised : Linearised or None
-        Joint errors of the log-strengths, and of log ν in Davidson's model; None after a bootstrap or
-        without a fit.
-
     See Also
     --------
     ranks : Computes ranks from `systems` and their joint errors.
     """
 
     systems: dict[str, Estimate]
+    """Log-strength θ of each system; the mean is 0. On the Elo scale, a
+    log-strength is 1000 + 400 θ / ln 10."""
     tie: Estimate
+    """Logarithm of the tie parameter ν in Davidson's model; undefined if ties count as half wins."""
     converged: bool
+    """Whether the fit converged, that is, whether the gradient became 0."""
     iterations: int
+    """Number of Newton steps."""
     bootstrap_values: FloatArray
+    """Bootstrap log-strengths; NaN for replicates without a maximum; shape (n_replicates,
+    n_systems). Empty without a bootstrap."""
     linearised: Linearised | None = None
+    """Joint errors of the log-strengths, and of log ν in Davidson's model; None after a
+    bootstrap or without a fit."""
 
 
 def bradley_terry(

@@ -53,25 +53,17 @@ EXPLAINED = (
 
 @dataclass(frozen=True, eq=False)
 class Controlled:
-    """Win rates with covariates held equal.
-
-    Attributes
-    ----------
-    win_rate : dict of str to Estimate
-        Win rate of each system over all its comparisons, where a tie counts as half a win.
-    controlled : dict of str to Estimate
-        Expected win rate over the same comparisons if all covariates were 0.
-    strengths : dict of str to Estimate
-        Bradley–Terry log-strengths with the covariates in the model; the mean is 0.
-    effects : dict of str to Estimate
-        Change of the log odds for each covariate; undefined, with the reason, for a covariate that is
-        not identified and was left out.
-    """
+    """Win rates with covariates held equal."""
 
     win_rate: dict[str, Estimate]
+    """Win rate of each system over all its comparisons, where a tie counts as half a win."""
     controlled: dict[str, Estimate]
+    """Expected win rate over the same comparisons if all covariates were 0."""
     strengths: dict[str, Estimate]
+    """Bradley–Terry log-strengths with the covariates in the model; the mean is 0."""
     effects: dict[str, Estimate]
+    """Change of the log odds for each covariate; undefined, with the reason, for a covariate that
+    is not identified and was left out."""
 
 
 def controlled_win_rates(

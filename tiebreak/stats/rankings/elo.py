@@ -42,18 +42,12 @@ _BATCH_ELEMENTS = 2**24
 
 @dataclass(frozen=True, eq=False)
 class Elo:
-    """Elo ratings of several systems.
-
-    Attributes
-    ----------
-    systems : dict of str to Estimate
-        Expected rating of each system.
-    n_without_separability : int
-        Number of rated units that were left out because their separability δ is missing.
-    """
+    """Elo ratings of several systems."""
 
     systems: dict[str, Estimate]
+    """Expected rating of each system."""
     n_without_separability: int
+    """Number of rated units that were left out because their separability δ is missing."""
 
 
 def separability_step(

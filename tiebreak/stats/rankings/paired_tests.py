@@ -27,23 +27,17 @@ NO_VARIATION = "All differences are equal, so the t statistic would be infinite.
 
 @dataclass(frozen=True, eq=False)
 class PValueCurve:
-    """Curve of p-values by number of instances.
-
-    Attributes
-    ----------
-    sizes : ndarray of int, shape (n_sizes,)
-        Numbers of instances.
-    median, low, high : ndarray of float, shape (n_sizes,)
-        Median, 5th percentile and 95th percentile of the p-values in random subsets of each size.
-    significant : ndarray of float, shape (n_sizes,)
-        Share of p-values below 0.05 at each size.
-    """
+    """Curve of p-values by number of instances."""
 
     sizes: npt.NDArray[np.int64]
+    """Numbers of instances; shape (n_sizes,)."""
     median: FloatArray
     low: FloatArray
     high: FloatArray
+    """Median, 5th percentile and 95th percentile of the p-values in random subsets of
+    each size; shape (n_sizes,)."""
     significant: FloatArray
+    """Share of p-values below 0.05 at each size; shape (n_sizes,)."""
 
 
 def paired_t_test(differences: npt.ArrayLike) -> Estimate:

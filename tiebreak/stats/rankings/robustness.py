@@ -54,46 +54,20 @@ NEVER_LOST = "No rating prefers the system that is behind, so removing ratings c
 
 @dataclass(frozen=True)
 class RemovedRatings:
-    """Ratings of one kind that a set contains.
-
-    Attributes
-    ----------
-    system, other : str
-        The two systems that the ratings compare.
-    outcome : {"won", "tied"}
-        Whether `system` won, or neither did.
-    ratings : int
-        Number of these ratings in the set.
-    """
+    """Ratings of one kind that a set contains."""
 
     system: str
     other: str
+    """The two systems that the ratings compare."""
     outcome: Outcome
+    """Whether `system` won, or neither did."""
     ratings: int
+    """Number of these ratings in the set."""
 
 
 @dataclass(frozen=True)
 class Robustness:
     """A small set of ratings whose removal changes a ranking.
-
-    Attributes
-    ----------
-    first : str
-        System that is ahead with all ratings; empty if none is.
-    new_first : str
-        System that is ahead without the set; empty if there is no set.
-    removals : int
-        Number of ratings in the set; 0 if there is no set. The fewest ratings that change the
-        ranking are this number or fewer.
-    ratings : int
-        Number of all ratings.
-    is_fewest : bool
-        Whether no smaller set changes the ranking, because all of them were tried or because the
-        number follows from counts.
-    removed : tuple of RemovedRatings
-        Ratings in the set.
-    reason : str, optional
-        Why there is no set.
 
     See Also
     --------
@@ -101,12 +75,21 @@ class Robustness:
     """
 
     first: str
+    """System that is ahead with all ratings; empty if none is."""
     new_first: str
+    """System that is ahead without the set; empty if there is no set."""
     removals: int
+    """Number of ratings in the set; 0 if there is no set. The fewest ratings that change the
+    ranking are this number or fewer."""
     ratings: int
+    """Number of all ratings."""
     is_fewest: bool
+    """Whether no smaller set changes the ranking, because all of them were tried or because the
+    number follows from counts."""
     removed: tuple[RemovedRatings, ...] = ()
+    """Ratings in the set."""
     reason: str | None = None
+    """Why there is no set."""
 
 
 def top_robustness(

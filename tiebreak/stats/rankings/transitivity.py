@@ -36,48 +36,32 @@ METHOD = (
 
 @dataclass(frozen=True)
 class Triads:
-    """Cyclic triads: three systems of which each beats the next.
-
-    Attributes
-    ----------
-    share : Estimate
-        Share of the decided triads that are cyclic, from 0 to 1. It has no interval.
-    decided : int
-        Number of triads in which all three pairs were compared and have a winner.
-    cyclic : int
-        Number of decided triads in which each system beats the next.
-    example : tuple of str
-        A cyclic triad, in which each system beats the next and the last the first; empty if there
-        is none.
-    """
+    """Cyclic triads: three systems of which each beats the next."""
 
     share: Estimate
+    """Share of the decided triads that are cyclic, from 0 to 1. It has no interval."""
     decided: int
+    """Number of triads in which all three pairs were compared and have a winner."""
     cyclic: int
+    """Number of decided triads in which each system beats the next."""
     example: tuple[str, ...] = ()
+    """A cyclic triad, in which each system beats the next and the last the
+    first; empty if there is none."""
 
 
 @dataclass(frozen=True)
 class ModelFit:
-    """How far win rates of pairs are from those of Bradley and Terry's model.
-
-    Attributes
-    ----------
-    p : Estimate
-        p-value of the hypothesis that the model holds; undefined if it cannot be tested.
-    difference : float
-        Root mean square of the differences between observed and fitted win rates of pairs.
-    pair : tuple of str
-        The pair whose win rate differs most; empty if there is no fit.
-    observed, fitted : float
-        Its win rate, observed and by the model.
-    """
+    """How far win rates of pairs are from those of Bradley and Terry's model."""
 
     p: Estimate
+    """p-value of the hypothesis that the model holds; undefined if it cannot be tested."""
     difference: float = NAN
+    """Root mean square of the differences between observed and fitted win rates of pairs."""
     pair: tuple[str, ...] = ()
+    """The pair whose win rate differs most; empty if there is no fit."""
     observed: float = NAN
     fitted: float = NAN
+    """Its win rate, observed and by the model."""
 
 
 def cyclic_triads(

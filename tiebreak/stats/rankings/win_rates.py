@@ -87,8 +87,7 @@ def win_rate(
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------
@@ -128,18 +127,12 @@ def win_rate(
 
 @dataclass(frozen=True)
 class WinRates:
-    """Expected win rates of several systems.
-
-    Attributes
-    ----------
-    systems : dict of str to Estimate
-        Win rate of each system against all other systems.
-    pairs : dict of (str, str) to Estimate
-        Win rate of the first system against the second, for every pair that was compared.
-    """
+    """Expected win rates of several systems."""
 
     systems: dict[str, Estimate]
+    """Win rate of each system against all other systems."""
     pairs: dict[tuple[str, str], Estimate]
+    """Win rate of the first system against the second, for every pair that was compared."""
 
 
 def win_rates(
@@ -161,8 +154,7 @@ def win_rates(
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------

@@ -5,7 +5,7 @@ in the order of the scale. Missing ratings are not counted. If several statistic
 counts, reduce the counts to `Patterns` once.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Unpack
 
 import numpy as np
@@ -15,7 +15,7 @@ from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
 from tiebreak.stats.core.bootstrap import Resampling, Statistic, estimate, estimate_each, on_columns
 from tiebreak.stats.core.counts import Patterns, as_patterns
-from tiebreak.stats.core.results import Estimate
+from tiebreak.stats.core.results import Estimate, NamedEstimates
 from tiebreak.stats.core.unit_weights import UnitWeights, weighted
 from tiebreak.stats.core.validation import as_codes, as_counts, check_same_length
 from tiebreak.stats.raters.additive import (
@@ -51,8 +51,7 @@ def krippendorff_alpha(
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------
@@ -105,8 +104,7 @@ def percentage_agreement(
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------
@@ -154,8 +152,7 @@ def randolph_kappa(
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------
@@ -201,8 +198,7 @@ def fleiss_kappa(
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------
@@ -255,8 +251,7 @@ def cohen_kappa(
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------
@@ -293,30 +288,15 @@ def cohen_kappa(
 
 
 @dataclass(frozen=True)
-class Agreement:
-    """Agreement statistics for one set of units.
-
-    Attributes
-    ----------
-    krippendorff_alpha, percentage_agreement, randolph_kappa, fleiss_kappa, leave_one_out : Estimate
-        The statistic of this name.
-    """
+class Agreement(NamedEstimates):
+    """Agreement statistics for one set of units."""
 
     krippendorff_alpha: Estimate
     percentage_agreement: Estimate
     randolph_kappa: Estimate
     fleiss_kappa: Estimate
     leave_one_out: Estimate
-
-    def estimates(self) -> dict[str, Estimate]:
-        """Return the estimates by name.
-
-        Returns
-        -------
-        dict of str to Estimate
-            One entry for each field.
-        """
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+    """The statistic of this name."""
 
 
 def agreement(
@@ -349,8 +329,7 @@ def agreement(
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------

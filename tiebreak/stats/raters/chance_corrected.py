@@ -49,8 +49,7 @@ def gwet_ac(
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------
@@ -105,8 +104,7 @@ def brennan_prediger(
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------
@@ -160,8 +158,7 @@ def weighted_fleiss_kappa(
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------

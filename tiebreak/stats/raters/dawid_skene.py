@@ -32,41 +32,28 @@ METHOD = f"jackknife over {GROUPS} groups of instances, t on the logit scale"
 
 @dataclass(frozen=True, eq=False)
 class DawidSkene:
-    """True labels and raters' confusion matrices, estimated by Dawid and Skene's method.
-
-    Attributes
-    ----------
-    posterior : ndarray of float, shape (n_units, n_labels)
-        P(true label | all ratings); NaN for units without ratings.
-    labels : ndarray of int, shape (n_units,)
-        Most probable label, or the first of several equally probable labels; −1 for units without
-        ratings.
-    confusion : ndarray of float, shape (n_raters, n_labels, n_labels)
-        P(rating | true label) for each rater. The second axis is the true label and the third is
-        the rating, so rows sum to 1; NaN for raters without ratings.
-    prior : ndarray of float, shape (n_labels,)
-        Share of each true label.
-    accuracy : ndarray of float, shape (n_raters,)
-        P(rating = true label) for each rater; NaN for raters without ratings.
-    log_likelihood : float
-        Logarithm of the likelihood.
-    converged : bool
-        Whether the likelihood stopped increasing.
-    steps : int
-        Number of iterations.
-    n_units : int
-        Number of units with ratings.
-    """
+    """True labels and raters' confusion matrices, estimated by Dawid and Skene's method."""
 
     posterior: FloatArray
+    """P(true label | all ratings); NaN for units without ratings; shape (n_units, n_labels)."""
     labels: IntArray
+    """Most probable label, or the first of several equally probable labels; −1 for units without
+    ratings; shape (n_units,)."""
     confusion: FloatArray
+    """P(rating | true label) for each rater; shape (n_raters, n_labels, n_labels). The second axis
+    is the true label and the third is the rating, so rows sum to 1; NaN for raters without ratings."""
     prior: FloatArray
+    """Share of each true label; shape (n_labels,)."""
     accuracy: FloatArray
+    """P(rating = true label) for each rater; NaN for raters without ratings; shape (n_raters,)."""
     log_likelihood: float
+    """Logarithm of the likelihood."""
     converged: bool
+    """Whether the likelihood stopped increasing."""
     steps: int
+    """Number of iterations."""
     n_units: int
+    """Number of units with ratings."""
 
 
 def dawid_skene(
@@ -84,18 +71,11 @@ def dawid_skene(
 
     Parameters
     ----------
-    units : array_like of int, shape (n_ratings,)
-        Unit of each rating, from 0 to n_units − 1.
-    raters : array_like of int, shape (n_ratings,)
-        Rater of each rating, from 0 to n_raters − 1. A rater may rate each unit only once.
-    labels : array_like of int, shape (n_ratings,)
-        Label of each rating, from 0 to n_labels − 1, or −1 if the rating is missing.
-    n_units : int
-        Number of units.
-    n_raters : int
-        Number of raters.
-    n_labels : int
-        Number of labels in the scale.
+    units, raters, labels : array_like of int, shape (n_ratings,)
+        Unit, rater and label of each rating, from 0 to the numbers below minus 1; the label is −1 if
+        the rating is missing. A rater may rate each unit only once.
+    n_units, n_raters, n_labels : int
+        Number of units, of raters, and of labels in the scale.
     smoothing : float, default 0.01
         Pseudo-count, 0 or more, that is added to every cell of the prior and of the confusion
         matrices. It prevents extreme probabilities for raters with few ratings. With 0, the

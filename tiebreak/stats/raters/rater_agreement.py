@@ -47,41 +47,28 @@ NO_REPEAT = "This rater has no planned repeat that was answered both times."
 
 @dataclass(frozen=True, eq=False)
 class PairwiseAgreement:
-    """Agreement between each pair of raters, on the units that both rated.
-
-    Attributes
-    ----------
-    shared : ndarray of int, shape (n_raters, n_raters)
-        Number of units that both raters rated.
-    agreement : ndarray of float, shape (n_raters, n_raters)
-        Share of these units with equal labels; NaN if there are no such units. The diagonal is 1.
-    kappa : ndarray of float, shape (n_raters, n_raters)
-        Cohen's κ; NaN if there are no such units, or if both raters gave the same label to all of
-        them.
-    """
+    """Agreement between each pair of raters, on the units that both rated."""
 
     shared: IntArray
+    """Number of units that both raters rated; shape (n_raters, n_raters)."""
     agreement: FloatArray
+    """Share of these units with equal labels; NaN if there are no such units; shape (n_raters,
+    n_raters). The diagonal is 1."""
     kappa: FloatArray
+    """Cohen's κ; NaN if there are no such units, or if both raters gave the same label to all of
+    them; shape (n_raters, n_raters)."""
 
 
 @dataclass(frozen=True)
 class Influence:
-    """Influence of one rater on Krippendorff's α.
-
-    Attributes
-    ----------
-    without : Estimate
-        α if the rater is left out.
-    change : Estimate
-        α without the rater minus α with the rater.
-    n_ratings : int
-        Number of ratings by the rater.
-    """
+    """Influence of one rater on Krippendorff's α."""
 
     without: Estimate
+    """α if the rater is left out."""
     change: Estimate
+    """α without the rater minus α with the rater."""
     n_ratings: int
+    """Number of ratings by the rater."""
 
 
 def pairwise_agreement(
@@ -97,18 +84,11 @@ def pairwise_agreement(
 
     Parameters
     ----------
-    units : array_like of int, shape (n_ratings,)
-        Unit of each rating, from 0 to n_units − 1.
-    raters : array_like of int, shape (n_ratings,)
-        Rater of each rating, from 0 to n_raters − 1. A rater may rate each unit only once.
-    labels : array_like of int, shape (n_ratings,)
-        Label of each rating, from 0 to n_labels − 1, or −1 if the rating is missing.
-    n_units : int
-        Number of units.
-    n_raters : int
-        Number of raters.
-    n_labels : int
-        Number of labels in the scale.
+    units, raters, labels : array_like of int, shape (n_ratings,)
+        Unit, rater and label of each rating, from 0 to the numbers below minus 1; the label is −1 if
+        the rating is missing. A rater may rate each unit only once.
+    n_units, n_raters, n_labels : int
+        Number of units, of raters, and of labels in the scale.
 
     Returns
     -------
@@ -174,18 +154,11 @@ def drop_one_influence(
 
     Parameters
     ----------
-    units : array_like of int, shape (n_ratings,)
-        Unit of each rating, from 0 to n_units − 1.
-    raters : array_like of int, shape (n_ratings,)
-        Rater of each rating, from 0 to n_raters − 1. A rater may rate each unit only once.
-    labels : array_like of int, shape (n_ratings,)
-        Label of each rating, from 0 to n_labels − 1, or −1 if the rating is missing.
-    n_units : int
-        Number of units.
-    n_raters : int
-        Number of raters.
-    n_labels : int
-        Number of labels in the scale.
+    units, raters, labels : array_like of int, shape (n_ratings,)
+        Unit, rater and label of each rating, from 0 to the numbers below minus 1; the label is −1 if
+        the rating is missing. A rater may rate each unit only once.
+    n_units, n_raters, n_labels : int
+        Number of units, of raters, and of labels in the scale.
     level : {"nominal", "ordinal", "interval", "ratio"}, default "nominal"
         Level of measurement of the labels.
     values : array_like of float, shape (n_labels,), optional
@@ -193,8 +166,7 @@ def drop_one_influence(
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------

@@ -39,29 +39,17 @@ NO_SET = "There is no complete rating set."
 
 @dataclass(frozen=True, eq=False)
 class RatingSets:
-    """Complete rating sets, each with one rater's ratings of all units of one instance.
-
-    Attributes
-    ----------
-    totals : ndarray of int, shape (n_sets, 3)
-        Total strength of the preferences for system A, total strength of those for system B, and
-        number of ratings.
-    instances : ndarray, shape (n_sets,)
-        Instance of each set.
-    max_strength : int
-        Maximum strength of a preference on the scale.
-    n_incomplete : int
-        Number of incomplete sets, which are left out.
-    consistency : ndarray of float, shape (n_sets,)
-        Consistency of each set; see `tiebreak.stats.consistency`.
-    preference_strength : ndarray of float, shape (n_sets,)
-        Mean rating of each set, from −1 (system A) to 1 (system B).
-    """
+    """Complete rating sets, each with one rater's ratings of all units of one instance."""
 
     totals: IntArray
+    """Total strength of the preferences for system A, total strength of those for system B, and
+    number of ratings; shape (n_sets, 3)."""
     instances: npt.NDArray[np.generic]
+    """Instance of each set; shape (n_sets,)."""
     max_strength: int
+    """Maximum strength of a preference on the scale."""
     n_incomplete: int
+    """Number of incomplete sets, which are left out."""
 
     @property
     def consistency(self) -> FloatArray:
@@ -76,63 +64,43 @@ class RatingSets:
 
 @dataclass(frozen=True)
 class RatingSetSummary:
-    """Means over complete rating sets.
-
-    Attributes
-    ----------
-    n : int
-        Number of complete sets.
-    n_incomplete : int
-        Number of incomplete sets, which are left out.
-    consistency : Estimate
-        Mean consistency.
-    zero : Estimate
-        Share of sets with consistency 0, which is the sum of `contradictory` and `all_ties`.
-    contradictory : Estimate
-        Share of sets in which each system is preferred at least once. They compare different texts
-        of the systems, so this is not a contradiction: pages call such sets mixed.
-    mixed_by_coin : float
-        The same share if a fair coin without ties gave all answers: 1 − 2^(1 − n) in a set of n.
-    all_ties : Estimate
-        Share of sets that contain only ties.
-    perfect : Estimate
-        Share of sets with consistency 1.
-    preference_strength : Estimate
-        Mean rating, from −1 (system A) to 1 (system B).
-    """
+    """Means over complete rating sets."""
 
     n: int
+    """Number of complete sets."""
     n_incomplete: int
+    """Number of incomplete sets, which are left out."""
     consistency: Estimate
+    """Mean consistency."""
     zero: Estimate
+    """Share of sets with consistency 0, which is the sum of `contradictory` and `all_ties`."""
     contradictory: Estimate
+    """Share of sets in which each system is preferred at least once. They compare different texts
+    of the systems, so this is not a contradiction: pages call such sets mixed."""
     mixed_by_coin: float
+    """The same share if a fair coin without ties gave all answers: 1 − 2^(1 − n) in a set of n."""
     all_ties: Estimate
+    """Share of sets that contain only ties."""
     perfect: Estimate
+    """Share of sets with consistency 1."""
     preference_strength: Estimate
+    """Mean rating, from −1 (system A) to 1 (system B)."""
 
 
 @dataclass(frozen=True)
 class SeparabilityRange:
-    """Means over the rating sets in one range of separability.
-
-    Attributes
-    ----------
-    low, high : float
-        Ends of the range.
-    n : int
-        Number of sets.
-    consistency, zero, perfect, preference_strength : Estimate
-        As in `RatingSetSummary`.
-    """
+    """Means over the rating sets in one range of separability."""
 
     low: float
     high: float
+    """Ends of the range."""
     n: int
+    """Number of sets."""
     consistency: Estimate
     zero: Estimate
     perfect: Estimate
     preference_strength: Estimate
+    """As in `RatingSetSummary`."""
 
 
 def consistency(ratings: npt.ArrayLike, *, max_strength: int = 1) -> float:
@@ -256,8 +224,7 @@ def summarise_rating_sets(sets: RatingSets, **resampling: Unpack[Resampling]) ->
     sets : RatingSets
         Complete rating sets.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------
@@ -311,8 +278,7 @@ def consistency_by_separability(
     edges : array_like of float, shape (n_ranges + 1,), optional
         Edges of the ranges; an alternative to `ranges`.
     **resampling
-        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
-        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
+        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
     Returns
     -------

@@ -22,19 +22,6 @@ AGREEMENT_STRATA = ("PA=1", "0.8<=PA<1", "0.6<=PA<0.8", "PA<0.6", UNDEFINED)
 class Stratum:
     """Class of units for which statistics are computed separately.
 
-    Attributes
-    ----------
-    stratifier : str
-        Name of the classification.
-    name : str
-        Name of the stratum.
-    members : ndarray of bool, shape (n_units,)
-        Whether each unit is in the stratum.
-    n_units : int
-        Number of units in the stratum.
-    share : float
-        Share of all units that are in the stratum.
-
     Examples
     --------
     >>> Stratum("category", "news", np.array([True, False])).share
@@ -42,8 +29,11 @@ class Stratum:
     """
 
     stratifier: str
+    """Name of the classification."""
     name: str
+    """Name of the stratum."""
     members: Mask
+    """Whether each unit is in the stratum; shape (n_units,)."""
 
     @property
     def n_units(self) -> int:

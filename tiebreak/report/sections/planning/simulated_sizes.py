@@ -16,26 +16,12 @@ SIMULATED = (
 def simulated_sizes(
     report: Report, *, criterion: str = "", **design: Any
 ) -> dict[str, DesignOption]:
-    """Return what `design_grid` finds for each pair of systems.
+    """Return what `design_grid` finds for each pair of systems of a pilot's report.
 
-    Parameters
-    ----------
-    report : Report
-        Report of the pilot.
-    criterion : str, optional
-        Name of a preference; by default the first of the report.
-    **design
-        Target and design, as in `design_grid`, with one number of units and of ratings.
-
-    Returns
-    -------
-    dict of str to DesignOption
-        Sizes by pair. A pair whose variance components cannot be estimated has no size, with that reason.
-
-    Raises
-    ------
-    InvalidInput
-        If there is no such preference between systems, or a number is out of range.
+    ``criterion`` is a preference, by default the first of the report; the design is as in
+    `design_grid`, with one number of units and of ratings. A pair whose variance components cannot
+    be estimated has no size, with that reason. Raises `InvalidInput` if there is no such preference
+    between systems, or a number is out of range.
     """
     pairs = {
         name: section.planning for name, section in report.criteria.items() if section.planning

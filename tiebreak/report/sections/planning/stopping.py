@@ -38,39 +38,23 @@ THESE_RATERS, OF_DATASET = Scope("new", "these"), Scope("dataset", "these")
 
 @dataclass(frozen=True)
 class PlannedPair:
-    """The planned instances of one pair of systems, in the random order drawn at planning.
-
-    Attributes
-    ----------
-    systems : tuple of str
-        The two systems, in alphabetical order.
-    means : sequence of float
-        Share of the ratings of each instance that the first system wins, where a tie counts as half a win;
-        NaN for an instance that is not complete.
-    ratings : sequence of int
-        Number of ratings of each instance.
-    is_dataset : bool
-        Whether these are all instances, not a draw.
-    """
+    """The planned instances of one pair of systems, in the random order drawn at planning."""
 
     systems: tuple[str, str]
+    """The two systems, in alphabetical order."""
     means: Sequence[float]
+    """Share of the ratings of each instance that the first system wins, where a tie counts as half
+    a win; NaN for an instance that is not complete."""
     ratings: Sequence[int]
+    """Number of ratings of each instance."""
     is_dataset: bool = True
+    """Whether these are all instances, not a draw."""
 
 
 def split_level(statements: int) -> float:
     """Return the confidence level of each of several statements that hold simultaneously with 95%.
 
-    Parameters
-    ----------
-    statements : int
-        Number of statements, at least 1.
-
-    Returns
-    -------
-    float
-        One minus the error level divided by the number of statements (Bonferroni).
+    It is one minus the error level divided by the number of statements (Bonferroni).
 
     Examples
     --------
@@ -83,30 +67,10 @@ def split_level(statements: int) -> float:
 def pair_sequence(
     pair: PlannedPair, *, statements: int, with_forecasts: bool = True
 ) -> PairSequence:
-    """Return the confidence sequence of one pair of systems.
+    """Return the confidence sequence of one pair, up to its first unfinished instance.
 
-    Parameters
-    ----------
-    pair : PlannedPair
-        The planned instances, in the order drawn at planning.
-    statements : int
-        Number of statements over which the error level is split.
-    with_forecasts : bool, default True
-        Whether to forecast what is still needed, which takes most of the time.
-
-    Returns
-    -------
-    PairSequence
-        The sequence over the complete instances before the first unfinished one.
-
-    Raises
-    ------
-    InvalidInput
-        If a mean is not a share.
-
-    See Also
-    --------
-    tiebreak.stats.confidence_sequence : Computes the intervals.
+    The error level is split over the statements. Forecasts of what is still needed take most of the
+    time. Raises `InvalidInput` if a mean is not a share.
 
     Examples
     --------

@@ -48,21 +48,11 @@ def names_of_instances(categories: Names, instance: NDArray[np.int64]) -> Names 
 
 
 def named_parts(points: Numbers, units: Numbers, names: Names | None, seeds: Seeds) -> NamedParts:
-    """Return each named part beside the rest.
+    """Return each named part beside the rest: at most `MAX_PARTS`, the largest ones.
 
-    Parameters
-    ----------
-    points, units : ndarray of float, shape (instances, systems)
-        Points and comparisons of each system on each instance.
-    names : ndarray of str, shape (instances,), optional
-        Name of the part of each instance; "" for none. None if an instance is in several parts.
-    seeds : Seeds
-        Seeds of the random parts.
-
-    Returns
-    -------
-    NamedParts
-        At most `MAX_PARTS` parts, the largest ones; two parts that are all instances are one split.
+    Points and comparisons have the shape (instances, systems). ``names`` has the part of each
+    instance, "" for none; it is None if an instance is in several parts. Two parts that are all
+    instances are one split.
     """
     if names is None:
         return NamedParts({}, 0, reason=MIXED)
