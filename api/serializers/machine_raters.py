@@ -86,7 +86,9 @@ class JudgeSerializer(MachineSerializer):
     )
     answers = serializers.IntegerField(help_text="How many answers are stored.")
     unparsed = serializers.IntegerField(help_text="How many of them could not be read.")
-    nonresponses = serializers.IntegerField(help_text="How many of them say that the model cannot judge.")
+    nonresponses = serializers.IntegerField(
+        help_text="How many of them say that the model cannot judge."
+    )
     cost = JudgeCost(source="progress.cost")
     models = JudgeModelRow(many=True, source="progress.models")
     unreadable = JudgeProblem(many=True, source="progress.unreadable")
