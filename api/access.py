@@ -45,9 +45,9 @@ def visible_study(request: Request, public_id: str, may: Right | None = None) ->
     return study
 
 
-def visible_dataset(request: Request, public_id: str, may: Right = Right.READ) -> Dataset:
-    """Return a dataset in which the researcher has a right, or refuse; a token sees its studies'."""
-    datasets = datasets_of(request.user, may)
+def visible_dataset(request: Request, public_id: str) -> Dataset:
+    """Return a dataset that the researcher may read, or refuse; a token sees its studies'."""
+    datasets = datasets_of(request.user)
     if isinstance(request.auth, ApiToken) and not request.auth.covers_all:
         datasets = datasets.filter(studies__in=visible_studies(request))
     dataset = datasets.filter(public_id=public_id).first()

@@ -44,7 +44,6 @@ def _save_settings(study: Study, values: dict[str, Any], request: Request) -> in
 
 
 def _rows(study: Study, values: dict[str, Any], request: Request) -> dict[type, Any]:
-    """Return the rows to replace, by their model."""
     numbered = {"criteria": Criterion, "comprehension": ComprehensionQuestion}
     rows: dict[type, Any] = {
         model: [{**row, "position": n} for n, row in enumerate(values[name])]

@@ -4,13 +4,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from django.contrib.auth.models import User
 from django.http.response import HttpResponseBase
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiResponse
+from rest_framework.decorators import action
 from rest_framework.pagination import BasePagination
 from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.request import Request
@@ -30,17 +31,38 @@ Taken = type[Serializer[Any]] | BaseSerializer[Any] | None
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Endpoint:
-    """What a request may contain, and what its answer contains."""
+@dataclass(frozen=True, kw_only=True)
+class endpoint:  # noqa: N801  a decorator
+    """Decorator of a resource's method that answers a request: what it may contain, and the answer.
 
-    takes: Taken
-    query: type[Serializer[Any]] | None
-    gives: Made | Mapping[Any, Any] | None
-    many: bool
-    status: int
-    is_upload: bool
-    pages: type[BasePagination] | None
+    Unknown fields are refused before the method is called, so nothing is done by halves. The
+    method finds the checked values in ``self.values`` and returns what the serializer `gives` shows,
+    nothing if there is none, or a whole response.
+    """
+
+    takes: Taken = None
+    query: type[Serializer[Any]] | None = None
+    gives: Made | Mapping[Any, Any] | None = None
+    many: bool = False
+    status: int = 200
+    is_upload: bool = False
+    pages: type[BasePagination] | None = None
+    # Of what is no list, retrieval, creation, change or removal: whether it is done to one thing.
+    detail: bool | None = None
+    method: Literal["get", "post", "patch"] = "post"
+    url_path: str | None = None
+
+    def __call__(self, method: Callable[[Any], Any]) -> Any:
+        @wraps(method)
+        def answered(view: "Resource", request: Request, **_ids: str) -> HttpResponseBase:
+            refuse_unknown_fields(request, self.takes, view.query_names)
+            result = method(view)
+            return result if isinstance(result, HttpResponseBase) else self.answer(result)
+
+        answered.endpoint = self  # type: ignore[attr-defined]
+        if self.detail is None:
+            return answered
+        return action(detail=self.detail, methods=[self.method], url_path=self.url_path)(answered)
 
     def answer(self, result: Any) -> Response:
         if self.gives is None:
@@ -60,42 +82,11 @@ class Endpoint:
         return {self.status: self.gives(many=True) if self.many else self.gives, **refused}
 
 
-def endpoint(
-    *,
-    takes: Taken = None,
-    query: type[Serializer[Any]] | None = None,
-    gives: Made | Mapping[Any, Any] | None = None,
-    many: bool = False,
-    status: int = 200,
-    is_upload: bool = False,
-    pages: type[BasePagination] | None = None,
-) -> Callable[[Callable[[Any], Any]], Callable[..., HttpResponseBase]]:
-    """Decorator of a resource's method that answers a request.
-
-    Unknown fields are refused before the method is called, so nothing is done by halves. The
-    method finds the checked values in ``self.values`` and returns what the serializer `gives` shows,
-    nothing if there is none, or a whole response.
-    """
-    described = Endpoint(takes, query, gives, many, status, is_upload, pages)
-
-    def decorate(method: Callable[[Any], Any]) -> Callable[..., HttpResponseBase]:
-        @wraps(method)
-        def answered(view: "Resource", request: Request, **_ids: str) -> HttpResponseBase:
-            refuse_unknown_fields(request, takes, view.query_names)
-            result = method(view)
-            return result if isinstance(result, HttpResponseBase) else described.answer(result)
-
-        answered.endpoint = described  # type: ignore[attr-defined]
-        return answered
-
-    return decorate
-
-
 class Description(AutoSchema):
     """How drf-spectacular describes an endpoint: by its method's docstring and serializers."""
 
     @property
-    def endpoint(self) -> Endpoint:
+    def endpoint(self) -> "endpoint":
         assert isinstance(self.view, Resource)
         assert self.view.endpoint
         return self.view.endpoint
@@ -140,7 +131,7 @@ class Resource(ViewSet):
     action_map: dict[str, str]
 
     @property
-    def endpoint(self) -> Endpoint | None:
+    def endpoint(self) -> "endpoint | None":
         """The endpoint of this request, or None if its method is not allowed."""
         name = getattr(self, "action", None)  # unknown while the request is being parsed
         name = name or self.action_map.get(str(self.request.method).lower(), "")

@@ -5,12 +5,13 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from api.forms import WebhookForm
 from api.messages import SENDING_AGAIN, WEBHOOK_DELETED
 from api.services.webhooks import create_webhook, delete_webhook, deliveries_of, send_again
-from studies.access import researchers_only, study_for
+from studies.access import Right, changes_study, of_study
+from studies.models import Study
 from studies.refusals import as_not_found, form_errors
 from tiebreak.errors import DomainError
 
@@ -19,10 +20,9 @@ MAX_SHOWN = 100
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@researchers_only
-def webhooks(request: HttpRequest, study_id: str) -> HttpResponse:
+@of_study(Right.CHANGE)
+def webhooks(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the page; a new secret is shown in the response to its form, and never again."""
-    study = study_for(request.user, study_id)
     form, secret = WebhookForm(request.POST or None), ""
     if form.is_valid():
         try:
@@ -41,20 +41,16 @@ def webhooks(request: HttpRequest, study_id: str) -> HttpResponse:
     return render(request, "api/webhooks.html", context, status=status)
 
 
-@require_POST
-@researchers_only
-def delete(request: HttpRequest, study_id: str, webhook_id: str) -> HttpResponse:
-    study = study_for(request.user, study_id)
+@changes_study
+def delete(request: HttpRequest, study: Study, webhook_id: str) -> HttpResponse:
     with as_not_found():
         delete_webhook(study=study, public_id=webhook_id)
     messages.success(request, WEBHOOK_DELETED)
     return redirect("api:webhooks", study.pk)
 
 
-@require_POST
-@researchers_only
-def resend(request: HttpRequest, study_id: str, delivery_id: str) -> HttpResponse:
-    study = study_for(request.user, study_id)
+@changes_study
+def resend(request: HttpRequest, study: Study, delivery_id: str) -> HttpResponse:
     with as_not_found():
         send_again(study=study, public_id=delivery_id)
     messages.success(request, SENDING_AGAIN)

@@ -76,6 +76,13 @@ class Job(models.Model):
     def is_moving(self) -> bool:
         return self.status in {Job.Status.QUEUED, Job.Status.RUNNING}
 
+    @property
+    def seconds(self) -> float | None:
+        """How long it took; None unless it has ended."""
+        if self.started_at is None or self.finished_at is None:
+            return None
+        return (self.finished_at - self.started_at).total_seconds()
+
 
 class JobChunk(models.Model):
     """A part of a job that one worker does at a time.

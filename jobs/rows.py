@@ -24,12 +24,13 @@ class JobRow:
 def job_rows(jobs: Iterable[Job]) -> list[JobRow]:
     jobs = list(jobs)
     stuck = {stuck_job.job.pk: stuck_job for stuck_job in stuck_jobs(jobs)}
-    return [_row(job, stuck.get(job.pk)) for job in jobs]
-
-
-def _row(job: Job, stuck: StuckJob | None) -> JobRow:
-    kind = kind_of(job)
-    return JobRow(job, kind.label, kind.summary(job), kind.page_of(job), pace_of(job), stuck)
+    return [
+        JobRow(
+            job, kind.label, kind.summary(job), kind.page_of(job), pace_of(job), stuck.get(job.pk)
+        )
+        for job in jobs
+        for kind in [kind_of(job)]
+    ]
 
 
 def newest_and_unfinished(jobs: Iterable[Job], most: int) -> list[Job]:

@@ -1,7 +1,6 @@
 """The list of studies, as cards on the admin's home."""
 
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -16,24 +15,18 @@ from metrics.messages import DEMO_STARTED
 from recruitment.costs import Spending, completed_places, plan_counts, spending_of
 from studies.access import Right, researchers_only, studies_of
 from studies.design.steps import StudyFrame, frame_of, with_facts
-from studies.models import Study
 from studies.refusals import told
 
 PER_PAGE = 12
 
 
-@dataclass(frozen=True)
-class StudyCard:
+class StudyCard(NamedTuple):
     """A study in the list. `spending` is None for those who may not see payments."""
 
     frame: StudyFrame
     completed: int
     places: int
     spending: Spending | None
-
-    @property
-    def study(self) -> Study:
-        return self.frame.study
 
 
 def study_cards(user: User, number: str | None) -> Page[Any]:

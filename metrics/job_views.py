@@ -1,5 +1,6 @@
 """The jobs of a study, and for the server's administrators all jobs."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from django.contrib import messages
@@ -7,33 +8,35 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from jobs.models import UNFINISHED, Job
 from jobs.rows import job_rows, newest_and_unfinished
 from jobs.services import pause_job, resume_job, stop_job
 from metrics.messages import JOB_PAUSES, JOB_RESUMED, JOB_STOPPED
-from studies.access import Right, researchers_only, study_for
+from studies.access import changes_study, researchers_only, shows_study
 from studies.data.dataset_jobs import jobs_of
 from studies.models import Study
 from studies.refusals import told
 
 MAX_JOBS = 30
+# What is done to a job, and what the page then says.
+CHANGES: dict[str, tuple[Callable[..., None], str]] = {
+    "pause": (pause_job, JOB_PAUSES),
+    "resume": (resume_job, JOB_RESUMED),
+    "stop": (stop_job, JOB_STOPPED),
+}
 
 
-@require_safe
-@researchers_only
-def study_jobs(request: HttpRequest, public_id: str) -> HttpResponse:
+@shows_study
+def study_jobs(request: HttpRequest, study: Study) -> HttpResponse:
     """Show a study's jobs."""
-    study = study_for(request.user, public_id, Right.READ)
     return render(request, "metrics/jobs.html", {"here": "jobs", **_list(study)})
 
 
-@require_safe
-@researchers_only
-def study_jobs_part(request: HttpRequest, public_id: str) -> HttpResponse:
+@shows_study
+def study_jobs_part(request: HttpRequest, study: Study) -> HttpResponse:
     """Return the list alone, which the page polls while a job is moving."""
-    study = study_for(request.user, public_id, Right.READ)
     return render(request, "metrics/job_list.html", _list(study))
 
 
@@ -43,31 +46,13 @@ def _list(study: Study) -> dict[str, Any]:
     return {"study": study, "rows": rows, "is_moving": any(row.job.is_moving for row in rows)}
 
 
-@require_POST
-@researchers_only
-def pause(request: HttpRequest, public_id: str, job_id: str) -> HttpResponse:
-    study = study_for(request.user, public_id)
-    pause_job(job=_job(study, job_id))
-    messages.success(request, JOB_PAUSES)
-    return redirect("metrics:jobs", study.pk)
-
-
-@require_POST
-@researchers_only
-def resume(request: HttpRequest, public_id: str, job_id: str) -> HttpResponse:
-    study = study_for(request.user, public_id)
+@changes_study
+def change(request: HttpRequest, study: Study, job_id: str, action: str) -> HttpResponse:
+    """Pause, resume or stop a job."""
+    do, sentence = CHANGES[action]
     with told(request):
-        resume_job(job=_job(study, job_id))
-        messages.success(request, JOB_RESUMED)
-    return redirect("metrics:jobs", study.pk)
-
-
-@require_POST
-@researchers_only
-def stop(request: HttpRequest, public_id: str, job_id: str) -> HttpResponse:
-    study = study_for(request.user, public_id)
-    stop_job(job=_job(study, job_id))
-    messages.success(request, JOB_STOPPED)
+        do(job=_job(study, job_id))
+        messages.success(request, sentence)
     return redirect("metrics:jobs", study.pk)
 
 

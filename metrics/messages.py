@@ -90,11 +90,6 @@ OUTCOME_HIDDEN = (
     " what that does to the outcome, because that would be a selection on the outcome."
 )
 
-# Sections that are computed on request.
-MORE_SECTIONS = (
-    "These take longer. Each is computed when you open it, and kept until there are new ratings."
-)
-
 # The report for programs.
 REPORT_PENDING = "The report is being built. Ask again in a few seconds."
 

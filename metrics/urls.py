@@ -41,9 +41,15 @@ study_pages = [
     path("exports/<public_id:job_id>.zip", export_views.download_export, name="download-export"),
     path("exports/<public_id:job_id>.pdf", export_views.report_pdf, name="report-pdf"),
     path("ratings.csv", export_views.ratings_csv, name="ratings-csv"),
-    path("jobs/<public_id:job_id>/pause/", job_views.pause, name="pause-job"),
-    path("jobs/<public_id:job_id>/resume/", job_views.resume, name="resume-job"),
-    path("jobs/<public_id:job_id>/stop/", job_views.stop, name="stop-job"),
+    *(
+        path(
+            f"jobs/<public_id:job_id>/{action}/",
+            job_views.change,
+            {"action": action},
+            f"{action}-job",
+        )
+        for action in job_views.CHANGES
+    ),
     path("design/plan/", planner.planner, name="planner"),
     path("design/plan/use/", planner.apply_plan, name="apply-plan"),
     path("results/", views.results, name="results"),

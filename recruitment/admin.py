@@ -1,6 +1,7 @@
 """Extends the study's admin page with planning, opening, progress and reference units."""
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
@@ -55,6 +56,10 @@ CLONED = (
 )
 
 
+# The actions that the list of studies offers.
+LISTED = ("plan", "open", "pause", "close", "reopen")
+
+
 class ScreeningInline(FrozenInline, ScreeningStacked):
     model = Screening
     fk_name = "study"
@@ -93,13 +98,6 @@ class CollectingStudyAdmin(StudyAdmin):
     change_form_template = "admin/studies/study/change_form.html"
     inlines = (*StudyAdmin.inlines, ScreeningInline, ComprehensionInline)
     list_display = (*StudyAdmin.list_display, "completed_places")
-    actions = (
-        "plan_selected",
-        "open_selected",
-        "pause_selected",
-        "close_selected",
-        "reopen_selected",
-    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
         """Return the studies, in the list with their numbers of places."""
@@ -115,25 +113,13 @@ class CollectingStudyAdmin(StudyAdmin):
     def completed_places(self, study: Any) -> str:
         return f"{study.done} of {study.total}"
 
-    @admin.action(description="Plan tasks")
-    def plan_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
-        return self._each(request, queryset, "plan")
-
-    @admin.action(description="Open")
-    def open_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
-        return self._each(request, queryset, "open")
-
-    @admin.action(description="Pause")
-    def pause_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
-        return self._each(request, queryset, "pause")
-
-    @admin.action(description="Close")
-    def close_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
-        return self._each(request, queryset, "close")
-
-    @admin.action(description="Reopen")
-    def reopen_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
-        return self._each(request, queryset, "reopen")
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Offer the actions on one study for all selected studies as well."""
+        offered: dict[str, Any] = super().get_actions(request)
+        for name in LISTED:
+            do, key = partial(CollectingStudyAdmin._each, action=name), f"{name}_selected"
+            offered[key] = (do, key, ACTIONS[name].label.removesuffix("…"))
+        return offered
 
     def _each(self, request: HttpRequest, queryset: Any, action: str) -> HttpResponse | None:
         """Apply the action to all selected studies, after one confirmation for all of them."""

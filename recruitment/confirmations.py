@@ -1,11 +1,11 @@
 """Confirmations before actions that cannot be undone, with the numbers that they affect."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 
 from annotation.counts import progress_of, study_counts
 from annotation.services.late_answers import LateAnswers, late_answers
-from recruitment.costs import ChannelCost, channel_cost, forecast
+from recruitment.costs import channel_cost, forecast
 from recruitment.early_stops import early_stop_rules
 from recruitment.launch.check import LaunchCheck
 from recruitment.ledger import fee_share
@@ -186,29 +186,30 @@ def quality(late: LateAnswers) -> tuple[str, ...]:
         f"{counted(late.answers, 'late answer')} by {counted(late.people, 'annotator')} on"
         f" {counted(late.hits, 'task')}."
     ]
-    if late.agreement is not None:
-        usual = (
-            ""
-            if late.usual_agreement is None
-            else f" (answers in time: {percent(late.usual_agreement)})"
-        )
-        sentences.append(
-            f"They agree with other annotators' answers in {percent(late.agreement)} of cases{usual}."
-        )
-    else:
+    if late.agreement is None:
         sentences.append(
             "Their agreement is unknown because nobody else has rated the same items yet."
+        )
+    else:
+        usual = compared("answers in time", late.usual_agreement, percent)
+        sentences.append(
+            f"They agree with other annotators' answers in {percent(late.agreement)} of cases{usual}."
         )
     if late.checks:
         sentences.append(f"Gold checks answered correctly: {late.checks_right} of {late.checks}.")
     if late.seconds is not None:
-        usual = (
-            ""
-            if late.usual_seconds is None
-            else f" (answers in time: {duration(late.usual_seconds)} seconds)"
-        )
-        sentences.append(f"The median time per answer was {duration(late.seconds)} seconds{usual}.")
+        usual = compared("answers in time", late.usual_seconds, seconds)
+        sentences.append(f"The median time per answer was {seconds(late.seconds)}{usual}.")
     return tuple(sentences)
+
+
+def compared(others: str, value: float | None, words: Callable[[float], str]) -> str:
+    """Return in brackets the value of others that a value is compared with, if it is known."""
+    return "" if value is None else f" ({others}: {words(value)})"
+
+
+def seconds(value: float) -> str:
+    return f"{duration(value)} seconds"
 
 
 def paying_all(channel: Channel) -> Question:
@@ -238,14 +239,19 @@ def publishing(channel: Channel, participants: int) -> Question:
     study, platform = channel.study, get_platform(channel.provider)
     people = counted(participants, "participant")
     reward = study.reward or Decimal(0)
-    cost = channel_cost(channel, participants)
+    cost, costs = channel_cost(channel, participants), []
+    if cost is not None:
+        costs = [
+            f"The participants cost {participants} × {reward} = {money(cost.amount)}"
+            f" {study.currency} and {money(cost.fees)} in fees, together {cost.total}."
+        ]
     return Question(
         title=f"Request {people} on {platform.title}?",
         sentences=(
             f"This adds places to the study on {platform.title}, for {people} in total."
             if channel.external_id
             else f"This creates a draft study on {platform.title} for {people}.",
-            *_participants_cost(cost),
+            *costs,
             *_to_collect(study),
         ),
         button="Add participants" if channel.external_id else "Create draft",
@@ -257,15 +263,6 @@ def publishing(channel: Channel, participants: int) -> Question:
             study.hits_per_annotator,
         ),
         problems={} if channel.external_id else platform.study_lacks(channel),
-    )
-
-
-def _participants_cost(cost: ChannelCost | None) -> tuple[str, ...]:
-    if cost is None:
-        return ()
-    return (
-        f"The participants cost {cost.participants} × {cost.reward} = {money(cost.cost.amount)}"
-        f" {cost.currency} and {money(cost.cost.fees)} in fees, together {cost.cost.total}.",
     )
 
 

@@ -140,25 +140,12 @@ def _hourly_rate(pays: Sequence[Pay], asked: Asked | None) -> Decimal | None:
     return (min(pay.for_tasks(asked.tasks) for pay in pays) / hours).quantize(CENT)
 
 
-@dataclass(frozen=True)
-class ChannelCost:
-    """What a number of participants costs on one platform, if all of them are paid the reward."""
-
-    participants: int
-    reward: Decimal
-    fee_percent: Decimal
-    currency: str
-    cost: Cost
-
-
-def channel_cost(channel: Channel, participants: int) -> ChannelCost | None:
-    """Return what participants of a channel cost; None if the study states no reward."""
-    study = channel.study
-    if study.reward is None:
+def channel_cost(channel: Channel, participants: int) -> Cost | None:
+    """Return what participants cost if all are paid the reward; None if the study states none."""
+    reward = channel.study.reward
+    if reward is None:
         return None
-    fee = amount_in(channel.settings, "fee_percent")
-    cost = Cost.of(participants * study.reward, fee)
-    return ChannelCost(participants, study.reward, fee, study.currency, cost)
+    return Cost.of(participants * reward, amount_in(channel.settings, "fee_percent"))
 
 
 def per_response(study: Study) -> Decimal | None:

@@ -153,15 +153,12 @@ class Ledger:
     @property
     def matches(self) -> QuerySet[Participation]:
         """The participations that the search wants."""
-        return self._matching(self.wanted)
+        return self.people.filter(self.wanted)
 
     def listed(self, name: str) -> QuerySet[Participation]:
         """Return the participations that are on a list."""
         which = _lists(self.study).get(name)
-        return self.people.none() if which is None else self._matching(which)
-
-    def _matching(self, which: Q) -> QuerySet[Participation]:
-        return self.people.filter(which)
+        return self.people.none() if which is None else self.people.filter(which)
 
     @cached_property
     def totals(self) -> Totals:
@@ -216,7 +213,7 @@ class Ledger:
 
     @cached_property
     def money(self) -> Money:
-        return _money(self.study, self._matching(Q(is_paid=True)))
+        return _money(self.study, self.people.filter(Q(is_paid=True)))
 
     def rows_on(self, name: str) -> list[LedgerRow]:
         return self.rows_of(self.listed(name))
@@ -319,7 +316,6 @@ LISTS = ("paid_without_data", "awaiting_payment", "surplus", "late", "screened_o
 
 
 def _with_ratings(study: Study, which: Q) -> QuerySet[Any]:
-    """Return the participations with such ratings."""
     ratings = Rating.objects.filter(which, unit__study=study).order_by()
     return ratings.filter(assignment__participation__isnull=False).values(
         "assignment__participation"

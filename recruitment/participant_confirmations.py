@@ -6,6 +6,7 @@ from decimal import Decimal
 from annotation.models import HIT, Participation, Rating
 from annotation.participant_evidence import Evidence, evidence_of
 from recruitment.admission import PAID
+from recruitment.confirmations import compared
 from recruitment.ledger import fee_share, pays_by_platform, platform_title
 from recruitment.messages import NO_REWARD
 from recruitment.models import Payment
@@ -66,14 +67,10 @@ def quality_of(evidence: Evidence) -> Iterator[str]:
     if agreement.value is None:
         yield "Their agreement is unknown, because nobody else has rated the same items yet."
     else:
-        usual = (
-            "" if agreement.others is None else f" (among the others: {percent(agreement.others)})"
-        )
+        usual = compared("among the others", agreement.others, percent)
         yield f"They agree with others on the same items in {percent(agreement.value)} of cases{usual}."
     if time.value is not None:
-        usual = (
-            "" if time.others is None else f" (others on the same items: {duration(time.others)})"
-        )
+        usual = compared("others on the same items", time.others, duration)
         yield f"Their median time per answer is {duration(time.value)} seconds{usual}."
 
 

@@ -7,7 +7,6 @@ from django.db.models import prefetch_related_objects
 from django.forms import modelform_factory
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_safe
 
 from annotation.services.planning import hits_to_collect
 from annotation.services.reference_units import remove_reference_unit
@@ -26,7 +25,7 @@ from recruitment.reference_unit_forms import (
     role_counts,
     save_labels,
 )
-from studies.access import Right, researchers_only, study_for
+from studies.access import shows_study
 from studies.design.analysis_plan import PLAN
 from studies.design.step_admin import AddableRows, StepAdmin, step_page
 from studies.models import Study
@@ -92,65 +91,45 @@ def _make(request: HttpRequest, study: Study) -> None:
     make_reference_units(study, form)
 
 
+def _part(title: str, *fields: str, **options: Any) -> tuple[str, dict[str, Any]]:
+    return title, {"fields": fields, **options}
+
+
 class SizeStep(StepAdmin, CollectingStudyAdmin):
     slug = "size"
     url_name = "recruitment:size"
     change_form_template = "recruitment/size.html"
     fieldsets: ClassVar[Any] = (
-        (
+        _part(
             "How much is collected",
-            {
-                "fields": (
-                    *("ratings_per_hit", "further_share", "further_ratings"),
-                    *("comparisons_per_hit", "hits_per_annotator"),
-                )
-            },
+            *("ratings_per_hit", "further_share", "further_ratings"),
+            *("comparisons_per_hit", "hits_per_annotator"),
         ),
-        (
+        _part(
             "Time and pay",
-            {"fields": ("minutes_per_hit", "reward", "currency", "promised_hourly_rate", "budget")},
+            *("minutes_per_hit", "reward", "currency", "promised_hourly_rate", "budget"),
         ),
-        (
+        _part(
             "Analysis plan",
-            {
-                "fields": PLAN,
-                "description": "Decisions made before anyone answers. They are frozen when the study"
-                " opens, and the report states them with their digest and lists what departed from them.",
-            },
+            *PLAN,
+            description="Decisions made before anyone answers. They are frozen when the study"
+            " opens, and the report states them with their digest and lists what departed from them.",
         ),
-        (
+        _part(
             "Which systems and samples are compared",
-            {
-                "fields": ("pairing", "baseline_system", "pairs_per_instance", "sample_choice"),
-                "classes": ("collapse",),
-            },
+            *("pairing", "baseline_system", "pairs_per_instance", "sample_choice"),
+            classes=("collapse",),
         ),
-        (
+        _part(
             "Bundling, repeats and unfinished tasks",
-            {
-                "fields": (
-                    "bundling",
-                    "repeats_per_hit",
-                    "repeat_distance",
-                    "lease_minutes",
-                    "abandoned",
-                ),
-                "classes": ("collapse",),
-            },
+            *("bundling", "repeats_per_hit", "repeat_distance", "lease_minutes", "abandoned"),
+            classes=("collapse",),
         ),
-        (
+        _part(
             "Limits",
-            {
-                "fields": (
-                    "hits_per_day",
-                    "most_answers",
-                    "most_answers_per_day",
-                    "annotators_per_address",
-                    "entries_per_address_per_hour",
-                    "unconfirmed_leases",
-                ),
-                "classes": ("collapse",),
-            },
+            *("hits_per_day", "most_answers", "most_answers_per_day", "annotators_per_address"),
+            *("entries_per_address_per_hour", "unconfirmed_leases"),
+            classes=("collapse",),
         ),
     )
 
@@ -176,11 +155,9 @@ def cost_context(study: Study) -> dict[str, Any]:
     }
 
 
-@require_safe
-@researchers_only
-def cost_part(request: HttpRequest, study_id: str) -> HttpResponse:
+@shows_study
+def cost_part(request: HttpRequest, study: Study) -> HttpResponse:
     """Return only the costs, with the typed values instead of the stored ones."""
-    study = study_for(request.user, study_id, Right.READ)
     fields = [name for _, options in SizeStep.fieldsets for name in options["fields"]]
     typed = [name for name in fields if name in request.GET]
     form = modelform_factory(Study, fields=typed)(request.GET, instance=study)

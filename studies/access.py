@@ -17,6 +17,7 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
 
 from studies.models import Dataset, Membership, Study
 from tiebreak.errors import DomainError
@@ -71,6 +72,35 @@ def researchers_only(view: View) -> View:
         return checked(request, *args, **kwargs)
 
     return page
+
+
+def of_study(may: Right | None = None) -> Callable[[View], View]:
+    """Decorator of a researcher's view: it gets the study that its address names.
+
+    Refuses those who lack the right, which is `right_for` the request by default.
+    """
+
+    def decorate(view: View) -> View:
+        @researchers_only
+        @wraps(view)
+        def page(request: HttpRequest, **ids: str) -> HttpResponseBase:
+            public_id = ids.pop("study_id", "") or ids.pop("public_id")
+            study = study_for(request.user, public_id, right_for(request) if may is None else may)
+            return view(request, study, **ids)
+
+        return page
+
+    return decorate
+
+
+def shows_study(view: View) -> View:
+    """Decorator of a researcher's view that shows something of a study and changes nothing."""
+    return require_safe(of_study(Right.READ)(view))
+
+
+def changes_study(view: View) -> View:
+    """Decorator of a researcher's view that changes something of a study."""
+    return require_POST(of_study(Right.CHANGE)(view))
 
 
 def studies_of(user: User | AnonymousUser, may: Right = Right.SEE) -> QuerySet[Study]:

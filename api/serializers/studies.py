@@ -98,8 +98,7 @@ class ImportedStudy(serializers.Serializer[Any]):
     )
 
 
-class BundleUpload(serializers.Serializer[Any]):
-    bundle = serializers.FileField(help_text="The bundle as a .zip file.")
+class Upload(serializers.Serializer[Any]):
     known_dataset = serializers.ChoiceField(
         ["use", "refuse"],
         default="refuse",
@@ -107,7 +106,11 @@ class BundleUpload(serializers.Serializer[Any]):
     )
 
 
-class TableUpload(serializers.Serializer[Any]):
+class BundleUpload(Upload):
+    bundle = serializers.FileField(help_text="The bundle as a .zip file.")
+
+
+class TableUpload(Upload):
     table = serializers.FileField(help_text="The table, in any format that the pages accept.")
     title = serializers.CharField(max_length=200, help_text="The title of the study.")
     layout = serializers.ChoiceField(LAYOUTS, default="", allow_blank=True)
@@ -116,11 +119,6 @@ class TableUpload(serializers.Serializer[Any]):
     )
     leave_out_bad_rows = serializers.BooleanField(default=False)
     dry_run = serializers.BooleanField(default=False)
-    known_dataset = serializers.ChoiceField(
-        ["use", "refuse"],
-        default="refuse",
-        help_text="What to do if you imported the same dataset before.",
-    )
 
 
 class QueuedImport(serializers.Serializer[Any]):

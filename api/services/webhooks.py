@@ -63,7 +63,8 @@ def check_url(url: str) -> None:
     The whole authority is compared so that no user name, port or other spelling of a host passes.
     """
     if not is_allowed(url):
-        raise DomainError("url_not_allowed", URL_NOT_ALLOWED.format(_hosts()), status=400)
+        hosts = ", ".join(settings.TIEBREAK_WEBHOOK_HOSTS) or "none"
+        raise DomainError("url_not_allowed", URL_NOT_ALLOWED.format(hosts), status=400)
 
 
 def is_allowed(url: str) -> bool:
@@ -75,10 +76,6 @@ def is_allowed(url: str) -> bool:
         return False
     is_plain = url.lower().startswith("https://") and not parts.fragment
     return is_plain and parts.netloc.lower() in settings.TIEBREAK_WEBHOOK_HOSTS
-
-
-def _hosts() -> str:
-    return ", ".join(settings.TIEBREAK_WEBHOOK_HOSTS) or "none"
 
 
 def delete_webhook(*, study: Study, public_id: str) -> None:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from rest_framework.decorators import action
-
 from api.resources import Resource, endpoint
 from api.serializers.channels import (
     ChangedChannel,
@@ -72,8 +70,7 @@ class Channels(Resource):
         """Remove a channel."""
         remove_channel(channel=self.channel())
 
-    @action(detail=True, methods=["post"])
-    @endpoint(gives=ChannelSerializer)
+    @endpoint(detail=True, gives=ChannelSerializer)
     def close(self) -> object:
         """Close a channel to newcomers.
 
@@ -83,16 +80,14 @@ class Channels(Resource):
         close_channel(channel=channel)
         return _status(channel.study, channel.provider)
 
-    @action(detail=True, methods=["post"])
-    @endpoint(gives=ChannelSerializer)
+    @endpoint(detail=True, gives=ChannelSerializer)
     def reopen(self) -> object:
         """Let people enter through a channel again."""
         channel = self.channel()
         reopen_channel(channel=channel)
         return _status(channel.study, channel.provider)
 
-    @action(detail=True, methods=["post"])
-    @endpoint(takes=ChannelAction, gives=ChannelSerializer)
+    @endpoint(detail=True, takes=ChannelAction, gives=ChannelSerializer)
     def actions(self) -> object:
         """Ask a platform for something.
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.core.paginator import Paginator
-from rest_framework.decorators import action
 
 from annotation.imports.uploads import stored_upload, upload_limits
 from annotation.services.items import items_of, remove_item
@@ -57,8 +56,7 @@ class ReferenceUnits(Resource):
         units = self.study().units.filter(role__in=ROLES)
         return units.select_related("instance").order_by("role", "pk")
 
-    @action(detail=False, methods=["post"])
-    @endpoint(takes=ReferenceRows, is_upload=True, gives=CreatedUnits, status=201)
+    @endpoint(detail=False, takes=ReferenceRows, is_upload=True, gives=CreatedUnits, status=201)
     def file(self) -> dict[str, int]:
         """Add reference items from a file.
 

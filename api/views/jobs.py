@@ -5,7 +5,6 @@ from typing import Any
 from django.http import FileResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse
-from rest_framework.decorators import action
 
 from annotation.exports.export_jobs import finished_export, start_export
 from annotation.imports.import_jobs import import_for
@@ -62,8 +61,7 @@ class Jobs(Resource):
         """
         return job_rows(newest_and_unfinished(visible_jobs(self.study()), MAX_JOBS))
 
-    @action(detail=False, methods=["post"])
-    @endpoint(takes=SamplingOptions, gives=JobSerializer, status=201)
+    @endpoint(detail=False, takes=SamplingOptions, gives=JobSerializer, status=201)
     def sampling(self) -> JobRow:
         """Start generating texts."""
         study, values = self.study(), self.values
@@ -71,8 +69,7 @@ class Jobs(Resource):
         options = checked_form(sampling_form(study, values))
         return now(start_sampling(study=study, options=options, by=self.by))
 
-    @action(detail=False, methods=["post"])
-    @endpoint(takes=ScoringOptions, gives=JobSerializer, status=201)
+    @endpoint(detail=False, takes=ScoringOptions, gives=JobSerializer, status=201)
     def scoring(self) -> JobRow:
         """Start scoring separability."""
         study = self.study()
@@ -81,16 +78,14 @@ class Jobs(Resource):
         job = start_dataset_job(study=study, kind=ScoringJob.name, options=options, by=self.by)
         return now(job)
 
-    @action(detail=False, methods=["post"])
-    @endpoint(takes=ExportOptions, gives=JobSerializer, status=201)
+    @endpoint(detail=False, takes=ExportOptions, gives=JobSerializer, status=201)
     def export(self) -> JobRow:
         """Start an export."""
         study, values = self.study(Right.READ), self.values
         formats = sorted(set(values.pop("formats")))
         return now(start_export(study=study, formats=formats, **values, by=self.by))
 
-    @action(detail=False, methods=["post"], url_path="report-files")
-    @endpoint(gives=JobSerializer, status=201)
+    @endpoint(detail=False, url_path="report-files", gives=JobSerializer, status=201)
     def report_files(self) -> JobRow:
         """Start writing the report's files.
 
@@ -99,8 +94,7 @@ class Jobs(Resource):
         """
         return now(start_report_files(study=self.study(Right.READ), by=self.by))
 
-    @action(detail=False, methods=["post"], url_path="dry-run")
-    @endpoint(takes=BotOptions, gives=JobSerializer, status=201)
+    @endpoint(detail=False, url_path="dry-run", takes=BotOptions, gives=JobSerializer, status=201)
     def dry_run(self) -> JobRow:
         """Start a dry run.
 
@@ -126,8 +120,7 @@ class Jobs(Resource):
             raise DomainError("not_a_dry_run", NOT_A_DRY_RUN)
         remove_dry_run(job=job)
 
-    @action(detail=True, methods=["post"])
-    @endpoint(gives=JobSerializer)
+    @endpoint(detail=True, gives=JobSerializer)
     def pause(self) -> JobRow:
         """Pause a job.
 
@@ -137,16 +130,14 @@ class Jobs(Resource):
         pause_job(job=job)
         return now(job)
 
-    @action(detail=True, methods=["post"])
-    @endpoint(gives=JobSerializer)
+    @endpoint(detail=True, gives=JobSerializer)
     def resume(self) -> JobRow:
         """Resume a paused or failed job."""
         job = self.job()
         resume_job(job=job)
         return now(job)
 
-    @action(detail=True, methods=["post"])
-    @endpoint(gives=JobSerializer)
+    @endpoint(detail=True, gives=JobSerializer)
     def stop(self) -> JobRow:
         """Stop a job for good.
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from rest_framework.decorators import action
 from rest_framework.response import Response
 from rest_framework.serializers import ChoiceField, Serializer
 
@@ -92,14 +91,12 @@ class MachineRaters(Resource):
         """
         delete_machine_rater(machine=self.machine(), by=self.by)
 
-    @action(detail=True, methods=["post"])
-    @endpoint(gives=JobSerializer, status=201)
+    @endpoint(detail=True, gives=JobSerializer, status=201)
     def start(self) -> JobRow:
         """Let a machine rater do what is not stored yet."""
         return now(start_machine_rater(machine=self.machine(), by=self.by))
 
-    @action(detail=True, methods=["post"])
-    @endpoint(takes=MachineExclusionRequest, gives=ONE)
+    @endpoint(detail=True, takes=MachineExclusionRequest, gives=ONE)
     def exclude(self) -> Response:
         """Exclude a machine rater.
 
@@ -110,8 +107,7 @@ class MachineRaters(Resource):
         exclude_machine_rater(machine=machine, reason=self.values["reason"], by=self.by)
         return _shown(machine)
 
-    @action(detail=True, methods=["post"])
-    @endpoint(gives=ONE)
+    @endpoint(detail=True, gives=ONE)
     def reinstate(self) -> Response:
         """Reinstate a machine rater.
 
@@ -121,8 +117,7 @@ class MachineRaters(Resource):
         reinstate_machine_rater(machine=machine, by=self.by)
         return _shown(machine)
 
-    @action(detail=True, methods=["post"], url_path="try")
-    @endpoint(gives=JobSerializer, status=201)
+    @endpoint(detail=True, url_path="try", gives=JobSerializer, status=201)
     def trial(self) -> JobRow:
         """Try a judge on five items.
 
@@ -130,8 +125,7 @@ class MachineRaters(Resource):
         """
         return now(try_judge(judge=self.judge(), by=self.by))
 
-    @action(detail=True, methods=["post"])
-    @endpoint(gives=JobSerializer, status=201)
+    @endpoint(detail=True, gives=JobSerializer, status=201)
     def injections(self) -> JobRow:
         """Try prompt injections on a judge.
 

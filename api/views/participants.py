@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from rest_framework.decorators import action
 from rest_framework.response import Response
 
 from annotation.models import Participation
@@ -66,8 +65,7 @@ class Participants(Resource):
         participation = self.participation()
         return {"row": _row(participation), "evidence": evidence_of(participation)}
 
-    @action(detail=False, methods=["post"])
-    @endpoint(takes=PayManyRequest, gives=PaidSerializer)
+    @endpoint(detail=False, takes=PayManyRequest, gives=PaidSerializer)
     def pay(self) -> Any:
         """Pay all who await payment.
 
@@ -79,8 +77,7 @@ class Participants(Resource):
         chosen = Chosen(None if names is None else tuple(names))
         return pay_awaiting(study=study, chosen=chosen, total=self.values["total"], by=self.by)
 
-    @action(detail=True, methods=["post"])
-    @endpoint(takes=BonusRequest, gives=ParticipantRow)
+    @endpoint(detail=True, takes=BonusRequest, gives=ParticipantRow)
     def bonus(self) -> LedgerRow:
         """Pay a bonus.
 
@@ -91,8 +88,7 @@ class Participants(Resource):
         pay_bonus(participation=participation, **self.values, by=self.by)
         return _row(participation)
 
-    @action(detail=True, methods=["post"])
-    @endpoint(takes=RejectionRequest, gives=ParticipantRow)
+    @endpoint(detail=True, takes=RejectionRequest, gives=ParticipantRow)
     def reject(self) -> LedgerRow:
         """Reject a submission.
 
@@ -103,8 +99,7 @@ class Participants(Resource):
         reject_submission(participation=participation, **self.values, by=self.by)
         return _row(participation)
 
-    @action(detail=True, methods=["post"])
-    @endpoint(takes=ExclusionRequest, gives=ParticipantRow)
+    @endpoint(detail=True, takes=ExclusionRequest, gives=ParticipantRow)
     def exclude(self) -> LedgerRow:
         """Exclude an annotator.
 
@@ -115,8 +110,7 @@ class Participants(Resource):
         exclude_participant(participation=participation, **self.values, by=self.by)
         return _row(participation)
 
-    @action(detail=True, methods=["post"])
-    @endpoint(gives=ParticipantRow)
+    @endpoint(detail=True, gives=ParticipantRow)
     def reinstate(self) -> LedgerRow:
         """Reinstate an annotator."""
         participation = self.participation()

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.urls import reverse
-from rest_framework.decorators import action
 from rest_framework.response import Response
 
 from annotation.counts import study_counts
@@ -84,8 +83,9 @@ class Studies(Resource):
             return _queued(imported)
         return _created(imported.study, ImportedStudy(imported.made))
 
-    @action(detail=False, methods=["post"], url_path="from-table")
     @endpoint(
+        detail=False,
+        url_path="from-table",
         takes=TableUpload,
         is_upload=True,
         gives={200: TableRead, 201: TableRead, 202: QueuedImport},
@@ -124,8 +124,7 @@ class Studies(Resource):
         assert isinstance(imported.made, ImportedTable)
         return _created(imported.study, _read(imported.made.summary, imported.study.pk))
 
-    @action(detail=False, methods=["post"], url_path="without-file")
-    @endpoint(takes=NewStudy, gives={201: StudyDetail})
+    @endpoint(detail=False, url_path="without-file", takes=NewStudy, gives={201: StudyDetail})
     def without_file(self) -> Response:
         """Create a study without a file.
 
@@ -161,8 +160,7 @@ class Studies(Resource):
         """
         delete_draft(study=self.study(Right.OWN))
 
-    @action(detail=True, methods=["post"])
-    @endpoint(gives={201: CloneSerializer})
+    @endpoint(detail=True, gives={201: CloneSerializer})
     def clone(self) -> Response:
         """Clone a study.
 
@@ -172,8 +170,9 @@ class Studies(Resource):
         clone = clone_study(study=self.study())
         return _created(clone.study, CloneSerializer(clone))
 
-    @action(detail=True, methods=["patch"])
-    @endpoint(takes=SystemChange(many=True), gives=SystemChange, many=True)
+    @endpoint(
+        detail=True, method="patch", takes=SystemChange(many=True), gives=SystemChange, many=True
+    )
     def systems(self) -> Any:
         """Set how systems write texts.
 
@@ -182,8 +181,7 @@ class Studies(Resource):
         """
         return describe_systems(study=self.study(), rows=self.values)
 
-    @action(detail=True, methods=["post"])
-    @endpoint(gives=PlanSerializer)
+    @endpoint(detail=True, gives=PlanSerializer)
     def plan(self) -> Any:
         """Plan the tasks of a draft.
 
@@ -191,8 +189,7 @@ class Studies(Resource):
         """
         return plan_hits(study=self.study())
 
-    @action(detail=True, methods=["post"])
-    @endpoint(takes=SelectionOptions, gives=DrawnPlan)
+    @endpoint(detail=True, takes=SelectionOptions, gives=DrawnPlan)
     def selection(self) -> dict[str, Any]:
         """Draw instances and plan their tasks.
 
@@ -208,7 +205,7 @@ class Studies(Resource):
         drawn, plan = draw_and_plan(study=study, design=design, by=self.by)
         return {"drawn": drawn, "plan": plan}
 
-    @selection.mapping.delete
+    @selection.mapping.delete  # type: ignore[untyped-decorator]
     @endpoint(gives=PlanSerializer)
     def take_all(self) -> Any:
         """Take all instances and plan their tasks.
@@ -217,8 +214,7 @@ class Studies(Resource):
         """
         return take_all_and_plan(study=self.study(), by=self.by)
 
-    @action(detail=True, url_path="launch-checks")
-    @endpoint(gives=CheckSerializer, many=True)
+    @endpoint(detail=True, method="get", url_path="launch-checks", gives=CheckSerializer, many=True)
     def launch_checks(self) -> Any:
         """Read the launch checks.
 
@@ -226,8 +222,7 @@ class Studies(Resource):
         """
         return launch_checks(self.study())
 
-    @action(detail=True, methods=["post"])
-    @endpoint(takes=OpenOptions, gives=StudySummary)
+    @endpoint(detail=True, takes=OpenOptions, gives=StudySummary)
     def open(self) -> Study:
         """Open a draft or a paused study.
 
@@ -236,8 +231,7 @@ class Studies(Resource):
         """
         return open_study(study=self.study(), by=self.by, **self.values)
 
-    @action(detail=True, methods=["post"])
-    @endpoint(gives=StudySummary)
+    @endpoint(detail=True, gives=StudySummary)
     def pause(self) -> Study:
         """Pause an open study.
 
@@ -245,8 +239,7 @@ class Studies(Resource):
         """
         return pause_study(study=self.study(), by=self.by)
 
-    @action(detail=True, methods=["post"])
-    @endpoint(gives=StudySummary)
+    @endpoint(detail=True, gives=StudySummary)
     def close(self) -> Study:
         """Close an open or paused study.
 
@@ -254,20 +247,22 @@ class Studies(Resource):
         """
         return close_study(study=self.study(), by=self.by)
 
-    @action(detail=True, methods=["post"])
-    @endpoint(gives=StudySummary)
+    @endpoint(detail=True, gives=StudySummary)
     def reopen(self) -> Study:
         """Reopen a closed study."""
         return reopen_study(study=self.study(), by=self.by)
 
-    @action(detail=True)
-    @endpoint(gives=Progress)
+    @endpoint(detail=True, method="get", gives=Progress)
     def progress(self) -> Any:
         """Read a study's counts."""
         return study_counts(self.study(Right.SEE))
 
-    @action(detail=True)
-    @endpoint(query=ReportQuery, gives={(200, "application/json"): dict[str, Any]})
+    @endpoint(
+        detail=True,
+        method="get",
+        query=ReportQuery,
+        gives={(200, "application/json"): dict[str, Any]},
+    )
     def report(self) -> HttpResponse:
         """Read a study's report.
 
@@ -314,6 +309,5 @@ def _read(summary: TableSummary, study: str | None, *, is_preview: bool = False)
 
 
 def _created(study: Study, shown: Any) -> Response:
-    """Return the response to a request that made a study."""
     url = reverse("api:study-detail", args=[study.pk])
     return Response(shown.data, status=201, headers={"Location": url})

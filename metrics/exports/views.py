@@ -15,7 +15,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.html import escape
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_POST
 from django_htmx.http import trigger_client_event
 
 from annotation.exports.export_jobs import ExportJob, export_file, finished_export, start_export
@@ -24,7 +24,7 @@ from jobs.models import Job
 from jobs.rows import JobRow, job_rows, newest_and_unfinished
 from metrics.exports.report_files import ReportFilesJob, start_report_files
 from metrics.messages import EXPORT_STARTED, TOO_MANY_FOR_DIRECT
-from studies.access import Right, researchers_only, study_for
+from studies.access import Right, of_study, shows_study
 from studies.models import Study
 from studies.refusals import as_not_found, told
 from tiebreak.errors import DomainError
@@ -138,27 +138,22 @@ class ExportForm(forms.Form):
     )
 
 
-@require_safe
-@researchers_only
-def data_and_report(request: HttpRequest, public_id: str) -> HttpResponse:
+@shows_study
+def data_and_report(request: HttpRequest, study: Study) -> HttpResponse:
     """Show what can be downloaded, and the study's exports."""
-    study = study_for(request.user, public_id, Right.READ)
     return render(request, "metrics/data_and_report.html", _page(study, ExportForm()))
 
 
-@require_safe
-@researchers_only
-def exports_part(request: HttpRequest, public_id: str) -> HttpResponse:
+@shows_study
+def exports_part(request: HttpRequest, study: Study) -> HttpResponse:
     """Return the list of exports alone, which the page polls while one is being written."""
-    study = study_for(request.user, public_id, Right.READ)
     return render(request, "metrics/exports.html", _exports(study))
 
 
 @require_POST
-@researchers_only
-def export(request: HttpRequest, public_id: str) -> HttpResponse:
+@of_study(Right.READ)
+def export(request: HttpRequest, study: Study) -> HttpResponse:
     """Start an export."""
-    study = study_for(request.user, public_id, Right.READ)
     form = ExportForm(request.POST)
     if not form.is_valid():
         return render(request, "metrics/data_and_report.html", _page(study, form), status=400)
@@ -169,11 +164,9 @@ def export(request: HttpRequest, public_id: str) -> HttpResponse:
     return redirect("metrics:data-and-report", study.pk)
 
 
-@require_safe
-@researchers_only
-def download_export(request: HttpRequest, public_id: str, job_id: str) -> FileResponse:
+@shows_study
+def download_export(_: HttpRequest, study: Study, job_id: str) -> FileResponse:
     """Send the file of a finished export."""
-    study = study_for(request.user, public_id, Right.READ)
     with as_not_found():
         file = finished_export(study=study, job_id=job_id)
     is_report = Job.objects.filter(public_id=job_id, kind=ReportFilesJob.name).exists()
@@ -181,11 +174,9 @@ def download_export(request: HttpRequest, public_id: str, job_id: str) -> FileRe
     return FileResponse(file.open("rb"), as_attachment=True, filename=name)
 
 
-@require_safe
-@researchers_only
-def ratings_csv(request: HttpRequest, public_id: str) -> HttpResponse | FileResponse:
+@shows_study
+def ratings_csv(request: HttpRequest, study: Study) -> HttpResponse | FileResponse:
     """Send the ratings so far with their texts; a worker writes a large study's ratings."""
-    study = study_for(request.user, public_id, Right.READ)
     export = StudyExport(study, ["csv"], with_texts=True)
     if export.counts.rows > MAX_DIRECT:
         messages.info(request, TOO_MANY_FOR_DIRECT.format(MAX_DIRECT), extra_tags="too_many")
@@ -203,11 +194,9 @@ def ratings_csv(request: HttpRequest, public_id: str) -> HttpResponse | FileResp
         )
 
 
-@require_safe
-@researchers_only
-def report_pdf(request: HttpRequest, public_id: str, job_id: str) -> HttpResponse:
+@shows_study
+def report_pdf(_: HttpRequest, study: Study, job_id: str) -> HttpResponse:
     """Send the PDF alone of a report that was written."""
-    study = study_for(request.user, public_id, Right.READ)
     with as_not_found(), ZipFile(finished_export(study=study, job_id=job_id)) as archive:
         names = [name for name in archive.namelist() if name.endswith("report.pdf")]
         if not names:
@@ -219,10 +208,9 @@ def report_pdf(request: HttpRequest, public_id: str, job_id: str) -> HttpRespons
 
 
 @require_POST
-@researchers_only
-def report_files(request: HttpRequest, public_id: str) -> HttpResponse:
+@of_study(Right.READ)
+def report_files(request: HttpRequest, study: Study) -> HttpResponse:
     """Start to write the files of the report, or follow the job that does so already."""
-    study = study_for(request.user, public_id, Right.READ)
     try:
         job = start_report_files(study=study, by=cast(User, request.user))
         job.refresh_from_db()  # a fast worker may have written it already
@@ -231,19 +219,15 @@ def report_files(request: HttpRequest, public_id: str) -> HttpResponse:
         if running is None:
             return _refused(request, study, refusal)
         job = running
-    return _report_state(request, study, job) if _is_part(request) else _to_report(study)
+    return (
+        _report_state(request, study, job) if "HX-Request" in request.headers else _to_report(study)
+    )
 
 
-@require_safe
-@researchers_only
-def report_state(request: HttpRequest, public_id: str, job_id: str) -> HttpResponse:
+@shows_study
+def report_state(request: HttpRequest, study: Study, job_id: str) -> HttpResponse:
     """Return how far a report is, or nothing if that is what the page shows already."""
-    study = study_for(request.user, public_id, Right.READ)
     return _report_state(request, study, get_object_or_404(_reports(study), public_id=job_id))
-
-
-def _is_part(request: HttpRequest) -> bool:
-    return request.headers.get("HX-Request") == "true"
 
 
 def _to_report(study: Study) -> HttpResponse:
@@ -251,7 +235,7 @@ def _to_report(study: Study) -> HttpResponse:
 
 
 def _refused(request: HttpRequest, study: Study, refusal: DomainError) -> HttpResponse:
-    if _is_part(request):
+    if "HX-Request" in request.headers:
         return HttpResponse(escape(refusal.message))
     messages.error(request, refusal.message, extra_tags=refusal.code)
     return _to_report(study)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import isnan
+from math import isnan, nan
 from typing import Any
 
 from annotation.filters import EVERYTHING
@@ -154,39 +154,14 @@ class Evidence:
         return {True: "passed", False: "not passed", None: "–"}[self.passes]
 
     @property
-    def agreement(self) -> float | None:
-        return _known(self.replacement.agreement)
-
-    @property
-    def winning_rate(self) -> float | None:
-        return _known(self.test.winning_rate) if self.test else None
-
-    @property
-    def coin_winning_rate(self) -> float | None:
-        return _known(self.test.coin_winning_rate) if self.test else None
-
-    @property
-    def advantage_probability(self) -> float | None:
-        return _known(self.test.advantage_probability) if self.test else None
-
-    @property
     def numbers(self) -> list[str]:
         """Agreement, the best guess's, ω, a coin's ω, ε and ρ; a dash for what is undefined."""
-        guess, coin = _known(self.replacement.best_guess), self.coin_winning_rate
-        epsilon = self.test.epsilon if self.test else None
-        rates = (
-            self.agreement,
-            guess,
-            self.winning_rate,
-            coin,
-            epsilon,
-            self.advantage_probability,
-        )
-        return ["–" if rate is None else in_digits(rate) for rate in rates]
-
-
-def _known(number: float) -> float | None:
-    return None if isnan(number) else number
+        one, test = self.replacement, self.test
+        rates = [one.agreement, one.best_guess, *[nan] * 4]
+        if test is not None:
+            rates[2:4] = test.winning_rate, test.coin_winning_rate
+            rates[4:] = test.epsilon, test.advantage_probability
+        return ["–" if isnan(rate) else in_digits(rate) for rate in rates]
 
 
 @dataclass(frozen=True)

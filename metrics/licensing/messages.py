@@ -1,52 +1,10 @@
 """Sentences about licences."""
 
-ABOUT = (
-    "A licence records that you decided to let a machine rater stand in for an annotator on one criterion,"
-    " for all items or for one category, until a date, together with the numbers on which you"
-    " decided. It changes nothing in the study: places, payments and results stay as they are, and the"
-    " machine rater's ratings are never counted with annotators' ratings. It does not show that the"
-    " machine rater is right, or that it could stand in for other annotators or on other items."
-)
 SPEAKS_OF = (
     "A licence records the decision to let a machine rater stand in for an annotator. ω is the share of the"
     " annotators that it may replace if its labels may fit the other annotators' labels less often than"
     " their own do, by up to ε; a coin's average is listed next to it. It applies to these"
     " annotators, not to others, and does not show that the machine rater is right."
-)
-WHICH_EPSILON = (
-    "ε is an allowance. One annotator after the other is left out, and the machine rater's labels may fit"
-    " the other annotators' labels less often than this annotator's do, by up to ε. Annotators who cost"
-    " more may be replaced sooner: 0.2 for experts, 0.15 for trained annotators, 0.1 for crowd workers"
-    " (Calderon et al. 2025). The study does not record what your annotators are, so choose it before you"
-    " look; the smallest ε is the strictest. Where annotators disagree a lot, a coin would also pass: then ε"
-    " is lowered in steps of 0.05 until at most 5% of 200 simulated coins pass on the same items. Also,"
-    " agreement with one annotator must be above that of guesses: a coin, one label for all items, and the"
-    " longer and the shorter text, where lengths are known. The lower end of its 95% interval, which"
-    " applies to these annotators, must be above it."
-)
-SEVERAL_TESTS = (
-    "Each row is a separate test. Of many rows some pass or fail by chance, so do not grant a licence"
-    " for a category only because it is the one that passed."
-)
-DRIFT = (
-    "While a licence is in force, each new label by an annotator is compared with the machine rater's,"
-    " one for each instance. A test that may be looked at any number of times revokes the licence once"
-    " agreement is shown to be lower than when it was granted. With evidence of 500 instances it notices"
-    " a drop by 10 points after about 80 to 350 labels; with evidence of 100 instances it may never"
-    " notice that, only larger drops. Without new labels it notices nothing: make a follow-up study of a"
-    " few items from time to time, in which the machine rater rates anew. The test assumes that new items and"
-    " annotators are like those before. At most one licence in twenty is revoked without a drop within"
-    " 2,000 labels."
-)
-ABOUT_FOLLOW_UP = (
-    "A follow-up study is a new draft with the same design for a few of these instances, drawn at random."
-    " Each item gets one label by an annotator, and the same judge asks its language model again, so"
-    " a change of the model shows. Launch it as any other study; its labels are compared by the test above"
-    " and are in no result of this study. A study of single texts is followed up with all of them. Fewer than 100 labels rarely show a drop by 10 points."
-)
-FOLLOW_UP_WITHOUT_JUDGE = (
-    "The machine rater is not a judge of this study, so let it rate the follow-up study’s items yourself, under"
-    " the same name."
 )
 PASSED = (
     "Passed: with ε = {epsilon} the machine rater may replace {of}. Its ω is {rate}, and a coin's {coin} on"
@@ -61,17 +19,11 @@ WHY_NOT = {
     " (a coin, one label for all items, the longer or the shorter text) agrees in {guess}.",
 }
 NOT_WORSE = "That does not show that the machine rater is worse than they are."
-NO_MACHINE = "No machine rater rated this criterion. Create a judge, or upload the ratings of a machine rater."
 NO_WIN_RATES = "It adds nothing to win rates, because this criterion has none."
 NO_FURTHER_ITEMS = "Its contribution to win rates is unknown: for this it must have rated items that no annotator rated."
 NO_SPREAD = "Its ratings or the annotators' ratings do not vary, so no interval can be computed."
 NO_INTERVAL_ALONE = "Without the other machine raters, no interval can be computed."
 UNKNOWN_GAIN = "Its contribution to win rates is unknown. {reasons}"
-COMPUTING = "The evidence is being computed. It will appear here without a reload."
-OUTDATED = (
-    "Ratings have changed since this was computed, so no licence can be granted on it. It is being"
-    " computed again: reload the page in a moment."
-)
 UNREACHED = (
     "The planned number of responses is not reached. Until then the tests have no outcome here, and no"
     " licence can be granted, because a test that is repeated until it passes will pass."

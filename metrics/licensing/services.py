@@ -161,15 +161,14 @@ def check_licences(*, study: Study) -> list[Licence]:
 
     Nothing is done for licences that were checked with the same ratings before.
     """
-    states = {licence: _state(licence) for licence in in_force(study)}
+    # Which ratings each licence is checked with.
+    states = {
+        one: " ".join(map(watermark, [one.study, *opened_follow_ups(one)]))
+        for one in in_force(study)
+    }
     licences = [one for one, state in states.items() if one.checked.get("watermark") != state]
     drifts = dict(drifts_of(study, licences))
     return [one for one in licences if _is_ended_by(one, drifts.get(one), states[one])]
-
-
-def _state(licence: Licence) -> str:
-    """Return an identifier of the ratings that the licence is checked with."""
-    return " ".join(map(watermark, [licence.study, *opened_follow_ups(licence)]))
 
 
 def _is_ended_by(licence: Licence, drift: AgreementDrift | None, state: str) -> bool:

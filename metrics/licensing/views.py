@@ -9,26 +9,13 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from machine_raters.models import Judge
 from metrics.licensing.evidence import EPSILON, StoredEvidence, stored_evidence
 from metrics.licensing.follow_ups import make_follow_up
 from metrics.licensing.forms import FollowUpForm, LicenceForm, RevocationForm, WhoRatesForm
-from metrics.licensing.messages import (
-    ABOUT,
-    ABOUT_FOLLOW_UP,
-    COMPUTING,
-    DRIFT,
-    FOLLOW_UP_MADE,
-    FOLLOW_UP_WITHOUT_JUDGE,
-    NO_MACHINE,
-    NO_NUMBER,
-    OUTDATED,
-    SEVERAL_TESTS,
-    UNREACHED,
-    WHICH_EPSILON,
-)
+from metrics.licensing.messages import FOLLOW_UP_MADE, NO_NUMBER, UNREACHED
 from metrics.licensing.services import (
     grant_licence,
     licence_named,
@@ -36,47 +23,32 @@ from metrics.licensing.services import (
     revoke_licence,
 )
 from metrics.models import Licence
-from studies.access import Right, held_right, researchers_only, right_for, study_for
+from studies.access import Right, changes_study, held_right, of_study
 from studies.models import Study
 from studies.refusals import told, told_on
 from tiebreak.errors import DomainError
 from tiebreak.reading.messages import DESCRIBED_ONLY
 
-SENTENCES = {
-    "about": ABOUT,
-    "which_epsilon": WHICH_EPSILON,
-    "several_tests": SEVERAL_TESTS,
-    "described_only": DESCRIBED_ONLY,
-    "about_drift": DRIFT,
-    "no_machine": NO_MACHINE,
-    "computing": COMPUTING,
-    "outdated": OUTDATED,
-    "unreached": UNREACHED,
-    "about_follow_up": ABOUT_FOLLOW_UP,
-    "without_judge": FOLLOW_UP_WITHOUT_JUDGE,
-}
-
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@researchers_only
-def licences(request: HttpRequest, public_id: str) -> HttpResponse:
+@of_study()
+def licences(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the evidence and the licences, and grant one; a refused form is shown again."""
-    study = study_for(request.user, public_id, right_for(request))
     form = LicenceForm(study, request.POST or None)
     if form.is_bound and form.is_valid():
         with told_on(form):
             licence = grant_licence(study=study, by=cast(User, request.user), **form.cleaned_data)
             messages.success(request, f"The licence was granted: {licence}.")
-            return redirect(_address(study, licence))
+            # The page with what it showed when the licence was granted.
+            shown = {"criterion": licence.criterion.name, "annotators": licence.annotators}
+            return redirect(f"{reverse('metrics:licences', args=[study.pk])}?{urlencode(shown)}")
     context = _context(request, study, form)
     status = 400 if form.is_bound else 200
     return render(request, "metrics/licences.html", context, status=status)
 
 
-@require_POST
-@researchers_only
-def revoke(request: HttpRequest, public_id: str, licence_id: str) -> HttpResponse:
-    study = study_for(request.user, public_id)
+@changes_study
+def revoke(request: HttpRequest, study: Study, licence_id: str) -> HttpResponse:
     form = RevocationForm(request.POST)
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
     with told(request):
@@ -86,11 +58,9 @@ def revoke(request: HttpRequest, public_id: str, licence_id: str) -> HttpRespons
     return redirect("metrics:licences", study.pk)
 
 
-@require_POST
-@researchers_only
-def follow_up(request: HttpRequest, public_id: str, licence_id: str) -> HttpResponse:
+@changes_study
+def follow_up(request: HttpRequest, study: Study, licence_id: str) -> HttpResponse:
     """Make a draft that goes on comparing the licensed machine rater with annotators."""
-    study = study_for(request.user, public_id)
     form = FollowUpForm(request.POST)
     try:
         licence = licence_named(study, licence_id)
@@ -106,12 +76,6 @@ def follow_up(request: HttpRequest, public_id: str, licence_id: str) -> HttpResp
     return redirect("recruitment:launch", made.pk)
 
 
-def _address(study: Study, licence: Licence) -> str:
-    """Return the address of the page with what it showed when the licence was granted."""
-    shown = {"criterion": licence.criterion.name, "annotators": licence.annotators}
-    return f"{reverse('metrics:licences', args=[study.pk])}?{urlencode(shown)}"
-
-
 def _context(request: HttpRequest, study: Study, form: LicenceForm) -> dict[str, Any]:
     asked = request.POST if form.is_bound else request.GET
     who = _who_rates(study, asked)
@@ -125,7 +89,9 @@ def _context(request: HttpRequest, study: Study, form: LicenceForm) -> dict[str,
     epsilon = EPSILON[chosen["annotators"]] if chosen else None
     if evidence is not None:
         _offer(form, evidence, chosen)
-    return SENTENCES | {
+    return {
+        "described_only": DESCRIBED_ONLY,
+        "unreached": UNREACHED,
         "study": study,
         "here": "results",
         "who": who,

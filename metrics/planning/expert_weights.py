@@ -11,11 +11,12 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from metrics.results.selectors import rating_table
 from studies.access import (
     Right,
+    changes_study,
     held_right,
     researchers_only,
     right_for,
@@ -144,11 +145,9 @@ def expert_weights_page(request: HttpRequest, public_id: str) -> HttpResponse:
     return render(request, "metrics/expert_weights.html", context | _shown(study, user))
 
 
-@require_POST
-@researchers_only
-def expert_survey_page(request: HttpRequest, public_id: str) -> HttpResponse:
+@changes_study
+def expert_survey_page(request: HttpRequest, study: Study) -> HttpResponse:
     """Make the survey of experts of a scoring study, and lead to it, or to the one that it has."""
-    study = study_for(request.user, public_id)
     try:
         made = make_expert_survey(study=study, owner=cast(User, request.user))
     except DomainError as refusal:

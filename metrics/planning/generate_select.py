@@ -26,12 +26,9 @@ from annotation.services.dummy_texts import dummy_texts, remove_dummy_generation
 from annotation.services.planning import Plan, draw_and_plan, forecast_plan, take_all_and_plan
 from jobs.models import Job
 from jobs.rows import job_rows, newest_and_unfinished
-from jobs.services import pause_job, resume_job, stop_job
+from metrics.job_views import CHANGES
 from metrics.messages import (
     GENERATION_STARTED,
-    JOB_PAUSES,
-    JOB_RESUMED,
-    JOB_STOPPED,
     JOBS_ENDED,
     NO_DATASET,
     NO_SUCH_JOB,
@@ -41,7 +38,7 @@ from metrics.planning.forms import DesignForm, Researcher, design_form, sampling
 from metrics.planning.score_distributions import scored_similarities
 from metrics.planning.separability_figure import separability_figure
 from recruitment.confirmations import replacing_plan
-from studies.access import Right, researchers_only, study_for
+from studies.access import Right, of_study, researchers_only, shows_study, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.data.dataset_jobs import jobs_of, start_dataset_job
 from studies.instance_selection.drawing import (
@@ -72,11 +69,9 @@ MAX_MARKED = 1_000
 OF_RESULTS = {"pair", "similarity", "robustness"}
 
 
-@require_safe
-@researchers_only
-def generate_select(request: HttpRequest, public_id: str) -> HttpResponse:
+@shows_study
+def generate_select(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the page, with a preview if the query string has a design; nothing is drawn."""
-    study = study_for(request.user, public_id, Right.READ)
     return render(request, "metrics/generate_select.html", _page(request, study))
 
 
@@ -87,29 +82,24 @@ def jobs(request: HttpRequest, public_id: str) -> HttpResponse:
     return _jobs_part(request, study_for(request.user, public_id, Right.READ))
 
 
-@require_safe
-@researchers_only
-def results(request: HttpRequest, public_id: str) -> HttpResponse:
-    study = study_for(request.user, public_id, Right.READ)
+@shows_study
+def results(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "metrics/generate_select_results.html", _results(request, study))
 
 
-@require_safe
-@researchers_only
-def selection_preview(request: HttpRequest, public_id: str) -> HttpResponse:
-    study = study_for(request.user, public_id, Right.READ)
+@shows_study
+def selection_preview(request: HttpRequest, study: Study) -> HttpResponse:
     context = _selection(study, design_form(study, request.GET, request.user)) | {"is_part": True}
     return render(request, "metrics/selection_preview.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@researchers_only
-def act(request: HttpRequest, public_id: str, action: str) -> HttpResponse:
-    study = study_for(request.user, public_id)
+@of_study(Right.CHANGE)
+def act(request: HttpRequest, study: Study, action: str) -> HttpResponse:
     if action not in STEPS and action not in ACTIONS:
         raise Http404("This page has no such action.")
     if request.method != "POST":  # the page was reloaded after it showed a refused form here
-        return redirect("metrics:generate-select", public_id)
+        return redirect("metrics:generate-select", study.pk)
     return _submit(request, study, action) if action in STEPS else _perform(request, study, action)
 
 
@@ -193,13 +183,16 @@ def _results(request: HttpRequest, study: Study) -> Json:
     shown = requested if requested in similarities else study.similarity
     is_robustness = "robustness" in request.GET and shown == study.similarity
     pairs = study.system_pairs()
-    number = _pair_number(request, len(pairs))
+    asked = request.GET.get("pair", "")
+    is_pair = asked.isdecimal() and 1 <= int(asked[:9]) <= len(pairs)
+    number = int(asked) if is_pair else 1
     query = {"similarity": shown, "pair": number} | ({"robustness": 1} if is_robustness else {})
     return {
         "study": study,
         "dummies": dummy_texts(study.dataset) if study.dataset else None,
         "figure": separability_figure(study, shown),
-        "criterion": _first_criterion(study),
+        # For the addresses of figures, which those of scores do not depend on.
+        "criterion": getattr(study.criteria.first(), "name", "preference"),
         "pair": _pair(study, pairs[number - 1], shown, with_variants=is_robustness)
         if pairs
         else None,
@@ -218,20 +211,8 @@ def _results(request: HttpRequest, study: Study) -> Json:
     }
 
 
-def _pair_number(request: HttpRequest, pairs: int) -> int:
-    """Return the number of the pair of systems in the query string, or else the first."""
-    number = request.GET.get("pair", "")
-    return int(number) if number.isdecimal() and 1 <= int(number[:9]) <= pairs else 1
-
-
 def _name(pair: tuple[System, System]) -> str:
     return f"{pair[0].name} – {pair[1].name}"
-
-
-def _first_criterion(study: Study) -> str:
-    """Return a name for the addresses of figures, which those of scores do not depend on."""
-    first = study.criteria.first()
-    return first.name if first else "preference"
 
 
 def _selection(study: Study, form: DesignForm) -> Json:
@@ -431,8 +412,6 @@ def _remove_dummies(request: HttpRequest, study: Study) -> str:
 
 ACTIONS: dict[str, Callable[[HttpRequest, Study], str]] = {
     "take-all": _take_all,
-    "pause": partial(_change_job, pause_job, JOB_PAUSES),
-    "resume": partial(_change_job, resume_job, JOB_RESUMED),
-    "stop": partial(_change_job, stop_job, JOB_STOPPED),
+    **{name: partial(_change_job, *change) for name, change in CHANGES.items()},
     "remove-dummies": _remove_dummies,
 }

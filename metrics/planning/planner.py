@@ -11,7 +11,6 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST, require_safe
 
 from metrics.messages import (
     APPLIED,
@@ -23,7 +22,7 @@ from metrics.messages import (
 from metrics.models import ReportSnapshot
 from recruitment.costs import highest_fee, per_response
 from recruitment.services.settings import save_settings
-from studies.access import Right, researchers_only, studies_of, study_for
+from studies.access import Right, changes_study, shows_study, studies_of
 from studies.models import Study
 from studies.models.study import ratings_in_words
 from studies.refusals import told
@@ -121,21 +120,17 @@ def _tells_agreement(design: DesignOption) -> bool:
     return design.ratings >= MIN_RATINGS or design.further_share >= REPEATED_SHARE
 
 
-@require_safe
-@researchers_only
-def planner(request: HttpRequest, public_id: str) -> HttpResponse:
+@shows_study
+def planner(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the curve for the pilot or the assumptions that the address names."""
-    study = study_for(request.user, public_id, Right.READ)
     context = {"study": study, "here": "size", **_planned(study, request)}
     is_part = "HX-Request" in request.headers
     return render(request, f"metrics/{'planner_part' if is_part else 'planner'}.html", context)
 
 
-@require_POST
-@researchers_only
-def apply_plan(request: HttpRequest, public_id: str) -> HttpResponse:
+@changes_study
+def apply_plan(request: HttpRequest, study: Study) -> HttpResponse:
     """Write a design of the curve into the draft's settings, as the form does."""
-    study = study_for(request.user, public_id, Right.CHANGE)
     with told(request):
         apply_design(
             study=study,
@@ -186,7 +181,7 @@ def _planned(study: Study, request: HttpRequest) -> dict[str, Any]:
     target = {"target_width": values["width"]} if values["goal"] == WIDTH else {}
     target |= {"power": values["power"]} if values["goal"] == POWER else {}
     target |= {"new_raters": values["speaks_of"] != THESE}
-    units = _units(study)
+    units = sorted({1, study.comparisons_per_hit})
     target |= {"units": units, "units_per_rater": _units_per_rater(study)}
     equal = design_grid(components, ratings=RATINGS, **target)
     mixed = design_grid(components, ratings=[1], further_share=REPEATED_SHARE, **target)
@@ -235,7 +230,6 @@ def _pilot_pairs(pilot: str) -> list[dict[str, Any]]:
 
 
 def _widest(pairs: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the pair of systems that varies most."""
     known = [pair for pair in pairs if "reason" not in pair]
     parts = ("instance", "unit", "rater", "rating")
     return max(known, key=lambda pair: sum(pair[name] for name in parts), default=None)
@@ -287,10 +281,6 @@ def _exceeds_1(gain: dict[str, Any] | None) -> bool:
 
 def _as_digits(gain: dict[str, Any]) -> dict[str, str]:
     return {name: in_digits(gain[name]) for name in ("value", "low", "high")}
-
-
-def _units(study: Study) -> list[int]:
-    return sorted({1, study.comparisons_per_hit})
 
 
 def _units_per_rater(study: Study) -> int:

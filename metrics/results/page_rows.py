@@ -10,7 +10,7 @@ from typing import Any
 from annotation.services.screening import CheckRecord
 from metrics.results.contested_items import Contested, contested
 from metrics.results.rater_rows import RaterFacts, TaskSpeed, rater_facts, task_speeds
-from tiebreak.report.criterion import Criterion, read_criteria
+from tiebreak.report.criterion import read_criteria
 from tiebreak.report.serialization import from_json, to_json
 from tiebreak.report.source import Source
 
@@ -31,15 +31,15 @@ def page_rows(source: Source, records: Mapping[str, CheckRecord]) -> dict[str, A
     ``records`` are the annotators' gold checks by their pseudonyms.
     """
     criteria, _ = read_criteria(source.table, source.scales, None, source.order)
-    return {criterion.name: to_json(_rows(criterion, records)) for criterion in criteria}
+    rows = {}
+    for criterion in criteria:
+        raters, speeds = rater_facts(criterion, records), task_speeds(criterion)
+        found = PageRows(len(raters), raters, speeds, contested(criterion))
+        rows[criterion.name] = to_json(found)
+    return rows
 
 
 def rows_of(stored: Mapping[str, Any], criterion: str) -> PageRows:
     """Return the stored rows of a criterion."""
     rows: PageRows = from_json(PageRows, stored.get(criterion, {}))
     return rows
-
-
-def _rows(criterion: Criterion, records: Mapping[str, CheckRecord]) -> PageRows:
-    raters = rater_facts(criterion, records)
-    return PageRows(len(raters), raters, task_speeds(criterion), contested(criterion))

@@ -4,10 +4,15 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from http import HTTPStatus
+from typing import Any
 from urllib.parse import urlencode
+
+from django.http import HttpResponse
 
 from annotation.filters import EVERYTHING, Filter
 from jobs.clock import database_now
+from metrics.messages import EMPTY_PART, OF_A_PART
 from metrics.models import ReportSnapshot
 from metrics.results.filters import FilterForm, Part, asked_values
 from metrics.results.services import ensure_fresh, watermark
@@ -68,6 +73,22 @@ class Asked:
     @property
     def chosen(self) -> Filter:
         return self.part.chosen if self.part else EVERYTHING
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What every page says about the part of the ratings that it shows."""
+        return {
+            "part": self.part or Part(),
+            "of_a_part": OF_A_PART,
+            "empty_part": EMPTY_PART,
+            "filter_query": self.query,
+            "filter_more": self.query.replace("?", "&", 1),
+        }
+
+    def refusal(self) -> HttpResponse:
+        """Return the answer to an address whose filter is refused, where no page shows the filter."""
+        sentences = "\n".join(self.problems)
+        return HttpResponse(sentences, status=HTTPStatus.BAD_REQUEST, content_type="text/plain")
 
 
 def asked_for(study: Study, query: Mapping[str, str]) -> Asked:

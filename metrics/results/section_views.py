@@ -1,12 +1,10 @@
 """The sections of the results that are computed when someone opens them."""
 
-from http import HTTPStatus
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from metrics.messages import EMPTY_PART, OF_A_PART, OUTCOME_HIDDEN
+from metrics.messages import OUTCOME_HIDDEN
 from metrics.models import SectionSnapshot
 from metrics.results.filters import Part
 from metrics.results.opened_sections import is_hidden, right_to_see, section_named
@@ -37,10 +35,8 @@ def section(request: HttpRequest, public_id: str, criterion: str, name: str) -> 
         raise Http404("There is no such section of the results.")
     asked = asked_for(study, request.GET)
     if asked.part is None:
-        sentences = "\n".join(asked.problems)
-        return HttpResponse(sentences, status=HTTPStatus.BAD_REQUEST, content_type="text/plain")
+        return asked.refusal()
     shown, problem = _shown(study, asked, more, criterion, is_again="again" in request.GET)
-    part = Part(asked.chosen)
     figures = figures_of_section(name, shown.part) if shown and shown.part is not None else []
     context = {
         "study": study,
@@ -48,12 +44,8 @@ def section(request: HttpRequest, public_id: str, criterion: str, name: str) -> 
         "more": more,
         "shown": shown,
         "problem": problem,
-        "figures": _as_shown(figures, asked, criterion, part),
-        "part": part,
-        "of_a_part": OF_A_PART,
-        "empty_part": EMPTY_PART,
-        "filter_query": asked.query,
-        "filter_more": asked.query.replace("?", "&", 1),
+        "figures": _as_shown(figures, asked, criterion, asked.part),
+        **asked.context,
         "is_waiting": shown is None and problem is None,
         "here": "results",
     }

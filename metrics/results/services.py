@@ -203,7 +203,7 @@ def ensure_fresh(
     if snapshot.watermark == state and snapshot.report is not None:
         return snapshot
     task = "metrics.tasks.refresh_report_task"
-    request_once(snapshot, state, now, task, *_arguments(study, chosen))
+    request_once(snapshot, state, now, task, study.pk, *([chosen.digest] if chosen else []))
     return snapshot
 
 
@@ -222,12 +222,15 @@ def request_once(
     asked = snapshot.requested_at
     if snapshot.requested and asked is not None and asked >= now - STALE_AFTER:
         return
-    if not _claim(snapshot, state, now):
+    row = type(snapshot)._default_manager.filter(pk=snapshot.pk)
+    # Unless another page has requested it since this row was read.
+    as_read = row.filter(requested=snapshot.requested, requested_at=asked)
+    if not as_read.update(requested=state, requested_at=now):
         return
     try:
         enqueue(task, *arguments)
     except DomainError:
-        type(snapshot)._default_manager.filter(pk=snapshot.pk).update(requested="")
+        row.update(requested="")
         raise
     snapshot.refresh_from_db()
 
@@ -244,10 +247,6 @@ def _snapshot_of(study: Study, chosen: Filter, now: datetime) -> ReportSnapshot:
         oldest = parts.order_by("-requested_at", "-pk").values_list("pk", flat=True)[MAX_PARTS:]
         ReportSnapshot.objects.filter(pk__in=list(oldest)).delete()
     return snapshot
-
-
-def _arguments(study: Study, chosen: Filter) -> tuple[str, ...]:
-    return (study.pk, chosen.digest) if chosen else (study.pk,)
 
 
 def choices_of(*, study: Study) -> FilterChoices:
@@ -280,11 +279,3 @@ def newest_report(
     if report is None or (must_be_current and not is_current):
         raise refusal or DomainError("report_pending", REPORT_PENDING)
     return report, is_current
-
-
-def _claim(snapshot: ReportSnapshot | SectionSnapshot, state: str, now: datetime) -> bool:
-    """Record the request, unless another page did so since this row was read."""
-    as_read = type(snapshot)._default_manager.filter(
-        pk=snapshot.pk, requested=snapshot.requested, requested_at=snapshot.requested_at
-    )
-    return bool(as_read.update(requested=state, requested_at=now))

@@ -23,7 +23,6 @@ class _Opened:
     """What the log says was planned when the study opened, and whether it was reached."""
 
     ratings_per_hit: int
-    places: int
     responses: int
     completed: int
     is_reached: bool
@@ -68,7 +67,6 @@ def _opened(study: Study) -> _Opened | None:
     ends += [(details.get("places", 0), details.get("completed", 0)) for details in closed]
     return _Opened(
         ratings_per_hit=planned["ratings_per_hit"],
-        places=planned["places"],
         responses=planned["responses"],
         completed=now.completed,
         # More places than planned, or more responses, were decided after a look at the data, and

@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from metrics.messages import EMPTY_PART, OF_A_PART
 from metrics.results.requested_report import asked_for
 from metrics.results.selectors import stored_report
-from studies.access import Right, researchers_only, study_for
+from studies.access import Right, of_study
+from studies.models import Study
 from tiebreak.reading.charts.svg import NOTHING
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
 from tiebreak.reading.findings import share_of, stratum_name
@@ -81,7 +80,13 @@ def _table(
     by_size = sorted(strata, key=lambda stratum: -stratum.n_units)
     largest = {stratum.stratum for stratum in by_size[:MAX_STRATA]}
     rows = [
-        _row(s, share_of(s, strata), _groups(s, machine, coefficient))
+        # Without glyphs, because random labels and many strata are no findings.
+        Row(
+            stratum_name(s.stratifier, s.stratum),
+            s.n_units,
+            share_of(s, strata),
+            list(_numbers(s, _groups(s, machine, coefficient))),
+        )
         for s in strata
         if s.stratum in largest
     ]
@@ -99,12 +104,6 @@ def _groups(stratum: StratumSection, machine: str, coefficient: str) -> Estimate
     return {group: estimates[coefficient] for group, estimates in named if coefficient in estimates}
 
 
-def _row(stratum: StratumSection, share: str, estimates: Estimates) -> Row:
-    """Return the values without glyphs, because random labels and many strata are no findings."""
-    name = stratum_name(stratum.stratifier, stratum.stratum)
-    return Row(name, stratum.n_units, share, list(_numbers(stratum, estimates)))
-
-
 def _numbers(stratum: StratumSection, estimates: Estimates) -> Iterator[Number]:
     for estimate in estimates.values():
         if stratum.n_units:
@@ -114,14 +113,12 @@ def _numbers(stratum: StratumSection, estimates: Estimates) -> Iterator[Number]:
 
 
 @require_safe
-@researchers_only
-def coefficients_by_stratum(request: HttpRequest, public_id: str, criterion: str) -> HttpResponse:
+@of_study(Right.SEE)
+def coefficients_by_stratum(request: HttpRequest, study: Study, criterion: str) -> HttpResponse:
     """Show one coefficient of a machine rater by stratum, as a page or as a part of one."""
-    study = study_for(request.user, public_id, Right.SEE)
     asked = asked_for(study, request.GET)
     if asked.part is None:
-        sentences = "\n".join(asked.problems)
-        return HttpResponse(sentences, status=HTTPStatus.BAD_REQUEST, content_type="text/plain")
+        return asked.refusal()
     report = stored_report(asked.freshness.snapshot, with_raters=False)
     about = report.criteria.get(criterion) if report else None
     machines = sorted(about.all_units.machines) if about else []
@@ -135,11 +132,7 @@ def coefficients_by_stratum(request: HttpRequest, public_id: str, criterion: str
         "shown": by_stratum(about, machine, coefficient),
         "coefficients": COEFFICIENTS,
         "number_of_machine": machines.index(machine) + 1,
-        "part": asked.part,
-        "of_a_part": OF_A_PART,
-        "empty_part": EMPTY_PART,
-        "filter_query": asked.query,
-        "filter_more": asked.query.replace("?", "&", 1),
+        **asked.context,
         "here": "results",
     }
     is_partial = request.headers.get("HX-Request")

@@ -121,15 +121,11 @@ def _machines(shown: Shown) -> list[Figure]:
     """Return the figures of all machine raters, and then the figures of each one alone."""
     about = shown.about
     figures = [*machine_figures(about), *share_figures(about), *perception_figures(about)]
-    return [*_all_machines(about), *sorted(figures, key=lambda figure: figure.machine)]
-
-
-def _all_machines(about: CriterionSection) -> list[Figure]:
-    """Return the figures that show machine raters side by side."""
+    each = sorted(figures, key=lambda figure: figure.machine)
     if not about.all_units.machines:
-        return []
+        return each
     win_rates = [machine_win_rates_figure(about)] if about.systems else []
-    return [machines_figure(about), *win_rates]
+    return [machines_figure(about), *win_rates, *each]
 
 
 def _raters(shown: Shown) -> list[Figure]:

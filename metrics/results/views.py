@@ -1,7 +1,6 @@
 """A study's overview and results, its report as JSON, and its figures as files."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
@@ -14,7 +13,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from annotation.counts import StudyCounts, progress_of, study_counts
-from metrics.messages import EMPTY_PART, MORE_SECTIONS, OF_A_PART
 from metrics.planning.separability_figure import requested_separability
 from metrics.results.collection_figure import progress_figure
 from metrics.results.filters import Part, has_empty_values, size_of, without_empty_values
@@ -31,7 +29,7 @@ from metrics.results.selectors import (
 from metrics.results.tabs import TABS, Shown, Tab, figure_named, tab_named
 from recruitment.public_address import public_url
 from recruitment.services.channels import has_open_link
-from studies.access import Right, held_right, researchers_only, study_for
+from studies.access import Right, held_right, of_study, researchers_only, shows_study, study_for
 from studies.models import Study
 from tiebreak.reading.document.nonresponse import nonresponse_tables
 from tiebreak.reading.document.set_aside import set_aside_table
@@ -65,11 +63,9 @@ def results(request: HttpRequest, public_id: str, slug: str = TABS[0].slug) -> H
     return _page(request, study, tab)
 
 
-@require_safe
-@researchers_only
-def attention(request: HttpRequest, public_id: str) -> HttpResponse:
+@shows_study
+def attention(request: HttpRequest, study: Study) -> HttpResponse:
     """Return what needs a person, which the overview asks for when it is shown."""
-    study = study_for(request.user, public_id, Right.READ)
     prefetch_related_objects([study], "channels")
     context: dict[str, Any] = {"study": study, "attention": attention_of(study)}
     if study.status == Study.Status.OPEN and has_open_link(study):
@@ -104,7 +100,7 @@ def report(request: HttpRequest, public_id: str) -> HttpResponse:
     """Download the report that the pages show. It names raters, so viewers do not get it."""
     asked = asked_for(study_for(request.user, public_id, Right.READ), request.GET)
     if asked.part is None:
-        return _refused(asked)
+        return asked.refusal()
     options = {"indent": 1, "allow_nan": False}
     response = JsonResponse(_report(asked).as_json(), json_dumps_params=options)
     response["Content-Disposition"] = 'attachment; filename="report.json"'
@@ -112,35 +108,15 @@ def report(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 @require_safe
-@researchers_only
+@of_study(Right.SEE)
 def figure(
-    request: HttpRequest, public_id: str, criterion: str, name: str, kind: str
+    request: HttpRequest, study: Study, criterion: str, name: str, kind: str
 ) -> HttpResponse:
     """Download one figure, or its data, as a file."""
-    study = study_for(request.user, public_id, Right.SEE)
     asked = asked_for(study, request.GET)
     if asked.part is None:
-        return _refused(asked)
-    query = request.GET.dict()
-    right = held_right(request.user, study)
-    viewer = Viewer(request.user, right, query)
-    return figure_response(asked, study, viewer, criterion=criterion, name=name, kind=kind)
-
-
-@dataclass(frozen=True)
-class Viewer:
-    """Who asks for a figure, with which right, and what else the address says."""
-
-    user: Any
-    right: Right
-    query: Mapping[str, str]
-
-
-def figure_response(
-    asked: Asked, study: Study, viewer: Viewer, *, criterion: str, name: str, kind: str
-) -> HttpResponse:
-    """Return a figure that its viewer may see, or its data, as a file."""
-    drawn = _figure(asked, study, viewer, criterion, name)
+        return asked.refusal()
+    drawn = _figure(request, asked, study, criterion, name)
     if drawn is None or not drawn.chart:
         raise Http404("There are not enough ratings for this figure yet.")
     if kind not in CONTENT_TYPES:
@@ -150,28 +126,27 @@ def figure_response(
     return response
 
 
-def _figure(asked: Asked, study: Study, viewer: Viewer, criterion: str, name: str) -> Figure | None:
+def _figure(
+    request: HttpRequest, asked: Asked, study: Study, criterion: str, name: str
+) -> Figure | None:
+    """Return a figure that the researcher may see, if there is one of this name."""
+    query, right = request.GET.dict(), held_right(request.user, study)
     if name == "progress":
         return progress_figure(study, progress_of(study))
     if name == "separability":  # even before there are ratings
-        return requested_separability(study, viewer.query, viewer.user)
+        return requested_separability(study, query, request.user)
     about = _report(asked).criteria.get(criterion)
     if about is None:
         raise Http404("This report has no such criterion.")
-    rows = stored_rows(asked.freshness.snapshot)
-    shown = Shown(study, criterion, about, asked.chosen, rows, viewer.query, viewer.user)
-    drawn = figure_named(shown, name, viewer.right) or figure_of_section(
-        asked.freshness.snapshot, criterion, name, viewer.right, asked.chosen
+    snapshot = asked.freshness.snapshot
+    rows = stored_rows(snapshot)
+    shown = Shown(study, criterion, about, asked.chosen, rows, query, request.user)
+    drawn = figure_named(shown, name, right) or figure_of_section(
+        snapshot, criterion, name, right, asked.chosen
     )
-    part = Part(asked.chosen)
-    if drawn is None or not part:
+    if drawn is None or not asked.part:
         return None if drawn is None else while_unreached(drawn, about)
-    return with_part_column(of_part(drawn, part.name), part.name)
-
-
-def _refused(asked: Asked) -> HttpResponse:
-    sentences = "\n".join(asked.problems)
-    return HttpResponse(sentences, status=HTTPStatus.BAD_REQUEST, content_type="text/plain")
+    return with_part_column(of_part(drawn, asked.part.name), asked.part.name)
 
 
 def _report(asked: Asked) -> Report:
@@ -212,10 +187,18 @@ def _context(
         "tab": tab,
         "here": "results" if tab else "overview",
         "template": tab.template if tab else "metrics/overview.html",
-        **_filter_context(asked, request.GET.get("criterion", "")),
+        "form": asked.form if asked.whole.snapshot.choices else None,
+        "problems": asked.problems,
+        "chips": (asked.part or Part()).chips(request.GET.get("criterion", "")),
+        **asked.context,
     }
     if tab is None:
-        context["progress"] = _counts(study, asked.whole)
+        whole = asked.whole.snapshot
+        # The report has the ratings' counts, if it covers these ratings.
+        counted = None if asked.whole.is_stale else stored_counts(whole)
+        context["progress"] = study_counts(
+            study, asked.whole.now, counted=counted, plan=stored_plan(whole)
+        )
     if report is None or not criterion:
         return context
     about, query = report.criteria[criterion], request.GET.dict()
@@ -224,7 +207,7 @@ def _context(
     context["size"] = size_of(about, shown.rows.annotators)
     if tab is None:
         return context | _overview(shown, context["progress"], asked.whole)
-    context |= {"more": offered_on(tab.slug, about), "about_more": MORE_SECTIONS}
+    context["more"] = offered_on(tab.slug, about)
     parts = _parts_with_raters if tab.shows_raters else _parts
     if tab.shows_raters:  # which are kept, while this ends when the study is opened again
         context["tables"] = [
@@ -234,21 +217,6 @@ def _context(
     return context | {"section": section_of(criterion, about), **parts(shown, tab, freshness)}
 
 
-def _filter_context(asked: Asked, criterion: str) -> dict[str, Any]:
-    """Return what a page says about the part of the ratings that it shows."""
-    part = asked.part or Part()
-    return {
-        "form": asked.form if asked.whole.snapshot.choices else None,
-        "part": part,
-        "problems": asked.problems,
-        "filter_query": asked.query,
-        "filter_more": asked.query.replace("?", "&", 1),
-        "chips": part.chips(criterion),
-        "of_a_part": OF_A_PART,
-        "empty_part": EMPTY_PART,
-    }
-
-
 def _criterion(name: str, report: Report | None, asked: Asked) -> str:
     """Return the criterion to show; of a part only the one that is asked for, if any is."""
     if report is None or not report.criteria_order:
@@ -256,12 +224,6 @@ def _criterion(name: str, report: Report | None, asked: Asked) -> str:
     if name in report.criteria:
         return name
     return "" if asked.chosen and name else report.criteria_order[0]
-
-
-def _counts(study: Study, whole: Freshness) -> StudyCounts:
-    """Return the counts, with the ratings' counts from the report if it covers these ratings."""
-    counted = None if whole.is_stale else stored_counts(whole.snapshot)
-    return study_counts(study, whole.now, counted=counted, plan=stored_plan(whole.snapshot))
 
 
 def _overview(shown: Shown, counts: StudyCounts, whole: Freshness) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from typing import Any
 
 from django import forms
 
+from annotation.models import Participation
 from recruitment.models import Channel, Submission
-from recruitment.platforms.base import ChannelSettings, Ending, ReturnInstructions
+from recruitment.platforms.base import ChannelSettings, Ending, Platform, ReturnInstructions
 from recruitment.terms import owed
 
 HELP = (
@@ -98,15 +99,28 @@ def pay_claim(channel: Channel) -> PayClaim | None:
     return PayClaim(stored) if stored else None
 
 
-def with_code(
-    channel: Channel, submission: Submission | None, ending: Ending
-) -> ReturnInstructions:
-    """Return, after a completed study, the code with what to do with it if the study pays."""
-    if submission is None or ending != Ending.COMPLETED:
-        return ReturnInstructions()
-    return ReturnInstructions(
-        code=submission.completion_code, advice=_at_the_end(channel, submission)
-    )
+class SelfPaying(Platform):
+    """A source of annotators whom the researchers themselves pay."""
+
+    paid_per = Participation.PaidPer.HIT
+    pays_participants = False
+    settings_form = PayClaimSettings
+
+    def claim_at_the_start(self, channel: Channel) -> str:
+        claim = pay_claim(channel)
+        if claim is None or not channel.study.reward:
+            return ""
+        return AT_THE_START[claim].format(**_stated(channel))
+
+    def return_instructions(
+        self, channel: Channel, submission: Submission | None, ending: Ending
+    ) -> ReturnInstructions:
+        """Return, after a completed study, the code with what to do with it if the study pays."""
+        if submission is None or ending != Ending.COMPLETED:
+            return ReturnInstructions()
+        return ReturnInstructions(
+            code=submission.completion_code, advice=_at_the_end(channel, submission)
+        )
 
 
 def _at_the_end(channel: Channel, submission: Submission) -> str:
@@ -116,14 +130,6 @@ def _at_the_end(channel: Channel, submission: Submission) -> str:
     # Someone who does not know better asks the person who sent the link.
     claim = pay_claim(channel) or PayClaim.SHOW
     return AT_THE_END[claim].format(amount=f"{amount} {study.currency}", **_stated(channel))
-
-
-def claim_at_the_start(channel: Channel) -> str:
-    """Return the sentence of the welcome page about claiming the pay; "" if there is none."""
-    claim = pay_claim(channel)
-    if claim is None or not channel.study.reward:
-        return ""
-    return AT_THE_START[claim].format(**_stated(channel))
 
 
 def _stated(channel: Channel) -> dict[str, str]:

@@ -57,15 +57,8 @@ class DryRunOptions:
     seed: int = 0
 
     def bot(self, number: int) -> Bot:
-        return Bot(
-            name=f"rater-{number}",
-            accuracy=self.accuracy,
-            position_bias=self.position_bias,
-            drop_out=self.drop_out,
-            malice=self.malice,
-            seconds=self.seconds,
-            hits=self.hits,
-        )
+        rates = {name: rate for name, rate in vars(self).items() if name not in {"raters", "seed"}}
+        return Bot(f"rater-{number}", **rates)
 
 
 class Conclusion(TypedDict):

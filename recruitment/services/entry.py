@@ -13,7 +13,7 @@ from annotation.services.screening import check_screening_can_be_passed
 from jobs.clock import database_now
 from recruitment.admission import OPEN_LINK, reserve
 from recruitment.models import Channel, Payment, Submission
-from recruitment.platforms import get_platform
+from recruitment.platforms import PlatformEntry, get_platform
 from recruitment.services.reentry import Browser, is_allowed_reentry
 from recruitment.terms import amount_in
 from studies.models import Study
@@ -41,11 +41,9 @@ class Entrant:
 
     def is_allowed_reentry(self) -> bool:
         """Whether a known person uses another browser; raises `DomainError` if that is refused."""
+        entry = PlatformEntry(self.external_id, self.submission_id)
         return self.channel is not None and is_allowed_reentry(
-            channel=self.channel,
-            external_id=self.external_id,
-            submission_id=self.submission_id,
-            browser=self.browser,
+            channel=self.channel, entry=entry, browser=self.browser
         )
 
 

@@ -199,13 +199,7 @@ def pay_bonus(
         reason=reason.strip(),
         request_key=request_key,
     )
-    details = {
-        "annotator": participation.rater.pseudonym,
-        "amount": str(amount),
-        "reason": reason.strip(),
-    }
-    verb = StudyEvent.Verb.BONUS
-    record_event(study=participation.study, verb=verb, by=by, details=details)
+    _log(participation, StudyEvent.Verb.BONUS, by, amount=str(amount), reason=reason.strip())
 
 
 def check_bonus(
@@ -237,13 +231,7 @@ def reject_submission(
         category=category,
         message=message.strip(),
     )
-    details = {
-        "annotator": participation.rater.pseudonym,
-        "category": category,
-        "message": message.strip(),
-    }
-    verb = StudyEvent.Verb.REJECT
-    record_event(study=participation.study, verb=verb, by=by, details=details)
+    _log(participation, StudyEvent.Verb.REJECT, by, category=category, message=message.strip())
 
 
 def check_rejection(participation: Participation, category: str, message: str) -> Channel:
@@ -282,10 +270,15 @@ def reinstate_participant(*, participation: Participation, by: User | None = Non
     """Undo an exclusion, and return how many HITs count again or are surplus."""
     n = reinstate_work(participation=participation)
     keep_maximum(participation=participation)
-    details = {"annotator": participation.rater.pseudonym, "hits": n}
-    verb = StudyEvent.Verb.REINSTATE
-    record_event(study=participation.study, verb=verb, by=by, details=details)
+    _log(participation, StudyEvent.Verb.REINSTATE, by, hits=n)
     return n
+
+
+def _log(
+    participation: Participation, verb: StudyEvent.Verb, by: User | None, **details: object
+) -> None:
+    about = {"annotator": participation.rater.pseudonym, **details}
+    record_event(study=participation.study, verb=verb, by=by, details=about)
 
 
 def release_participant(*, participation: Participation) -> bool:

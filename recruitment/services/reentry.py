@@ -6,12 +6,12 @@ If anyone could write an ID into a link, the ID is bound to the browser that agr
 import hashlib
 from dataclasses import dataclass
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from annotation.models import Participation
 from recruitment.messages import OTHER_BROWSER, RETURN_TO_PANEL
 from recruitment.models import Channel
-from recruitment.platforms import Reentry, get_platform
+from recruitment.platforms import PlatformEntry, Reentry, get_platform
 from recruitment.services.channels import check_accepts_newcomers
 from tiebreak.errors import DomainError
 
@@ -36,9 +36,7 @@ class ReturnToPanel(DomainError):
         self.url = url
 
 
-def is_allowed_reentry(
-    *, channel: Channel, external_id: str, submission_id: str, browser: Browser
-) -> bool:
+def is_allowed_reentry(*, channel: Channel, entry: PlatformEntry, browser: Browser) -> bool:
     """Whether a known person uses another browser and the channel's rule allows that.
 
     Raises `DomainError` for new participants if the channel is closed, and for another browser
@@ -51,22 +49,18 @@ def is_allowed_reentry(
         study=channel.study_id,
         provider=channel.provider,
         consented_at__isnull=False,
-        rater__external_id=external_id,
+        rater__external_id=entry.external_id,
     )
-    is_own = rule == Reentry.FREE or _is_among(same_person, browser)
-    if not (is_own and same_person.filter(submission_id=submission_id).exists()):
+    proof = Q(public_id=browser.participation)
+    if browser.digest:
+        proof |= Q(submission__browser=browser.digest)
+    is_own = rule == Reentry.FREE or same_person.filter(proof).exists()
+    if not (is_own and same_person.filter(submission_id=entry.submission_id).exists()):
         check_accepts_newcomers(channel)
     if is_own or not same_person.exists():
         return False
     if rule == Reentry.FLAG:
         return True
     if rule == Reentry.ASK:
-        raise ReturnToPanel(platform.panel_page(channel, external_id))
+        raise ReturnToPanel(platform.panel_page(channel, entry.external_id))
     raise DomainError("other_browser", OTHER_BROWSER, status=403)
-
-
-def _is_among(participations: QuerySet[Participation], browser: Browser) -> bool:
-    is_own = Q(public_id=browser.participation)
-    if browser.digest:
-        is_own |= Q(submission__browser=browser.digest)
-    return participations.filter(is_own).exists()

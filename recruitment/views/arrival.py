@@ -67,12 +67,7 @@ def arrive(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
         response = render(request, "recruitment/platform_preview.html", {"study": study})
         return allow_frames(response, platform.frame_ancestors(channel))
     browser = _browser(request, channel, entry)
-    is_allowed_reentry(
-        channel=channel,
-        external_id=entry.external_id,
-        submission_id=entry.submission_id,
-        browser=browser,
-    )
+    is_allowed_reentry(channel=channel, entry=entry, browser=browser)
     confirm_by_signature(channel=channel, entry=entry)
     return _redirect_to_welcome(request, channel, entry, browser)
 
@@ -168,12 +163,7 @@ def entry_or_open_link(request: HttpRequest, study: Study) -> tuple[Channel, Pla
 
 def _is_admitted(channel: Channel, entry: PlatformEntry, browser: Browser) -> bool:
     try:
-        is_allowed_reentry(
-            channel=channel,
-            external_id=entry.external_id,
-            submission_id=entry.submission_id,
-            browser=browser,
-        )
+        is_allowed_reentry(channel=channel, entry=entry, browser=browser)
     except DomainError:
         return False
     return True

@@ -11,11 +11,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_POST
 
 from recruitment.admission import OPEN_LINK, is_open_to_all
 from recruitment.confirmations import paying_all, publishing, starting, stopping
-from recruitment.costs import ChannelCost, channel_cost
+from recruitment.costs import channel_cost
 from recruitment.launch.channel_needs import channel_needs
 from recruitment.messages import (
     CHANNEL_GONE,
@@ -24,6 +24,7 @@ from recruitment.messages import (
     PENDING,
 )
 from recruitment.models import Channel
+from recruitment.pay import Cost
 from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.invitation import invitations
 from recruitment.public_address import public_url
@@ -42,32 +43,35 @@ from recruitment.services.eligibility import eligible_people, filters_in_words
 from recruitment.services.platform_actions import PAYS, act_on_channel, participants_wanted
 from recruitment.step_pages import cost_context
 from studies import confirming
-from studies.access import Right, held_right, researchers_only, study_for
+from studies.access import (
+    Right,
+    changes_study,
+    held_right,
+    researchers_only,
+    shows_study,
+    study_for,
+)
 from studies.design.opened_forms import take_turn
 from studies.models import Study
 from studies.refusals import as_not_found, told
 from tiebreak.errors import DomainError
 
 
-@require_safe
-@researchers_only
-def channel_list(request: HttpRequest, study_id: str) -> HttpResponse:
-    study = study_for(request.user, study_id, Right.READ)
+@shows_study
+def channel_list(request: HttpRequest, study: Study) -> HttpResponse:
     return _page(request, study)
 
 
-@require_POST
-@researchers_only
-def save(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
+@changes_study
+def save(request: HttpRequest, study: Study, provider: str) -> HttpResponse:
     """Set up a channel or change its settings. Its token can be replaced but never read."""
-    study = study_for(request.user, study_id)
     platform = _platform(provider)
     refused = _save_settings(request, study, platform)
     if refused is not None:
         return refused
     participants = request.POST.get("participants", "")
     query = f"?{urlencode({_participants_key(platform): participants})}" if participants else ""
-    return redirect(reverse("recruitment:channels", args=[study_id]) + query)
+    return redirect(reverse("recruitment:channels", args=[study.pk]) + query)
 
 
 def _save_settings(request: HttpRequest, study: Study, platform: Platform) -> HttpResponse | None:
@@ -99,7 +103,6 @@ def _save_settings(request: HttpRequest, study: Study, platform: Platform) -> Ht
 
 @transaction.atomic
 def _store(request: HttpRequest, study: Study, platform: Platform, token: str) -> Form:
-    """Store the posted settings if they are valid, and return their form."""
     take_turn(request, study.pk)
     form = _posted(request, study, platform)
     if form.is_valid():
@@ -112,11 +115,9 @@ def _posted(request: HttpRequest, study: Study, platform: Platform) -> Form:
     return _form(stored, platform, request.POST)
 
 
-@require_POST
-@researchers_only
-def change_state(request: HttpRequest, study_id: str, provider: str, action: str) -> HttpResponse:
+@changes_study
+def change_state(request: HttpRequest, study: Study, provider: str, action: str) -> HttpResponse:
     """Close, reopen or remove a channel, or replace its signing key."""
-    study = study_for(request.user, study_id)
     if action not in STATE_CHANGES:
         raise Http404("There is no such action for a channel.")
     platform = _platform(provider)
@@ -137,7 +138,7 @@ def change_state(request: HttpRequest, study_id: str, provider: str, action: str
     if refused is not None:
         form = _posted(request, study, platform)
         return _page(request, study, refused={provider: form}, status=400)
-    return redirect("recruitment:channels", study_id)
+    return redirect("recruitment:channels", study.pk)
 
 
 # What is done to the channel, and what the page then says.
@@ -225,7 +226,7 @@ def _page(
     return render(request, "recruitment/channels.html", context, status=status)
 
 
-def _cost(channel: Channel | None, people: int | None) -> ChannelCost | None:
+def _cost(channel: Channel | None, people: int | None) -> Cost | None:
     """Return what the people that the plan needs cost on this platform."""
     if channel is None or not people or not get_platform(channel.provider).supports("publish"):
         return None

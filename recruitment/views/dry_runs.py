@@ -1,6 +1,5 @@
 """The researcher's page of dry runs: start one, follow its progress, read its results."""
 
-from dataclasses import dataclass
 from typing import Any, cast
 
 from django.contrib import messages
@@ -8,9 +7,9 @@ from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods
 
-from annotation.counts import NO_PLACES, Progress, progress_by_study, study_counts
+from annotation.counts import NO_PLACES, progress_by_study, study_counts
 from annotation.services.plan_checks import has_design
 from jobs.models import Job
 from recruitment.forms import DryRunForm
@@ -23,7 +22,7 @@ from recruitment.services.dry_runs import (
     start_dry_run,
     suggested_raters,
 )
-from studies.access import Right, researchers_only, right_for, study_for
+from studies.access import changes_study, of_study, shows_study
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import Study
 from studies.refusals import told, told_on
@@ -32,10 +31,9 @@ MAX_SHOWN = 10
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@researchers_only
-def dry_runs(request: HttpRequest, study_id: str) -> HttpResponse:
+@of_study()
+def dry_runs(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the page and start a dry run; a refused form is shown again with its values."""
-    study = study_for(request.user, study_id, right_for(request))
     form = DryRunForm(request.POST or None, initial={"raters": suggested_raters(study)})
     if request.method == "POST" and form.is_valid():
         options = DryRunOptions(**form.cleaned_data)
@@ -47,18 +45,14 @@ def dry_runs(request: HttpRequest, study_id: str) -> HttpResponse:
     return render(request, "recruitment/dry_runs.html", context, status=status)
 
 
-@require_safe
-@researchers_only
-def part(request: HttpRequest, study_id: str) -> HttpResponse:
+@shows_study
+def part(request: HttpRequest, study: Study) -> HttpResponse:
     """Show only the list so that it can refresh while a form is being filled in."""
-    study = study_for(request.user, study_id, Right.READ)
     return render(request, "recruitment/dry_run_list.html", _runs(study))
 
 
-@require_POST
-@researchers_only
-def stop(request: HttpRequest, study_id: str, job_id: str) -> HttpResponse:
-    study = study_for(request.user, study_id)
+@changes_study
+def stop(request: HttpRequest, study: Study, job_id: str) -> HttpResponse:
     end_dry_run(job=_job(study, job_id))
     messages.success(
         request, "The dry run was stopped. The bots' answers so far are in its copy of the study."
@@ -66,10 +60,8 @@ def stop(request: HttpRequest, study_id: str, job_id: str) -> HttpResponse:
     return redirect("recruitment:dry-runs", study.pk)
 
 
-@require_POST
-@researchers_only
-def remove(request: HttpRequest, study_id: str, job_id: str) -> HttpResponse:
-    study = study_for(request.user, study_id)
+@changes_study
+def remove(request: HttpRequest, study: Study, job_id: str) -> HttpResponse:
     job = _job(study, job_id)
     question = _removing(job)
     if not is_confirmed(request, [question]):
@@ -101,30 +93,8 @@ def _job(study: Study, job_id: str) -> Job:
     return job
 
 
-@dataclass(frozen=True)
-class Run:
-    """One dry run as shown on the page."""
-
-    job: Job
-    progress: Progress
-
-    @property
-    def is_moving(self) -> bool:
-        return self.job.is_moving
-
-    @property
-    def has_ended_well(self) -> bool:
-        return self.job.status == Job.Status.DONE and not self.job.result.get("conclusions")
-
-    @property
-    def took(self) -> float | None:
-        if self.job.started_at is None or self.job.finished_at is None:
-            return None
-        return (self.job.finished_at - self.job.started_at).total_seconds()
-
-
 def _runs(study: Study) -> dict[str, Any]:
     jobs = list(dry_runs_of(study)[:MAX_SHOWN])
     progress = progress_by_study(job.owner for job in jobs)
-    runs = [Run(job, progress.get(job.owner, NO_PLACES)) for job in jobs]
-    return {"study": study, "runs": runs, "is_moving": any(run.is_moving for run in runs)}
+    runs = [(job, progress.get(job.owner, NO_PLACES)) for job in jobs]
+    return {"study": study, "runs": runs, "is_moving": any(job.is_moving for job in jobs)}

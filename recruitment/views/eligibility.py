@@ -23,15 +23,15 @@ from recruitment.services.eligibility import (
     offered_filters,
 )
 from recruitment.services.platform_actions import enqueue_action
-from studies.access import researchers_only, right_for, study_for
+from studies.access import of_study
 from studies.design.opened_forms import check_opened, digest_of, take_turn
+from studies.models import Study
 from tiebreak.errors import DomainError
 
 
-@researchers_only
-def eligibility(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
+@of_study()
+def eligibility(request: HttpRequest, study: Study, provider: str) -> HttpResponse:
     """Show the filters, or save them and have the platform count who passes them."""
-    study = study_for(request.user, study_id, right_for(request))
     channel = Channel.objects.filter(study=study, provider=provider).first()
     if channel is None or not get_platform(provider).supports("offered_filters"):
         raise Http404("The study has no channel that offers filters.")
@@ -50,7 +50,7 @@ def eligibility(request: HttpRequest, study_id: str, provider: str) -> HttpRespo
         messages.error(request, refusal.message, extra_tags=refusal.code)
     added = request.POST.get("add", "")
     query = f"?{urlencode({'add': added})}#filter-{added}" if added else ""
-    return redirect(reverse("recruitment:eligibility", args=[study_id, provider]) + query)
+    return redirect(reverse("recruitment:eligibility", args=[study.pk, provider]) + query)
 
 
 @transaction.atomic
@@ -104,7 +104,6 @@ def _page(
 
 
 def _shown(one: OfferedFilter, chosen: Chosen) -> dict[str, Any]:
-    """Return a filter with what was chosen in it."""
     ends = chosen.get("selected_range", {})
     values = set(chosen.get("selected_values", ()))
     choices = [(key, words, key in values) for key, words in one.choices.items()]

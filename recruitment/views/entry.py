@@ -48,12 +48,7 @@ def welcome(request: HttpRequest, study_id: str) -> HttpResponse:
         raise DomainError(f"{study.status}_to_newcomers", CLOSED_TO_NEWCOMERS[study.status])
     if study.dry_run_of_id is not None and not is_simulated(request, study.pk):
         raise DomainError("dry_run", DRY_RUN_ONLY)
-    is_allowed_reentry(
-        channel=channel,
-        external_id=entry.external_id,
-        submission_id=entry.submission_id,
-        browser=browser_of(request, study_id),
-    )
+    is_allowed_reentry(channel=channel, entry=entry, browser=browser_of(request, study_id))
     check_screening_can_be_passed(study)
     if not is_simulated(request, study.pk):
         check_room(channel, database_now())

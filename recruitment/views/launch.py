@@ -9,7 +9,6 @@ from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
 
 from annotation.counts import progress_of
 from recruitment.admission import OPEN_LINK
@@ -20,9 +19,9 @@ from recruitment.services.channels import channel_statuses
 from recruitment.services.launch_checks import launch_checks
 from recruitment.step_pages import cost_context
 from recruitment.study_actions import ACTIONS, PLANNING, offered_actions
-from studies.access import Right, researchers_only, study_for
+from studies.access import changes_study, shows_study
 from studies.confirming import ask, is_confirmed
-from studies.design.steps import ShownStep, StepState, StudyFrame, steps, study_frame
+from studies.design.steps import StepState, steps, study_frame
 from studies.models import Study
 from studies.refusals import told
 
@@ -36,15 +35,21 @@ class ShownCheck:
     url: str
 
 
-@require_safe
-@researchers_only
-def launch(request: HttpRequest, study_id: str) -> HttpResponse:
-    study = study_for(request.user, study_id, Right.READ)
+@shows_study
+def launch(request: HttpRequest, study: Study) -> HttpResponse:
     prefetch_related_objects([study], "channels")  # which several checks look at
     current = launch_checks(study)
     if study.status == Study.Status.OPEN:
         current += somebody_can_enter(study)
-    checks = [_shown(check, study) for check in current]
+    titles = {step.url_name: step.title for step in steps()}
+    checks = [
+        ShownCheck(
+            check,
+            titles.get(check.where, ""),
+            reverse(check.where, args=[study.pk]) if check.where else "",
+        )
+        for check in current
+    ]
     plans_first = any(check.code in PLANNING for check in current)
     statuses = channel_statuses(study)
     frame = study_frame(study, request.user, "launch")
@@ -54,7 +59,8 @@ def launch(request: HttpRequest, study_id: str) -> HttpResponse:
         "here": "launch",
         "must": [shown for shown in checks if shown.check.is_error],
         "should": [shown for shown in checks if not shown.check.is_error],
-        "notes": _notes(frame),
+        # The steps that were left out on purpose, which nothing else on the page mentions.
+        "notes": [step for step in frame.steps if step.status.state == StepState.NOT_NEEDED],
         "progress": progress_of(study),
         "channels": [s.platform.title for s in statuses if s.is_open],
         "drafts": [s.platform.title for s in statuses if s.is_draft_there],
@@ -69,22 +75,9 @@ def launch(request: HttpRequest, study_id: str) -> HttpResponse:
     return render(request, "recruitment/launch.html", context)
 
 
-def _shown(check: LaunchCheck, study: Study) -> ShownCheck:
-    titles = {step.url_name: step.title for step in steps()}
-    url = reverse(check.where, args=[study.pk]) if check.where else ""
-    return ShownCheck(check, titles.get(check.where, ""), url)
-
-
-def _notes(frame: StudyFrame) -> list[ShownStep]:
-    """Return the steps that were left out on purpose, which nothing else on the page mentions."""
-    return [step for step in frame.steps if step.status.state == StepState.NOT_NEEDED]
-
-
-@require_POST
-@researchers_only
-def act(request: HttpRequest, study_id: str, action: str) -> HttpResponse:
+@changes_study
+def act(request: HttpRequest, study: Study, action: str) -> HttpResponse:
     """Plan, open, pause or close the study, after a confirmation that names what is final."""
-    study = study_for(request.user, study_id)
     if action not in ACTIONS:
         raise Http404("There is no such action for a study.")
     back = reverse("recruitment:launch", args=[study.pk])

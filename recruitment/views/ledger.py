@@ -7,7 +7,7 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_POST
 
 from annotation.models import Participation
 from annotation.services.screening import check_records
@@ -23,7 +23,7 @@ from recruitment.ledger import (
 from recruitment.models import Payment
 from recruitment.services.payments import settle_payment
 from recruitment.terms import owed
-from studies.access import Right, held_right, researchers_only, study_for
+from studies.access import Right, held_right, of_study, shows_study
 from studies.models import Study
 
 PER_PAGE = 40
@@ -84,10 +84,8 @@ LABELS = {
 }
 
 
-@require_safe
-@researchers_only
-def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
-    study = study_for(request.user, study_id, Right.READ)
+@shows_study
+def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
     search, status = request.GET.get("search", "").strip(), request.GET.get("status", "")
     status = status if status in Participation.Status else ""
     accounting = accounts(study, search_for(search, status))
@@ -96,6 +94,8 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
     paginator.count = entries.totals.matching
     page = paginator.get_page(request.GET.get("page_number"))
     rows = entries.first_rows(cast(QuerySet[Participation], page.object_list))
+    raters = [row.participation.rater_id for row in rows.page]
+    records = check_records(study.pk, raters=raters)
     unknown = Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED)
     context = {
         "study": study,
@@ -103,9 +103,14 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
         "costs": accounting.costs,
         "beyond_budget": accounting.beyond_budget,
         "lists": _lists(entries, rows),
-        "nothing_waits": _nothing_waits(entries),
+        # The lists that are empty, each of which has its own sentence if it is not.
+        "nothing_waits": ", ".join(
+            NOBODY[name] for name, n in entries.totals.listed.items() if not n
+        ),
         "unknown": unknown.select_related("participation__rater"),
-        "participants": _participants(study, rows.page),
+        "participants": [
+            _row(row) | {"checks": records.get(row.participation.rater_id)} for row in rows.page
+        ],
         "page": page,
         "search": search,
         "status": status,
@@ -114,11 +119,6 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
         "is_owner": held_right(request.user, study) >= Right.OWN,
     }
     return render(request, "recruitment/ledger.html", context)
-
-
-def _nothing_waits(entries: Ledger) -> str:
-    """Return the lists that are empty in words, each of which has its own sentence if not."""
-    return ", ".join(NOBODY[name] for name, n in entries.totals.listed.items() if not n)
 
 
 def _lists(entries: Ledger, rows: FirstRows) -> list[tuple[str, str, str, int, list[Any]]]:
@@ -154,11 +154,6 @@ def _pay_label(row: LedgerRow, currency: str) -> str:
     return f"Pay {amount} via {platform_title(row.participation)}"
 
 
-def _participants(study: Study, rows: list[LedgerRow]) -> list[dict[str, Any]]:
-    records = check_records(study.pk, raters=[row.participation.rater_id for row in rows])
-    return [_row(row) | {"checks": records.get(row.participation.rater_id)} for row in rows]
-
-
 def _row(row: LedgerRow) -> dict[str, Any]:
     return {
         "ledger_row": row,
@@ -169,12 +164,11 @@ def _row(row: LedgerRow) -> dict[str, Any]:
 
 
 @require_POST
-@researchers_only
+@of_study(Right.OWN)
 def record_payment_outcome(
-    request: HttpRequest, study_id: str, payment_id: str, outcome: str
+    request: HttpRequest, study: Study, payment_id: str, outcome: str
 ) -> HttpResponse:
     """Record what the researcher found on the platform about an unconfirmed payment."""
-    study = study_for(request.user, study_id, Right.OWN)
     payment = Payment.objects.filter(
         participation__study=study, public_id=payment_id, status=Payment.Status.ASKED
     ).first()
@@ -182,4 +176,4 @@ def record_payment_outcome(
         raise Http404("This study has no such unconfirmed payment.")
     settle_payment(payment=payment, was_paid=outcome == "paid")
     messages.success(request, "The outcome of the payment was recorded.")
-    return redirect("recruitment:ledger", study_id)
+    return redirect("recruitment:ledger", study.pk)

@@ -5,7 +5,6 @@ from typing import Any
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
 from annotation.models import HIT, Assignment, Participation
 from annotation.participant_answers import answers_page, given_answers
@@ -14,7 +13,7 @@ from recruitment.ledger import pays_by_platform, platform_title
 from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.base import MAX_MESSAGE
 from recruitment.terms import owed
-from studies.access import Right, held_right, researchers_only, study_for
+from studies.access import Right, held_right, shows_study
 from studies.models import Study
 from tiebreak.errors import DomainError
 from tiebreak.identifiers import new_public_id
@@ -30,10 +29,8 @@ SIGNS = {
 }
 
 
-@require_safe
-@researchers_only
-def participant(request: HttpRequest, study_id: str, participation_id: str) -> HttpResponse:
-    study = study_for(request.user, study_id, Right.READ)
+@shows_study
+def participant(request: HttpRequest, study: Study, participation_id: str) -> HttpResponse:
     participation = _participation(study, participation_id)
     evidence = evidence_of(participation)
     page = answers_page(participation, request.GET.get("page"))

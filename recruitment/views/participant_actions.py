@@ -37,8 +37,9 @@ from recruitment.services.participants import (
     request_return,
 )
 from recruitment.services.payments import settle
-from studies.access import Right, researchers_only, study_for
+from studies.access import Right, of_study, researchers_only, study_for
 from studies.confirming import Question, ask, is_confirmed
+from studies.models import Study
 from studies.refusals import told
 from tiebreak.errors import DomainError
 from tiebreak.reading.words import counted
@@ -80,11 +81,10 @@ def _back(request: HttpRequest, participation: Participation) -> str:
 
 
 @require_POST
-@researchers_only
-def pay_many(request: HttpRequest, study_id: str) -> HttpResponse:
+@of_study(Right.OWN)
+def pay_many(request: HttpRequest, study: Study) -> HttpResponse:
     """Pay the selected participants of a list, or the whole list."""
-    study = study_for(request.user, study_id, Right.OWN)
-    back = reverse("recruitment:ledger", args=[study_id])
+    back = reverse("recruitment:ledger", args=[study.pk])
     chosen, carry = _chosen(request)
     with told(request):
         awaiting = awaiting_payment(study, chosen)
@@ -136,7 +136,6 @@ def _pay(participation: Participation, request: HttpRequest) -> str:
 
 
 def _told(paid: Paid) -> str:
-    """Say what was done about payments."""
     recorded = f"{counted(paid.recorded, 'payment was', 'payments were')} recorded."
     requested = (
         f"{counted(paid.requested, 'payment was', 'payments were')} requested. The Participants & payments page"

@@ -1,8 +1,9 @@
 """A preview of the annotators' pages for the researcher. It stores and reserves nothing."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -21,29 +22,11 @@ from recruitment.models import Channel, Submission
 from recruitment.platforms import Ending, Platform
 from recruitment.services.channels import channel_statuses
 from recruitment.views.entry import about_channel
-from studies.access import Right, researchers_only, right_for, study_for
+from studies.access import Right, of_study, study_for
 from studies.design.typed_task import typed_task
 from studies.markdown import render_markdown
 from studies.models import Criterion, Generation, Screening, Study, System, Unit, UnitText, texts_of
 
-TEMPLATES = {
-    "welcome": "recruitment/welcome.html",
-    "guidelines": "annotation/guidelines.html",
-    "quick-check": "annotation/comprehension.html",
-    "practice": "annotation/unit.html",
-    "test": "annotation/unit.html",
-    "unit": "annotation/unit.html",
-    "finish": "recruitment/end.html",
-}
-PAGES = {
-    "welcome": "Consent",
-    "guidelines": "Guidelines",
-    "quick-check": "Quick check",
-    "practice": "Practice",
-    "test": "Test",
-    "unit": "Task",
-    "finish": "Finish",
-}
 STAGES = {"practice": Unit.Role.TRAINING, "test": Unit.Role.QUALIFICATION}
 EXAMPLE = "EXAMPLE"
 PHONE = {"width": 360, "height": 740}
@@ -60,10 +43,9 @@ def preview(request: HttpRequest, study_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@researchers_only
-def typed_preview(request: HttpRequest, study_id: str) -> HttpResponse:
+@of_study()
+def typed_preview(request: HttpRequest, study: Study) -> HttpResponse:
     """Show a page within the Task step, with what is typed there and not saved yet."""
-    study = study_for(request.user, study_id, right_for(request))
     criteria = typed_task(study, request.POST)
     name = request.POST.get("page", request.GET.get("page", "unit"))
     return _page(request, study, name, criteria, screen="framed", embedded=True)
@@ -83,21 +65,21 @@ def _page(
         raise Http404("The preview has no such page.")
     context = {
         "study": study,
-        "preview": PAGES,
+        "preview": {key: page.title for key, page in PAGES.items()},
         "preview_page": name,
         "screen": screen,
         "embedded": embedded,
         "via": request.GET.get("via", ""),
     }
     if screen == "phone":
-        context |= {"title": PAGES[name], "phone": PHONE}
+        context |= {"title": PAGES[name].title, "phone": PHONE}
         return render(request, "recruitment/preview_phone.html", context)
-    parts = _CONTEXTS[name](request, study, criteria)
+    parts = PAGES[name].context(request, study, criteria)
     if parts is None:
-        context |= {"title": PAGES[name]}
+        context |= {"title": PAGES[name].title}
         response = render(request, "recruitment/preview_absent.html", context)
     else:
-        response = render(request, TEMPLATES[name], context | parts)
+        response = render(request, PAGES[name].template, context | parts)
     return allow_frames(response, ["'self'"]) if screen == "framed" else response
 
 
@@ -145,7 +127,7 @@ def _by_channel(request: HttpRequest, study: Study) -> tuple[Platform, Channel, 
 
 
 def _reference_unit(
-    name: str, study: Study, criteria: Sequence[Criterion]
+    name: str, _request: HttpRequest, study: Study, criteria: Sequence[Criterion]
 ) -> dict[str, Any] | None:
     """Return the page of the first unit of the training or the test, or None if there is none."""
     role, screening = STAGES[name], screening_of(study)
@@ -221,16 +203,27 @@ def _systems(study: Study) -> list[int]:
     return list(competing.values_list("pk", flat=True))
 
 
-_Context = Callable[[HttpRequest, Study, Sequence[Criterion]], dict[str, Any] | None]
-_CONTEXTS: dict[str, _Context] = {
-    "welcome": _welcome,
-    "guidelines": lambda _, study, criteria: {
-        "guidelines": render_markdown(study.guidelines),
-        "criteria": criteria,
-    },
-    "quick-check": _quick_check,
-    "practice": lambda _, study, criteria: _reference_unit("practice", study, criteria),
-    "test": lambda _, study, criteria: _reference_unit("test", study, criteria),
-    "unit": _sample,
-    "finish": _finish,
+class Page(NamedTuple):
+    """A page of annotators: what it is called, and its context, None where the study has none."""
+
+    title: str
+    template: str
+    context: Callable[[HttpRequest, Study, Sequence[Criterion]], dict[str, Any] | None]
+
+
+PAGES = {
+    "welcome": Page("Consent", "recruitment/welcome.html", _welcome),
+    "guidelines": Page(
+        "Guidelines",
+        "annotation/guidelines.html",
+        lambda _, study, criteria: {
+            "guidelines": render_markdown(study.guidelines),
+            "criteria": criteria,
+        },
+    ),
+    "quick-check": Page("Quick check", "annotation/comprehension.html", _quick_check),
+    "practice": Page("Practice", "annotation/unit.html", partial(_reference_unit, "practice")),
+    "test": Page("Test", "annotation/unit.html", partial(_reference_unit, "test")),
+    "unit": Page("Task", "annotation/unit.html", _sample),
+    "finish": Page("Finish", "recruitment/end.html", _finish),
 }

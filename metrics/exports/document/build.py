@@ -64,7 +64,8 @@ def build_document(
     return ReportDocument(
         title=study.title,
         subtitle=f"Report of a preference study with {report.source.n_used} ratings",
-        dates=_dates(made_at, written_at),
+        dates=f"Ratings as of {in_utc(made_at)}. Written {in_utc(written_at)} with Tiebreak"
+        f" {tiebreak.__version__}.",
         written_at=written_at,
         notice=simulated_notice(counts),
         sections=(
@@ -85,13 +86,6 @@ def build_document(
             *reference_sections(references),
         ),
         bibtex=bibtex_of(references),
-    )
-
-
-def _dates(made_at: datetime, written_at: datetime) -> str:
-    return (
-        f"Ratings as of {in_utc(made_at)}. Written {in_utc(written_at)} with Tiebreak"
-        f" {tiebreak.__version__}."
     )
 
 

@@ -26,8 +26,6 @@ SIMULATED = (
     " conclusions about the texts from them."
 )
 
-# The groups of the codebook's counts; each rating is in exactly one of them.
-
 # Events that change which answers and tests count, how many there are, or which number leads.
 DEVIATIONS = (
     StudyEvent.Verb.PAUSE,

@@ -1,6 +1,7 @@
 """`manage.py simulate_raters`: bots take a study through the annotators' pages."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -10,7 +11,7 @@ from annotation.counts import study_counts
 from jobs.models import Job
 from jobs.worker import run_job
 from recruitment.services.dry_runs import DryRunOptions, prepare_dry_run, suggested_raters
-from recruitment.simulation.raters import Bot, simulate_raters
+from recruitment.simulation.raters import simulate_raters
 from studies.commands import study_named
 from studies.models import Study
 from studies.refusals import as_command_error
@@ -64,18 +65,9 @@ class Command(BaseCommand):
         return self._rate(study, options)
 
     def _rate(self, study: Study, options: dict[str, Any]) -> None:
-        bots = [
-            Bot(
-                name=f"bot-{number}",
-                accuracy=options["accuracy"],
-                position_bias=options["position_bias"],
-                drop_out=options["drop_out"],
-                malice=options["malice"],
-                seconds=options["seconds"],
-                hits=options["hits"],
-            )
-            for number in range(1, (options["raters"] or RATERS) + 1)
-        ]
+        rate = _options(options)
+        numbers = range(1, (options["raters"] or RATERS) + 1)
+        bots = [replace(rate.bot(number), name=f"bot-{number}") for number in numbers]
         with as_command_error():
             answers = simulate_raters(
                 study=study,
@@ -99,11 +91,7 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(result) if options["json"] else sentence)
 
     def _dry_run(self, study: Study, options: dict[str, Any]) -> None:
-        names = ("accuracy", "position_bias", "drop_out", "malice", "seconds", "hits", "seed")
-        wanted = DryRunOptions(
-            raters=options["raters"] or suggested_raters(study),
-            **{name: options[name] for name in names},
-        )
+        wanted = replace(_options(options), raters=options["raters"] or suggested_raters(study))
         with as_command_error():
             job = prepare_dry_run(study=study, options=wanted)
         run_job(job_id=job.pk)
@@ -125,3 +113,8 @@ class Command(BaseCommand):
         sentences = [conclusion["sentence"] for conclusion in result["conclusions"]]
         for sentence in sentences or ["No problem was found."]:
             self.stdout.write(sentence)
+
+
+def _options(options: dict[str, Any]) -> DryRunOptions:
+    names = ("accuracy", "position_bias", "drop_out", "malice", "seconds", "hits", "seed")
+    return DryRunOptions(**{name: options[name] for name in names})

@@ -6,19 +6,10 @@ from django import forms
 from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest
 
-from annotation.models import Participation
 from recruitment.identities import MAX_NAME, name_of
-from recruitment.models import Channel, Submission
-from recruitment.platforms.base import (
-    COOKIES,
-    KNOWN_AGAIN,
-    Ending,
-    Platform,
-    PlatformEntry,
-    PrivacyNotice,
-    ReturnInstructions,
-)
-from recruitment.platforms.pay_claims import PayClaimSettings, claim_at_the_start, with_code
+from recruitment.models import Channel
+from recruitment.platforms.base import COOKIES, KNOWN_AGAIN, PlatformEntry, PrivacyNotice
+from recruitment.platforms.pay_claims import PayClaimSettings, SelfPaying
 from tiebreak.errors import DomainError
 
 SALT = "annotation.invitation"
@@ -55,11 +46,9 @@ class InvitationSettings(PayClaimSettings):
         return "\n".join(names)
 
 
-class Invitation(Platform):
+class Invitation(SelfPaying):
     name = "invitation"
     title = "Personal invitations"
-    paid_per = Participation.PaidPer.HIT
-    pays_participants = False
     settings_form = InvitationSettings
     settings_of_account = frozenset({"people"})
     has_one_link = False
@@ -77,9 +66,6 @@ class Invitation(Platform):
             else "Open to the one person listed below."
         )
 
-    def claim_at_the_start(self, channel: Channel) -> str:
-        return claim_at_the_start(channel)
-
     def privacy_notice(self, channel: Channel) -> PrivacyNotice:
         return PrivacyNotice(
             f"We store the name or ID with which you were invited. {KNOWN_AGAIN} {COOKIES}",
@@ -91,11 +77,6 @@ class Invitation(Platform):
         if not {person, name_of(person)}.intersection(people(channel)):
             raise DomainError("uninvited", NOT_INVITED, status=403)
         return PlatformEntry(external_id=person, submission_id=person, is_confirmed=True)
-
-    def return_instructions(
-        self, channel: Channel, submission: Submission | None, ending: Ending
-    ) -> ReturnInstructions:
-        return with_code(channel, submission, ending)
 
 
 NOT_INVITED = (

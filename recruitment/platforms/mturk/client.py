@@ -145,7 +145,6 @@ class MTurkClient:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """Translate botocore's errors into `MTurkError`."""
         botocore: Any = import_module("botocore.exceptions")
         try:
             yield
@@ -265,7 +264,6 @@ REPEATED = re.compile(r"already been processed|HITAlreadyExists|DuplicateCall", 
 
 
 def _refusal(response: Any, secrets: tuple[str, ...]) -> MTurkError:
-    """Return the error for an error response of the service."""
     error = response.get("Error", {})
     code = str(error.get("Code", ""))
     status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode") or 400)

@@ -5,32 +5,17 @@ import secrets
 from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest
 
-from annotation.models import Participation
-from recruitment.models import Channel, Submission
-from recruitment.platforms.base import (
-    ADDRESS,
-    COOKIE,
-    Ending,
-    Platform,
-    PlatformEntry,
-    PrivacyNotice,
-    ReturnInstructions,
-)
-from recruitment.platforms.pay_claims import PayClaimSettings, claim_at_the_start, with_code
+from recruitment.models import Channel
+from recruitment.platforms.base import ADDRESS, COOKIE, PlatformEntry, PrivacyNotice
+from recruitment.platforms.pay_claims import SelfPaying
 
 
-class OpenLink(Platform):
+class OpenLink(SelfPaying):
     name = "open-link"
     title = "Open link"
-    paid_per = Participation.PaidPer.HIT
-    pays_participants = False
-    settings_form = PayClaimSettings
 
     def audience(self, channel: Channel) -> str:
         return "Open to anyone with the link below."
-
-    def claim_at_the_start(self, channel: Channel) -> str:
-        return claim_at_the_start(channel)
 
     def privacy_notice(self, channel: Channel) -> PrivacyNotice:
         return PrivacyNotice(f"We do not ask who you are. {COOKIE} {ADDRESS}")
@@ -38,11 +23,6 @@ class OpenLink(Platform):
     def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
         token = _entry_token(request) or secrets.token_urlsafe(16)
         return PlatformEntry(external_id=token, submission_id=token)
-
-    def return_instructions(
-        self, channel: Channel, submission: Submission | None, ending: Ending
-    ) -> ReturnInstructions:
-        return with_code(channel, submission, ending)
 
 
 def new_entry_token() -> str:

@@ -9,7 +9,6 @@ from django.urls import reverse
 from annotation.services.planning import plan_hits
 from recruitment.models import Channel
 from recruitment.platforms import get_platform
-from recruitment.platforms.pay_claims import claim_at_the_start
 from recruitment.services.launch_checks import launch_checks
 from tests.annotation.annotators import Annotator
 from tests.studies.factories import make_open_study, make_study
@@ -169,4 +168,4 @@ def test_words_of_ones_own_are_needed_and_have_a_maximum_length(name: str, writt
 
 def test_a_brace_in_words_of_ones_own_is_text():
     channel = Channel(study=paying(), settings=OWN | {"pay_instruction": "Use {amount} {x}."})
-    assert "{amount} {x}" in claim_at_the_start(channel)
+    assert "{amount} {x}" in get_platform("open-link").claim_at_the_start(channel)
