@@ -7,6 +7,7 @@ from recruitment import step_pages
 from recruitment.views import (
     arrival,
     channels,
+    comments,
     dry_runs,
     eligibility,
     ending,
@@ -59,6 +60,12 @@ urlpatterns = [
         "studies/<public_id:study_id>/participants/<public_id:participation_id>/",
         participant.participant,
         name="participant",
+    ),
+    path("studies/<public_id:study_id>/comments/", comments.comments, name="comments"),
+    path(
+        "studies/<public_id:study_id>/comments/<public_id:comment_id>/",
+        comments.mark,
+        name="mark-comment",
     ),
     path(
         "studies/<public_id:study_id>/payments/<public_id:payment_id>/<slug:outcome>/",

@@ -81,15 +81,16 @@
     // The server may have saved an answer although its confirmation was lost.
     unknown: "Your answer may not be saved yet. Trying again…",
     stale: "No connection. This page may be out of date.",
+    uncommented: "Your comment was not saved. Please try again.",
     blocked: "No connection. Please wait. The next page opens when you are online again.",
     outdated: "Your answer was not saved, because this page is out of date. Please reload it.",
   };
-  function showStatus(state) {
+  function showStatus(state, where = status) {
     const line = document.createElement("span");
     line.textContent = SENTENCES[state];
     line.dataset.status = state;
     line.className = state === "saving" ? "" : "alarm";
-    status.replaceChildren(line);
+    where.replaceChildren(line);
   }
 
   const progress = () => document.getElementById("progress");
@@ -120,6 +121,7 @@
 
   document.addEventListener("htmx:configRequest", (event) => {
     const question = event.target;
+    if (!questions.includes(question)) return;
     const { parameters } = event.detail;
     const field = fieldOf(question);
     const value = parameters[field];
@@ -172,7 +174,16 @@
     continueIfSaved();
   });
   window.addEventListener("beforeunload", (event) => {
-    if (!isPreview && unsent().length) event.preventDefault();
+    if (!isPreview && (unsent().length || isCommentUnsaved())) event.preventDefault();
+  });
+
+  // --- Comment ---------------------------------------------------------------------------------
+  const comment = document.getElementById("comment");
+  const isCommentUnsaved = () => comment !== null && comment.elements.comment.value !== comment.elements.comment.defaultValue;
+  comment?.addEventListener("htmx:afterRequest", ({ detail }) => {
+    const code = detail.xhr.status;
+    if (code >= 200 && code < 400) comment.elements.comment.defaultValue = detail.requestConfig.parameters.comment;
+    else if (code !== 400 && code !== 409) showStatus("uncommented", document.getElementById("comment-status"));
   });
 
   // --- Next and previous -------------------------------------------------------------------------
@@ -274,7 +285,7 @@
 
   document.addEventListener("keydown", (event) => {
     const key = keyOf(event);
-    const isTyping = event.target.closest("dialog, input[type=number]");
+    const isTyping = event.target.closest("dialog, input[type=number], textarea");
     if (!keysOn.checked || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.repeat && !/^[jk]$/.test(key)) return;
     if (key === "enter") {

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from annotation.exports.ratings import rating_rows
-from annotation.models import Assignment, Participation, Rating
+from annotation.models import Assignment, Comment, Participation, Rating
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies
 from annotation.services.screening import check_records
@@ -160,3 +160,15 @@ def test_the_logging_of_the_process_is_left_alone():
     handler.close = handler.stream.close
     simulate_raters(study=make_open_study(instances=1), bots=[Bot("a")])
     assert not handler.stream.closed
+
+
+def test_bots_comment_on_the_same_share_of_items_with_the_same_seed():
+    said = []
+    for _ in range(2):
+        study = readable_study(20)
+        simulate_raters(study=study, bots=[Bot("a", comments=0.3)], seed=1)
+        comments = Comment.objects.filter(participation__study=study)
+        said.append(sorted(comments.values_list("unit__instance__key", "text")))
+    assert said[0] == said[1]
+    assert 2 <= len(said[0]) <= 10
+    assert Rating.objects.count() == 40
