@@ -38,15 +38,24 @@ def test_a_comment_is_typed_and_saved_on_a_phone(browser: Browser, live_server, 
     assert not Rating.objects.exists()
 
 
-def test_a_comment_is_marked_as_done_without_leaving_the_page(chromium_page: Page, live_server):
+def test_an_unsaved_comment_is_not_left_unasked_and_a_saved_one_is_marked_as_done(
+    chromium_page: Page, live_server
+):
     page, study = chromium_page, make_open_study(instances=1)
     enter(page, live_server, study)
     page.get_by_text("Leave a comment").click()
     page.get_by_role("textbox").fill("Which of them is longer?")
     page.get_by_role("button", name="Save comment").click()
     expect(page.locator("[data-status=comment_saved]")).to_be_visible()
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.type), dialog.accept()))
+    page.reload()
+    assert dialogs == []
+    page.get_by_text("Your comment").first.click()
+    page.get_by_role("textbox").fill("It is not saved yet.")
     User.objects.create_superuser("ruth", password="a long password")
     log_in(page, live_server.url)
+    assert dialogs == ["beforeunload"]
     page.goto(f"{live_server.url}/studies/{study.pk}/comments/")
     expect(page.locator("#waiting-comments")).to_have_text("1 open")
     page.get_by_role("button", name="Done").click()

@@ -263,7 +263,9 @@ def test_an_ended_run_can_be_deleted_and_nothing_else_goes(client, ruth, monkeyp
     assert not Study.objects.filter(pk=gone.owner).exists()
     assert list(dry_runs_of(study)) == [kept]
     assert Rating.objects.count() == n
-    assert Comment.objects.count() == Comment.objects.filter(participation__study=kept.owner).count()
+    assert (
+        Comment.objects.count() == Comment.objects.filter(participation__study=kept.owner).count()
+    )
     assert Comment.objects.exists()
     assert Rater.objects.count() == raters
     assert study.units.count() == 5
