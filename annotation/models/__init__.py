@@ -1,5 +1,4 @@
-"""Models of data collection: HITs, places, raters, participations, assignments, ratings
-and comments."""
+"""Models of data collection: HITs, places, raters, participations, assignments, ratings, comments."""
 
 from annotation.models.comment import Comment
 from annotation.models.hit import HIT, HITUnit, Place

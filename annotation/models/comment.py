@@ -30,7 +30,6 @@ class Comment(models.Model):
     text = models.TextField(max_length=MAX_COMMENT)
     # When this text was sent.
     created_at = models.DateTimeField()
-    updated_at = models.DateTimeField(null=True)
     # When a researcher dealt with the comment.
     done_at = models.DateTimeField(null=True)
     done_by = models.ForeignKey(

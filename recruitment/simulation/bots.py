@@ -33,8 +33,8 @@ class Bot:
     `accuracy`, and the other one otherwise. Texts whose closeness differs by less than
     `indifference` are a tie where the scale has one. With probability `position_bias` it chooses
     the text shown first, and with probability `malice` a random answer in a twentieth of the time.
-    `seconds` is the median time on a unit, and `comments` the share of units on which it comments. It leaves after `hits` HITs, and on each page with
-    probability `drop_out`.
+    `seconds` is the median time on a unit, and `comments` the share of units on which it comments.
+    It leaves after `hits` HITs, and on each page with probability `drop_out`.
     """
 
     name: str

@@ -289,7 +289,7 @@
     if (!keysOn.checked || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.repeat && !/^[jk]$/.test(key)) return;
     if (key === "enter") {
-      if (event.target.closest("a, button")) return;
+      if (event.target.closest("a, button, summary")) return;
       event.preventDefault();
       goNext();
     } else if (/^[1-9]$/.test(key)) {

@@ -25,7 +25,7 @@ def test_a_comment_is_typed_and_saved_on_a_phone(browser: Browser, live_server, 
     with browser.new_context(java_script_enabled=has_script, viewport=phone) as context:
         page = context.new_page()
         enter(page, live_server, study)
-        page.get_by_text("Leave a comment").click()
+        page.get_by_text("Leave a comment").press("Enter")
         page.get_by_role("textbox").press_sequentially("1 n: keys are text here?")
         page.get_by_role("button", name="Save comment").click()
         expect(page.locator("[data-status=comment_saved]")).to_be_visible()
