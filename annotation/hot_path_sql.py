@@ -26,7 +26,7 @@ STUDY = (
     *("hits_per_annotator", "hits_per_day", "most_answers", "most_answers_per_day"),
     *("annotators_per_address", "unconfirmed_leases", "comparisons_per_hit", "repeats_per_hit"),
     *("source_format", "generation_format", "source_label", "left_label", "right_label"),
-    *("translation", "nonresponses", "unlabelled_tasks"),
+    *("translation", "comments", "nonresponses", "unlabelled_tasks"),
 )
 PERSON = (
     *("id", "public_id", "study_id", "rater_id", "status", "order_seed", "simulated", "address"),
@@ -238,17 +238,18 @@ def complete_place(place: Place, now: datetime) -> None:
         cursor.execute(_COMPLETE, _adapted([pk, now, pk, pk, place.assignment_id, place.hit_id]))
 
 
-def unit_with_texts(unit_id: int) -> Unit:
-    """Return a unit with the fields of its instance and generations that a page shows."""
-    rows = _all(_TEXTS, [unit_id])
-    generations = (pk and Generation(id=pk, text=text) for *_, pk, text in rows)
+def unit_with_texts(assignment: Assignment, hit_unit: HITUnit) -> tuple[Unit, str]:
+    """Return a unit with the fields that a page shows, and the comment on it, or ""."""
+    unit_id = hit_unit.unit_id
+    rows = _all(_TEXTS, [assignment.pk, hit_unit.repeat, unit_id])
+    generations = (pk and Generation(id=pk, text=text) for *_, pk, text, _ in rows)
     texts = (UnitText(generation=generation) for generation in generations)
     instance, source, messages, *_ = rows[0]
     unit = Unit.of(texts, id=unit_id, instance_id=instance)
     if instance is not None:
         turns = json.loads(messages) if isinstance(messages, str) else messages
         unit.instance = Instance(id=instance, source=source, messages=turns)
-    return unit
+    return unit, rows[0][-1] or ""
 
 
 def _columns(alias: str, names: Sequence[str]) -> str:
@@ -338,8 +339,9 @@ WHERE hit_id = %s
 """
 # A row for each text; the first has the source, which may be long.
 _TEXTS = """
-SELECT u.instance_id, i.source, i.messages, g.id, g.text
+SELECT u.instance_id, i.source, i.messages, g.id, g.text, c.text
 FROM studies_unit u
+LEFT JOIN annotation_comment c ON c.unit_id = u.id AND c.assignment_id = %s AND c.repeat = %s
 LEFT JOIN studies_unittext t ON t.unit_id = u.id
 LEFT JOIN studies_generation g ON g.id = t.generation_id
 LEFT JOIN studies_instance i ON i.id = u.instance_id AND coalesce(t.position, 0) = 0

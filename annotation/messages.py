@@ -95,6 +95,17 @@ RELEASED = (
     "You were away for too long, so this task was given to someone else. Your new answer was not"
     " saved. The tasks that you completed before still count."
 )
+COMMENTS_OFF = (
+    "Your comment was not saved, because this study no longer takes comments. If it matters, please"
+    " write to the person who invited you."
+)
+COMMENT_TOO_LONG = (
+    "Your comment has {:,} characters and was not saved. Please shorten it to {:,} characters."
+)
+COMMENT_READ = (
+    "The researchers have already dealt with your comment, so it cannot be removed. You can replace"
+    " it by another one."
+)
 PLACE_LOST = Note(
     "place_lost",
     "The time for your last task ran out before you completed it, so the task was given to another"

@@ -55,15 +55,15 @@ def _given_answer(row: Rating) -> GivenAnswer:
         choice=None
         if row.label is None
         else choice_as_shown(row.label, row.criterion, a_first=is_first(row)),
-        texts=_texts(row.unit, a_first=is_first(row)),
+        texts=shown_texts(row.unit, a_first=is_first(row)),
         turns=turns_of(row.unit.instance),
         flags=(*(flag for flag in EXCLUDING_FLAGS if getattr(row, flag)), *translated),
         is_right=is_right(row) if is_known and not row.nonresponse else None,
     )
 
 
-def _texts(unit: Unit, *, a_first: bool) -> tuple[tuple[str, str], ...]:
-    """Return the names of the systems with their texts; degraded copies have no system."""
+def shown_texts(unit: Unit, *, a_first: bool) -> tuple[tuple[str, str], ...]:
+    """Return the systems' names with the texts as shown; degraded copies have no system."""
     texts = unit.text_list if a_first else unit.text_list[::-1]
     return tuple(
         (text.system.name if text.system else "", text.generation.text)

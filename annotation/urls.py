@@ -17,6 +17,7 @@ urlpatterns = [
         name="rate-task-position",
     ),
     path("rate/<public_id:study_id>/answer/", rating.answer, name="answer"),
+    path("rate/<public_id:study_id>/comment/", rating.comment, name="comment"),
     path("rate/<public_id:study_id>/guidelines/", guidelines.guidelines, name="guidelines"),
     path(
         "rate/<public_id:study_id>/questions/", screening_steps.comprehension, name="comprehension"

@@ -3,7 +3,7 @@
 from django.db.models import Exists, F, OuterRef, Subquery
 from django.db.models.functions import JSONObject
 
-from annotation.models import HIT, Place
+from annotation.models import HIT, Comment, Place
 from annotation.services.screening import reference_units_needed
 from recruitment.models import Channel
 from studies.design.steps import (
@@ -135,6 +135,19 @@ register_page(
         "recruitment:ledger",
         30,
         guide="collecting#pay-annotators",
+    )
+)
+register_page(
+    StudyPage(
+        "comments",
+        "Comments",
+        "recruitment:comments",
+        35,
+        guide="collecting#comments",
+        waiting=count_of(
+            Comment.objects.filter(participation__study=OuterRef("pk"), done_at=None),
+            "participation__study",
+        ),
     )
 )
 register_page(

@@ -7,6 +7,7 @@ from recruitment import step_pages
 from recruitment.views import (
     arrival,
     channels,
+    comments,
     dry_runs,
     eligibility,
     ending,
@@ -38,6 +39,8 @@ study_pages = [
     ),
     path("ledger/pay/", participant_actions.pay_many, name="pay-many"),
     path("participants/<public_id:participation_id>/", participant.participant, name="participant"),
+    path("comments/", comments.comments, name="comments"),
+    path("comments/<public_id:comment_id>/", comments.mark, name="mark-comment"),
     path(
         "payments/<public_id:payment_id>/<slug:outcome>/",
         ledger.record_payment_outcome,

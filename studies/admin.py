@@ -252,7 +252,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
     search_fields = ("title",)
     fieldsets = (
         (None, {"fields": ("title", "dataset", "unit_kind")}),
-        ("Consent and guidelines", {"fields": ("consent", "guidelines")}),
+        ("Consent and guidelines", {"fields": ("consent", "guidelines", "comments")}),
         (
             "Ratings and repeats",
             {

@@ -10,6 +10,7 @@ from annotation.models.rating import EXCLUDING_FLAGS, RatingQuerySet
 from studies.models import InstanceSelection, Study
 from tiebreak.digits import percent
 from tiebreak.formats.export_columns import (
+    COMMENTS,
     DESIGN,
     PREFERENCE,
     RATINGS,
@@ -24,13 +25,14 @@ _TABLES = {
     "separability": SEPARABILITY,
     "reference_answers": REFERENCE_ANSWERS,
     "design": DESIGN,
+    "comments": COMMENTS,
     "preference": PREFERENCE,
 }
 SENSITIVE = (
     "Raters appear under random pseudonyms. Identifiers of platforms, internet addresses, completion"
     " codes and payments are in no file. Free text is as it was stored, and nobody searched it for"
-    " personal data: sources, generations, guidelines, raw answers of machine raters, and the reasons"
-    " of exclusions (excluded_reason). Read it before publishing."
+    " personal data: sources, generations, guidelines, raw answers of machine raters, the reasons of"
+    " exclusions (excluded_reason), and annotators' comments if they were asked for. Read it before publishing."
 )
 CSV_FILES = (
     "CSV files begin with a byte order mark so that Excel reads them as UTF-8. A cell that begins with"

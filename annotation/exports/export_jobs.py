@@ -76,6 +76,7 @@ def _export(job: Job) -> StudyExport:
         options["formats"],
         options.get("ties", "drop"),
         with_texts=options.get("with_texts", False),
+        with_comments=options.get("with_comments", False),
     )
 
 
@@ -85,13 +86,19 @@ def start_export(
     formats: list[str],
     ties: Ties = "drop",
     with_texts: bool = False,
+    with_comments: bool = False,
     by: User | None = None,
 ) -> Job:
     """Queue an export. Raises `DomainError` if the study cannot be exported like this."""
     check_export(study, formats, ties)
     check_room(Path(settings.TIEBREAK_EXPORT_FOLDER), 0)
     key = f"export:{study.pk}"
-    options = {"formats": formats, "ties": ties, "with_texts": with_texts}
+    options = {
+        "formats": formats,
+        "ties": ties,
+        "with_texts": with_texts,
+        "with_comments": with_comments,
+    }
     return start_job(kind=ExportJob.name, owner=study.pk, exclusive_key=key, options=options, by=by)
 
 

@@ -47,15 +47,16 @@ def export_study(
     formats: Sequence[str] = ("jsonl",),
     ties: Ties = "drop",
     with_texts: bool = False,
+    with_comments: bool = False,
 ) -> "StudyExport":
     """Write the study as a bundle folder that `import_study` and `analyze` can read.
 
     Rows are streamed, and the folder gets its name when it is complete. Ratings that arrive in the
     meantime are left out of all files. With `with_texts`, the ratings also have the texts and the
-    name of the preferred system. Returns the export, with its counts of ratings. Raises
+    name of the preferred system; with `with_comments`, there is a table of comments. Returns the export, with its counts of ratings. Raises
     `DomainError` if the folder already has files, or if the study cannot be exported like this.
     """
-    export = StudyExport(study, formats, ties, with_texts=with_texts)
+    export = StudyExport(study, formats, ties, with_texts=with_texts, with_comments=with_comments)
     for _ in export.write(out):
         pass
     return export
@@ -99,10 +100,11 @@ class StudyExport:
         ties: Ties = "drop",
         *,
         with_texts: bool = False,
+        with_comments: bool = False,
     ) -> None:
         check_export(study, formats, ties)
         self.study, self.formats, self.ties = study, formats, ties
-        self.with_texts = with_texts
+        self.with_texts, self.with_comments = with_texts, with_comments
         self.columns = RATINGS_WITH_TEXTS if with_texts else RATINGS
         # Only the ratings so far, so that all files have the same rows while data are collected.
         newest = Rating.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
@@ -150,7 +152,7 @@ class StudyExport:
             rows = preference_rows(comparisons(self.study, self.ratings), ties=self.ties)
             write_rows(folder / "preference.jsonl", rows, tuple(PREFERENCE))
         else:
-            for table in tables(self.study):
+            for table in tables(self.study, with_comments=self.with_comments):
                 write_rows(folder / f"{table.name}.{name}", table.rows, tuple(table.columns))
             yield from self.write_ratings(folder / f"ratings.{name}")
 

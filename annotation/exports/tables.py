@@ -9,14 +9,20 @@ from typing import Any
 
 from django.db.models import Count, Max, Min, Q, QuerySet
 
-from annotation.models import HIT, Rating
+from annotation.models import HIT, Comment, Rating
 from annotation.models.rating import RatingQuerySet
 from studies.data.bundle_import import generation_rows, instance_rows
 from studies.instance_selection.scoring import normalised_deltas
 from studies.models import Generation, Instance, SeparabilityScore, Study, System, Unit
 from studies.models.unit import UnitQuerySet
 from tiebreak.formats import GenerationRow, InstanceRow
-from tiebreak.formats.export_columns import DESIGN, REFERENCE_ANSWERS, SEPARABILITY, Columns
+from tiebreak.formats.export_columns import (
+    COMMENTS,
+    DESIGN,
+    REFERENCE_ANSWERS,
+    SEPARABILITY,
+    Columns,
+)
 from tiebreak.formats.preferences import Comparison
 from tiebreak.formats.rows import Row
 from tiebreak.scales import BAD, Scale
@@ -34,6 +40,14 @@ _UNIT = {
 }
 _DESIGN = {
     name: _UNIT.get(name, name) for name in DESIGN if name not in ("hit", "repeats", "further")
+}
+_COMMENT = {
+    **{name: name for name in ("repeat", "text", "created_at")},
+    "unit": "unit__key",
+    "instance": "unit__instance__key",
+    "rater": "participation__rater__pseudonym",
+    "participation": "participation__public_id",
+    "done": "done_at",
 }
 _ALIGNMENTS = ("self_alignment_a", "self_alignment_b", "cross_alignment")
 _SCORE = {
@@ -58,9 +72,11 @@ class Table:
     rows: Iterator[Row]
 
 
-def tables(study: Study) -> list[Table]:
+def tables(study: Study, *, with_comments: bool = False) -> list[Table]:
     """Return the tables that explain the ratings; their rows are read when they are used."""
+    comments = [Table("comments", COMMENTS, comment_rows(study))] if with_comments else []
     return [
+        *comments,
         Table("separability", SEPARABILITY, separability_rows(study)),
         Table("reference_answers", REFERENCE_ANSWERS, reference_rows(study)),
         Table("design", DESIGN, design_rows(study)),
@@ -157,6 +173,14 @@ def design_rows(study: Study) -> Iterator[Row]:
         for row in _rows(hits, {**_DESIGN, "hit": "hit", "repeats": "most"}):
             has_further = (row["role"], row["hit"]) in further
             yield {**row, "repeats": row["repeats"] or 0, "further": int(has_further)}
+
+
+def comment_rows(study: Study) -> Iterator[Row]:
+    """Yield what annotators wrote, in the order in which it was sent."""
+    comments = Comment.objects.filter(participation__study=study).order_by("created_at", "pk")
+    for row in _rows(comments, _COMMENT):
+        done, at = row["done"] is not None, row["created_at"].isoformat()
+        yield {**row, "done": done, "created_at": at}
 
 
 def comparisons(study: Study, ratings: RatingQuerySet) -> Iterator[Comparison]:

@@ -1,5 +1,6 @@
-"""Models of data collection: HITs, places, raters, participations, assignments and ratings."""
+"""Models of data collection: HITs, places, raters, participations, assignments, ratings, comments."""
 
+from annotation.models.comment import Comment
 from annotation.models.hit import HIT, HITUnit, Place
 from annotation.models.rater import Assignment, Participation, Rater
 from annotation.models.rating import Rating, Tally
@@ -8,6 +9,7 @@ from annotation.models.screening import ScreeningAttempt
 __all__ = [
     "HIT",
     "Assignment",
+    "Comment",
     "HITUnit",
     "Participation",
     "Place",

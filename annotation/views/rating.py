@@ -31,6 +31,7 @@ from annotation.selectors import (
 from annotation.services.places import NotCleared, NoWorkLeft, find_work, note_opened
 from annotation.services.ratings import Answer, RatingResult, submit_ratings
 from annotation.services.screening import screening_of, training_feedback
+from annotation.views.comment_box import CommentBox, CommentForm, sent_comment
 from annotation.views.participation_cookie import (
     SeeOther,
     annotator_page,
@@ -145,6 +146,30 @@ def answer(request: HttpRequest, study_id: str) -> HttpResponse:
     return _result_page(request, sheet.assignment.hit.study, result)
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
+@annotator_page
+def comment(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Save the comment on one unit, and show the same unit again."""
+    if request.method != "POST":
+        return redirect("annotation:rate", study_id)
+    participation = participation_stub(request, study_id)
+    form = CommentForm(request.POST)
+    if participation is None or not form.is_valid():
+        raise Http404("This browser has no such item.")
+    sheet = worksheet_of(form.cleaned_data["assignment"], participation)
+    position = form.cleaned_data["position"]
+    person = sheet.assignment.participation if sheet else None
+    if sheet is None or person is None or position not in sheet.hit_units:
+        raise Http404("This participation has no such assignment or item.")
+    item = (sheet.assignment, sheet.hit_units[position])
+    box = sent_comment(request, person, item)
+    if is_htmx(request):
+        return render(request, "annotation/comment_status.html", {"comment": box})
+    sheet = worksheet(sheet.assignment)
+    at = task_position_of(sheet, position)
+    return _page(request, sheet, position, task_position=at, comment=box)
+
+
 def _result_page(request: HttpRequest, study: Study, result: RatingResult) -> HttpResponse:
     """Return what changes on the page or, without JavaScript, a redirect to the next page."""
     if is_htmx(request):
@@ -193,6 +218,7 @@ def _page(
     submitted: Mapping[int, ShownAnswer] | None = None,
     refusal: DomainError | None = None,
     notice: Note | None = None,
+    comment: CommentBox | None = None,
 ) -> HttpResponse:
     assignment, participation = sheet.assignment, sheet.assignment.participation
     study = assignment.hit.study
@@ -200,11 +226,14 @@ def _page(
     names = (assignment.public_id, position)
     if not progress.is_numbered:
         names = (screen_key(*names), 1)
+    page, said = _unit_page(sheet, position, submitted or {})
+    if comment is None and study.comments:
+        comment = CommentBox(said)
     is_warned = participation is not None and participation.warned_at is not None
     context = {
         "study": study,
         "study_id": study.pk,
-        "page": _unit_page(sheet, position, submitted or {}),
+        "page": page,
         "progress": progress,
         "assignment": names[0],
         "position": names[1],
@@ -218,8 +247,10 @@ def _page(
         "may_stop": may_stop(sheet, position),
         "notice": CHECKS_MISSED if is_warned else notice,
         "refusal": refusal,
+        "comment": comment,
     }
-    status = refusal.status if refusal else 200
+    refused = refusal or (comment.refusal if comment else None)
+    status = refused.status if refused else 200
     return render(request, "annotation/unit.html", context, status=status)
 
 
@@ -231,14 +262,19 @@ def _pass_mark(assignment: Assignment) -> int | None:
     return screening.pass_mark if screening else None
 
 
-def _unit_page(sheet: Worksheet, position: int, submitted: Mapping[int, ShownAnswer]) -> UnitPage:
+def _unit_page(
+    sheet: Worksheet, position: int, submitted: Mapping[int, ShownAnswer]
+) -> tuple[UnitPage, str]:
+    """Return the page of a unit, and the annotator's comment on it."""
     hit_unit = sheet.hit_units[position]
     a_first = is_a_first(sheet.assignment, hit_unit)
     stored = answers_as_shown(sheet.current[position], sheet.criteria, a_first=a_first)
-    return unit_page(
-        unit_with_texts(hit_unit.unit_id),
+    unit, said = unit_with_texts(sheet.assignment, hit_unit)
+    page = unit_page(
+        unit,
         sheet.criteria,
         a_first=a_first,
         shown={**stored, **submitted},
         nonresponses=nonresponses_of(sheet.assignment),
     )
+    return page, said

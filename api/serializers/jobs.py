@@ -77,6 +77,9 @@ class ExportOptions(serializers.Serializer[Any]):
         help_text="Whether ratings in jsonl, csv and parquet also have the source, both texts and the"
         " preferred system's name.",
     )
+    with_comments = serializers.BooleanField(
+        default=False, help_text="Whether there is also a table of annotators' comments."
+    )
 
 
 class BotOptions(serializers.Serializer[Any]):

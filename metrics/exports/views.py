@@ -133,6 +133,11 @@ class ExportForm(forms.Form):
         help_text="For reading ratings in a spreadsheet: JSON Lines, CSV and Parquet get the columns"
         " source, text_a, text_b and winner.",
     )
+    with_comments = forms.BooleanField(
+        label="Add a table of annotators' comments",
+        required=False,
+        help_text="What annotators typed, which may identify them: comments.jsonl, .csv or .parquet.",
+    )
     ties = forms.ChoiceField(
         label="Ties in preferences for training", choices=TIES, initial="drop", required=False
     )
@@ -273,6 +278,7 @@ def _page(study: Study, form: ExportForm) -> dict[str, Any]:
     return {
         "here": "data-and-report",
         "form": form,
+        "choices": [form["with_texts"], form["with_comments"]],
         "kinds": kinds,
         "benchmark_kinds": benchmarks,
         "benchmark_is_chosen": any(is_chosen for _, is_chosen in benchmarks),

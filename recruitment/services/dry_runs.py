@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from annotation.counts import progress_of
-from annotation.models import Assignment, Participation, Rater, Rating, ScreeningAttempt
+from annotation.models import Assignment, Comment, Participation, Rater, Rating, ScreeningAttempt
 from annotation.services.plan_checks import check_design
 from annotation.services.planning import plan_hits
 from jobs.kinds import ChunkPlan, JobKind, Progress
@@ -37,6 +37,8 @@ MAX_IDLE_RATERS = 10
 PAGES_A_STEP = 20
 # Names and sentences stored of each kind, most frequent first.
 MAX_KEPT = 20
+# Share of items on which a bot leaves a comment.
+COMMENT_SHARE = 0.05
 COUNTS = ("raters", "answers", "last_sentence")
 COUNTERS = ("pages", "endings", "refusals", "problems")
 
@@ -58,7 +60,7 @@ class DryRunOptions:
 
     def bot(self, number: int) -> Bot:
         rates = {name: rate for name, rate in vars(self).items() if name not in {"raters", "seed"}}
-        return Bot(f"rater-{number}", **rates)
+        return Bot(f"rater-{number}", comments=COMMENT_SHARE, **rates)
 
 
 class Conclusion(TypedDict):
@@ -170,6 +172,7 @@ def remove_dry_run(*, job: Job) -> None:
     ratings = Rating.objects.filter(unit__study=study)
     ratings._raw_delete(ratings.db)
     study.places.all().delete()
+    Comment.objects.filter(participation__study=study).delete()
     Assignment.objects.filter(participation__study=study).delete()
     ScreeningAttempt.objects.filter(study=study).delete()
     study.participations.all().delete()

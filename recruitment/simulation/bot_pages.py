@@ -76,7 +76,7 @@ class Page:
         """The id of the HIT's assignment; "" if there is none, as in training or a test."""
         if self._classed("task", "stage"):
             return ""
-        shown = "".join(self.root.xpath("//input[@name='assignment']/@value"))
+        shown = "".join(self.root.xpath("//form[@id='answer']//input[@name='assignment']/@value"))
         assignment, _ = read_screen_key(shown) or (shown, 1)
         return assignment
 
@@ -112,6 +112,11 @@ class Page:
             if step is not None:
                 return step if _host(step.address) == _host(self.address) else None
         return None
+
+    @property
+    def comment_form(self) -> html.FormElement | None:
+        """The form in which a comment is left; None if the study takes no comments."""
+        return next((form for form in self.root.forms if form.get("id") == "comment"), None)
 
     @property
     def fields(self) -> tuple[Field, ...]:

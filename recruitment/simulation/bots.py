@@ -36,8 +36,8 @@ class Bot:
     `accuracy`, and the other one otherwise. Texts whose closeness differs by less than
     `indifference` are a tie where the scale has one. With probability `position_bias` it chooses
     the text shown first, and with probability `malice` a random answer in a twentieth of the time.
-    `seconds` is the median time on a unit. It leaves after `hits` HITs, and on each page with
-    probability `drop_out`.
+    `seconds` is the median time on a unit, and `comments` the share of units on which it comments.
+    It leaves after `hits` HITs, and on each page with probability `drop_out`.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Bot:
     malice: float = 0.0
     seconds: float = 8.0
     hits: int | None = None
+    comments: float = 0.0
 
 
 @dataclass
@@ -141,9 +142,18 @@ class Walk:
         if step.form is None:
             return self._get(step.address)
         self.visit.answers += bool(page.texts)
+        if self.bot.comments and page.texts and self.rng.random() < self.bot.comments:
+            self._comment(page)
         step.form.fields.update(self._rated(page) if page.texts else self._guessed(page))
         button = [step.button] if step.button else []
         return self._read(submit_form(step.form, button, open_http=self._submit))
+
+    def _comment(self, page: Page) -> None:
+        """Send the form of the comment, if the page has one; the bot goes on from this page."""
+        form = page.comment_form
+        if form is not None:
+            form.fields["comment"] = f"{self.bot.name} on: {page.texts[0][:100]}"
+            self._read(submit_form(form, open_http=self._submit))
 
     def _submit(self, method: str, address: str, values: list[tuple[str, str]]) -> httpx.Response:
         if method == "GET":

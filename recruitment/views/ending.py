@@ -3,12 +3,13 @@
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.models import Participation
 from annotation.selectors import hits_of_visit, mixes_in_checks, progress_of
 from annotation.services.participations import finish_participation
 from annotation.services.places import NoWorkLeft, why_no_work
+from annotation.views.comment_box import CommentBox, sent_comment
 from annotation.views.participation_cookie import SeeOther, annotator_page, current_participation
 from recruitment.messages import ENDED, NEXT_STEP, TEST_PAID, TEST_UNPAID
 from recruitment.platforms import Ending, ReturnInstructions
@@ -25,21 +26,33 @@ from tiebreak.errors import DomainError
 Status = Participation.Status
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 @annotator_page
 def end(request: HttpRequest, study_id: str) -> HttpResponse:
-    """Show the last page to annotators without work; send others back to their task."""
+    """Show the last page to annotators without work; send others back to their task.
+
+    Its form sends a comment on the whole study.
+    """
     participation = current_participation(request, study_id)
     if participation is None:
         return redirect("recruitment:welcome", study_id)
+    own = participation.comments.filter(assignment=None).values_list("text", flat=True).first()
+    comment = CommentBox(own or "") if participation.study.comments else None
+    if request.method == "POST":
+        comment = sent_comment(request, participation)
+        if comment.refusal is None:
+            return SeeOther(reverse("recruitment:end", args=[study_id]))
     refusal = why_no_work(participation)
     if not isinstance(refusal, NoWorkLeft):
         return redirect("annotation:rate", study_id)
-    return _end_page(request, participation, refusal)
+    return _end_page(request, participation, refusal, comment)
 
 
 def _end_page(
-    request: HttpRequest, participation: Participation, refusal: DomainError
+    request: HttpRequest,
+    participation: Participation,
+    refusal: DomainError,
+    comment: CommentBox | None,
 ) -> HttpResponse:
     """Finish the participation only if a HIT was completed; otherwise work may still come up."""
     done = hits_of_visit(participation)
@@ -54,6 +67,7 @@ def _end_page(
         advice = f"{_test_pay(participation)} {_next_step(instructions)}".strip()
     context = {
         "study": participation.study,
+        "comment": comment,
         "done": done,
         "is_completed": ending == Ending.COMPLETED,
         "is_screened_out": ending == Ending.SCREENED_OUT,
@@ -62,7 +76,8 @@ def _end_page(
         "advice": advice,
         "may_resume": _may_resume(participation),
     }
-    return render(request, "recruitment/end.html", context)
+    status = comment.refusal.status if comment and comment.refusal else 200
+    return render(request, "recruitment/end.html", context, status=status)
 
 
 def _test_pay(participation: Participation) -> str:

@@ -101,16 +101,17 @@
     // The server may have saved an answer although its confirmation was lost.
     unknown: "Your answer may not be saved yet. Trying again…",
     stale: "No connection. This page may be out of date.",
+    uncommented: "Your comment was not saved. Please try again.",
     blocked: "No connection. Please wait. The next page opens when you are online again.",
     outdated: "Your answer was not saved, because this page is out of date. Please reload it.",
     reason: "Your answer is saved when you have given a reason.",
   };
-  function showStatus(state) {
+  function showStatus(state, where = status) {
     const line = document.createElement("span");
     line.textContent = SENTENCES[state];
     line.dataset.status = state;
     line.className = state === "saving" ? "" : "alarm";
-    status.replaceChildren(line);
+    where.replaceChildren(line);
   }
 
   const progress = () => document.getElementById("progress");
@@ -141,6 +142,7 @@
 
   document.addEventListener("htmx:configRequest", (event) => {
     const question = event.target;
+    if (!questions.includes(question)) return;
     const { parameters } = event.detail;
     const value = valueOf(question);
     if (!value || lacksReason(question)) {
@@ -197,7 +199,16 @@
   });
   window.addEventListener("beforeunload", (event) => {
     const isUnsaved = (question) => lacksReason(question) && reasonOf(question).value !== reasonOf(question).defaultValue;
-    if (!isPreview && (unsent().length || questions.some(isUnsaved))) event.preventDefault();
+    if (!isPreview && (unsent().length || questions.some(isUnsaved) || isCommentUnsaved())) event.preventDefault();
+  });
+
+  // --- Comment ---------------------------------------------------------------------------------
+  const comment = document.getElementById("comment");
+  const isCommentUnsaved = () => comment !== null && comment.elements.comment.value !== comment.elements.comment.defaultValue;
+  comment?.addEventListener("htmx:afterRequest", ({ detail }) => {
+    const code = detail.xhr.status;
+    if (code >= 200 && code < 400) comment.elements.comment.defaultValue = detail.requestConfig.parameters.comment;
+    else if (code !== 400 && code !== 409) showStatus("uncommented", document.getElementById("comment-status"));
   });
 
   // --- Next and previous -------------------------------------------------------------------------
@@ -308,7 +319,7 @@
     if (!keysOn.checked || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.repeat && !/^[jk]$/.test(key)) return;
     if (key === "enter") {
-      if (event.target.closest("a, button")) return;
+      if (event.target.closest("a, button, summary")) return;
       event.preventDefault();
       goNext();
     } else if (/^[0-9x]$/.test(key)) {

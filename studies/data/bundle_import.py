@@ -74,6 +74,8 @@ def setting_value(name: str, value: object) -> object:
         )
     if field.null and value == NO_LIMIT:
         return None
+    if isinstance(field, models.BooleanField):
+        return _of_type(name, value, bool, "not_true_or_false", "true or false")
     if isinstance(field, models.IntegerField):
         return _of_type(name, value, int, "not_a_whole_number", "a whole number")
     if isinstance(field, models.FloatField):
@@ -86,7 +88,7 @@ def setting_value(name: str, value: object) -> object:
 def _of_type(
     name: str, value: object, kinds: type | tuple[type, ...], code: str, words: str
 ) -> object:
-    if isinstance(value, bool) or not isinstance(value, kinds):
+    if isinstance(value, bool) != (kinds is bool) or not isinstance(value, kinds):
         raise InvalidInput(code, f"{name} must be {words}, not {value!r}"[:200])
     return value
 

@@ -84,7 +84,10 @@ class Step:
 
 @dataclass(frozen=True)
 class StudyPage:
-    """A page of a study in addition to the steps, for members who have the right to see it."""
+    """A page of a study in addition to the steps, for members who have the right to see it.
+
+    `waiting` is the expression on `Study` for how much waits there for a researcher.
+    """
 
     slug: str
     title: str
@@ -92,6 +95,7 @@ class StudyPage:
     position: int
     right: Right = Right.READ
     guide: str = "index"
+    waiting: Combinable | None = None
 
 
 _STEPS: dict[str, Step] = {}
@@ -143,6 +147,7 @@ class Link:
     slug: str
     title: str
     url: str
+    waiting: int = 0
 
 
 @dataclass(frozen=True)
@@ -197,6 +202,7 @@ def with_facts(studies: QuerySet[Study], user: User | AnonymousUser) -> QuerySet
         for step in steps()
         for name, expression in step.facts.items()
     }
+    facts |= {f"{page.slug}_waiting": page.waiting for page in pages() if page.waiting is not None}
     return studies.annotate(role=held_role(user), **facts)
 
 
@@ -218,7 +224,12 @@ def frame_of(study: Any, user: User | AnonymousUser, here: str = "") -> StudyFra
         right=right,
         steps=tuple(shown),
         pages=tuple(
-            Link(page.slug, page.title, reverse(page.url_name, args=[study.pk]))
+            Link(
+                page.slug,
+                page.title,
+                reverse(page.url_name, args=[study.pk]),
+                getattr(study, f"{page.slug}_waiting", 0),
+            )
             for page in pages()
             if right >= page.right
         ),

@@ -387,6 +387,11 @@ class FreeSettings(models.Model):
         help_text="The machine rater whose agreement with annotators is a leading number. Leave empty for"
         " the one with the most answers. Once the study has been opened, the log and the report say who chose it when.",
     )
+    comments = models.BooleanField(
+        "annotators can leave a comment",
+        default=True,
+        help_text="At every item and at the end of the study. The Comments page shows them.",
+    )
 
     class Meta:
         abstract = True

@@ -25,6 +25,7 @@ ANONYMOUS = {
     "annotation:rate-task",
     "annotation:rate-task-position",
     "annotation:answer",
+    "annotation:comment",
     "annotation:guidelines",
     "recruitment:arrive",
     "recruitment:event",

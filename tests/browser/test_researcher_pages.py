@@ -29,7 +29,7 @@ def with_everything(study: Study) -> Study:
     """Add all channels, work that awaits payment and a payment whose outcome is unknown."""
     Study.objects.filter(pk=study.pk).update(reward=Decimal("1.50"), minutes_per_hit=5)
     study.refresh_from_db()
-    simulate_raters(study=study, bots=[Bot("a"), Bot("b"), Bot("c")], seed=1)
+    simulate_raters(study=study, bots=[Bot("a", comments=0.5), Bot("b"), Bot("c")], seed=1)
     for name in ("open-link", "panel", "prolific", "mturk", "invitation"):
         Channel.objects.create(study=study, provider=name, settings={"people": "ann\nbob"})
     participation = Participation.objects.first()

@@ -24,13 +24,15 @@ def values_of(field: models.Field) -> str:
     if MinValueValidator in limits and MaxValueValidator in limits:
         none = ', `"none"`' if field.null else ""
         return f"{limits[MinValueValidator]:,} to {limits[MaxValueValidator]:,}{none}"
-    return "text"
+    return "`true`, `false`" if isinstance(field, models.BooleanField) else "text"
 
 
 def default_of(field: models.Field) -> str:
     default = field.get_default()
     if default in (None, ""):
         return "none"
+    if isinstance(default, bool):
+        return f"`{str(default).lower()}`"
     return f"`{default}`" if isinstance(default, str) else f"{Decimal(str(default)):,}"
 
 

@@ -115,6 +115,17 @@ DESIGN: Columns = {
     "separability": "separability δ from min–max normalised alignments, frozen at planning",
     "similarity": "the similarity from which δ was computed",
 }
+# What annotators wrote; an option of the export.
+COMMENTS: Columns = {
+    "unit": "id of the item, as in the ratings; empty for a comment on the whole study",
+    "instance": "id of the instance in instances.jsonl",
+    "repeat": "1 for a planned repeat, otherwise 0",
+    "rater": "the annotator's pseudonym",
+    "participation": "id of the annotator's participation in the study",
+    "text": "what the annotator wrote, as it was typed",
+    "created_at": "time at which this text was sent, UTC",
+    "done": "whether a researcher has dealt with it",
+}
 PREFERENCE: Columns = {
     "prompt": "the instance's source, or its conversation as messages with role and content",
     "chosen": "the text that more annotators preferred",
@@ -162,7 +173,7 @@ ARROW_TYPES: Mapping[str, str] = {
     **rating_cells.ARROW_TYPES,
     **dict.fromkeys((*_WHOLE, *_VOTES, "sample_index", "seed"), "int64"),
     **dict.fromkeys(_REAL, "float64"),
-    **dict.fromkeys(("is_tie", "is_dummy"), "bool_"),
+    **dict.fromkeys(("is_tie", "is_dummy", "done"), "bool_"),
 }
 # The type of a conversation: a list of messages with role and content.
 MESSAGES = "messages"

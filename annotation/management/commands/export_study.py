@@ -38,6 +38,11 @@ class Command(BaseCommand):
             help="in jsonl, csv and parquet, add the source, both texts and the preferred system's"
             " name to each rating",
         )
+        parser.add_argument(
+            "--with-comments",
+            action="store_true",
+            help="also write a table of annotators' comments, which may identify them",
+        )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -50,6 +55,7 @@ class Command(BaseCommand):
                 formats=formats,
                 ties=options["ties"],
                 with_texts=options["with_texts"],
+                with_comments=options["with_comments"],
             )
         except DomainError as error:
             raise CommandError(error.message) from error

@@ -288,6 +288,7 @@ def test_every_setting_leaves_with_the_study_and_comes_back(tmp_path):
         lease_minutes=12.5,
         bundling="mixed",
         promised_hourly_rate=Decimal("11.40"),
+        comments=False,
     )
     export_study(study=study, out=tmp_path / "out")
     back = import_study(path=tmp_path / "out").study

@@ -43,7 +43,7 @@ def test_it_works():
 
 
 def test_a_whole_study_without_javascript():
-    study = make_open_study(instances=3, ratings_per_hit=2)
+    study = make_open_study(instances=3, ratings_per_hit=2, comments=False)
     for index in (0, 2):
         ann = annotator(study)
         for _ in range(15):

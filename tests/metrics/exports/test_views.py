@@ -58,7 +58,7 @@ def test_a_finished_export_shows_its_size_and_ratings(client, study):
     body = {"formats": ["preference", "hf"], "ties": "both"}
     client.post(at("export", study.pk), body)
     job = Job.objects.get()
-    assert job.options == body | {"with_texts": False}
+    assert job.options == body | {"with_texts": False, "with_comments": False}
     page = client.get(at("exports-part", study.pk)).content.decode()
     assert at("download-export", study.pk, job.public_id) in page
     assert ">21</td>" in page

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotation.models import Participation, Rater, Rating
+from annotation.models import Comment, Participation, Rater, Rating
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies
 from jobs.models import Job
@@ -249,7 +249,8 @@ def test_a_stopped_run_stops_in_the_middle_of_a_rater(monkeypatch):
     assert 0 < Rating.objects.count() < 60
 
 
-def test_an_ended_run_can_be_deleted_and_nothing_else_goes(client, ruth):
+def test_an_ended_run_can_be_deleted_and_nothing_else_goes(client, ruth, monkeypatch):
+    monkeypatch.setattr(dry_runs, "COMMENT_SHARE", 1)
     study = screened_study(check_rate=0)
     Membership.objects.create(study=study, user=ruth)
     other = make_open_study(instances=1)
@@ -262,6 +263,10 @@ def test_an_ended_run_can_be_deleted_and_nothing_else_goes(client, ruth):
     assert not Study.objects.filter(pk=gone.owner).exists()
     assert list(dry_runs_of(study)) == [kept]
     assert Rating.objects.count() == n
+    assert (
+        Comment.objects.count() == Comment.objects.filter(participation__study=kept.owner).count()
+    )
+    assert Comment.objects.exists()
     assert Rater.objects.count() == raters
     assert study.units.count() == 5
 

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from annotation.exports.ratings import rating_rows
-from annotation.models import Assignment, Participation, Rating
+from annotation.models import Assignment, Comment, Participation, Rating
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies
 from annotation.services.screening import check_records
@@ -172,3 +172,15 @@ def test_bots_answer_without_a_label_and_give_reasons(monkeypatch):
     assert simulate_raters(study=study, bots=bots) == 120
     assert set(Rating.objects.values_list("nonresponse", flat=True)) == {"", "cannot_say", "broken"}
     assert min(len(one.reason) for one in Rating.objects.all()) >= 60
+
+
+def test_bots_comment_on_the_same_share_of_items_with_the_same_seed():
+    said = []
+    for _ in range(2):
+        study = readable_study(20)
+        simulate_raters(study=study, bots=[Bot("a", comments=0.3)], seed=1)
+        comments = Comment.objects.filter(participation__study=study)
+        said.append(sorted(comments.values_list("assignment__position", flat=True)))
+    assert said[0] == said[1]
+    assert 2 <= len(said[0]) <= 10
+    assert Rating.objects.count() == 40

@@ -1,0 +1,62 @@
+"""The researcher's page *Comments*: what annotators said about items and about the study."""
+
+from typing import Any, cast
+
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.models import Comment
+from annotation.participant_answers import shown_texts
+from annotation.services.comments import mark_done
+from annotation.views.unit_presentation import turns_of
+from studies.access import Right, researchers_only, study_for
+from studies.models import texts_of
+from studies.refusals import told
+
+PER_PAGE = 25
+SHOWN = {"open": Q(done_at=None), "done": Q(done_at__isnull=False), "all": Q()}
+
+
+@require_safe
+@researchers_only
+def comments(request: HttpRequest, study_id: str) -> HttpResponse:
+    study = study_for(request.user, study_id, Right.READ)
+    show = request.GET.get("show", "")
+    show = show if show in SHOWN else "open"
+    rows = Comment.objects.filter(SHOWN[show], participation__study=study)
+    rows = rows.select_related("participation__rater", "unit__instance", "done_by")
+    rows = rows.prefetch_related(texts_of("unit__texts"))
+    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "study": study,
+        "show": show,
+        "filters": list(SHOWN),
+        "page": page,
+        "comments": [(comment, *_screen(comment)) for comment in page],
+    }
+    return render(request, "recruitment/comments.html", context)
+
+
+def _screen(comment: Comment) -> tuple[Any, Any]:
+    """Return the texts and turns that were on the screen, as the annotator saw them."""
+    unit = comment.unit
+    if unit is None:
+        return (), ()
+    return shown_texts(unit, a_first=comment.side_a != "right"), turns_of(unit.instance)
+
+
+@require_POST
+@researchers_only
+def mark(request: HttpRequest, study_id: str, comment_id: str) -> HttpResponse:
+    """Mark a comment as dealt with or, with `undo`, as open again."""
+    study = study_for(request.user, study_id, Right.CHANGE)
+    is_done, by = "undo" not in request.POST, cast(User, request.user)
+    with told(request):
+        mark_done(study=study, public_id=comment_id, by=by, is_done=is_done)
+    show = "done" if request.POST.get("show") == "done" else "open"
+    return redirect(f"{reverse('recruitment:comments', args=[study.pk])}?show={show}")
