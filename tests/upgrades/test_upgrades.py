@@ -37,6 +37,13 @@ def read(path: Path) -> bytes:
     return gzip.decompress(path.read_bytes())
 
 
+def contents_of(path: Path) -> Any:
+    """Return what a release contained, but its permissions: each new model adds some."""
+    stored = json.loads(read(path))
+    del stored["rows"]["auth.Permission"]
+    return stored
+
+
 def upgraded(url: str, folder: Path) -> Any:
     run("manage.py", "migrate", "-v0", url=url, folder=folder)
     run("manage.py", "check", "--database", "default", url=url, folder=folder)
@@ -49,7 +56,7 @@ def test_sqlite_database_of_a_release_is_upgraded(release, tmp_path):
     database = tmp_path / "database.sqlite3"
     database.write_bytes(read(release / "database.sqlite.gz"))
     now = upgraded(f"sqlite:///{database}", tmp_path)
-    assert lost(json.loads(read(release / "sqlite.json.gz")), now) == []
+    assert lost(contents_of(release / "sqlite.json.gz"), now) == []
 
 
 @of_each_release
@@ -68,7 +75,7 @@ def test_postgresql_database_of_a_release_is_upgraded(release, tmp_path):
             now = upgraded(url, tmp_path)
         finally:
             server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
-    assert lost(json.loads(read(release / "postgresql.json.gz")), now) == []
+    assert lost(contents_of(release / "postgresql.json.gz"), now) == []
 
 
 @of_each_release
