@@ -182,7 +182,11 @@ def _central_counts(criterion: Criterion) -> QuerySet[Tally, Any]:
     """Return units with their number of annotators' ratings, and of those with the central label."""
     scale = criterion.parsed_scale
     tallies = Tally.objects.filter(
-        criterion=criterion, rater=None, n__gt=0, unit__role=Unit.Role.MAIN
+        criterion=criterion,
+        rater=None,
+        n__gt=0,
+        unit__role=Unit.Role.MAIN,
+        unit__set_aside=False,
     ).order_by()
     if scale.level == "nominal":
         return tallies.values("unit").annotate(size=Sum("n"), central=Max("n"))

@@ -64,7 +64,12 @@ class AnswerForm(forms.Form):
 
     def _answer(self, criterion: Criterion, value: str) -> Answer:
         nonresponse = value.removeprefix(NO_LABEL) if value.startswith(NO_LABEL) else ""
-        reason = self.data.get(reason_field_of(criterion), "").replace("\r\n", "\n").strip()
+        reason = (
+            self.data.get(reason_field_of(criterion), "")
+            .replace("\r\n", "\n")
+            .replace("\0", "")
+            .strip()
+        )
         return Answer(
             shown_label="" if nonresponse else value,
             nonresponse=nonresponse,

@@ -82,9 +82,9 @@ SCREENED_OUT = (
 
 NO_ANSWER = "Please choose an answer."
 NOT_A_LABEL = "Please choose one of the answers shown. ({})"
-NOT_OFFERED = "Here, each item needs one of the labels."
+NOT_OFFERED = "This answer is not available here."
 REASON_TOO_SHORT = (
-    "Please give a reason of at least {} characters. Your answer is not saved without it."
+    "Please give a reason of at least {} characters. Your answer will not be saved until you do."
 )
 REASON_TOO_LONG = "Please shorten your reason to 2,000 characters. Your answer is not saved yet."
 DAMAGED_ANSWER = (
@@ -96,7 +96,7 @@ RELEASED = (
     " saved. The tasks that you completed before still count."
 )
 COMMENTS_OFF = (
-    "Your comment was not saved, because this study no longer takes comments. If it matters, please"
+    "Your comment was not saved, because this study no longer accepts comments. If it matters, please"
     " write to the person who invited you."
 )
 COMMENT_TOO_LONG = (
@@ -124,8 +124,8 @@ EXCLUDED = Note(
 )
 SURPLUS = Note(
     "surplus",
-    "The time for this task ran out, so the task was given to another annotator. Your answer is"
-    " kept but may not be counted. Please continue with the next task.",
+    "This task has been given to another annotator in the meantime. Your answer is kept but may not be"
+    " counted. Please continue with the next task.",
 )
 LEFT = Note(
     "left",

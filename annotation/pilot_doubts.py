@@ -101,6 +101,7 @@ def _rated_pairs(pilot: Study) -> dict[Pair, _RatedPair]:
     parse = criterion.parsed_scale.parse_label
     rated: dict[Pair, _RatedPair] = defaultdict(_RatedPair)
     rows = Tally.objects.filter(criterion=criterion, unit__role=Unit.Role.MAIN, n__gt=0)
+    rows = rows.filter(unit__set_aside=False)
     columns = ("unit", "unit__instance", "unit__instance__key")
     systems = ("unit__text_a__system", "unit__text_b__system")
     in_order = rows.order_by("unit").values_list(*columns, *systems, "rater", "label", "n")

@@ -32,7 +32,7 @@ SENSITIVE = (
     "Raters appear under random pseudonyms. Identifiers of platforms, internet addresses, completion"
     " codes and payments are in no file. Free text is as it was stored, and nobody searched it for"
     " personal data: sources, generations, guidelines, raw answers of machine raters, the reasons of"
-    " exclusions (excluded_reason), and annotators' comments if they were asked for. Read it before publishing."
+    " exclusions (excluded_reason), annotators' reasons (reason), and their comments if they were asked for. Read it before publishing."
 )
 CSV_FILES = (
     "CSV files begin with a byte order mark so that Excel reads them as UTF-8. A cell that begins with"

@@ -15,7 +15,7 @@ from tiebreak.errors import DomainError
 from tiebreak.identifiers import new_public_id
 
 COMMENT_CHANGED = (
-    "Nothing was marked, because the annotator has changed or removed this comment since the page was"
+    "The comment was not marked, because the annotator has changed or removed it since this page was"
     " loaded. Please read it again."
 )
 
@@ -42,7 +42,9 @@ def save_comment(
     sent: dict[str, Any] = {"text": text, "created_at": database_now()}
     if item is not None:
         assignment, unit = item
-        place |= {"assignment_id": assignment.pk, "unit_id": unit.unit_id, "repeat": unit.repeat}
+        # A resumed task belongs to a later participation of the same person.
+        sent["participation_id"] = participation.pk
+        place = {"assignment_id": assignment.pk, "unit_id": unit.unit_id, "repeat": unit.repeat}
         sent["side_a"] = "left" if is_a_first(assignment, unit) else "right"
     own = Comment.objects.select_for_update().filter(**place)
     if not text:

@@ -15,6 +15,7 @@ from annotation.services.places import (
     complete_if_full,
     extend_lease,
     hand_over,
+    is_offered_again,
     lock_places,
     move_ratings,
     place_for_unit,
@@ -182,7 +183,9 @@ def _reinstate_set(
     if not is_complete and place is not None and goes_on:
         _go_on(assignment, place, now)
         return
-    if is_complete and place is not None:
+    if is_complete and is_offered_again(assignment.hit.study, ratings):
+        set_flags(ratings=ratings, partial=False)
+    elif is_complete and place is not None:
         hand_over(place=place, assignment=assignment)
         complete_place(place, assignment.completed_at or now)
     elif is_complete:

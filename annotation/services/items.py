@@ -54,7 +54,9 @@ def unlabelled_items(study: Study) -> QuerySet[Unit, Any]:
         Count("ratings__rater", filter=people & Q(ratings__nonresponse=name), distinct=True)
         for name in (CANNOT_SAY, BROKEN)
     )
-    units = study.units.filter(role=Unit.Role.MAIN).annotate(
+    told = Rating.objects.filter(unit__study=study).exclude(nonresponse="").values("unit")
+    candidates = study.units.filter(Q(pk__in=told) | Q(set_aside=True), role=Unit.Role.MAIN)
+    units = candidates.annotate(
         people=Count("ratings__rater", filter=people, distinct=True),
         cannot_say=cannot_say,
         broken=broken,

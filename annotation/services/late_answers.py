@@ -66,7 +66,11 @@ def late_answers(study: Study) -> LateAnswers | None:
         return None
     units = {row.unit_id for row in latest}
     usual = list(Rating.objects.counted().filter(unit__in=units, repeat=0))
-    verdicts = [is_right(row) for row in latest if row.criterion.name in row.unit.known_labels]
+    verdicts = [
+        is_right(row)
+        for row in latest
+        if not row.nonresponse and row.criterion.name in row.unit.known_labels
+    ]
     return LateAnswers(
         answers=len(latest),
         people=len({row.rater_id for row in latest}),
@@ -182,6 +186,8 @@ def _make_current(
     if earlier is not None and earlier.pk != row.pk:
         for name in ("surplus", "partial", "excluded", "excluded_reason", "place"):
             setattr(row, name, getattr(earlier, name))
+        # A task without a label was offered again, so a label may be one too many.
+        row.surplus |= bool(earlier.nonresponse and row.label is not None and row.place is None)
     elif assignment.status == Assignment.Status.EXCLUDED:
         participation = assignment.participation
         row.excluded, row.place = True, None

@@ -179,7 +179,10 @@ def _submit(
 ) -> "_LockedAnswers":
     work = _LockedAnswers(sheet, position, now)
     hit_unit = sheet.hit_units[position]
-    completed = [work.save(hit_unit, criterion, answer) for criterion, answer in answers.items()]
+    # Corrections first, so that what completes the task is saved last.
+    current = work.sheet.current[position]
+    ordered = sorted(answers.items(), key=lambda given: given[0].pk not in current)
+    completed = [work.save(hit_unit, criterion, answer) for criterion, answer in ordered]
     held = work.places.held
     if held is not None and held.completed_at is None and not any(completed):
         extend_lease(place=held, study=work.study, now=work.now)
@@ -281,7 +284,7 @@ class _LockedAnswers:
             for field in ("surplus", "partial", "excluded", "excluded_reason", "place"):
                 setattr(rating, field, getattr(earlier, field))
             if rating.label is not None and rating.place is None and earlier.is_counted:
-                rating.surplus = True  # the task had no label, so it was offered again
+                self._return_to(next(iter(places.usable), None), rating)
         elif rating.place is None:
             rating.surplus, rating.partial = self.by_units, not self.by_units
         if self.is_excluded:
@@ -289,6 +292,16 @@ class _LockedAnswers:
             statuses = Participation.objects.filter(assignments=self.assignment)
             reason = statuses.values_list("status", flat=True).first() or ""
             rating.excluded, rating.excluded_reason = True, reason
+
+    def _return_to(self, place: Place | None, rating: Rating) -> None:
+        """Fill the place of a task that was offered again, now that it has a label; if nobody has it."""
+        if rating.late:
+            return
+        rating.surplus, rating.place = place is None, place
+        if place is not None:
+            hand_over(place=place, assignment=self.assignment)
+            Rating.objects.filter(assignment=self.assignment, superseded=False).update(place=place)
+            complete_place(place, self.now)
 
     def _complete_if_held(self) -> bool:
         """Complete the held place after a repeated answer, if all answers are there by now."""

@@ -314,10 +314,10 @@ def check_records(
 ) -> dict[int, CheckRecord]:
     """Return gold-check results by rater, for the whole study or for some raters.
 
-    An answer that is no label costs nothing, so a check with one counts neither way.
+    An answer without a label costs nothing: a check with one counts only if another answer is wrong.
     """
     rows = Rating.objects.filter(
-        assignment__hit__study=study_id, unit__role="gold", superseded=False, nonresponse=""
+        assignment__hit__study=study_id, unit__role="gold", superseded=False
     ).select_related("unit", "criterion")
     answers: dict[int, list[Rating]] = defaultdict(list)
     for row in rows if raters is None else rows.filter(rater__in=raters):
@@ -334,11 +334,11 @@ def _record(answers: list[Rating], criteria: set[str]) -> CheckRecord:
     for row in answers:
         answered[row.unit_id].add(row.criterion.name)
     complete = [
-        (row, is_right(row))
-        for row in answers
-        if answered[row.unit_id] >= criteria & row.unit.known_labels.keys()
+        row for row in answers if answered[row.unit_id] >= criteria & row.unit.known_labels.keys()
     ]
-    verdicts = by_unit(complete).values()
+    undecided = {row.unit_id for row in complete if row.nonresponse}
+    labelled = by_unit((row, is_right(row)) for row in complete if not row.nonresponse)
+    verdicts = [right for unit, right in labelled.items() if unit not in undecided or not right]
     return CheckRecord(right=sum(verdicts), failed=len(verdicts) - sum(verdicts))
 
 

@@ -84,11 +84,12 @@ def _reasons(question: JudgeCriterion) -> dict[tuple[int, str | None], str]:
 
     Later reasons do not change what a judge reads.
     """
-    ratings = Rating.objects.counted().filter(
+    ratings = Rating.objects.filter(
         unit__in=_training(question.judge.study).values("pk"),
         criterion=question.criterion,
         rater__kind=Rater.Kind.HUMAN,
         simulated=False,
+        excluded=False,
         created_at__lte=question.judge.created_at,
     )
     rows = ratings.exclude(reason="").order_by("-pk").values_list("unit", "label", "reason")

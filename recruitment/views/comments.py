@@ -58,5 +58,6 @@ def mark(request: HttpRequest, study_id: str, comment_id: str) -> HttpResponse:
     is_done, by = "undo" not in request.POST, cast(User, request.user)
     with told(request):
         mark_done(study=study, public_id=comment_id, by=by, is_done=is_done)
-    show = "done" if request.POST.get("show") == "done" else "open"
+    show = request.POST.get("show", "")
+    show = show if show in SHOWN else "open"
     return redirect(f"{reverse('recruitment:comments', args=[study.pk])}?show={show}")

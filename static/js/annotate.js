@@ -104,7 +104,7 @@
     uncommented: "Your comment was not saved. Please try again.",
     blocked: "No connection. Please wait. The next page opens when you are online again.",
     outdated: "Your answer was not saved, because this page is out of date. Please reload it.",
-    reason: "Your answer is saved when you have given a reason.",
+    reason: "Your answer will be saved once you have given a reason.",
   };
   function showStatus(state, where = status) {
     const line = document.createElement("span");
@@ -148,8 +148,10 @@
     if (!value || lacksReason(question)) {
       event.preventDefault();
       if (value) showStatus("reason");
+      else question.querySelector("input:invalid")?.reportValidity();
       return;
     }
+    question.dataset.sent = value;
     parameters[fieldOf(question)] = value;
     // Send this question only: a repeated request must not restore another question's old answer.
     for (const other of questions) if (other !== question) delete parameters[fieldOf(other)];
@@ -173,8 +175,10 @@
     const stored = unsentAnswer(question);
     if (stored && stored.key === question.dataset.sending) sessionStore.removeItem(storageKey(question));
     if (code < 400) {
-      // What is broken is so for every question.
-      if (valueOf(question) === BROKEN) for (const other of questions) show(other, { value: BROKEN });
+      // What is broken is so for every question, unless another answer to it is on its way.
+      if (question.dataset.sent === BROKEN) {
+        for (const other of questions) if (unsentAnswer(other) === null) show(other, { value: BROKEN });
+      }
       showUnsent();
       continueIfSaved();
     } else if (code !== 400 && code !== 409) showStatus("outdated");
@@ -213,15 +217,21 @@
 
   // --- Next and previous -------------------------------------------------------------------------
   const nextLink = () => document.querySelector("#next a");
+  const previousLink = () => document.getElementById("previous");
+  let wayOut = nextLink;
 
   function continueIfSaved() {
-    if (isLeaving && navigator.onLine && !unsent().length) nextLink()?.click();
+    if (isLeaving && navigator.onLine && !unsent().length) wayOut()?.click();
   }
 
   function goNext() {
     questions.forEach(lacksReason);
+    for (const number of form.querySelectorAll("input[type=number]")) {
+      number.required = number.closest("fieldset").querySelector("input:checked") === null;
+    }
     if (isPreview || !form.reportValidity()) return;
     isLeaving = true;
+    wayOut = nextLink;
     if (unsent().length) retryNow();
     else if (nextLink()) continueIfSaved();
     else questions.forEach(send);
@@ -239,24 +249,29 @@
     if (event.target.type === "radio" && event.target.value.startsWith(NO_LABEL)) show(question, event.target);
     if (!isPreview && valueOf(question) && !lacksReason(question)) store(question);
   });
-  // Without a connection, following a link would show the browser's error page.
+  // Without a connection, following a link would show the browser's error page. With one, a reason that
+  // was just typed is sent first.
   document.addEventListener("click", (event) => {
-    if (navigator.onLine || isPreview || !event.target.closest("#next a, #previous")) return;
+    if (isPreview || !event.target.closest("#next a, #previous")) return;
+    if (navigator.onLine && !unsent().length) return;
     event.preventDefault();
-    isLeaving = event.target.closest("#next a") !== null;
-    showStatus("blocked");
+    const isNext = event.target.closest("#next a") !== null;
+    isLeaving = isNext || navigator.onLine;
+    wayOut = isNext ? nextLink : previousLink;
+    if (!navigator.onLine) showStatus("blocked");
   });
   // Store typed numbers at once; they are sent when the field loses focus or the page is reloaded.
   form.addEventListener("input", (event) => {
     const question = event.target.closest("fieldset");
     if (!question) return;
-    if (event.target.type === "number") show(question, event.target);
+    // To set the number again would destroy a decimal that is being typed.
+    if (event.target.type === "number") for (const chosen of question.querySelectorAll("input:checked")) chosen.checked = false;
     const isTyped = event.target.type !== "radio";
     if (!isPreview && isTyped && valueOf(question) && !lacksReason(question)) store(question);
   });
 
   function goPrevious() {
-    document.getElementById("previous")?.click();
+    previousLink()?.click();
   }
 
   // --- Keyboard shortcuts ------------------------------------------------------------------------

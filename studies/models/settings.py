@@ -205,14 +205,14 @@ class FrozenSettings(models.Model):
         "answers without a label",
         choices=Nonresponses.choices,
         default=Nonresponses.NONE,
-        help_text="Such answers complete an item, are paid like any other and enter no statistic."
-        " Results say how many there are, who gave them and for which items.",
+        help_text="Such answers complete an item, are paid like any other answer, and are not used in any"
+        " statistic. The results show how many there are, who gave them, and for which items.",
     )
     unlabelled_tasks = OpenChoiceField(
         "tasks in which no item got a label",
         choices=UnlabelledTasks.choices,
         default=UnlabelledTasks.COMPLETE,
-        help_text="If they are offered to another annotator, each is paid for again.",
+        help_text="If a task is offered again, every annotator who completes it is paid.",
     )
     similarity = models.CharField(max_length=200, default="rouge1")
     pairing = OpenChoiceField(

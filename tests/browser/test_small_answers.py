@@ -162,7 +162,7 @@ def test_what_people_typed_is_text_on_the_researchers_pages(
         [{"name": c.key, "value": c.value, "url": live_server.url} for c in client.cookies.values()]
     )
     page.goto(f"{live_server.url}/studies/{study.pk}/data/")
-    page.get_by_role("button", name="Set aside for all").first.click()
+    page.get_by_role("button", name="Set aside").first.click()
     expect(page.locator("[data-aside]")).to_have_count(1)
     page.locator("summary").first.click()
     expect(page.get_by_text(HOSTILE)).to_be_visible()
@@ -173,3 +173,24 @@ def test_what_people_typed_is_text_on_the_researchers_pages(
     expect(page.locator("[data-reason]")).to_have_text(HOSTILE)
     picture(page, "small-participant")
     check_accessible(page)
+
+
+def test_numbers_are_typed_key_by_key_and_a_reason_is_sent_before_the_next_page(
+    chromium_page: Page, live_server
+):
+    page, study = chromium_page, study_with_both(scale="interval")
+    study.criteria.update(reason="optional")
+    enter(page, live_server, study)
+    first, second = page.get_by_role("group").first, page.get_by_role("group").nth(1)
+    first.get_by_role("radio", name="Left is better").check()
+    second.get_by_role("spinbutton").press_sequentially("-3.5")
+    second.get_by_role("spinbutton").blur()
+    expect_status(page, "saved")
+    first.get_by_role("textbox").press_sequentially("It names the heater.")
+    page.get_by_role("link", name="Next").click()
+    expect_unit(page, 2)
+    page.get_by_role("button", name="Save and continue").click()
+    expect_unit(page, 2)
+    current = Rating.objects.filter(superseded=False).values_list("label", "reason")
+    assert ("-3.5", "") in current
+    assert "It names the heater." in [reason for _, reason in current]

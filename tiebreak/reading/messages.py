@@ -3,7 +3,7 @@
 # Headings and sentences of findings.
 REST_IS_LABELLED = "All other numbers describe only the answers with a label."
 ABOUT_NONRESPONSE = (
-    "First answers to main items that have no label, because the rater could not say, or called the item"
+    "First answers to main items in which the rater gave no label: they could not say, or reported the item as"
     " broken or harmful. No other number uses them. The intervals treat answers as independent."
 )
 ON_SELECTED, OVER_DATASET = ", on the selected instances", ", over the dataset"

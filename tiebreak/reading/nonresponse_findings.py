@@ -40,5 +40,5 @@ def _share(group: NonresponsesOfRaters) -> float:
 
 
 def _in_numbers(group: NonresponsesOfRaters) -> str:
-    said = (f"{n:,} say “{NONRESPONSES[code]}”" for code, n in group.counts.items() if n)
+    said = (f"{n:,} were “{NONRESPONSES[code]}”" for code, n in group.counts.items() if n)
     return f"Of {counted(group.answers, 'answer')} by {group.name}, {' and '.join(said)}"

@@ -9,7 +9,7 @@ PREFERENCE_TITLES = {2: "Which is better", 3: "Which is better, with ties"}
 # Groups of ratings, each of which is in exactly one.
 RATING_GROUPS = {
     "counted": "In the statistics: first answers to main items",
-    "nonresponses": "Answers to main items without a label: cannot say, or a broken item",
+    "nonresponses": "Answers without a label to main items: cannot say, broken or harmful",
     "repeats": "Planned repeats of main items",
     "training": "Training",
     "test": "Test before the first task",

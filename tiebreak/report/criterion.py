@@ -23,7 +23,7 @@ INFERRED = " The scale was inferred from the labels that were given; declare it 
 
 ALL_MISSING = "All of its labels mark missing values."
 NO_LABELS = (
-    "None of its answers has a label: its raters could not say, or called every item broken."
+    "None of its answers has a label: its raters could not say or reported the items as broken."
 )
 
 Codes = NDArray[np.int64]

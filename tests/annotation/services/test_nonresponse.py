@@ -7,6 +7,7 @@ from annotation.counts import rating_counts
 from annotation.exports.ratings import rating_rows
 from annotation.models import Assignment, Place, Rating
 from annotation.selectors import worksheet
+from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.items import set_item_aside, unlabelled_items
 from annotation.services.places import NoWorkLeft
 from annotation.services.ratings import Answer, RatingResult, submit_ratings
@@ -203,3 +204,61 @@ def test_units_without_a_label_are_listed_by_how_often():
         (1, 0, 1),
         (0, 1, 1),
     ]
+
+
+def test_a_label_takes_the_place_back_while_nobody_has_it():
+    study = study_with(unlabelled_tasks=REPLACED)
+    first = place_of(study)
+    give_all(first, nonresponse="cannot_say")
+    give(first, shown_label="1")
+    assert Place.objects.get().assignment == first
+    assert Place.objects.get().completed_at is not None
+    assert not Rating.objects.filter(surplus=True).exists()
+    assert Rating.objects.in_statistics().count() == 1
+    check_tallies(study)
+
+
+@pytest.mark.parametrize("abandoned", Study.Abandoned.values)
+def test_broken_after_a_label_on_another_question_leaves_no_label(abandoned):
+    study = study_with(
+        criteria=("preference", "fluency"), unlabelled_tasks=REPLACED, abandoned=abandoned
+    )
+    assignment = place_of(study)
+    for position in range(2, 6):
+        give(assignment, position, nonresponse="broken")
+    sheet = worksheet(assignment)
+    label = Answer(shown_label="1", client_key="fluent-1")
+    submit_ratings(sheet=sheet, position=1, answers={sheet.criteria[1]: label})
+    give(assignment, 1, nonresponse="broken")
+    assert Place.objects.get().completed_at is None
+    assert not Rating.objects.in_statistics().exists()
+    give_all(place_of(study, "bob"), nonresponse="broken")
+    check_tallies(study)
+
+
+def test_a_reinstated_person_without_a_label_takes_no_place():
+    study = study_with(unlabelled_tasks=REPLACED)
+    first = place_of(study)
+    give_all(first, nonresponse="cannot_say")
+    exclude_work(participation=first.participation, status="returned")
+    reinstate_work(participation=first.participation)
+    assert Place.objects.get().completed_at is None
+    assert Rating.objects.counted().count() == 5
+
+
+def test_a_wrong_answer_fails_a_check_though_another_is_missing():
+    study = study_with(criteria=("preference", "fluency"))
+    assignment = place_of(study)
+    sheet = worksheet(assignment)
+    given = {
+        sheet.criteria[0]: Answer("1", "wrong-key"),
+        sheet.criteria[1]: Answer("", "none-key", "cannot_say"),
+    }
+    submit_ratings(sheet=sheet, position=1, answers=given)
+    rating = Rating.objects.get(criterion__name="preference")
+    known = {"preference": str(-int(rating.label)), "fluency": "1"}
+    study.units.filter(pk=rating.unit_id).update(role="gold", known_labels=known)
+    assert check_record(assignment.participation).failed == 1
+    known["preference"] = rating.label
+    study.units.filter(pk=rating.unit_id).update(known_labels=known)
+    assert check_record(assignment.participation).of == 0
