@@ -22,6 +22,10 @@ pytestmark = [
 HOSTILE = '<script>alert(1)</script><b onclick="x">bold</b> \u202e{{ 7|add:1 }} =1+1'
 
 
+SHORT = "short"
+LONG = f"{SHORT}, and long enough"
+
+
 def study_with_both(*, scale: str = "preference:tie") -> Study:
     study = make_open_study(
         instances=1, ratings_per_hit=1, comparisons_per_hit=3, nonresponses="both"
@@ -105,20 +109,20 @@ def test_a_reason_that_is_too_short_is_not_sent_and_not_lost(chromium_page: Page
     page, study = chromium_page, study_with_both()
     enter(page, live_server, study)
     first = page.get_by_role("group").first
-    first.get_by_role("textbox").fill("short")
+    first.get_by_role("textbox").fill(SHORT)
     first.get_by_role("radio", name="Left is better").check()
     expect_status(page, "reason")
     page.get_by_role("button", name="Save and continue").click()
     expect_unit(page, 1)
-    expect(first.get_by_role("textbox")).to_have_value("short")
+    expect(first.get_by_role("textbox")).to_have_value(SHORT)
     assert not Rating.objects.exists()
-    first.get_by_role("textbox").fill("short, and long enough")
+    first.get_by_role("textbox").fill(LONG)
     page.get_by_role("group").nth(1).get_by_role("radio", name="I cannot say").check()
     page.get_by_role("button", name="Save and continue").or_(
         page.get_by_role("link", name="Next")
     ).click()
     expect_unit(page, 2)
-    assert Rating.objects.get(criterion__name="preference").reason == "short, and long enough"
+    assert Rating.objects.get(criterion__name="preference").reason == LONG
 
 
 def test_without_a_script(browser: Browser, live_server):
@@ -128,13 +132,13 @@ def test_without_a_script(browser: Browser, live_server):
         enter(page, live_server, study)
         first, second = page.get_by_role("group").first, page.get_by_role("group").nth(1)
         first.get_by_role("radio", name="Left is better").check()
-        first.get_by_role("textbox").fill("short")
+        first.get_by_role("textbox").fill(SHORT)
         second.get_by_role("radio", name="I cannot say").check()
         page.get_by_role("button", name="Save and continue").click()
         expect(shown(page, "reason_too_short")).to_be_visible()
-        expect(first.get_by_role("textbox")).to_have_value("short")
+        expect(first.get_by_role("textbox")).to_have_value(SHORT)
         expect(second.get_by_role("radio", name="I cannot say")).to_be_checked()
-        first.get_by_role("textbox").fill("short, and long enough")
+        first.get_by_role("textbox").fill(LONG)
         page.get_by_role("button", name="Save and continue").click()
         expect_unit(page, 2)
     assert Rating.objects.get(criterion__name="fluency").nonresponse == "cannot_say"

@@ -201,8 +201,8 @@ def test_the_page_starts_one_shows_it_and_leads_to_its_dashboard(client, ruth):
     job = dry_runs_of(study).get()
     dashboard = reverse("metrics:dashboard", args=[job.owner])
     assert dashboard in answer.text
-    (run,) = answer.context["runs"]
-    assert (run.progress.completed, run.progress.places) == (9, 9)
+    ((_, progress),) = answer.context["runs"]
+    assert (progress.completed, progress.places) == (9, 9)
     assert reverse("metrics:dashboard", args=[study.pk]) in client.get(dashboard).text
     assert (job.created_by, job.options["accuracy"]) == (ruth, 0.8)
 

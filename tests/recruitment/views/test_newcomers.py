@@ -35,7 +35,7 @@ def screened_out_page(browser) -> tuple[str, str]:
 
 
 def test_who_failed_the_test_reads_of_no_code_or_button_that_is_not_there():
-    page, advice = screened_out_page(annotator(make_open_study(instances=1)))
+    page, advice = screened_out_page(annotator(make_open_study(instances=1, comments=False)))
     assert "<output>" not in page
     assert "<button" not in page
     assert advice == NEXT_STEP["none"]
