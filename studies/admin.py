@@ -122,7 +122,7 @@ class CriterionInline(CountsFromOne, FrozenInline, CriterionStacked):
     model = Criterion
     extra = 0
     min_num = 1
-    fields = ("name", "question", "scale", ("reason", "reason_length"), "position")
+    fields = ("name", "question", "scale", "reason", "reason_length", "position")
 
 
 class SystemsOfDataset(SystemFormSet):

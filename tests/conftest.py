@@ -9,7 +9,7 @@ from typing import Any
 import hypothesis
 import pytest
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from pytest_django.plugin import DjangoDbBlocker
 from pytest_socket import socket_allow_hosts
 
@@ -65,6 +65,13 @@ def _loopback_only() -> None:
 def _draws_come_again(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test has its own draws, which are the same ones in every run."""
     draw_from(request.node.nodeid, monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """Ask SQLite once whether it knows JSON, which the first test that needs it would else count."""
+    with django_db_blocker.unblock():
+        connection.features.supports_json_field  # noqa: B018  cached
 
 
 @pytest.fixture(scope="module")

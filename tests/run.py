@@ -1,8 +1,8 @@
 """Runs the tests: the quick ones on SQLite, or with `--all` every test there is.
 
-`--all` runs each test once, on PostgreSQL, then on SQLite those in a browser, again those that are
-marked as `both_databases`, and the slow simulations. It finds the services that this
-machine has, and says which ones it lacks. `--only` chooses one of these parts. `--coverage` measures
+`--all` runs each test once, on PostgreSQL, then on SQLite those in a browser and again those that are
+marked as `both_databases`, then the slow simulations. It finds the services that this
+machine has, and says which ones it lacks. `--only` chooses one of these passes. `--coverage` measures
 what the first of them runs, which costs half as much time again.
 """
 
@@ -72,6 +72,7 @@ class Services:
 class Pass:
     """One run of pytest: the tests that fit an expression of marks, in an environment."""
 
+    name: str
     title: str
     marks: str
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -94,6 +95,7 @@ class Pass:
 OF_BROWSERS = ("playwright", "base_url", "rerunfailures", "anyio")
 # The models say what the tables are: running the migrations would cost each worker as long as many tests.
 QUICK = Pass(
+    "sqlite",
     "On SQLite",
     "not (postgresql or redis or browser or slow or thorough)",
     options=(
@@ -106,7 +108,7 @@ QUICK = Pass(
 )
 
 
-def all_passes(services: Services, only: str | None = None) -> Iterator[Pass]:
+def all_passes(services: Services) -> Iterator[Pass]:
     environment = services.environment()
     found = {
         "postgresql": services.postgresql,
@@ -115,22 +117,15 @@ def all_passes(services: Services, only: str | None = None) -> Iterator[Pass]:
     }
     absent = " or ".join([mark for mark, url in found.items() if not url] + ["slow"])
     here = f"(not browser or both_databases) and not ({absent})"
-    if only in (None, "postgresql"):
-        url = services.postgresql
-        title, database = (
-            ("On PostgreSQL", {"TIEBREAK_DATABASE_URL": url}) if url else ("On SQLite", {})
-        )
-        yield Pass(title, here, environment | database, BY_FILE)
+    if services.postgresql:
+        database = {"TIEBREAK_DATABASE_URL": services.postgresql}
+        yield Pass("postgresql", "On PostgreSQL", here, environment | database, BY_FILE)
+    else:
+        yield Pass("postgresql", "On SQLite", here, environment, BY_FILE)
     again = f"(browser or both_databases) and not (postgresql or {absent})"
-    parts = {
-        "browser": ("in a browser and what is marked again", again),
-        "slow": ("the slow simulations", "slow"),
-    }
-    chosen = {title: marks for name, (title, marks) in parts.items() if only in (None, name)}
-    if chosen:
-        # At once, so that simulations use the processor while browsers wait.
-        marked = " or ".join(f"({marks})" for marks in chosen.values())
-        yield Pass(f"On SQLite, {', '.join(chosen)}", marked, environment, BY_GROUP)
+    title = "In a browser and what is marked again, on SQLite"
+    yield Pass("browser", title, again, environment, BY_GROUP)
+    yield Pass("slow", "The slow simulations", "slow", environment, BY_GROUP)
 
 
 @contextmanager
@@ -204,7 +199,7 @@ def run_all(options: list[str], *, only: str | None, measures_coverage: bool) ->
     with ExitStack() as stack:
         urls = stack.enter_context(postgresql()), stack.enter_context(redis())
         services = Services(*urls, chromium())
-        first, *others = all_passes(services, only)
+        first, *others = (one for one in all_passes(services) if only in (None, one.name))
         passes = [replace(first, measures_coverage=measures_coverage), *others]
         codes = [one.run(options) for one in passes]
     missing = [one for one in services.missing() if only in (None, one.needed_by)]

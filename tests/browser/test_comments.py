@@ -13,8 +13,8 @@ from tests.studies.factories import make_open_study
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.django_db(transaction=True),
     pytest.mark.xdist_group("browser"),
+    pytest.mark.django_db(transaction=True),
 ]
 
 

@@ -29,6 +29,7 @@ from tiebreak.reading.messages import RANK_SET
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
     pytest.mark.django_db(transaction=True),
 ]
 

@@ -16,6 +16,7 @@ from tests.jobs.factories import make_job
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
     pytest.mark.django_db(transaction=True),
 ]
 

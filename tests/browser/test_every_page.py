@@ -26,6 +26,7 @@ from tests.studies.factories import make_open_study, make_study
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
     pytest.mark.django_db(transaction=True),
 ]
 OPEN_ALL = "() => document.querySelectorAll('details').forEach(folded => { folded.open = true; })"

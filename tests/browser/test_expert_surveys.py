@@ -14,6 +14,7 @@ from tests.studies.factories import open_knowingly
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
     pytest.mark.django_db(transaction=True),
 ]
 

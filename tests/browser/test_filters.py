@@ -16,6 +16,7 @@ from tests.tiebreak.formats.bundles import make_bundle
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
     pytest.mark.django_db(transaction=True),
 ]
 

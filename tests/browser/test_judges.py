@@ -21,6 +21,7 @@ from tiebreak.gateway import Failed, GatewayError
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
     pytest.mark.django_db(transaction=True),
 ]
 __all__ = ["model"]

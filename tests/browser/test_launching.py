@@ -21,6 +21,7 @@ from tests.studies.factories import make_participation, make_study
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
     pytest.mark.django_db(transaction=True),
 ]
 SHOTS = os.environ.get("TIEBREAK_TEST_SCREENSHOTS", "")

@@ -16,6 +16,7 @@ from tests.studies.factories import make_dataset, make_open_study
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
     pytest.mark.django_db(transaction=True),
 ]
 LONG = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen."

@@ -17,6 +17,7 @@ from tests.paths import ROOT
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
     pytest.mark.django_db(transaction=True),
 ]
 PICTURES = ROOT / "docs" / "pictures"

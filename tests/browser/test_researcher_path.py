@@ -21,6 +21,7 @@ TIMEOUT_MS = 60_000
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
     pytest.mark.both_databases,
     pytest.mark.django_db(transaction=True),
 ]

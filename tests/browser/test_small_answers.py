@@ -15,8 +15,8 @@ from tests.studies.factories import make_open_study
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.django_db(transaction=True),
     pytest.mark.xdist_group("browser"),
+    pytest.mark.django_db(transaction=True),
 ]
 
 HOSTILE = '<script>alert(1)</script><b onclick="x">bold</b> \u202e{{ 7|add:1 }} =1+1'

@@ -20,6 +20,7 @@ from tests.recruitment.platforms.fake_prolific import FakeProlific
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
     pytest.mark.enable_socket,
     pytest.mark.django_db(transaction=True),
 ]

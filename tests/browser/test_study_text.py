@@ -15,6 +15,7 @@ from tests.studies.factories import make_open_study, make_study, open_knowingly
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
     pytest.mark.django_db(transaction=True),
 ]
 

@@ -16,6 +16,7 @@ from tests.studies.rendering.hostile import hostile_texts
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
     pytest.mark.django_db(transaction=True),
 ]
 

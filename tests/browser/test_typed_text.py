@@ -11,6 +11,7 @@ from tests.studies.factories import make_study
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
     pytest.mark.django_db(transaction=True),
 ]
 

@@ -21,6 +21,7 @@ from tests.tiebreak.formats.bundles import make_bundle
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
     pytest.mark.django_db(transaction=True),
 ]
 
