@@ -25,12 +25,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='study',
             name='nonresponses',
-            field=models.CharField(default='none', help_text='Such answers complete an item, are paid like any other and enter no statistic. Results say how many there are, who gave them and for which items.', max_length=50, verbose_name='answers without a label'),
+            field=models.CharField(default='none', help_text='Such answers complete an item, are paid like any other answer, and are not used in any statistic. The results show how many there are, who gave them, and for which items.', max_length=50, verbose_name='answers without a label'),
         ),
         migrations.AddField(
             model_name='study',
             name='unlabelled_tasks',
-            field=models.CharField(default='complete', help_text='If they are offered to another annotator, each is paid for again.', max_length=50, verbose_name='tasks in which no item got a label'),
+            field=models.CharField(default='complete', help_text='If a task is offered again, every annotator who completes it is paid.', max_length=50, verbose_name='tasks in which no item got a label'),
         ),
         migrations.AddField(
             model_name='unit',
