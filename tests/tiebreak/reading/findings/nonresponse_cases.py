@@ -29,7 +29,7 @@ def said(people: tuple[int, int, int], judge: tuple[int, int, int] = (10, 0, 0))
 FIRST = "first"
 CANNOT = "50% of the answers by annotators have no label"
 SOME = "20% of the answers by annotators have no label"
-OF_240 = "Of 240 answers by annotators, 100 say “cannot say” and 20 say “broken or harmful”."
+OF_240 = "Of 240 answers by annotators, 100 were “cannot say” and 20 were “broken or harmful”."
 
 NONRESPONSE = (
     Case(
