@@ -27,7 +27,8 @@ class Converted:
     """A published study: the parts of a bundle, with ratings.
 
     A rating may also have `line`, its place in its file, which is not written. `left_out` counts what
-    of the files is in none of the parts, or does not count, by its kind.
+    of the files is in none of the parts, or does not count, by its kind. `about` says in a sentence
+    what kind of file it was.
     """
 
     spec: StudySpec
@@ -35,6 +36,7 @@ class Converted:
     generations: list[GenerationRow]
     ratings: list[Row]
     left_out: Mapping[str, int] = field(default_factory=dict)
+    about: str = ""
 
     def write(self, path: Path) -> None:
         """Write a ratings file, or a bundle folder if the path has no ending of ratings files."""
