@@ -291,13 +291,15 @@ def convert(options: Namespace) -> Outcome:
         "left_out": dict(converted.left_out),
         "scales": scales,
     }
+    counts["about"] = converted.about
     sentence = (
         f"Wrote {counts['out']}. Ratings: {counts['ratings']}, instances: {counts['instances']},"
         f" generations: {counts['generations']}. Scales:"
         f" {', '.join(f'{name}={scale}' for name, scale in scales.items())}."
     )
     lost = [f"Not used: {what} ({n})." for what, n in converted.left_out.items()]
-    return Outcome(counts, "\n".join([sentence, *lost]))
+    about = [converted.about] if converted.about else []
+    return Outcome(counts, "\n".join([*about, sentence, *lost]))
 
 
 def add_compare_options(parser: ArgumentParser) -> None:

@@ -72,6 +72,9 @@ class Answers:
             self.left_out[f"missing answers of {name}"] += len(given) - len(rated)
             ratings += rated
             about = f"{about} {note}".strip()
+        if not ratings and not self.left_out.total():
+            reason = "has no answers of raters. Choose the reader of the platform that wrote it"
+            raise FormatError.of(self.file, None, "no_answers", reason)
         flag_later_votes(ratings)
         settings = {"comparisons_per_hit": 1, **self.settings}
         spec = StudySpec(self.title, tuple(criteria), self.systems, settings=settings)

@@ -40,10 +40,9 @@ def read_appraise(paths: Sequence[Path], systems: tuple[str, str] | None = None)
                 continue
             named[row["system"]] = None
             is_document = row.get("is_document", "").lower() in ("true", "1")
-            segment = "/".join(
-                filter(None, [row.get("document"), "" if is_document else row["item"]])
-            )
-            key = answers.item(segment)
+            languages = f"{row['source']}-{row['target']}"
+            parts = (languages, row.get("document"), "" if is_document else row["item"])
+            key = answers.item("/".join(filter(None, parts)), category=languages)
             answers.add(
                 OF_DOCUMENT if is_document else SCORE,
                 row["score"],
@@ -51,7 +50,8 @@ def read_appraise(paths: Sequence[Path], systems: tuple[str, str] | None = None)
                 rater=answers.rater(row["user"]),
                 instance=key,
                 system_a=row["system"],
-                category=f"{row['source']}-{row['target']}",
+                sample_a=0,
+                category=languages,
                 duration_ms=_milliseconds(row, path, line),
             )
     answers.systems = tuple(sorted(named))

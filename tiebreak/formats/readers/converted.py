@@ -103,7 +103,7 @@ def labels_of(
     read = _numbers(distinct, name) or _ordered_words(distinct, name)
     if read:
         return read
-    if len(distinct) < 2:
+    if len(distinct) < 2 < len(answers):
         return Labels(note="which are all the same and no number")
     if not were_offered and not _are_choices(distinct, len(answers)):
         return Labels(note="which are free text")
@@ -129,7 +129,8 @@ def _numbers(distinct: Sequence[str], name: str) -> Labels | None:
 def _ordered_words(distinct: Sequence[str], name: str) -> Labels | None:
     words = {text: " ".join(text.casefold().split()) for text in distinct}
     order = next((order for order in ORDERED_WORDS if {*words.values()} <= {*order}), ())
-    if not order or len(distinct) < 2:
+    # Two single words, such as good and bad, may be all there was to choose from.
+    if not order or not (len(distinct) > 2 or any(" " in word for word in words.values())):
         return None
     note = f"The answers {', '.join(order)} are the points 1 to {len(order)} of {name}."
     labels = {text: order.index(word) + 1 for text, word in words.items()}

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from tiebreak.formats import FormatError
 from tiebreak.formats.readers.answers import Answers, counted
 from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.readers.pairs import table_rows
@@ -27,9 +28,10 @@ def read_googleforms(paths: Sequence[Path], systems: tuple[str, str] | None = No
     n = 0
     for path in paths:
         rows = [row for _, _, row in table_rows([path])]
-        names = [
-            name for name in dict.fromkeys(k for row in rows for k in row) if name not in TIMES
-        ]
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        if not names or names.pop(0) not in TIMES:
+            reason = f"does not begin with a column of times, called {' or '.join(TIMES)}"
+            raise FormatError.of(path.name, None, "other_layout", reason)
         for name in PERSONAL:
             answers.left_out[f"column {name}"] += sum(row.get(name) is not None for row in rows)
         columns = [_column(name) for name in names if name not in PERSONAL]

@@ -194,7 +194,10 @@ def _control_columns(rows: Sequence[Row], path: Path) -> dict[str, str]:
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
     if path.suffix == ".json" and "id" in names:
-        found = names[names.index("id") + 1 : names.index("annotator")]
+        between = (
+            list(row)[list(row).index("id") + 1 : list(row).index("annotator")] for row in rows
+        )
+        found = list(dict.fromkeys(chain(*between)))
     else:
         found = [name for name in names if name not in {*ABOUT, "annotator", "id"}]
         found = [name for name in found if _is_control(rows, name)]

@@ -48,11 +48,10 @@ def read_mturk(paths: Sequence[Path], systems: tuple[str, str] | None = None) ->
     is_pairs = any(re.fullmatch(r"Answer\.pref\d+", name) for _, _, row in rows for name in row)
     read = _read_pairs(rows, systems) if is_pairs else _read_answers(rows)
     rejected = sum(_is_rejected(row) for _, _, row in rows)
-    about = (
-        f"This is a Mechanical Turk batch: {counted(len(rows), 'assignment')}, {rejected} of them"
-    )
+    about = f"This is a Mechanical Turk batch: {counted(len(rows), 'assignment')}"
+    about += f", {rejected} of them rejected." if rejected else "."
     lost = {"rejected assignments, flagged excluded": rejected, **read.left_out}
-    return replace(read, left_out=lost, about=f"{about} rejected. {read.about}".strip())
+    return replace(read, left_out=lost, about=f"{about} {read.about}".strip())
 
 
 def _read_pairs(rows: list[tuple[Path, int, Row]], systems: tuple[str, str] | None) -> Converted:

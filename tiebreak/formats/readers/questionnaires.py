@@ -4,12 +4,14 @@ A question that is asked of several things has a column for each: its things are
 question is the criterion. Other questions are criteria of the questionnaire as a whole.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tiebreak.formats.readers.answers import Answers, as_text
 from tiebreak.formats.readers.converted import labels_of
 from tiebreak.formats.rows import Row
+from tiebreak.scales import Scale
 
 WHOLE = "questionnaire"
 MAX_POINTS = 11
@@ -33,11 +35,12 @@ def add_responses(
 ) -> None:
     """Add the answers of respondents, each with their name and the flags of their ratings."""
     rows = list(responses)
+    asked = Counter(column.question for column in columns)
     for column in columns:
         given = [
             as_text(row[column.name]) for _, row, _ in rows if row.get(column.name) is not None
         ]
-        reason = _reason(column, given)
+        reason = _reason(column, given, asked[column.question] > 1)
         if reason:
             answers.left_out[f"answers of {column.question}, {reason}"] += len(given)
             continue
@@ -49,13 +52,16 @@ def add_responses(
             answers.add(column.question, row.get(column.name), **facts)
 
 
-def _reason(column: Column, given: Sequence[str]) -> str:
-    """Return why answers are no ratings, or "": ratings have few points, in an order or of things."""
+def _reason(column: Column, given: Sequence[str], is_grid: bool) -> str:
+    """Return why answers are no ratings, or "": ratings are of several things, or have few points."""
     if not given:
         return "which are empty"
     read = labels_of(given, column.question)
-    if column.item and not read.note.startswith("which are free"):
+    if is_grid and "free text" not in read.note:
         return ""  # each of its columns may have one answer only
-    if not read.scale or len({*read.labels.values()}) > MAX_POINTS:
-        return read.note or f"which have more than {MAX_POINTS} values"
+    if not read.scale:
+        return read.note
+    points = Scale.parse(read.scale).labels
+    if points is None or len(points) > MAX_POINTS:
+        return f"which have more than {MAX_POINTS} points"
     return "which have no order" if read.scale.startswith("nominal") else ""

@@ -8,11 +8,12 @@ Source: Freitag et al. 2021, Experts, Errors, and Context, table 12 of weights: 
 1 for a minor one, 0.1 for minor punctuation, 25 for a non-translation.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiebreak.formats import FormatError
+from tiebreak.formats import FormatError, GenerationRow
 from tiebreak.formats.readers.answers import Answers, counted
 from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.readers.pairs import required, table_rows
@@ -35,28 +36,31 @@ def read_wmt(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> C
     """
     answers = Answers("Human evaluation of machine translation", paths[0].name, {MQM: "interval"})
     answers.questions = QUESTIONS
-    penalties: defaultdict[tuple[str, str, str, str], float] = defaultdict(float)
-    named: dict[str, None] = {}
+    penalties: defaultdict[tuple[str, str, str], float] = defaultdict(float)
+    texts: dict[tuple[str, str], str] = {}
     errors = 0
     for path, line, row in table_rows(paths):
         system, doc, rater = (required(row, path, line, k) for k in ("system", "doc", "rater"))
         key = answers.item(f"{doc}/{required(row, path, line, 'seg_id')}", str(row["source"] or ""))
-        named[system] = None
+        text = re.sub("</?v>", "", str(row.get("target") or ""))
+        texts.setdefault((key, system), text)
         if "severity" in row:
             severity = required(row, path, line, "severity").lower()
             if severity == CHECK:
                 answers.left_out["rows that check raters"] += 1
                 continue
             errors += severity != "no-error"
-            unit = (key, system, rater, doc)
-            penalties[unit] += _weight(severity, str(row.get("category") or ""), path, line)
+            penalties[key, system, rater] += _weight(
+                severity, str(row.get("category") or ""), path, line
+            )
             continue
-        facts = _facts(key, system, doc)
+        facts = _facts(key, system)
         answers.add(SCORE, row.get("score"), rater=answers.rater(rater), **facts)
-    for (key, system, rater, doc), penalty in penalties.items():
+    for (key, system, rater), penalty in penalties.items():
         label = 0.0 - round(penalty, 6)
-        answers.add(MQM, label, rater=answers.rater(rater), **_facts(key, system, doc))
-    answers.systems = tuple(sorted(named))
+        answers.add(MQM, label, rater=answers.rater(rater), **_facts(key, system))
+    answers.generations = [GenerationRow(*of, 0, text) for of, text in texts.items() if text]
+    answers.systems = tuple(sorted({system for _, system in texts}))
     answers.settings = {"unit_kind": "generation"}
     return answers.converted(_about(len(penalties), errors))
 
@@ -71,8 +75,8 @@ def _about(scored: int, errors: int) -> str:
     )
 
 
-def _facts(key: str, system: str, doc: str) -> Row:
-    return {"unit": f"{key}/{system}", "instance": key, "system_a": system}
+def _facts(key: str, system: str) -> Row:
+    return {"unit": f"{key}/{system}", "instance": key, "system_a": system, "sample_a": 0}
 
 
 def _weight(severity: str, category: str, path: Path, line: int) -> float:
