@@ -123,9 +123,9 @@ def _vote_of(value: object) -> int | None:
 
 
 def _knows(head: Head) -> bool:
-    return head.has("instruction", "output_1", "output_2") or head.has(
-        "instruction", "output", "generator"
-    )
+    """Whether there are annotations; outputs alone have no ratings."""
+    by_whom = head.has("annotator") or head.has("annotator_index")
+    return by_whom and head.has("instruction", "output_1", "output_2", "preference")
 
 
 READER = Reader(read_alpacaeval, _knows)

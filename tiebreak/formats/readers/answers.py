@@ -16,6 +16,8 @@ from tiebreak.formats.rows import Row
 # One choice or several of those that were offered, so never a free text.
 Chosen = tuple[str, ...]
 CHOSEN = ("no", "yes")
+# Mechanical Turk writes an empty text as an empty object.
+EMPTY = ("", "{}")
 
 
 @dataclass
@@ -51,7 +53,7 @@ class Answers:
     def add(self, question: str, answer: object, *, unit: str, rater: str, **facts: Any) -> None:
         """Add an answer: what was chosen, a number, or a text that may be a label."""
         name = as_name(question)
-        if answer is None or (isinstance(answer, str) and not answer.strip()):
+        if answer is None or (isinstance(answer, str) and answer.strip() in EMPTY):
             self.left_out[f"empty answers of {name}"] += 1
             return
         rating = {"unit": unit, "rater": rater, "criterion": name, **facts}

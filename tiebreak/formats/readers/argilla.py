@@ -32,9 +32,12 @@ def read_argilla(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
             if status not in COUNTED:
                 answers.left_out[f"responses with the status {status}"] += 1
                 continue
-            answers.add(question, _answer(value), rater=answers.rater(user), **facts)
+            if _is_other(value):
+                answers.left_out[f"answers of {question}, which are ranks or spans"] += 1
+            else:
+                answers.add(question, _answer(value), rater=answers.rater(user), **facts)
         for question, value, agent in _suggestions(row):
-            if value is not None:
+            if value is not None and not _is_other(value):
                 facts["kind"] = "machine"
                 answers.add(question, _answer(value), rater=answers.rater(agent), **facts)
     return answers.converted(f"This is an export of Argilla: {counted(n, 'record')}.")
@@ -86,11 +89,13 @@ def _list(cell: Any) -> list[Any]:
     return list(cell) if isinstance(cell, list | tuple) else []
 
 
+def _is_other(value: Any) -> bool:
+    """Whether an answer is a list of objects: ranks with values, or spans."""
+    return isinstance(value, list) and any(isinstance(one, dict) for one in value)
+
+
 def _answer(value: Any) -> Any:
-    """Return a label, several labels, a number or a text; ranks and spans are no label."""
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return tuple(value)
-    return value if isinstance(value, str | int | float) else None
+    return tuple(map(str, value)) if isinstance(value, list) else value
 
 
 def _knows(head: Head) -> bool:

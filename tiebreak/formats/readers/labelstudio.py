@@ -42,7 +42,7 @@ SIDES = dict.fromkeys(("left", "a", "1", "first"), LEFT) | dict.fromkeys(
 )
 TIES = {"tie", "tied", "draw", "equal", "equally", "same", "both", "neither"}
 # Words that turn what is said around, and those that may follow the side that is better.
-NEGATIVE = {"worse", "worst", "bad", "not", "less"}
+NEGATIVE = {"worse", "worst", "bad", "not", "less", "agree", "disagree"}
 AFTER = {"is", "was", "much", "slightly", "better", "wins", "won"}
 # Where the value of each kind of control is.
 KEYS = {
@@ -108,7 +108,10 @@ def read_labelstudio(paths: Sequence[Path], systems: tuple[str, str] | None = No
     plan = plan_for(profile_of(enumerate((task.data for task in tasks), start=1)))
     is_pair = "text_a" in plan.columns or len(plan.systems) == 2
     has_labels = any(kind in LABELS for one in given for kind, _ in one.answers.values())
-    read = _comparisons(tasks, plan, systems) if is_pair or not has_labels else _labels(tasks)
+    votes = any(_vote(words) is not None for one in given for words in one.words.values())
+    # Two fields of text may also be a question and an answer.
+    is_labels = has_labels and not (is_pair and votes)
+    read = _labels(tasks) if is_labels else _comparisons(tasks, plan, systems)
     about = f"This is an export of Label Studio: {counted(len(tasks), 'task')}"
     about = f"{about}, {counted(len(given), 'annotation')}. {read.about}".strip()
     return replace(read, left_out=Counter(read.left_out) + lost, about=about)
@@ -220,7 +223,7 @@ def _is_control(rows: Sequence[Row], name: str) -> bool:
         if items and isinstance(items[0], dict) and {*items[0]} & {*KEYS.values()}:
             return True
         values[str(row.get("id"))].add(str(value))
-    return any(len(given) > 1 for given in values.values())
+    return any(len(given) > 1 for task, given in values.items() if task != "None")
 
 
 def _labels(tasks: Sequence[_Task]) -> Converted:

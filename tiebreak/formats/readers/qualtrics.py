@@ -1,6 +1,6 @@
 """Exports of Qualtrics: three rows of headers, with the names, the words and the ids of the columns.
 
-Questions have ids that begin with QID. Other columns are about the response, such as ResponseId, or
+Questions have ids that begin with QID, behind the number of the round in a loop. Other columns are about the response, such as ResponseId, or
 are embedded data.
 """
 
@@ -20,6 +20,7 @@ from tiebreak.formats.tables import TableProblems, open_table
 IMPORT_ID = '{"ImportId":'
 PREVIEWS = ("Survey Preview", "1")
 # Ids of what is no answer: texts, clicks and times, and the order in which choices were shown.
+_QUESTION = re.compile(r"(?:(\d+)_)?QID\d+.*")
 _NO_ANSWER = re.compile(
     r".*_(TEXT|FIRST_CLICK|LAST_CLICK|PAGE_SUBMIT|CLICK_COUNT|DO.*|Id|Name|Size|Type)"
 )
@@ -33,7 +34,7 @@ def read_qualtrics(paths: Sequence[Path], systems: tuple[str, str] | None = None
         header, rows = _split(path)
         columns = [column for column in map(_column, *zip(*header, strict=True)) if column]
         for name, _, key in header:
-            if _NO_ANSWER.fullmatch(key) and key.startswith("QID"):
+            if _NO_ANSWER.fullmatch(key) and _QUESTION.fullmatch(key):
                 what = f"answers of {name}, which are free text or times"
                 answers.left_out[what] += sum(row.get(name) is not None for row in rows)
         n += len(rows)
@@ -65,14 +66,21 @@ def _are_ids(row: Row) -> bool:
 
 
 def _column(name: str, words: str, key: str) -> Column | None:
-    """Return a question; its words are those before the last dash if it is asked of several things."""
-    if not key.startswith("QID") or _NO_ANSWER.fullmatch(key):
+    """Return a question, and the thing it is asked of: a line of a matrix, or a round of a loop.
+
+    A line's words are behind the last dash.
+    """
+    match = _QUESTION.fullmatch(key)
+    if match is None or _NO_ANSWER.fullmatch(key):
         return None
-    stem, _, part = name.rpartition("_")
-    question, dash, item = words.rpartition(" - ")
-    if stem and part.isdigit():
-        return Column(name, stem, question if dash else words, item if dash else name)
-    return Column(name, name, words)
+    round_ = match[1] or ""
+    own = name.removeprefix(f"{round_}_")
+    stem, _, part = own.rpartition("_")
+    if not (stem and part.isdigit()):
+        return Column(name, own, words, round_)
+    question, dash, line = words.rpartition(" - ")
+    line = line if dash else own
+    return Column(name, stem, question or words, f"{round_}: {line}" if round_ else line)
 
 
 def _is_partial(row: Row) -> bool:

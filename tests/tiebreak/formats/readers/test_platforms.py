@@ -91,7 +91,7 @@ READ = {
 }
 OTHERS = {"batch.csv": "mturk", "forms.csv": "mturk"}
 # Files that nothing but their name tells apart from others.
-UNKNOWN = {"alttest", "llmbar/dataset", "pandalm/gpt", "pandalm/pandalm"}
+UNKNOWN = {"alpacaeval/outputs", "alttest", "llmbar/dataset", "pandalm/gpt", "pandalm/pandalm"}
 PLAIN = {
     "wide.csv": "Units,Rater1,Rater2\n1,1,1\n2,2,3\n",
     "long.csv": "item_id,annotator,rating\n1,ann,5\n1,ben,4\n",
@@ -102,6 +102,9 @@ PLAIN = {
     "ratings.jsonl": '{"unit": "u", "rater": "r", "label": 1, "annotations": 2}\n',
     "data.json": '[{"data": {"text": "An oak."}, "id": 1, "responses": [1, 2]}]',
 }
+
+
+LOOP = {"_recordId": "ResponseId", "1_QID2_1": "1_Q2_1", "2_QID2_1": "2_Q2_1"}
 
 
 def reader_of(name):
@@ -237,10 +240,53 @@ def test_a_plain_table_is_no_platforms_and_is_refused_by_their_readers(name, tmp
 
 
 def test_plain_tables_of_texts_are_no_platforms(tmp_path):
-    for number, case in enumerate(CASES.values()):
+    names = {}
+    for number, (name, case) in enumerate(CASES.items()):
         path = tmp_path / f"{number}.data"
         path.write_bytes(case.content)
-        assert recognised(path) in ("", "lmarena", "mtbench", "alpacaeval"), case
+        names[name] = recognised(path)
+    assert {name: reader for name, reader in names.items() if reader} == {
+        "battles.jsonl": "lmarena",
+        "arena.csv": "lmarena",
+        "alpaca_annotations.json": "alpacaeval",
+    }
+
+
+@pytest.mark.parametrize(
+    ("data", "choices", "labels"),
+    [
+        ({"answer1": "An oak is one.", "answer2": "A fir is one."}, ["A", "Tie", "B"], [-1, 0, 1]),
+        ({"question": "Which is a tree?", "answer": "An oak is one."}, ["No", "No", "Yes"], None),
+        (
+            {"question": "Which is a tree?", "answer": "An oak is one."},
+            ["Agree", "Neither agree nor disagree", "Disagree"],
+            [4, 3, 2],
+        ),
+    ],
+)
+def test_choices_are_votes_or_labels_but_no_label_becomes_a_tie(data, choices, labels, tmp_path):
+    path = tmp_path / "tasks.json"
+    results = [{"from_name": "c", "type": "choices", "value": {"choices": [c]}} for c in choices]
+    annotations = [{"completed_by": k, "result": [r]} for k, r in enumerate(results)]
+    path.write_text(json.dumps([{"id": 1, "data": data, "annotations": annotations}]))
+    assert [row["label"] for row in convert("labelstudio", [path]).ratings] == (labels or choices)
+
+
+def test_rounds_of_a_loop_are_items(tmp_path):
+    path = tmp_path / "loop.csv"
+    ids = [json.dumps({"ImportId": key}).replace('"', '""').replace(" ", "") for key in LOOP]
+    path.write_text(
+        f"{','.join(LOOP.values())}\nID,Good? - Text,Good? - Text\n"
+        + ",".join(f'"{key}"' for key in ids)
+        + "\nR_1,4,2\nR_2,5,1\n"
+    )
+    rows = convert("qualtrics", [path]).ratings
+    assert [(r["unit"], r["criterion"], r["label"]) for r in rows] == [
+        ("1: Text", "Q2", 4),
+        ("1: Text", "Q2", 5),
+        ("2: Text", "Q2", 2),
+        ("2: Text", "Q2", 1),
+    ]
 
 
 def written(path, kind):
