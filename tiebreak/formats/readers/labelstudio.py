@@ -1,8 +1,8 @@
 """Label Studio's exports JSON, JSON-MIN, CSV and TSV: comparisons of two texts, or labels of one."""
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -55,7 +55,10 @@ KEYS = {
 }
 LABELS = ("choices", "rating", "number")
 # Columns of JSON-MIN and CSV beside the data and the answers.
-ABOUT = ("annotation_id", "created_at", "updated_at", "lead_time", "agreement", "history")
+ABOUT = (
+    *("id", "annotator", "annotation_id", "created_at", "updated_at"),
+    *("lead_time", "agreement", "history"),
+)
 
 
 @dataclass
@@ -68,11 +71,15 @@ class _Annotation:
 
     @property
     def facts(self) -> Row:
-        texts = [value for kind, value in self.answers.values() if kind == "textarea"]
-        facts: Row = {"reason": " ".join(texts)} if texts else {}
-        if isinstance(self.seconds, int | float) and 0 <= self.seconds < 10**6:
-            facts["duration_ms"] = round(self.seconds * 1000)
-        return facts
+        texts = [
+            text for kind, value in self.answers.values() if kind == "textarea" for text in value
+        ]
+        facts: Row = {"rater": self.rater, **({"reason": " ".join(texts)} if texts else {})}
+        try:
+            seconds = float(self.seconds)
+        except (TypeError, ValueError):
+            return facts
+        return facts | ({"duration_ms": round(seconds * 1000)} if 0 <= seconds < 10**6 else {})
 
     @property
     def words(self) -> dict[str, str]:
@@ -121,7 +128,7 @@ def _tasks(path: Path, lost: Counter[str]) -> list[_Task]:
     is_json = path.suffix == ".json"
     rows = load_list(path) if is_json else [row for _, _, row in table_rows([path])]
     if any("annotation_id" in row for row in rows):
-        return _of_rows(rows, path)
+        rows = _of_annotations(rows, path)
     tasks = []
     for line, row in enumerate(rows, start=1):
         data = cell(row, "data", path, line)
@@ -141,49 +148,45 @@ def _annotation(row: Row) -> _Annotation:
     name = person.get("id") if isinstance(person, dict) else person
     annotation = _Annotation(f"annotator {name}", row.get("lead_time"))
     for result in row.get("result") or ():
-        kind, value = str(result.get("type")), result.get("value") or {}
+        kind = str(result.get("type"))
         name = str(result.get("from_name") or kind)
-        _put(annotation.answers, name, kind, value.get(KEYS.get(kind, "")))
+        value = (result.get("value") or {}).get(KEYS.get(kind, ""))
+        if kind in ("choices", "pairwise", "textarea"):  # of which a control may have several
+            before = annotation.answers.get(name, (kind, ()))[1]
+            value = (*before, *map(str, value if isinstance(value, list) else [value or ""]))
+        annotation.answers[name] = (kind, value)
     return annotation
 
 
-def _put(answers: dict[str, tuple[str, Any]], name: str, kind: str, value: Any) -> None:
-    """Add one result of a control, which may have several."""
-    if kind in ("choices", "pairwise", "textarea"):
-        values = tuple(map(str, value if isinstance(value, list) else [value]))
-        value = " ".join(values) if kind == "textarea" else values
-        if name in answers and answers[name][0] == kind:
-            before = answers[name][1]
-            value = f"{before} {value}" if kind == "textarea" else before + value
-    answers[name] = (kind, value)
-
-
-def _of_rows(rows: Sequence[Row], path: Path) -> list[_Task]:
+def _of_annotations(rows: Sequence[Row], path: Path) -> list[Row]:
     """Return the tasks of JSON-MIN and CSV, which have a row for each annotation."""
     controls = _control_columns(rows, path)
-    addresses: dict[str, str] = {}
-    tasks: dict[str, _Task] = {}
+    people: dict[str, str] = {}
+    tasks: dict[str, Row] = {}
     for line, row in enumerate(rows, start=1):
-        data = {k: v for k, v in row.items() if k not in {*controls, *ABOUT, "annotator", "id"}}
-        key = str(row.get("id", data))
         person = required(row, path, line, "annotator")
         if "@" in person:  # an address names nobody here
-            person = addresses.setdefault(person, f"e{len(addresses) + 1}")
-        seconds = row.get("lead_time")
-        seconds = float(seconds) if isinstance(seconds, str) and seconds else seconds
-        annotation = _Annotation(f"annotator {person}", seconds)
-        for name, kind in controls.items():
-            for item in _items(row.get(name)):
-                known = [k for k, v in KEYS.items() if isinstance(item, dict) and v in item]
-                value = item[KEYS[known[0]]] if known else item
-                _put(annotation.answers, name, known[0] if known else kind, value)
-        task = tasks.setdefault(key, _Task(path, line, str(row.get("id", line)), data, []))
-        task.annotations.append(annotation)
+            person = people.setdefault(person, f"e{len(people) + 1}")
+        data = {name: cell for name, cell in row.items() if name not in {*controls, *ABOUT}}
+        task = {"id": row.get("id", line), "data": data, "annotations": []}
+        results = [
+            r for name, kind in controls.items() for r in _results(name, kind, row.get(name))
+        ]
+        tasks.setdefault(str(row.get("id", line)), task)["annotations"].append(
+            {"completed_by": person, "lead_time": row.get("lead_time"), "result": results}
+        )
     return list(tasks.values())
 
 
+def _results(name: str, kind: str, value: Any) -> Iterator[Row]:
+    """Yield the results in a cell: objects with their kind's key, or a bare text."""
+    for item in _items(value):
+        known = [k for k, key in KEYS.items() if isinstance(item, dict) and key in item]
+        own = known[0] if known else kind
+        yield {"from_name": name, "type": own, "value": item if known else {KEYS[own]: item}}
+
+
 def _items(value: Any) -> list[Any]:
-    """Return the results in a cell: several, one, or none."""
     if isinstance(value, str) and value.startswith(("[{", "{")):
         value = parse_json(value.encode())
     return value if isinstance(value, list) else [] if value is None else [value]
@@ -195,15 +198,14 @@ def _control_columns(rows: Sequence[Row], path: Path) -> dict[str, str]:
     JSON-MIN has them between the id and the annotator. In CSV the columns are sorted, so a bare text
     is an answer only if it differs within a task.
     """
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    if path.suffix == ".json" and "id" in names:
-        between = (
-            list(row)[list(row).index("id") + 1 : list(row).index("annotator")] for row in rows
-        )
-        found = list(dict.fromkeys(chain(*between)))
+    if path.suffix == ".json" and all("id" in row for row in rows):
+        names = (list(row) for row in rows)
+        between = (row[row.index("id") + 1 : row.index("annotator")] for row in names)
+        found = dict.fromkeys(chain(*between))
     else:
-        found = [name for name in names if name not in {*ABOUT, "annotator", "id"}]
-        found = [name for name in found if _is_control(rows, name)]
+        found = dict.fromkeys(
+            n for row in rows for n in row if n not in ABOUT and _is_control(rows, n)
+        )
     if not found:
         reason = (
             "does not tell its answers from its data, because no answer differs between the"
@@ -216,14 +218,11 @@ def _control_columns(rows: Sequence[Row], path: Path) -> dict[str, str]:
 
 
 def _is_control(rows: Sequence[Row], name: str) -> bool:
-    values: defaultdict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        value = row.get(name)
-        items = _items(value)
-        if items and isinstance(items[0], dict) and {*items[0]} & {*KEYS.values()}:
-            return True
-        values[str(row.get("id"))].add(str(value))
-    return any(len(given) > 1 for task, given in values.items() if task != "None")
+    items = (item for row in rows for item in _items(row.get(name)))
+    if any(isinstance(item, dict) and {*item} & {*KEYS.values()} for item in items):
+        return True
+    given = {(str(row["id"]), str(row.get(name))) for row in rows if "id" in row}
+    return len(given) > len({task for task, _ in given})
 
 
 def _labels(tasks: Sequence[_Task]) -> Converted:
@@ -233,7 +232,7 @@ def _labels(tasks: Sequence[_Task]) -> Converted:
         texts = [v for v in task.data.values() if isinstance(v, str) and " " in v]
         unit = answers.item(task.id, "\n\n".join(texts))
         for annotation in task.annotations:
-            facts = {"unit": unit, "instance": unit, "rater": annotation.rater, **annotation.facts}
+            facts = {"unit": unit, "instance": unit, **annotation.facts}
             for name, (kind, value) in annotation.answers.items():
                 if kind in LABELS:
                     answers.add(name, value, **facts)
@@ -260,7 +259,7 @@ def _comparisons(tasks: Sequence[_Task], plan: Plan, systems: tuple[str, str] | 
             study.text(instance, side)
         for one in task.annotations:
             is_pairwise = any(kind == "pairwise" for kind, _ in one.answers.values())
-            facts = {"rater": one.rater, "kind": "human", **one.facts}
+            facts = {"kind": "human", **one.facts}
             first = left.system if is_pairwise else ""
             for name, words in one.words.items():
                 vote = _vote(words)

@@ -45,7 +45,8 @@ class _Pair:
 def read_mturk(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
     """Read batch files. Each file of pairs has one pair of systems: `systems`, or a guess from its name."""
     rows = list(table_rows(files_of(paths, "*.csv")))
-    is_pairs = any(re.fullmatch(r"Answer\.pref\d+", name) for _, _, row in rows for name in row)
+    columns = {re.sub(r"\d+$", "", name) for _, _, row in rows for name in row}
+    is_pairs = {"Answer.pref", "Input.model1_summary"} <= columns
     read = _read_pairs(rows, systems) if is_pairs else _read_answers(rows)
     rejected = sum(_is_rejected(row) for _, _, row in rows)
     about = f"This is a Mechanical Turk batch: {counted(len(rows), 'assignment')}"

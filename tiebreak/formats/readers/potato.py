@@ -58,16 +58,13 @@ def _annotations(paths: Sequence[Path]) -> Iterator[tuple[str, str, str, dict[st
 
 
 def _answer(chosen: dict[str, Any]) -> Any:
-    """Return the choices, or the text or point that is stored under a name of its own."""
+    """Return the choices, the point of a scale, or a text, which has a name of its own."""
+    for label, value in chosen.items():
+        if str(value).isdigit() and label in (str(value), f"scale_{value}"):
+            return str(value)
     choices = tuple(str(label) for label, value in chosen.items() if value in YES)
-    # A scale's point is stored as its name and as its value.
-    points = [str(v) for k, v in chosen.items() if str(v).isdigit() and not str(k).isalpha()]
-    if len(chosen) == 1 and points and points[0] not in YES:
-        return points[0]
-    if choices or not chosen:
-        return choices or None
     texts = [str(v) for v in chosen.values() if str(v).lower() not in ("false", "0", "")]
-    return " ".join(texts) or None
+    return choices or " ".join(texts)
 
 
 def _knows(head: Head) -> bool:
