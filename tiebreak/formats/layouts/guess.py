@@ -306,7 +306,8 @@ class _Guess:
         nested = [c for c in candidates if role_of(c.name.rpartition(".")[0]) in ("label", "rater")]
         if len(nested) > 1:
             return [Cell(c.name, c.name.rpartition(".")[2]) for c in nested]
-        grid = _grid(candidates)
+        others = [c for c in self.free if c not in candidates and not is_computed(c.name)]
+        grid = _grid(candidates, others)
         if grid:
             return grid
         raters = [c for c in candidates if is_rater(c.name) or is_machine(c.name)]
@@ -409,27 +410,32 @@ def is_marked(cell: object) -> bool | None:
 def _splits(name: str) -> list[tuple[str, str]]:
     """Return the ways in which a name may have two parts: `AE_L1_Size`, `severity_coder2`, `score3`."""
     tokens = re.split(r"[\s_.:-]+", name.strip())
+    for k in range(len(tokens) - 1, 0, -1):
+        if tokens[k].isdecimal() and role_of(tokens[k - 1]) == "rater":
+            tokens[k - 1 : k + 1] = [f"{tokens[k - 1]}_{tokens[k]}"]
+    if len(tokens) == 1 and not tokens[0][-1:].isdecimal():
+        return []
     if len(tokens) < 2:
         match = _NUMBERED.fullmatch(name.strip())
         return [(match[1], match[2])] if match else []
     return [(tokens[0], "_".join(tokens[1:])), ("_".join(tokens[:-1]), tokens[-1])]
 
 
-def _grid(candidates: Sequence[Column]) -> list[Cell]:
-    """Return the cells of columns whose names have a criterion and a rater, in either order."""
+def _grid(candidates: Sequence[Column], others: Sequence[Column]) -> list[Cell]:
+    """Return the cells of columns whose names have a criterion and a rater, in either order.
+
+    Among ``others`` may be a column of the grid whose cells hardly look like labels.
+    """
+    likely = {c.name for c in candidates}
     for at in (-1, 0):
-        parts = {c.name: s[at] for c in candidates if (s := _splits(c.name))}
+        parts = {c.name: s[at] for c in (*candidates, *others) if (s := _splits(c.name))}
         of_first: dict[str, set[str]] = defaultdict(set)
         for first, second in parts.values():
             of_first[first].add(second)
         for firsts, seconds in _products(of_first):
-            chosen = [
-                (name, part)
-                for name, part in parts.items()
-                if part[0] in firsts and part[1] in seconds
-            ]
+            chosen = [(n, p) for n, p in parts.items() if p[0] in firsts and p[1] in seconds]
             cells = _cells_of(chosen, firsts, seconds)
-            if cells:
+            if cells and sum(cell.column in likely for cell in cells) > len(cells) / 2:
                 return cells
     return []
 

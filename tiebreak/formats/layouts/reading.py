@@ -249,7 +249,10 @@ def _of_table(table: Table | _Rows, name: str, choice: Choice) -> Existing:
 def _without_marks(rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, Row]]:
     """Empty the cells that mark a missing value, so that numbers beside them are seen as numbers."""
     for number, row in rows:
-        yield number, {name: None if is_missing(value) else value for name, value in row.items()}
+        yield (
+            number,
+            {name: None if _is_blank(v) or is_missing(v) else v for name, v in row.items()},
+        )
 
 
 def _refuse(problems: TableProblems, name: str) -> None:
