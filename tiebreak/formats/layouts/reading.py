@@ -14,8 +14,10 @@ from tiebreak.errors import InvalidInput
 from tiebreak.formats.bundle import CriterionSpec, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.coded import CodedColumn, combined
 from tiebreak.formats.errors import FormatError, Problem, Problems
-from tiebreak.formats.layouts.guess import DEFAULT, Cell, Layout, is_marked, layout_of
+from tiebreak.formats.layouts.grids import is_marked
+from tiebreak.formats.layouts.guess import layout_of
 from tiebreak.formats.layouts.labels import LabelRule, rule_for, side_of
+from tiebreak.formats.layouts.layout import DEFAULT, Cell, Layout
 from tiebreak.formats.layouts.names import is_machine, is_total
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
