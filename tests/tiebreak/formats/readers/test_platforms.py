@@ -74,9 +74,10 @@ READ = {
         },
     ),
     "platforms/batch.csv": (
-        ("quality", "ordinal:1..5", {"W1": [5, 1, 4], "W2": [4, 2, 4]}),
+        ("quality", "ordinal:1..5", {"W1": [5, 1, 4], "W2": [4, N, 4]}),
         {
             "rejected assignments, flagged excluded": 1,
+            "missing answers of quality": 1,
             "empty answers of comment": 3,
             "answers of comment, which are free text": 4,
         },
@@ -165,11 +166,12 @@ def test_suggestions_are_machines_ratings_and_text_areas_are_reasons():
         assert "@" not in str(rows)
 
 
-def test_answers_in_csv_that_never_differ_are_not_told_from_data(tmp_path):
+@pytest.mark.parametrize("moods", [("good", "good"), ("good", "bad")])
+def test_answers_in_csv_are_told_from_data_only_if_they_differ_within_a_task(moods, tmp_path):
     path = tmp_path / "same.csv"
-    row = '"ann",{},1,"2024-05-01",2,"good","2024-05-01"\n'
-    header = "annotator,annotation_id,id,created_at,lead_time,mood,updated_at\n"
-    path.write_text(header + row.format(1) + row.format(2))
+    has_id = moods[0] == moods[1]
+    header = f"annotator,annotation_id,{'id' if has_id else 'n'},created_at,lead_time,mood\n"
+    path.write_text(header + "".join(f"ann,{mood},1,2024-05-01,2,{mood}\n" for mood in moods))
     with refused_file(("same.csv", None, "answers_unknown")):
         convert("labelstudio", [path])
 
@@ -239,6 +241,12 @@ def test_a_plain_table_is_no_platforms_and_is_refused_by_their_readers(name, tmp
             convert(reader, [path])
 
 
+def test_a_file_that_two_readers_know_is_nobodys(tmp_path):
+    path = tmp_path / "both.csv"
+    path.write_text("WorkerId,HITId,Answer.x,annotator,annotation_id,lead_time\n1,2,3,4,5,6\n")
+    assert recognised(path) == ""
+
+
 def test_plain_tables_of_texts_are_no_platforms(tmp_path):
     names = {}
     for number, (name, case) in enumerate(CASES.items()):
@@ -253,23 +261,20 @@ def test_plain_tables_of_texts_are_no_platforms(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("data", "choices", "labels"),
+    ("choices", "labels"),
     [
-        ({"answer1": "An oak is one.", "answer2": "A fir is one."}, ["A", "Tie", "B"], [-1, 0, 1]),
-        ({"question": "Which is a tree?", "answer": "An oak is one."}, ["No", "No", "Yes"], None),
-        (
-            {"question": "Which is a tree?", "answer": "An oak is one."},
-            ["Agree", "Neither agree nor disagree", "Disagree"],
-            [4, 3, 2],
-        ),
+        (["A", "Tie", "B"], [-1, 0, 1]),
+        (["No", "No", "Yes"], ["No", "No", "Yes"]),
+        (["Agree", "Neither agree nor disagree", "Disagree"], [4, 3, 2]),
     ],
 )
-def test_choices_are_votes_or_labels_but_no_label_becomes_a_tie(data, choices, labels, tmp_path):
+def test_choices_are_votes_or_labels_but_no_label_becomes_a_tie(choices, labels, tmp_path):
+    data = {"answer1": "An oak is a tree.", "answer2": "A fir is a tree."}
     path = tmp_path / "tasks.json"
     results = [{"from_name": "c", "type": "choices", "value": {"choices": [c]}} for c in choices]
     annotations = [{"completed_by": k, "result": [r]} for k, r in enumerate(results)]
     path.write_text(json.dumps([{"id": 1, "data": data, "annotations": annotations}]))
-    assert [row["label"] for row in convert("labelstudio", [path]).ratings] == (labels or choices)
+    assert [row["label"] for row in convert("labelstudio", [path]).ratings] == labels
 
 
 def test_rounds_of_a_loop_are_items(tmp_path):
