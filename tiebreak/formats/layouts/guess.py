@@ -1,13 +1,22 @@
 """Guessing who rated what in a table of ratings, by the cells first and by names second."""
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 from tiebreak.errors import DomainError
+from tiebreak.formats.layouts.grids import (
+    INITIALS,
+    NUMBERED,
+    counts_in,
+    follows,
+    grid_of,
+    is_marked,
+    shares_labels,
+)
 from tiebreak.formats.layouts.labels import side_of
+from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell, Layout
 from tiebreak.formats.layouts.names import (
     is_computed,
     is_criterion,
@@ -20,80 +29,20 @@ from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.tables.names import other_side, says, words_of
 from tiebreak.formats.tables.profiles import Column, Profile
 
-DEFAULT = "preference"
-RATER_OF, LABEL_OF = "rater:", "label:"
 MAX_WORDS_OF_LABELS = 60
 MAX_RATERS = 200
 WHO = "Say which column names them, as in --columns rater=COLUMN, or which columns are raters."
 _SYSTEM = {"system", "model", "sys", "generator", "llm", "engine", "modelname", "systemname", "mt"}
 # Names of raters where nothing else is: a subject is an item beside columns of raters.
 _PEOPLE = {
-    "subject",
-    "person",
-    "name",
-    "listener",
-    "student",
-    "teacher",
-    "panelist",
-    "voter",
-    "email",
+    *("subject", "person", "name", "listener", "student", "teacher", "panelist", "voter", "email")
 }
-_NUMBERED = re.compile(r"(.*?[^\W\d_])[\W_]*(\d{1,3})")
-_INITIALS = re.compile(r"[A-Z]{1,3}\d{0,2}|[a-z]")
 NO_UNIT = "No column says which item a row rates. Say which, as in --columns unit=COLUMN."
 TWICE = (
     "The columns {} may have several criteria, or one criterion that was labelled more than once. Choose one"
     " of them, as in --columns label={}, or name the criteria: --columns {}"
 )
 MIN_ROWS = 5
-_MARKED, _UNMARKED = {"true", "1", "1.0", "x", "yes"}, {"false", "0", "0.0", "no", "none", ""}
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A column of labels: whose, and for which criterion; "" where another column says so."""
-
-    column: str
-    rater: str = ""
-    criterion: str = ""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Which columns describe a rating, and which have labels.
-
-    ``facts`` are columns by role; the roles are columns of the ratings format. ``keys`` are the
-    columns that name the item together; without any, each row is an item. ``computed`` are columns
-    that follow from those of the raters, such as their mean. ``is_one_hot`` says that each row marks
-    one of the columns, whose name is the label; ``has_winners``, that labels name the better side.
-    """
-
-    facts: Mapping[str, str]
-    cells: tuple[Cell, ...]
-    keys: tuple[str, ...] = ()
-    computed: tuple[str, ...] = ()
-    is_one_hot: bool = False
-    has_winners: bool = False
-
-    @property
-    def name(self) -> str:
-        """What the layout is called: long, raters, criteria, or raters and criteria."""
-        parts = ["raters"] if self.cells[0].rater else []
-        parts += ["criteria"] if self.cells[0].criterion else []
-        return " and ".join(parts) or "long"
-
-    @property
-    def columns(self) -> dict[str, str]:
-        """The column of each role, as `layout_of` takes them."""
-        roles = dict(self.facts)
-        for cell in self.cells:
-            grid = f"{RATER_OF}{cell.rater}:{cell.criterion}"
-            only = f"{RATER_OF}{cell.rater}" if cell.rater else f"{LABEL_OF}{cell.criterion}"
-            is_plain = not (cell.rater or cell.criterion)
-            roles["label" if is_plain else grid if cell.rater and cell.criterion else only] = (
-                cell.column
-            )
-        return roles | ({"unit": self.keys[0]} if len(self.keys) == 1 else {})
 
 
 def layout_of(profile: Profile, chosen: Mapping[str, str], left_out: Iterable[str] = ()) -> Layout:
@@ -279,7 +228,7 @@ class _Guess:
             )
         if len(chosen) == 1 or "criterion" in self.facts:
             return [Cell(chosen[0].name)]
-        stems = {m[1] for c in chosen if (m := _NUMBERED.fullmatch(c.name.strip()))}
+        stems = {m[1] for c in chosen if (m := NUMBERED.fullmatch(c.name.strip()))}
         if len(stems) == 1 and role_of(next(iter(stems))) == "label":
             names = [c.name for c in chosen]
             chosen_as = ",".join(f"{LABEL_OF}{name}={name}" for name in names)
@@ -296,7 +245,7 @@ class _Guess:
     def _columns_of_raters(self) -> list[Cell]:
         """Return the columns of raters, if each has its own by its name."""
         candidates = self._candidates()
-        counts = _counts(candidates, self.profile)
+        counts = counts_in(candidates, self.profile)
         if counts:
             raise _unclear(
                 "counts_per_label",
@@ -306,12 +255,13 @@ class _Guess:
         nested = [c for c in candidates if role_of(c.name.rpartition(".")[0]) in ("label", "rater")]
         if len(nested) > 1:
             return [Cell(c.name, c.name.rpartition(".")[2]) for c in nested]
-        grid = _grid(candidates)
+        others = [c for c in self.free if c not in candidates and not is_computed(c.name)]
+        grid = grid_of(candidates, others)
         if grid:
             return grid
         raters = [c for c in candidates if is_rater(c.name) or is_machine(c.name)]
-        raters += [c for c in candidates if c not in raters and _INITIALS.fullmatch(c.name.strip())]
-        raters = [c for c in candidates if c in raters and _shares_labels(c, raters)]
+        raters += [c for c in candidates if c not in raters and INITIALS.fullmatch(c.name.strip())]
+        raters = [c for c in candidates if c in raters and shares_labels(c, raters)]
         return (
             [Cell(c.name, c.name.strip()) for c in raters[:MAX_RATERS]] if len(raters) > 1 else []
         )
@@ -333,7 +283,7 @@ class _Guess:
         if len(names) < 4 or len(self.profile.head) < MIN_ROWS:
             return []
         rows = [[row.get(name) for name in names] for row in self.profile.head]
-        return [name for k, name in enumerate(names) if _follows(rows, k)]
+        return [name for k, name in enumerate(names) if follows(rows, k)]
 
     # What names the item.
 
@@ -398,144 +348,6 @@ class _Guess:
         """Whether several rows of a long table have the same item, as several raters must."""
         values = [tuple(row.get(name) for name in keys) for row in self.profile.head]
         return len({*values}) < len(values)
-
-
-def is_marked(cell: object) -> bool | None:
-    """Return whether a cell of one option is marked, or None if it is anything else."""
-    text = str(cell).strip().casefold()
-    return True if text in _MARKED else False if text in _UNMARKED else None
-
-
-def _splits(name: str) -> list[tuple[str, str]]:
-    """Return the ways in which a name may have two parts: `AE_L1_Size`, `severity_coder2`, `score3`."""
-    tokens = re.split(r"[\s_.:-]+", name.strip())
-    if len(tokens) < 2:
-        match = _NUMBERED.fullmatch(name.strip())
-        return [(match[1], match[2])] if match else []
-    return [(tokens[0], "_".join(tokens[1:])), ("_".join(tokens[:-1]), tokens[-1])]
-
-
-def _grid(candidates: Sequence[Column]) -> list[Cell]:
-    """Return the cells of columns whose names have a criterion and a rater, in either order."""
-    for at in (-1, 0):
-        parts = {c.name: s[at] for c in candidates if (s := _splits(c.name))}
-        of_first: dict[str, set[str]] = defaultdict(set)
-        for first, second in parts.values():
-            of_first[first].add(second)
-        for firsts, seconds in _products(of_first):
-            chosen = [
-                (name, part)
-                for name, part in parts.items()
-                if part[0] in firsts and part[1] in seconds
-            ]
-            cells = _cells_of(chosen, firsts, seconds)
-            if cells:
-                return cells
-    return []
-
-
-def _products(of_first: Mapping[str, set[str]]) -> Iterator[tuple[set[str], set[str]]]:
-    """Yield the sets of first and second parts of which every combination is a column, largest first."""
-    found = {frozenset(seconds) for seconds in of_first.values()}
-    products = [
-        ({f for f, s in of_first.items() if seconds <= s}, set(seconds)) for seconds in found
-    ]
-    products = [p for p in products if len(p[0]) * len(p[1]) > 1]
-    yield from sorted(products, key=lambda p: -len(p[0]) * len(p[1]))
-
-
-def _cells_of(
-    chosen: Sequence[tuple[str, tuple[str, str]]], firsts: set[str], seconds: set[str]
-) -> list[Cell]:
-    """Return the cells, with raters on the side that looks like them; none if neither does."""
-    sides = (firsts, seconds)
-    likeness = [_likeness(side) for side in sides]
-    for rater in (0, 1):
-        other = sides[1 - rater]
-        if len(sides[rater]) < 2 or likeness[rater] <= 0:
-            continue
-        if len(other) == 1 and role_of(next(iter(other))) in ("label", "rater"):
-            return [Cell(name, name) for name, _ in chosen]
-        if likeness[rater] <= likeness[1 - rater]:
-            continue
-        if len(other) > 1 or is_criterion(next(iter(other))):
-            return [Cell(name, part[rater], part[1 - rater]) for name, part in chosen]
-    return []
-
-
-def _likeness(parts: set[str]) -> float:
-    """Return how much parts of names look like names of raters, from −1 for criteria to 1."""
-    if any(is_criterion(part) for part in parts):
-        return -1
-    raters = sum(is_rater(p) or is_machine(p) or p.isdecimal() for p in parts)
-    initials = sum(_INITIALS.fullmatch(p) is not None or p.isupper() for p in parts)
-    return max(raters, initials * 0.9) / len(parts)
-
-
-def _numbers(cells: Iterable[object]) -> list[float] | None:
-    """Return the cells as numbers, without those that are empty; None if one is no number."""
-    try:
-        return [
-            float(str(cell).replace(",", ".")) for cell in cells if cell not in (None, "None", "")
-        ]
-    except ValueError:
-        return None
-
-
-def _counts(candidates: Sequence[Column], profile: Profile) -> list[str]:
-    """Return the columns that count labels: whole numbers whose sum is in another column, or always the same."""
-    names = [c.name for c in profile.columns.values() if c.is_number and c.filled == profile.rows]
-    plain = [c.name for c in candidates if not is_rater(c.name) and not _INITIALS.fullmatch(c.name)]
-    rows = [_numbers(row.get(name) for name in names) for row in profile.head]
-    if len(rows) < 3 or any(cells is None or len(cells) < len(names) for cells in rows):
-        return []
-    table = [dict(zip(names, cells or [], strict=True)) for cells in rows]
-    for size in range(min(len(names), 12), 1, -1):
-        for start in range(len(names) - size + 1):
-            some = names[start : start + size]
-            sums = [sum(row[name] for name in some) for row in table]
-            whole = all(row[n] >= 0 and row[n].is_integer() for row in table for n in some)
-            has_none = sum(any(not row[n] for n in some) for row in table) > len(table) / 4
-            if not whole or not has_none or max(sums) < 2 or not {*some} <= {*plain}:
-                continue
-            totals = [n for n in names if n not in some and [row[n] for row in table] == sums]
-            if totals or len({*sums}) == 1:
-                return some
-    return []
-
-
-def _follows(rows: Sequence[Sequence[object]], k: int) -> bool:
-    """Whether one cell of each row is the sum, mean or majority of the others, or empty without one."""
-    kinds = {"sum": True, "mean": True, "majority": True}
-    blanks = 0
-    for row in rows:
-        cell, others = (
-            row[k],
-            [c for i, c in enumerate(row) if i != k and c not in (None, "None", "")],
-        )
-        numbers = _numbers([cell, *others])
-        common = Counter(map(str, others)).most_common(2)
-        most = common[0][0] if common and common[0][1] > len(others) / 2 else None
-        is_blank = cell in (None, "None", "")
-        blanks += is_blank
-        kinds["majority"] &= most is None if is_blank else str(cell) == most
-        if numbers is None or is_blank or not others:
-            kinds["sum"] = kinds["mean"] = False
-            continue
-        total = sum(numbers[1:])
-        kinds["sum"] &= abs(numbers[0] - total) < 0.01
-        kinds["mean"] &= abs(numbers[0] - total / len(others)) < 0.06
-    # A rater may well agree with every majority, but has an answer where there is none, too.
-    return kinds["sum"] or kinds["mean"] or (kinds["majority"] and blanks > 0)
-
-
-def _shares_labels(column: Column, others: Sequence[Column]) -> bool:
-    """Whether most of a column's values are also in another column of labels."""
-    return any(
-        other is not column
-        and len(column.values & other.values) >= 0.5 * min(len(column.values), len(other.values))
-        for other in others
-    )
 
 
 def _unclear(code: str, sentence: str) -> DomainError:

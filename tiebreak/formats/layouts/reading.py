@@ -14,8 +14,10 @@ from tiebreak.errors import InvalidInput
 from tiebreak.formats.bundle import CriterionSpec, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.coded import CodedColumn, combined
 from tiebreak.formats.errors import FormatError, Problem, Problems
-from tiebreak.formats.layouts.guess import DEFAULT, Cell, Layout, is_marked, layout_of
+from tiebreak.formats.layouts.grids import is_marked
+from tiebreak.formats.layouts.guess import layout_of
 from tiebreak.formats.layouts.labels import LabelRule, rule_for, side_of
+from tiebreak.formats.layouts.layout import DEFAULT, Cell, Layout
 from tiebreak.formats.layouts.names import is_machine, is_total
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
@@ -249,7 +251,10 @@ def _of_table(table: Table | _Rows, name: str, choice: Choice) -> Existing:
 def _without_marks(rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, Row]]:
     """Empty the cells that mark a missing value, so that numbers beside them are seen as numbers."""
     for number, row in rows:
-        yield number, {name: None if is_missing(value) else value for name, value in row.items()}
+        yield (
+            number,
+            {name: None if _is_blank(v) or is_missing(v) else v for name, v in row.items()},
+        )
 
 
 def _refuse(problems: TableProblems, name: str) -> None:
