@@ -66,6 +66,7 @@ class Answers:
         """Return the ratings; answers that are no labels are left out and counted."""
         criteria: list[CriterionSpec] = []
         ratings: list[Row] = []
+        missing = 0
         for name, given in self._single_answers():
             scale, labels, note = self._labels(name, given)
             if not scale:
@@ -75,6 +76,7 @@ class Answers:
             criteria.append(CriterionSpec(name, scale, question))
             rated = [row | {"label": labels[answer]} for answer, row in given if answer in labels]
             self.left_out[f"missing answers of {name}"] += len(given) - len(rated)
+            missing += len(given) - len(rated) + self.left_out[f"{UNANSWERED} {name}"]
             ratings += rated
             about = f"{about} {note}".strip()
         if not ratings and not self.left_out.total():
@@ -84,7 +86,8 @@ class Answers:
         settings = {"comparisons_per_hit": 1, **self.settings}
         spec = StudySpec(self.title, tuple(criteria), self.systems, settings=settings)
         instances = list(self._instances.values())
-        return Converted(spec, instances, self.generations, ratings, self.left_out, about)
+        lost = self.left_out
+        return Converted(spec, instances, self.generations, ratings, lost, about, missing)
 
     def _labels(
         self, name: str, given: list[tuple[Any, Row]]
