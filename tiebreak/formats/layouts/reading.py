@@ -212,7 +212,7 @@ def _of_platform(reader: str, path: Path) -> Existing:
     table = RatingTable.from_rows(rows, name=path.name, lines=lines)
     notes = tuple(f"Not used: {what} ({n:,})." for what, n in converted.left_out.items())
     scales = {criterion.name: criterion.scale for criterion in converted.spec.criteria}
-    return Existing(table, converted.about, {}, 0, notes, reader, scales)
+    return Existing(table, converted.about, {}, converted.missing, notes, reader, scales)
 
 
 @dataclass

@@ -18,6 +18,9 @@ Chosen = tuple[str, ...]
 CHOSEN = ("no", "yes")
 # Mechanical Turk writes an empty text as an empty object.
 EMPTY = ("", "{}")
+UNANSWERED = "empty answers of"
+# Choices are answered by nearly all, comments by some.
+MAX_UNANSWERED = 0.2
 
 
 @dataclass
@@ -54,7 +57,7 @@ class Answers:
         """Add an answer: what was chosen, a number, or a text that may be a label."""
         name = as_name(question)
         if answer is None or (isinstance(answer, str) and answer.strip() in EMPTY):
-            self.left_out[f"empty answers of {name}"] += 1
+            self.left_out[f"{UNANSWERED} {name}"] += 1
             return
         rating = {"unit": unit, "rater": rater, "criterion": name, **facts}
         self._given.setdefault(name, []).append((answer, rating))
@@ -63,6 +66,7 @@ class Answers:
         """Return the ratings; answers that are no labels are left out and counted."""
         criteria: list[CriterionSpec] = []
         ratings: list[Row] = []
+        missing = 0
         for name, given in self._single_answers():
             scale, labels, note = self._labels(name, given)
             if not scale:
@@ -72,6 +76,7 @@ class Answers:
             criteria.append(CriterionSpec(name, scale, question))
             rated = [row | {"label": labels[answer]} for answer, row in given if answer in labels]
             self.left_out[f"missing answers of {name}"] += len(given) - len(rated)
+            missing += len(given) - len(rated) + self.left_out[f"{UNANSWERED} {name}"]
             ratings += rated
             about = f"{about} {note}".strip()
         if not ratings and not self.left_out.total():
@@ -81,7 +86,8 @@ class Answers:
         settings = {"comparisons_per_hit": 1, **self.settings}
         spec = StudySpec(self.title, tuple(criteria), self.systems, settings=settings)
         instances = list(self._instances.values())
-        return Converted(spec, instances, self.generations, ratings, self.left_out, about)
+        lost = self.left_out
+        return Converted(spec, instances, self.generations, ratings, lost, about, missing)
 
     def _labels(
         self, name: str, given: list[tuple[Any, Row]]
@@ -98,6 +104,10 @@ class Answers:
             )
         except InvalidInput as error:
             raise FormatError.of(self.file, None, error.code, error.message) from error
+        unanswered = self.left_out[f"{UNANSWERED} {name}"]
+        is_patchy = unanswered > MAX_UNANSWERED * (len(given) + unanswered)
+        if read.scale.startswith("nominal") and is_patchy and not were_offered:
+            return "", {}, "which are free text"
         labels = {a: read.labels[text] for a, text in texts.items() if text in read.labels}
         return read.scale, labels, read.note
 
@@ -109,13 +119,12 @@ class Answers:
             if all(len(answer) == 1 for answer in chosen):
                 questions.append((name, given))
                 continue
-            for choice in sorted({choice for answer in chosen for choice in answer}):
+            sets = [a if isinstance(a, tuple) else (as_text(a),) for a, _ in given]
+            for choice in sorted({choice for one in sets for choice in one}):
                 part = as_name(f"{name}: {choice}")
-                answers = [
-                    ((CHOSEN[choice in answer],), row | {"criterion": part})
-                    for answer, row in given
-                ]
-                questions.append((part, answers))
+                rows = (row | {"criterion": part} for _, row in given)
+                answers = [(CHOSEN[choice in one],) for one in sets]
+                questions.append((part, list(zip(answers, rows, strict=True))))
         return questions
 
 

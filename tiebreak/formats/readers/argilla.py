@@ -16,7 +16,6 @@ from tiebreak.formats.readers.recognition import Head, Reader
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.nesting import text_of
 
-NESTED = ("responses.", "suggestions.")
 COUNTED = ("submitted", "None", "")
 
 
@@ -26,7 +25,8 @@ def read_argilla(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
     n = 0
     for path, line, row in table_rows(paths):
         n += 1
-        key = answers.item(str(row.get("id") or f"{path.stem}-{line}"), _source(row))
+        name = row.get("id") or row.get("external_id") or f"{path.stem}-{line}"
+        key = answers.item(str(name), _source(row))
         facts: Row = {"unit": key, "instance": key}
         for question, value, user, status in _responses(row):
             if status not in COUNTED:
@@ -62,6 +62,12 @@ def _responses(row: Row) -> Iterator[tuple[str, Any, str, str]]:
             for response in _list(cell):
                 status = str(response.get("status") or "")
                 yield name.partition(".")[2], response.get("value"), response["user_id"], status
+        elif name == "responses":  # as version 1 wrote them: all answers of a user together
+            for response in _list(cell):
+                status = str(response.get("status") or "")
+                values = response.get("values") or {"": {}}
+                for question, answer in values.items():
+                    yield question, answer.get("value"), response["user_id"], status
         elif name.endswith(".responses"):
             values, users = _list(cell), _list(row.get(f"{name}.users"))
             statuses = _list(row.get(f"{name}.status")) or [""] * len(values)
@@ -78,6 +84,11 @@ def _suggestions(row: Row) -> Iterator[tuple[str, Any, str]]:
             agent = row.get(f"suggestions.{question}.agent")
         elif name.endswith(".suggestion"):
             question, agent = name.removesuffix(".suggestion"), row.get(f"{name}.agent")
+        elif name == "suggestions":
+            for one in _list(cell):
+                agent = one.get("agent")
+                yield one["question_name"], one.get("value"), str(agent or "suggestion")
+            continue
         else:
             continue
         yield question, cell, str(agent or "suggestion")
@@ -99,7 +110,7 @@ def _answer(value: Any) -> Any:
 
 
 def _knows(head: Head) -> bool:
-    is_nested = head.any_begins("fields.") and head.any_begins(*NESTED)
+    is_nested = head.any_begins("fields.") and head.any_begins("responses", "suggestions")
     is_flat = any(name.endswith((".responses.users", ".suggestion.agent")) for name in head.columns)
     return is_nested or is_flat
 

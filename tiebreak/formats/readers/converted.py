@@ -65,6 +65,8 @@ class Converted:
     ratings: list[Row]
     left_out: Mapping[str, int] = field(default_factory=dict)
     about: str = ""
+    missing: int = 0
+    """Number of answers that were asked for and not given, where the others are ratings."""
 
     def write(self, path: Path) -> None:
         """Write a ratings file, or a bundle folder if the path has no ending of ratings files."""

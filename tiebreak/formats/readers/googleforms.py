@@ -36,7 +36,7 @@ def read_googleforms(paths: Sequence[Path], systems: tuple[str, str] | None = No
             answers.left_out[f"column {name}"] += sum(row.get(name) is not None for row in rows)
         columns = [_column(name) for name in names if name not in PERSONAL]
         raters = (f"{path.stem}-{number}" for number in range(1, len(rows) + 1))
-        add_responses(answers, columns, ((r, row, {}) for r, row in zip(raters, rows, strict=True)))
+        add_responses(answers, columns, zip(raters, rows, strict=True))
         n += len(rows)
     return answers.converted(f"These are responses of Google Forms: {counted(n, 'response')}.")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tiebreak.formats import FormatError
 from tiebreak.formats.readers.answers import Answers, counted
 from tiebreak.formats.readers.converted import Converted
-from tiebreak.formats.readers.questionnaires import PARTIAL, Column, add_responses
+from tiebreak.formats.readers.questionnaires import Column, add_responses
 from tiebreak.formats.readers.recognition import Reader
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables import TableProblems, open_table
@@ -29,7 +29,7 @@ _NO_ANSWER = re.compile(
 def read_qualtrics(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
     """Read responses; the rows of headers name questions, and are never answers or texts."""
     answers = Answers("Imported from Qualtrics", ", ".join(path.name for path in paths))
-    n = 0
+    n = unfinished = 0
     for path in paths:
         header, rows = _split(path)
         columns = [column for column in map(_column, *zip(*header, strict=True)) if column]
@@ -38,11 +38,12 @@ def read_qualtrics(paths: Sequence[Path], systems: tuple[str, str] | None = None
                 what = f"answers of {name}, which are free text or times"
                 answers.left_out[what] += sum(row.get(name) is not None for row in rows)
         n += len(rows)
-        answers.left_out[PARTIAL] += sum(_is_partial(row) for row in rows)
+        unfinished += sum(str(row.get("Finished")).lower() in ("false", "0") for row in rows)
         previews = sum(str(row.get("Status")) in PREVIEWS for row in rows)
         answers.left_out["previews of the survey"] += previews
         add_responses(answers, columns, _responses(rows, path))
-    return answers.converted(f"This is an export of Qualtrics: {counted(n, 'response')}.")
+    about = f"This is an export of Qualtrics: {counted(n, 'response')}"
+    return answers.converted(f"{about}, {unfinished} of them unfinished.")
 
 
 def _split(path: Path) -> tuple[list[tuple[str, str, str]], list[Row]]:
@@ -83,15 +84,10 @@ def _column(name: str, words: str, key: str) -> Column | None:
     return Column(name, stem, question or words, f"{round_}: {line}" if round_ else line)
 
 
-def _is_partial(row: Row) -> bool:
-    return str(row.get("Finished", "True")).lower() in ("false", "0")
-
-
-def _responses(rows: Sequence[Row], path: Path) -> Iterator[tuple[str, Row, dict[str, bool]]]:
+def _responses(rows: Sequence[Row], path: Path) -> Iterator[tuple[str, Row]]:
     for number, row in enumerate(rows, start=1):
         if str(row.get("Status")) not in PREVIEWS:
-            rater = str(row.get("ResponseId") or f"{path.stem}-{number}")
-            yield rater, row, {"partial": True} if _is_partial(row) else {}
+            yield str(row.get("ResponseId") or f"{path.stem}-{number}"), row
 
 
 READER = Reader(read_qualtrics, lambda head: any(map(_are_ids, head.rows[:3])))

@@ -4,18 +4,19 @@ A question that is asked of several things has a column for each: its things are
 question is the criterion. Other questions are criteria of the questionnaire as a whole.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
-from tiebreak.formats.readers.answers import Answers, as_text
+from tiebreak.formats.readers.answers import Answers, as_name, as_text
 from tiebreak.formats.readers.converted import labels_of
 from tiebreak.formats.rows import Row
 from tiebreak.scales import Scale
 
 WHOLE = "questionnaire"
 MAX_POINTS = 11
-PARTIAL = "unfinished responses, flagged partial"
 
 
 @dataclass(frozen=True)
@@ -29,17 +30,15 @@ class Column:
 
 
 def add_responses(
-    answers: Answers,
-    columns: Sequence[Column],
-    responses: Iterable[tuple[str, Row, Mapping[str, bool]]],
+    answers: Answers, columns: Sequence[Column], responses: Iterable[tuple[str, Row]]
 ) -> None:
-    """Add the answers of respondents, each with their name and the flags of their ratings."""
+    """Add the answers of respondents, each with their name."""
     rows = list(responses)
+    columns = list(_joined(columns))
     asked = Counter(column.question for column in columns)
     for column in columns:
-        given = [
-            as_text(row[column.name]) for _, row, _ in rows if row.get(column.name) is not None
-        ]
+        cells = [(rater, row.get(column.name)) for rater, row in rows]
+        given = [as_text(cell) for _, cell in cells if cell is not None]
         reason = _reason(column, given, asked[column.question] > 1)
         if reason:
             answers.left_out[f"answers of {column.question}, {reason}"] += len(given)
@@ -47,9 +46,34 @@ def add_responses(
         if column.words:
             answers.questions[column.question] = column.words
         key = answers.item(column.item or WHOLE)
-        for rater, row, flags in rows:
-            facts: Row = {"unit": key, "instance": key, "rater": answers.rater(rater), **flags}
-            answers.add(column.question, row.get(column.name), **facts)
+        for rater, cell in cells:
+            facts = {"unit": key, "instance": key, "rater": answers.rater(rater)}
+            answers.add(column.question, cell, **facts)
+
+
+def _joined(columns: Sequence[Column]) -> Iterator[Column]:
+    """Yield the columns; those with the same words are one question, asked of several things.
+
+    Such as R1Q1 and R2Q1: what their names end in is the question, what they begin with the thing.
+    """
+    same: dict[str, list[str]] = {}
+    for column in columns:
+        if column.words and not column.item:
+            same.setdefault(column.words, []).append(column.question)
+    for column in columns:
+        names = same.get(column.words, []) if not column.item else []
+        if len(names) < 2:
+            yield column
+            continue
+        ending = re.search(r"[^\W\d]\w*$", _common_ending(names))
+        question = ending[0] if ending and ending[0] not in names else as_name(column.words)
+        item = column.question.removesuffix(question)
+        yield replace(column, question=question, item=item)
+
+
+def _common_ending(names: Sequence[str]) -> str:
+    letters = zip(*(name[::-1] for name in names), strict=False)
+    return "".join(same[0] for same in takewhile(lambda at: len({*at}) == 1, letters))[::-1]
 
 
 def _reason(column: Column, given: Sequence[str], is_grid: bool) -> str:

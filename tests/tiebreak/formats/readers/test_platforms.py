@@ -3,6 +3,7 @@
 import gzip
 import json
 import math
+from pathlib import Path
 
 import krippendorff
 import openpyxl
@@ -18,6 +19,8 @@ from tiebreak.formats.readers.converted import labels_of
 from tiebreak.report import build_report
 
 BATCH = MADE_UP / "platforms" / "batch.csv"
+OF_OTHERS = Path(__file__).parent.parent / "layouts_of_others"
+PUBLISHED = json.loads((OF_OTHERS / "expected.json").read_text(encoding="utf-8"))
 N = math.nan
 TAXONOMY = {"answers of kind, a taxonomy, whose branches are no scale": 1}
 STARS = ("stars", "ordinal:1..5", {"1": [5, 1], "2": [4, 1]})
@@ -45,10 +48,9 @@ READ = {
     ),
     "wmt/psqm.tsv": (("score", "ordinal:0..6", {"rater1": [5, 0], "rater2": [6, 1]}), {}),
     "qualtrics/responses.csv": (
-        ("Q2", "ordinal:1..5", {"R_0a": [5, 2], "R_1b": [4, 2], "R_3d": [4, 1]}),
+        ("Q2", "ordinal:1..5", {"R_0a": [5, 2], "R_1b": [4, 2], "R_2c": [5, N], "R_3d": [4, 1]}),
         {
             "answers of Q5_TEXT, which are free text or times": 1,
-            "unfinished responses, flagged partial": 1,
             "previews of the survey": 1,
             "answers of Q1, which have more than 11 points": 4,
             "empty answers of Q2": 1,
@@ -65,9 +67,10 @@ READ = {
         {"column Email Address": 3, "answers of Any comments?, which are free text": 1},
     ),
     "limesurvey/results.csv": (
-        ("good", "ordinal:2..5", {"1": [5, 2], "2": [4, 2]}),
+        ("good", "ordinal:2..5", {"1": [5, 2], "2": [4, 2], "3": [5, N]}),
         {
-            "unfinished responses, flagged partial": 1,
+            "answers of groupTime12, which are free text or times": 3,
+            "answers of goodTime, which are free text or times": 2,
             "empty answers of good": 1,
             "answers of which, which are free text": 2,
             "answers of note, which are free text": 1,
@@ -116,7 +119,7 @@ def reader_of(name):
 def given(converted, criterion):
     """Return each person's counted labels of the units, in the order of the file."""
     rows = [row for row in converted.ratings if row["criterion"] == criterion]
-    rows = [row for row in rows if not (row.get("excluded") or row.get("partial"))]
+    rows = [row for row in rows if not row.get("excluded")]
     rows = [row for row in rows if row.get("kind", "human") == "human"]
     units = list(dict.fromkeys(row["unit"] for row in rows))
     labels = {row["rater"].removeprefix("annotator ").removeprefix("e"): [] for row in rows}
@@ -153,6 +156,33 @@ def test_the_export_is_recognised_and_read(name, tmp_path):
     assert alpha == pytest.approx(
         krippendorff.alpha(reliability_data=coded, level_of_measurement=level), nan_ok=True
     )
+
+
+@pytest.mark.parametrize("number", ["14", "17", "18", "24", "25"])
+def test_files_of_others_have_the_values_that_were_written_down_before(number):
+    (entry,) = (one for one in PUBLISHED if one["file"].startswith(number))
+    path, expect = OF_OTHERS / entry["file"], entry["expect"]
+    converted = convert(recognised(path), [path])
+    rows = [row for row in converted.ratings if row.get("kind", "human") == "human"]
+    assert [len({r[key] for r in rows}) for key in ("unit", "rater")] == [
+        expect["items"],
+        expect["raters"],
+    ]
+    assert len(rows) == expect["ratings"]
+    names = [criterion.name for criterion in converted.spec.criteria]
+    for name, alpha in zip(names, expect["alpha"].values(), strict=True):
+        given_labels = list(given(converted, name).values())
+        known = sorted({label for own in given_labels for label in own if label is not N})
+        coded = [[known.index(x) if isinstance(x, str) else x for x in own] for own in given_labels]
+        value = krippendorff.alpha(reliability_data=coded, level_of_measurement=alpha["level"])
+        assert value == pytest.approx(alpha["value"], abs=1e-5)
+
+
+def test_earlier_exports_of_participants_are_refused_too():
+    path = OF_OTHERS / "16_export_of_the_participants.csv"
+    assert recognised(path) == "prolific"
+    with refused_file((path.name, None, "no_ratings")):
+        convert("prolific", [path])
 
 
 def test_suggestions_are_machines_ratings_and_text_areas_are_reasons():
