@@ -16,7 +16,6 @@ ASKED = {"19_one_rater_named_in_the_header.tsv"}
 # Layouts that are read by a convention, of which the reader says what it did.
 BY_CONVENTION = {
     "13_an_error_in_each_row.tsv": "the weights (major 5, minor 1",
-    "18_survey_of_three_reports.csv": "unfinished responses, flagged partial (1)",
 }
 
 
