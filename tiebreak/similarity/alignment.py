@@ -12,7 +12,7 @@ import numpy as np
 from tiebreak.errors import InvalidInput
 from tiebreak.similarity.measure import FloatArray, Similarity
 
-CHUNK, DEVICE_CHUNK = 32, 128  # numbers of instances; a GPU needs more of them to be busy
+CHUNK, DEVICE_CHUNK = 32, 256  # numbers of instances; a GPU needs more of them to be busy
 Instance = tuple[Sequence[str], Sequence[str]]
 
 
@@ -79,7 +79,7 @@ def align_many(
     similarity : Similarity
         Similarity to compute.
     chunk : int, optional
-        Number of instances whose texts a process prepares together, by default 32, or 128 on a
+        Number of instances whose texts a process prepares together, by default 32, or 256 on a
         device. Memory use depends on this number and not on the number of instances.
     workers : int, default 1
         Number of processes. Only lexical similarities can use more than one.

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,10 @@ class BertScore(Similarity):
     def between_each(self, groups: Sequence[Sequence[Encoded]]) -> list[FloatArray]:
         """Return the F1 of all pairs in each group; all groups are transferred in one step."""
         is_empty = [np.array([_is_empty(text) for text in group], dtype=bool) for group in groups]
-        nonempty = [[text.tokens for text in group if not _is_empty(text)] for group in groups]
+        nonempty = [
+            [text.tokens for text in compress(group, ~mask)]
+            for group, mask in zip(groups, is_empty, strict=True)
+        ]
         matrices = []
         for mask, f1 in zip(is_empty, greedy_f1_each(nonempty), strict=True):
             matrix = np.zeros((len(mask), len(mask)))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak import optional
-from tiebreak.gateway.encoders import TokenEmbeddings
+from tiebreak.gateway.encoders import TokenEmbeddings, to_device
 from tiebreak.similarity.measure import FloatArray
 
 CPU_CELLS, DEVICE_CELLS = 2**24, 2**26  # maximum number of token pairs in memory at the same time
@@ -47,7 +47,7 @@ def _precision(texts: Texts) -> FloatArray:
 
 def _token_weights(texts: Texts) -> NDArray[np.float64]:
     """Return the weights of all tokens, concatenated. The weights of each text sum to 1."""
-    return np.concatenate([text.is_counted / text.is_counted.sum() for text in texts])
+    return np.concatenate([text.is_counted / np.count_nonzero(text.is_counted) for text in texts])
 
 
 def _best_cosines(vectors: NDArray[np.float32], starts: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -60,18 +60,27 @@ def _best_cosines(vectors: NDArray[np.float32], starts: NDArray[np.intp]) -> NDA
 
 
 def _precisions_on_device(groups: Sequence[Texts]) -> list[FloatArray]:
-    """Return `_precision` of each group; groups of similar size are padded to one tensor."""
+    """Return `_precision` of each group; groups of similar size are padded to one tensor.
+
+    All results are fetched in one step. A second one would wait for the work that another thread
+    gave the device in the meantime.
+    """
+    torch = optional.load("torch")
+    device = next(texts[0].vectors.device for texts in groups if texts)
+    batches = list(_batches(groups))
+    padded = [_padded_precisions([groups[index] for index in batch], device) for batch in batches]
+    fetched = torch.cat([batch.flatten() for batch in padded]).double().cpu().numpy()
+    ends = np.cumsum([batch.numel() for batch in padded])
     precisions: dict[int, FloatArray] = {}
-    for batch in _batches(groups):
-        padded = _padded_precisions([groups[index] for index in batch]).double().cpu().numpy()
-        for index, precision in zip(batch, padded, strict=True):
+    for batch, part, values in zip(batches, padded, np.split(fetched, ends[:-1]), strict=True):
+        for index, precision in zip(batch, values.reshape(part.shape), strict=True):
             precisions[index] = precision[: len(groups[index]), : len(groups[index])]
     return [precisions[index] for index in range(len(groups))]
 
 
 def _batches(groups: Sequence[Texts]) -> Iterator[list[int]]:
     """Yield indices of groups to pad together: at least one group, else up to `DEVICE_CELLS`."""
-    sizes = [(len(texts), max((len(t.vectors) for t in texts), default=0)) for texts in groups]
+    sizes = [(len(texts), max((len(t.is_counted) for t in texts), default=0)) for texts in groups]
     batch: list[int] = []
     n_texts = n_tokens = 0
     for index in sorted(range(len(groups)), key=lambda i: sizes[i], reverse=True):
@@ -85,14 +94,13 @@ def _batches(groups: Sequence[Texts]) -> Iterator[list[int]]:
         yield batch
 
 
-def _padded_precisions(groups: Sequence[Texts]) -> Any:
+def _padded_precisions(groups: Sequence[Texts], device: Any) -> Any:
     """Return precisions in shape (groups, texts, texts), padded to the largest group."""
     torch = optional.load("torch")
     texts = [text for group in groups for text in group]
     if not texts:
-        return torch.zeros(len(groups), 0, 0)
-    device = texts[0].vectors.device
-    index, is_token, weights = (torch.from_numpy(array).to(device) for array in _layout(groups))
+        return torch.zeros(len(groups), 0, 0, device=device)
+    index, is_token, weights = to_device(device, *_layout(groups))
     vectors = torch.cat([text.vectors for text in texts])[index]
     _, n_texts, n_tokens = index.shape
     rows = max(1, DEVICE_CELLS // (index.numel() * n_tokens))
@@ -113,7 +121,7 @@ def _layout(
     sizes = np.array([len(group) for group in groups])
     is_text = np.arange(sizes.max()) < sizes[:, None]
     lengths, starts = np.zeros(is_text.shape, int), np.zeros(is_text.shape, int)
-    lengths[is_text] = [len(text.vectors) for text in texts]
+    lengths[is_text] = [len(text.is_counted) for text in texts]
     starts[is_text] = np.cumsum(lengths[is_text]) - lengths[is_text]
     position = np.arange(lengths.max())
     is_token = position < lengths[..., None]

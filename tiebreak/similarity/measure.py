@@ -114,6 +114,8 @@ class Similarity(ABC):
 
 def with_empty_texts(similarity: FloatArray, is_empty: NDArray[np.bool_]) -> FloatArray:
     """Set the similarity of two empty texts to 1, and of an empty and a non-empty text to 0."""
+    if not is_empty.any():
+        return similarity
     matrix: FloatArray = np.where(is_empty[:, None] | is_empty, 0.0, similarity)
     matrix[np.ix_(is_empty, is_empty)] = 1.0
     return matrix

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,13 @@ def words_13a(text: str) -> Words:
     if "&" in line:
         for entity, character in ENTITIES:
             line = line.replace(entity, character)
-    line = f" {line} "
+    return list(chain.from_iterable(map(_words_of_part, line.split())))
+
+
+@lru_cache(maxsize=STEM_CACHE_SIZE)
+def _words_of_part(part: str) -> Words:
+    """Split a part of a text between white space, which none of the rules looks beyond."""
+    line = f" {part} "
     for pattern, replacement in RULES_13A:
         line = pattern.sub(replacement, line)
     return line.split()

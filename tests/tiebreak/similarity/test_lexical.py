@@ -50,7 +50,7 @@ def test_13a_words_are_those_of_the_reference_package(text):
     assert words_13a(text) == Tokenizer13a()(text.rstrip()).split()
 
 
-@pytest.mark.parametrize("text", [*MIXED, *texts(5)])
+@pytest.mark.parametrize("text", [*MIXED, *texts(5), ".5 ,5 .,"])
 def test_words_are_those_of_both_packages_in_any_script(text):
     from nltk.stem.porter import PorterStemmer
 

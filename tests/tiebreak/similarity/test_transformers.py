@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -105,11 +106,33 @@ def test_vectors_stay_on_a_device_and_give_the_same(encoder):
             assert one.cross == pytest.approx(other.cross, abs=1e-5)
 
 
+def test_a_ready_mask_gives_the_vectors_of_the_mask_that_transformers_makes(encoder, monkeypatch):
+    assert encoder._takes_ready_mask
+    ready = encoder.encode_tokens(SOME)
+    monkeypatch.setitem(encoder.__dict__, "_takes_ready_mask", False)
+    for one, other in zip(ready, encoder.encode_tokens(SOME), strict=True):
+        assert one.vectors == pytest.approx(other.vectors, abs=1e-5)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_only_a_gpu_loses_the_attention_of_cudnn(device, monkeypatch):
+    plain = TransformersEncoder(minilm.get_model_path())
+    monkeypatch.setattr(plain, "device", device)
+    try:
+        plain._on_device(SimpleNamespace(to=lambda _: torch.nn.Identity()))
+        assert torch.backends.cuda.cudnn_sdp_enabled() == (device == "cpu")
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(True)
+
+
 def test_rows_of_a_device_come_in_parts_too(encoder, monkeypatch):
     device = TransformersEncoder(minilm.get_model_path(), device="cpu:0")
-    expected = greedy_f1_each([encoder.encode_tokens(SOME)])[0]
+    groups = [SOME, SOME[:3], SOME[1:4]]
+    expected = greedy_f1_each([encoder.encode_tokens(group) for group in groups])
     monkeypatch.setattr("tiebreak.similarity.matching.DEVICE_CELLS", 1)
-    assert greedy_f1_each([device.encode_tokens(SOME)])[0] == pytest.approx(expected, abs=1e-5)
+    parts = greedy_f1_each([device.encode_tokens(group) for group in groups])
+    for one, other in zip(parts, expected, strict=True):
+        assert one == pytest.approx(other, abs=1e-5)
 
 
 def test_threads_may_share_an_encoder(encoder):
