@@ -30,9 +30,10 @@ def log_rows(study: Study) -> Iterator[Row]:
 
 def selection_rows(study: Study) -> Iterator[Row]:
     """Yield the parameters of the draw, if instances were drawn here."""
-    for draw in InstanceSelection.objects.filter(study=study, drawn_at__isnull=False):
-        drawn = {name: getattr(draw, name) for name in _DRAW}
-        yield {**drawn, "similarity": study.similarity, "drawn_at": draw.drawn_at.isoformat()}
+    for draw in InstanceSelection.objects.filter(study=study):
+        if draw.drawn_at is not None:
+            drawn = {name: getattr(draw, name) for name in _DRAW}
+            yield {**drawn, "similarity": study.similarity, "drawn_at": draw.drawn_at.isoformat()}
 
 
 def planned_texts_digest(study: Study) -> str:

@@ -39,6 +39,11 @@ BENCHMARKS = tuple(WRITERS)
 FORMATS = (*TABULAR, "preference", "hf", *BENCHMARKS)
 # Settings that a bundle has as texts of their own.
 TEXTS = {"guidelines", "consent"}
+# What a frozen setting is if study.toml lacks it, which the digest of the design has, too.
+FROZEN = {
+    name: "" if field.empty_strings_allowed else None
+    for name, field in fields_of(FrozenSettings).items()
+}
 
 
 def export_study(
@@ -142,7 +147,7 @@ class StudyExport:
                     written = before + rows
                     yield written
             write_report(self.study, folder, self.report_state)
-            write_manifest(folder, {"frozen": sorted(fields_of(FrozenSettings))})
+            write_manifest(folder, {"frozen": FROZEN})
 
     def _parts(self, name: str, folder: Path) -> Iterator[int]:
         """Write the files of one format, and yield the number of its ratings so far."""

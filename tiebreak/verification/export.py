@@ -62,6 +62,12 @@ class Export:
         return found
 
     @cached_property
+    def all_ratings(self) -> RatingTable:
+        """The ratings with the pilot's, as reports use them."""
+        pilot = self.bundle.pilot_ratings
+        return self.ratings if pilot is None else self.ratings.joined(pilot)
+
+    @cached_property
     def other_ratings(self) -> dict[str, RatingTable]:
         """The same ratings in other formats, by file."""
         paths = (self.folder / f"ratings{suffix}" for suffix in SUFFIXES)
@@ -106,7 +112,7 @@ class Export:
 
     @cached_property
     def log_rows(self) -> list[Row]:
-        return self._lines(LOG)
+        return self.lines(LOG)
 
     @cached_property
     def events(self) -> list[Event]:
@@ -118,7 +124,7 @@ class Export:
 
     @cached_property
     def draw(self) -> Row | None:
-        return next(iter(self._lines(SELECTION)), None)
+        return next(iter(self.lines(SELECTION)), None)
 
     @cached_property
     def report(self) -> dict[str, Any]:
@@ -134,7 +140,7 @@ class Export:
         except ValueError as error:
             raise NotChecked(f"{path.name} is no JSON") from error
 
-    def _lines(self, name: str) -> list[Row]:
+    def lines(self, name: str) -> list[Row]:
         path = self.folder / name
         try:
             text = path.read_text(encoding="utf-8") if path.is_file() else ""
