@@ -85,7 +85,7 @@ class Export:
         """The columns about participations, for `served`."""
         names = ("unit", "rater", "criterion", "role", "repeat", "participation", "hit_position")
         more = ("position", "side_a", "created_at", "duration_ms", "excluded_reason")
-        flags = ("excluded", "late", "superseded")
+        flags = ("excluded", "late", "superseded", "simulated")
         return {
             name: self.ratings[name][self.served].tolist() for name in (*names, *more, *flags)
         } | {"line": self.ratings.lines[self.served].tolist()}
