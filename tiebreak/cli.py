@@ -383,8 +383,7 @@ def add_verify_options(parser: ArgumentParser) -> None:
 def verify(options: Namespace) -> Outcome:
     """Compare an exported study with its own plan, log, seeds and digests."""
     result = verify_export(options.export)
-    text = "\n".join([result.sentence, *result.lines])
-    return Outcome(result.as_json(), text, status=1 if result.n_deviations else 0)
+    return Outcome(result.as_json(), "\n".join(result.lines), status=bool(result.n_deviations))
 
 
 COMMANDS = {

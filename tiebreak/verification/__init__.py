@@ -4,7 +4,6 @@ from pathlib import Path
 
 from tiebreak.formats import FormatError
 from tiebreak.formats.bundle import open_bundle
-from tiebreak.formats.evidence import REPORT
 
 # In the order in which they are made and listed.
 from tiebreak.verification import files, plan, log  # noqa: F401  # isort: skip
@@ -45,4 +44,4 @@ def verify(path: Path | str) -> Verification:
         if not (folder / "study.toml").is_file():
             reason = "has no study.toml, so it is no exported study"
             raise FormatError.of(path.name, None, "file_missing", reason)
-        return Verification(tuple(made(Export(folder, folder / REPORT))))
+        return Verification(tuple(made(Export(folder))))

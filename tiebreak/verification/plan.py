@@ -6,128 +6,101 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiebreak.formats.evidence import SELECTION, design_digest, texts_digest
 from tiebreak.formats.rows import Row
 from tiebreak.stats import generator_for
 from tiebreak.stats.design.selection import Selection, floored_weights, logistic_weights, select
 from tiebreak.stats.design.separability import normalised_separability
-from tiebreak.verification.export import Export, Findings, NotChecked, check, needed
+from tiebreak.verification.export import NOT_OPENED, Export, NotChecked, check, needed
+from tiebreak.verification.results import Checked
 
-NOT_SERVED = "no rating belongs to a participation, so they were collected elsewhere"
-NOT_OPENED = "the log does not say that the study was opened"
 NO_LIMIT = "none"
+IN_TASKS = ("main", "repeat", "gold")
 PROBABILITIES = ("inclusion_probability", "conditional_inclusion_probability")
+ALIGNMENTS = ("self_alignment_a", "self_alignment_b", "cross_alignment")
 
 
 @check("design", "the design and the analysis plan fixed at opening")
-def design(export: Export, findings: Findings) -> None:
-    spec, file = export.bundle.spec, "study.toml"
-    opened = needed(export.events_of("open"), NOT_OPENED)
-    absent = export.manifest["frozen"]
+def design(export: Export, findings: Checked) -> None:
+    spec, absent = export.bundle.spec, export.manifest["frozen"]
     frozen = {name: spec.settings.get(name, value) for name, value in absent.items()}
     unlimited = [name for name in frozen if absent[name] is None and frozen[name] == NO_LIMIT]
     frozen |= dict.fromkeys(unlimited)
     frozen["criteria"] = [[one.name, one.question, one.scale] for one in spec.criteria]
     frozen["systems"] = list(spec.systems)
-    digest = design_digest(frozen)
-    for event in opened:
-        logged = event.details["plan_sha256"]
-        findings.equal(file, None, "the digest of criteria and frozen settings", digest, logged)
-        now, then = spec.settings["ratings_per_hit"], event.details["ratings_per_hit"]
-        findings.compare(file, None, "ratings_per_hit", now, f"{then} or more", same=now >= then)
+    now, digest = spec.settings["ratings_per_hit"], design_digest(frozen)
+    for event in needed(export.events_of("open"), NOT_OPENED):
+        logged, then = event.details["plan_sha256"], event.details["ratings_per_hit"]
+        what = "the digest of criteria and frozen settings"
+        findings.equal("study.toml", None, what, digest, logged)
+        same, most = now >= then, f"{then} or more"
+        findings.compare("study.toml", None, "ratings_per_hit", now, most, same=same)
 
 
 @check("texts", "the texts that were shown")
-def texts(export: Export, findings: Findings) -> None:
-    units, text_of = _texts_of_units(export)
-    table = export.ratings
-    for side in "ab":
-        of_unit = {key: text_of.get(row[f"text_{side}"]) for key, row in units.items()}
-        column = table[f"chars_{side}"]
-        for i in np.flatnonzero(~np.isnan(column)).tolist():
-            text = of_unit.get(unit := table.value("unit", i))
-            if text is not None:
-                what = f"chars_{side} of {unit}"
-                findings.equal(table.name, int(table.lines[i]), what, int(column[i]), len(text))
-    opened = [event for event in export.events_of("open") if "texts_sha256" in event.details]
-    needed(opened, "the log does not have the digest of the texts")
-    instances = {row.id: row for row in export.bundle.instances}
-    shown = []
-    for key, row in units.items():
-        if row["role"] == "main":
-            one = instances.get(row["instance"] or "")
-            about = (one.source, one.messages) if one else (None, None)
-            shown.append((key, *about, text_of.get(row["text_a"]), text_of.get(row["text_b"])))
-    digest = texts_digest(shown)
-    for event in opened:
-        logged = event.details["texts_sha256"]
-        findings.equal("generations.jsonl", None, "the digest of the planned texts", digest, logged)
-
-
-def _texts_of_units(export: Export) -> tuple[dict[str, Row], dict[Any, str]]:
-    """Return the planned units with what identifies their two texts, and all texts."""
-    texts = {
-        (row.instance, row.system, row.sample_index): row.text for row in export.bundle.generations
-    }
-    sides = {
-        unit: {
-            f"text_{side}": (row["instance"], row[f"system_{side}"], row[f"sample_{side}"])
-            for side in "ab"
-        }
+def texts(export: Export, findings: Checked) -> None:
+    table, bundle = export.ratings, export.bundle
+    text_of = {(row.instance, row.system, row.sample_index): row.text for row in bundle.generations}
+    instances: dict[Any, Any] = {row.id: row for row in bundle.instances}
+    shown: dict[str, list[str | None]] = {
+        unit: [text_of.get((row["instance"], row[f"system_{s}"], row[f"sample_{s}"])) for s in "ab"]
         for unit, row in export.design.items()
     }
-    return {unit: {**row, **sides[unit]} for unit, row in export.design.items()}, texts
+    for side, column in enumerate(("chars_a", "chars_b")):
+        for unit, chars, line in zip(table["unit"], table[column], table.lines, strict=True):
+            text = shown[unit][side]
+            if text is not None and not math.isnan(chars):
+                what = f"{column} of {unit}"
+                findings.equal(table.name, int(line), what, int(chars), len(text))
+    opened = [event for event in export.events_of("open") if "texts_sha256" in event.details]
+    needed(opened, "the log does not have the digest of the texts")
+    about = {None: (None, None)} | {key: (i.source, i.messages) for key, i in instances.items()}
+    main = [(unit, row) for unit, row in export.design.items() if row["role"] == "main"]
+    digest = texts_digest((unit, *about[row["instance"]], *shown[unit]) for unit, row in main)
+    for event in opened:
+        what, logged = "the digest of the planned texts", event.details["texts_sha256"]
+        findings.equal("generations.jsonl", None, what, digest, logged)
 
 
 @check("draw", "the draw of instances, again from its seed")
-def draw(export: Export, findings: Findings) -> None:
+def draw(export: Export, findings: Checked) -> None:
     drawn: Row = needed(export.draw, f"no instances were drawn, or {SELECTION} is missing")
     for event in export.events_of("draw")[-1:]:
         for name in ("seed", "design"):
             findings.equal(SELECTION, 1, name, drawn[name], event.details[name])
     if drawn["design"] == "doubt":
-        raise NotChecked("it used the machine ratings of a pilot")
-    planned = defaultdict(dict)  # type: ignore[var-annotated]
+        raise NotChecked("the draw used the machine ratings of a pilot")
+    planned: dict[tuple[Any, ...], dict[str, Row]] = defaultdict(dict)
     for row in export.design.values():
         if row["role"] == "main" and row["phase"]:
             planned[row["system_a"], row["system_b"]][row["instance"]] = row
-    changed = 0
     for pair in combinations(export.bundle.spec.systems, 2):
-        scores = _scores(export, pair, drawn["similarity"])
-        known = {row["instance"]: row["separability_raw"] for row in scores}
-        of_pair = planned[pair]
-        changed += sum(known.get(i) != row["separability_raw"] for i, row in of_pair.items())
-        if scores and not changed:
-            _compare_draw(export, findings, scores, _drawn_again(scores, pair, drawn), of_pair)
-    if changed:
-        findings.not_checked.append(f"δ of {changed} planned items was scored again after the draw")
+        key, names = (*pair, drawn["similarity"]), ("system_a", "system_b", "similarity")
+        table = export.bundle.tables.separability.rows
+        scores = [row for row in table if tuple(row[name] for name in names) == key]
+        raw = {row["instance"]: row["separability_raw"] for row in scores}
+        changed = [i for i, row in planned[pair].items() if raw.get(i) != row["separability_raw"]]
+        if changed:
+            findings.not_checked.append(f"δ of {len(changed)} items was scored after the draw")
+        elif scores:
+            again = _drawn_again(scores, pair, drawn)
+            known = [name for name, value in raw.items() if value is not None]
+            _compare_draw(export, findings, dict(zip(known, again, strict=True)), planned[pair])
 
 
-def _scores(export: Export, pair: tuple[str, ...], similarity: str) -> list[Row]:
-    return [
-        row
-        for row in export.bundle.tables.separability.rows
-        if (row["system_a"], row["system_b"], row["similarity"]) == (*pair, similarity)
-    ]
-
-
-def _drawn_again(scores: list[Row], pair: tuple[str, ...], drawn: Row) -> Selection:
+def _drawn_again(scores: list[Row], pair: tuple[str, ...], drawn: Row) -> list[tuple[Any, ...]]:
     """Draw from a pair's scores as the server did; instances without δ are not in the draw."""
-    sides = ("self_alignment_a", "self_alignment_b", "cross_alignment")
-    columns = (np.array([row[name] for row in scores], dtype=float) for name in sides)
+    columns = (np.array([row[name] for row in scores], dtype=float) for name in ALIGNMENTS)
     delta = normalised_separability(*columns, scope="one pair of systems on one dataset").delta
     raw = np.array([row["separability_raw"] for row in scores], dtype=float)
-    is_scored: NDArray[np.bool_] = ~np.isnan(raw)
-    raw, delta = raw[is_scored], delta[is_scored]
+    raw, delta = raw[~np.isnan(raw)], delta[~np.isnan(raw)]
     weights = None
     if drawn["design"] == "proportional":
         is_logistic = drawn["weights"] == "logistic"
-        weights = (
-            logistic_weights(delta) if is_logistic else floored_weights(raw, floor=drawn["floor"])
-        )
-    return select(
+        floored = floored_weights(raw, floor=drawn["floor"])
+        weights = logistic_weights(delta) if is_logistic else floored
+    again: Selection = select(
         raw,
         drawn["instances"],
         design=drawn["design"],
@@ -135,128 +108,90 @@ def _drawn_again(scores: list[Row], pair: tuple[str, ...], drawn: Row) -> Select
         weights=weights,
         control_share=drawn["control_share"],
     )
+    return list(zip(again.phase, again.inclusion, again.conditional, strict=True))
 
 
 def _compare_draw(
-    export: Export,
-    findings: Findings,
-    scores: list[Row],
-    again: Selection,
-    planned: dict[str, Row],
+    export: Export, findings: Checked, known: dict[str, tuple[Any, ...]], planned: dict[str, Row]
 ) -> None:
     """Compare the planned items of a pair with the instances that were drawn again."""
-    names = [row["instance"] for row in scores if row["separability_raw"] is not None]
-    numbers = zip(again.phase, again.inclusion, again.conditional, strict=True)
-    known = dict(zip(names, numbers, strict=True))
     file, settings = export.bundle.tables.design.name, export.bundle.spec.settings
     for instance, row in planned.items():
-        phase, *chances = known[instance]
-        what = f"of {row['unit']}"
-        findings.equal(file, row["line"], f"phase {what}", row["phase"], str(phase) or "not drawn")
+        (phase, *chances), of, line = known[instance], f"of {row['unit']}", row["line"]
+        findings.equal(file, line, f"phase {of}", row["phase"], str(phase) or "not drawn")
         for name, chance in zip(PROBABILITIES, chances, strict=True):
-            found, expected = row[name], None if np.isnan(chance) else float(chance)
-            same = found == expected
-            if found is not None and expected is not None:
-                same = math.isclose(found, expected)
-            findings.compare(file, row["line"], f"{name} {what}", found, expected, same=same)
+            found = math.nan if row[name] is None else row[name]
+            same = bool(np.isclose(found, chance, rtol=1e-9, atol=0, equal_nan=True))
+            findings.compare(file, line, f"{name} {of}", row[name], float(chance), same=same)
     # Designs that compare a part of the pairs of each instance leave out instances that were drawn.
     if settings.get("pairing") in ("all", "baseline") and not settings.get("pairs_per_instance"):
-        for instance, (phase, *_) in known.items():
-            if phase:
-                is_planned = instance in planned
-                findings.compare(file, None, instance, "not planned", "drawn", same=is_planned)
+        for instance in (name for name, (phase, *_) in known.items() if phase):
+            same = instance in planned
+            findings.compare(file, None, instance, "not planned", "planned", same=same)
 
 
 @check("plan", "the ratings against the plan")
-def plan(export: Export, findings: Findings) -> None:
-    needed(len(export.served), NOT_SERVED)
-    rows, design, name = export.rows, export.design, export.ratings.name
-    sizes = Counter(row["hit"] for row in design.values() if row["role"] == "main")
-    sizes.update(row["hit"] for row in design.values() if row["role"] == "main" and row["repeats"])
-    hit_at: dict[object, object] = {}
-    task_of: dict[object, object] = {}
-    item_at: dict[object, object] = {}
+def plan(export: Export, findings: Checked) -> None:
+    name, settings = export.ratings.name, export.bundle.spec.settings
+    main = [row for row in export.design.values() if row["role"] == "main"]
+    sizes = Counter(row["hit"] for row in main for _ in range(1 + row["repeats"]))
+    first: dict[Any, Any] = {}  # what the first answer with some facts says, which all others must
+    n: Counter[Any] = Counter()
     columns = ("unit", "role", "repeat", "participation", "hit_position", "position", "line")
-    for unit, role, repeat, part, task, position, line in zip(
-        *(rows[name] for name in columns), strict=True
+    for unit, role, repeat, part, task, position, line, criterion, counts in export.answers(
+        *columns, "criterion", "counts"
     ):
-        if role not in ("main", "repeat", "gold"):
+        row, of = export.design[unit], f"of {unit} in participation {part}"
+        if role not in IN_TASKS:
             continue
-        what = f"of {unit} in participation {part}"
-        if role != "gold":
-            planned = design[unit]
-            most = planned["repeats"]
-            findings.compare(name, line, f"repeat {what}", repeat, most, same=repeat <= most)
-            hit = planned["hit"]
-            findings.equal(
-                name, line, f"the task {what}", hit, hit_at.setdefault((part, task), hit)
-            )
-            first = task_of.setdefault((part, hit), task)
-            findings.equal(name, line, f"hit_position {what}", task, first)
+        same: list[tuple[str, Any, Any]] = [("position", (unit, repeat, task), position)]
         if not math.isnan(position):
-            at = (part, task, role == "gold", unit, repeat)
-            findings.equal(
-                name, line, f"position {what}", position, item_at.setdefault(at, position)
+            same.append(("item at this position", (position, task), (unit, repeat)))
+        if role != "gold":
+            same += [("task", task, row["hit"]), ("hit_position", row["hit"], task)]
+            most = row["repeats"]
+            findings.compare(name, line, f"repeat {of}", repeat, most, same=repeat <= most)
+            # A gold check may be one more.
+            most, is_in = (
+                sizes[row["hit"]] + 1,
+                not (position < 1 or position > sizes[row["hit"]] + 1),
             )
-            item = item_at.setdefault((part, task, position), (unit, repeat))
-            findings.equal(name, line, f"the item at position {position:g}", (unit, repeat), item)
-            most = sizes[hit_at.get((part, task))] + 1
-            same = role == "gold" or 1 <= position <= most
-            findings.compare(name, line, f"position {what}", position, f"1 to {most}", same=same)
-    _check_counts(export, findings)
-
-
-def _check_counts(export: Export, findings: Findings) -> None:
-    """Check that no item has more counted labels of people than were planned."""
-    settings, is_counted = export.bundle.spec.settings, export.ratings.is_counted[export.served]
-    rows = export.rows
-    n: Counter[tuple[str, str]] = Counter()
-    columns = (rows["unit"], rows["criterion"], rows["line"], is_counted)
-    for unit, criterion, line, counts in zip(*columns, strict=True):
+            findings.compare(name, line, f"position {of}", position, f"1 to {most}", same=is_in)
+        for what, where, found in same:
+            expected = first.setdefault((part, what, where), found)
+            is_same = found == expected or found != found  # noqa: PLR0124  NaN
+            findings.compare(name, line, f"{what} {of}", found, expected, same=is_same)
         n[unit, criterion] += counts
-        row = export.design[unit]
-        most = settings["ratings_per_hit"] + row["further"] * settings.get("further_ratings", 0)
-        what = f"the number of counted ratings of {unit} ({criterion})"
-        found, file = n[unit, criterion], export.ratings.name
-        same = not counts or found <= most
-        findings.compare(file, line, what, found, f"{most} or less", same=same)
+        most = settings.get("ratings_per_hit", 3) + row["further"] * settings.get("further_ratings", 0)
+        what, found = f"the number of counted ratings of {unit} ({criterion})", n[unit, criterion]
+        findings.compare(name, line, what, found, most, same=not counts or found <= most)
 
 
 @check("sides", "the sides on which systems were shown")
-def sides(export: Export, findings: Findings) -> None:
+def sides(export: Export, findings: Checked) -> None:
     """All items of a task are shown as they were to others, or all with their sides exchanged."""
-    needed(len(export.served), NOT_SERVED)
-    rows = export.rows
-    of_task: dict[object, dict[object, list[tuple[str, bool, int]]]] = {}
+    of_task: dict[Any, dict[str, list[tuple[str, bool, int]]]] = {}
     columns = ("unit", "role", "repeat", "participation", "side_a", "line")
-    for unit, role, repeat, part, side, line in zip(*(rows[c] for c in columns), strict=True):
+    for unit, role, repeat, part, side, line in export.answers(*columns):
         if role in ("main", "repeat") and side:
             # A planned repeat is shown with its sides exchanged.
             is_left = (side == "left") ^ bool(repeat)
-            by_part = of_task.setdefault(export.design[unit]["hit"], {})
-            by_part.setdefault(part, []).append((unit, is_left, line))
+            by_part = of_task.setdefault(export.design[unit]["hit"], defaultdict(list))
+            by_part[part].append((unit, is_left, line))
     for by_part in of_task.values():
-        _check_sides(export, findings, list(by_part.values()))
-    if not findings.n_compared:
-        raise NotChecked("each task has one item, which may have either side")
+        _check_sides(export.ratings.name, findings, list(by_part.values()))
+    needed(findings.n_compared, "each task has one item, which may have either side")
 
 
-def _check_sides(
-    export: Export, findings: Findings, parts: list[list[tuple[str, bool, int]]]
-) -> None:
+def _check_sides(file: str, findings: Checked, parts: list[list[tuple[str, bool, int]]]) -> None:
     """Compare each answer's side with the one that most answers to its task imply."""
     votes: dict[str, Counter[bool]] = defaultdict(Counter)
     for part in parts:
         for unit, is_left, _ in part:
             votes[unit][is_left ^ part[0][1]] += 1
     usual = {unit: counts.most_common(1)[0][0] for unit, counts in votes.items()}
-    for part in parts:
-        if len(part) > 1:
-            exchanged = sum(is_left ^ usual[unit] for unit, is_left, _ in part) * 2 > len(part)
-            for unit, is_left, line in part:
-                expected = usual[unit] ^ exchanged
-                what = f"side_a of {unit}"
-                shown = ("right", "left")
-                same = is_left == expected
-                found, side = shown[is_left], shown[expected]
-                findings.compare(export.ratings.name, line, what, found, side, same=same)
+    for part in (part for part in parts if len(part) > 1):
+        exchanged = sum(is_left ^ usual[unit] for unit, is_left, _ in part) * 2 > len(part)
+        for unit, is_left, line in part:
+            shown = [("right", "left")[side] for side in (is_left, usual[unit] ^ exchanged)]
+            findings.equal(file, line, f"side_a of {unit}", *shown)

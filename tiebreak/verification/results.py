@@ -1,12 +1,13 @@
 """What a verification found: deviations, and what could not be checked."""
 
+import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tiebreak.reading.words import counted
 
-MAX_KEPT = 100
+MAX_KEPT, MAX_SHOWN = 100, 200
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,9 @@ class Deviation:
         return f"{where}: {self.what} is {self.found}, but should be {self.expected}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Checked:
-    """One check: what it compared, and what deviated."""
+    """One check: how much it compared, and what deviated. It is filled while the check runs."""
 
     name: str
     """Name of the check, for programs."""
@@ -41,15 +42,30 @@ class Checked:
     """Number of comparisons."""
     n_deviations: int = 0
     """Number of deviations."""
-    deviations: tuple[Deviation, ...] = ()
+    deviations: list[Deviation] = field(default_factory=list)
     """The first 100 deviations."""
-    not_checked: str = ""
-    """Why nothing was compared, or not everything; "" if everything was."""
+    not_checked: list[str] = field(default_factory=list)
+    """Why nothing was compared, or not everything."""
 
-    @property
-    def was_made(self) -> bool:
-        """Whether anything was compared."""
-        return self.n_compared > 0 or self.n_deviations > 0
+    def equal(self, file: str, line: int | None, what: str, found: Any, expected: Any) -> None:
+        """Compare two values that must be equal."""
+        self.compare(file, line, what, found, expected, same=found == expected)
+
+    def compare(
+        self, file: str, line: int | None, what: str, found: Any, expected: Any, *, same: bool
+    ) -> None:
+        """Count a comparison, and note it as a deviation unless both are the ``same``."""
+        self.n_compared += 1
+        if not same:
+            self.n_deviations += 1
+            if len(self.deviations) < MAX_KEPT:
+                one = Deviation(file, line, what, _shown(found), _shown(expected))
+                self.deviations.append(one)
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
 
 @dataclass(frozen=True)
@@ -70,22 +86,17 @@ class Verification:
         return sum(check.n_deviations for check in self.checks)
 
     @property
-    def sentence(self) -> str:
-        """What was checked and how many deviations there are, in one sentence."""
-        made = [check for check in self.checks if check.was_made]
-        titles = ", ".join(check.title for check in made) or "nothing could be compared"
-        return f"Checked {counted(len(made), 'thing')}: {titles}; {counted(self.n_deviations, 'deviation')}."
-
-    @property
     def lines(self) -> Iterator[str]:
-        """A line for each deviation that was kept, and for each thing that was not checked."""
+        """What was checked in one sentence, each deviation that was kept, and what was not checked."""
+        made = [check.title for check in self.checks if check.n_compared]
+        checked = f"{counted(len(made), 'thing')}: {', '.join(made) or 'nothing to compare'}"
+        yield f"Checked {checked}; {counted(self.n_deviations, 'deviation')}."
         for check in self.checks:
             yield from (f"{check.name}: {deviation}." for deviation in check.deviations)
             if rest := check.n_deviations - len(check.deviations):
                 yield f"{check.name}: … and {counted(rest, 'more deviation')}."
-            if check.not_checked:
-                part = " in part" if check.was_made else ""
-                yield f"{check.name}: not checked{part}, because {check.not_checked}."
+            part = " in part" if check.n_compared else ""
+            yield from (f"{check.name}: not checked{part}: {why}." for why in check.not_checked)
 
     def as_json(self) -> dict[str, Any]:
         """Return the result ready for JSON."""
