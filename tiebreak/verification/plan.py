@@ -162,7 +162,8 @@ def plan(export: Export, findings: Checked) -> None:
             is_same = found == expected or found != found  # noqa: PLR0124  NaN
             findings.compare(name, line, f"{what} {of}", found, expected, same=is_same)
         n[unit, criterion] += counts
-        most = settings.get("ratings_per_hit", 3) + row["further"] * settings.get("further_ratings", 0)
+        further = row["further"] * settings.get("further_ratings", 0)
+        most = settings.get("ratings_per_hit", 3) + further
         what, found = f"the number of counted ratings of {unit} ({criterion})", n[unit, criterion]
         findings.compare(name, line, what, found, most, same=not counts or found <= most)
 
