@@ -41,6 +41,7 @@ from tiebreak.cli import main
 from tiebreak.formats.evidence import LOG, MANIFEST, REPORT, SELECTION, chained, file_digests
 from tiebreak.verification import Verification
 
+pytestmark = pytest.mark.django_db
 WORDS = "one two three four five six seven eight nine ten eleven twelve"
 BOTS = [Bot(name) for name in ("ann", "bob", "cy")]
 
@@ -143,7 +144,6 @@ def made(result: Verification) -> set[str]:
     return {check.name for check in result.checks if check.n_compared}
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_export_raises_nothing(name, tmp_path):
     study = HONEST[name](tmp_path)
