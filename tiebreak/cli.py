@@ -1,4 +1,4 @@
-"""The command line `tiebreak`, with the commands `analyze`, `convert`, `compare` and `plan`.
+"""The command line `tiebreak`: `analyze`, `convert`, `compare`, `plan` and `verify`.
 
 The server's management commands `analyze` and `convert` use the same options and functions.
 """
@@ -39,6 +39,7 @@ from tiebreak.report.sections.machines.expert_weights import expert_weights
 from tiebreak.report.sections.planning.simulated_sizes import SIMULATED, in_words, simulated_sizes
 from tiebreak.report.source import Source
 from tiebreak.stats.machines.alternative_annotators import EPSILON
+from tiebreak.verification import verify as verify_export
 
 MAX_LISTED = 100
 ALL_SECTIONS = "all"
@@ -50,11 +51,12 @@ NOT_CLOSED = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a command: counts for ``--json``, a sentence, and problems to report."""
+    """The result of a command: counts for ``--json``, a sentence, problems to report, exit status."""
 
     counts: dict[str, Any]
     sentence: str
     problems: tuple[str, ...] = ()
+    status: int = 0
 
     def shown(self, options: Namespace) -> str:
         """Return the text for standard output; `main` prints the problems to standard error."""
@@ -82,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for problem in outcome.problems:
         print(problem, file=sys.stderr)
     print(outcome.shown(options))
-    return 0
+    return outcome.status
 
 
 def _parser() -> ArgumentParser:
@@ -393,6 +395,18 @@ def plan(options: Namespace) -> Outcome:
     return Outcome(counts, "\n".join([*lines, SIMULATED + _inferred(report)]))
 
 
+def add_verify_options(parser: ArgumentParser) -> None:
+    """Add the options of `verify`."""
+    parser.add_argument("export", metavar="EXPORT", help="exported study (folder or .zip)")
+    _add_json_option(parser)
+
+
+def verify(options: Namespace) -> Outcome:
+    """Compare an exported study with its own plan, log, seeds and digests."""
+    result = verify_export(options.export)
+    return Outcome(result.as_json(), "\n".join(result.lines), status=bool(result.n_deviations))
+
+
 COMMANDS = {
     "analyze": Command(
         "Write the report of a ratings file or a bundle (folder or .zip).",
@@ -413,6 +427,11 @@ COMMANDS = {
         "Simulate how many instances a study needs, from a pilot's ratings.",
         add_plan_options,
         plan,
+    ),
+    "verify": Command(
+        "Check an exported study: every number, draw and digest again, plan and log against ratings.",
+        add_verify_options,
+        verify,
     ),
 }
 

@@ -1,12 +1,15 @@
-"""Files with one row per line next to an export's bundle; each app adds them in `export_files`."""
+"""Files next to an export's bundle: each app adds those with rows, and `metrics` the stored report."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from studies.models import Study
 from tiebreak.formats import write_rows
+from tiebreak.formats.evidence import REPORT
 from tiebreak.formats.rows import Row
 
 
@@ -19,7 +22,16 @@ class ExportFile:
     rows: Callable[[Study], Iterator[Row]]
 
 
+@dataclass(frozen=True)
+class StoredReport:
+    """How to find a study's stored report: ``state`` names the ratings it is of, or is "" without one."""
+
+    state: Callable[[Study], str]
+    content: Callable[[Study], dict[str, Any]]
+
+
 _FILES: dict[str, ExportFile] = {}
+_REPORTS: list[StoredReport] = []
 
 
 def register_export_file(file: ExportFile) -> None:
@@ -33,3 +45,21 @@ def write_files(study: Study, folder: Path) -> None:
         rows = file.rows(study)
         if first := next(rows, None):
             write_rows(folder / file.name, chain([first], rows), file.columns)
+
+
+def register_stored_report(report: StoredReport) -> None:
+    """Name the functions that find the report that exports contain."""
+    _REPORTS.append(report)
+
+
+def report_state(study: Study) -> str:
+    """Return the state of the ratings that the stored report is of, or "" if it is out of date."""
+    return next((report.state(study) for report in _REPORTS), "")
+
+
+def write_report(study: Study, folder: Path, state: str) -> None:
+    """Write the stored report, unless the ratings have changed since they had this state."""
+    for report in _REPORTS:
+        if state and report.state(study) == state:
+            text = json.dumps(report.content(study), indent=1, allow_nan=False)
+            (folder / REPORT).write_text(text, encoding="utf-8")

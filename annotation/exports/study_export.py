@@ -8,7 +8,7 @@ from pathlib import Path
 from annotation.counts import rating_counts
 from annotation.exports.benchmark_items import judged_items, write_about
 from annotation.exports.codebook import codebook
-from annotation.exports.files import write_files
+from annotation.exports.files import report_state, write_files, write_report
 from annotation.exports.hugging_face import write_dataset
 from annotation.exports.ratings import rating_batches
 from annotation.exports.tables import (
@@ -22,10 +22,11 @@ from annotation.exports.tables import (
 from annotation.models import Rating
 from studies.data.bundle_import import NO_LIMIT
 from studies.models import Study
-from studies.models.settings import SETTINGS
+from studies.models.settings import SETTINGS, FrozenSettings, fields_of
 from tiebreak.errors import DomainError
 from tiebreak.formats import StudySpec, atomic_folder, write_rows
 from tiebreak.formats.bundle import CriterionSpec, write_design
+from tiebreak.formats.evidence import write_manifest
 from tiebreak.formats.export_columns import PREFERENCE, RATINGS, RATINGS_WITH_TEXTS
 from tiebreak.formats.preferences import TIES, Ties, preference_rows
 from tiebreak.formats.writers import WRITERS, WrittenFormat, write_format
@@ -38,6 +39,11 @@ BENCHMARKS = tuple(WRITERS)
 FORMATS = (*TABULAR, "preference", "hf", *BENCHMARKS)
 # Settings that a bundle has as texts of their own.
 TEXTS = {"guidelines", "consent"}
+# What a frozen setting is if study.toml lacks it, which the digest of the design has, too.
+FROZEN = {
+    name: "" if field.empty_strings_allowed else None
+    for name, field in fields_of(FrozenSettings).items()
+}
 
 
 def export_study(
@@ -106,6 +112,8 @@ class StudyExport:
         self.study, self.formats, self.ties = study, formats, ties
         self.with_texts, self.with_comments = with_texts, with_comments
         self.columns = RATINGS_WITH_TEXTS if with_texts else RATINGS
+        # Before the newest rating is looked up: a report that lacks a rating is left out at the end.
+        self.report_state = report_state(study)
         # Only the ratings so far, so that all files have the same rows while data are collected.
         newest = Rating.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
         self.ratings = Rating.objects.filter(unit__study=study, pk__lte=newest)
@@ -138,6 +146,8 @@ class StudyExport:
                 for rows in self._parts(name, folder):
                     written = before + rows
                     yield written
+            write_report(self.study, folder, self.report_state)
+            write_manifest(folder, {"frozen": FROZEN})
 
     def _parts(self, name: str, folder: Path) -> Iterator[int]:
         """Write the files of one format, and yield the number of its ratings so far."""

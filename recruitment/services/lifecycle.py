@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotation.counts import progress_of
+from annotation.exports.evidence import planned_texts_digest
 from annotation.services.late_answers import set_late_answers_aside
 from annotation.services.planning import ensure_plan
 from jobs.clock import database_now
@@ -98,6 +99,7 @@ def _plan(study: Study) -> dict[str, object]:
         "places": places,
         "responses": responses,
         "plan_sha256": plan_digest(study),
+        "texts_sha256": planned_texts_digest(study),
     }
 
 

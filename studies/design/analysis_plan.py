@@ -1,11 +1,10 @@
 """The analysis plan of a study: what is fixed before it opens, and its digest."""
 
-import hashlib
-import json
 from typing import Any
 
 from studies.models import Study
 from studies.models.settings import FrozenSettings, fields_of
+from tiebreak.formats.evidence import design_digest
 from tiebreak.report.analysis_plan import plan_of
 
 PLAN = (
@@ -31,5 +30,4 @@ def frozen_design(study: Study) -> dict[str, Any]:
 
 def plan_digest(study: Study) -> str:
     """Return the SHA-256 of the frozen design, which the log records at opening."""
-    text = json.dumps(frozen_design(study), sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return design_digest(frozen_design(study))

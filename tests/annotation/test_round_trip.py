@@ -31,8 +31,8 @@ from tests.studies.factories import make_study, open_knowingly
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 WORDS = "one two three four five six seven eight nine ten eleven twelve"
 # Ids of participations are not imported, ratings of training get a version, and the codebook has the
-# time of the import.
-NEW = ("codebook.md",)
+# time of the import. The log and the draw stay with the study in which they were made.
+NEW = ("codebook.md", "log.jsonl", "selection.jsonl", "manifest.json")
 FORMATS = ("jsonl", "csv", "parquet")
 
 

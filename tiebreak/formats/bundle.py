@@ -15,6 +15,7 @@ from tiebreak.formats.archive import MAX_FILES, extract
 from tiebreak.formats.cells import check_id
 from tiebreak.formats.design_tables import PARSERS, DesignTables, Table, read_tables
 from tiebreak.formats.errors import FormatError, Problems
+from tiebreak.formats.evidence import MANIFEST, REPORT
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rating_cells import label_probabilities
 from tiebreak.formats.ratings import SUFFIXES, RatingTable, read_ratings
@@ -298,6 +299,8 @@ class _BundleReader:
             GENERATIONS,
             CODEBOOK,
             PILOT_RATINGS,
+            MANIFEST,
+            REPORT,
             *self.spec_file.files,
         }
         known |= {f"{name}{suffix}" for name in ("ratings", *_TABLES) for suffix in SUFFIXES}

@@ -1,0 +1,3 @@
+from tiebreak.verification import verify as verify
+
+__version__: str

@@ -1,0 +1,58 @@
+"""What an export has so that it can be verified without the server: digests, the log, the draw.
+
+The server writes these files, and `tiebreak.verification` reads them, so both use the same digests.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tiebreak import __version__
+from tiebreak.formats.rows import Row
+
+MANIFEST, LOG, SELECTION, REPORT = "manifest.json", "log.jsonl", "selection.jsonl", "report.json"
+MANIFEST_VERSION = 1
+
+
+def write_manifest(folder: Path, facts: Mapping[str, Any]) -> None:
+    """Write the digests of all files in a folder, next to what else is known of the export."""
+    about = {"manifest_version": MANIFEST_VERSION, "tiebreak_version": __version__, **facts}
+    text = json.dumps({**about, "files": file_digests(folder)}, ensure_ascii=False, indent=1)
+    (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+
+
+def file_digests(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file in a folder by its path, without the manifest's own."""
+    digests = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and name != MANIFEST:
+            with path.open("rb") as file:
+                digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return digests
+
+
+def chained(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield rows with a digest of each and of all before it: whoever knows the last one knows all."""
+    last = ""
+    for row in rows:
+        last = _sha256([last, row])
+        yield {**row, "sha256": last}
+
+
+def design_digest(frozen: Mapping[str, Any]) -> str:
+    """Return the digest of a frozen design, which the log records when a study opens."""
+    return _sha256(frozen)
+
+
+def texts_digest(units: Iterable[tuple[str, Any, Any, Any, Any]]) -> str:
+    """Return a digest of units' texts: key, source, messages, text A, text B. Their order is free."""
+    digests = sorted(_sha256([text or None for text in unit]) for unit in units)
+    return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def _sha256(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
