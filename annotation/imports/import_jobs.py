@@ -28,6 +28,7 @@ from studies.models import Study
 from tiebreak.errors import DomainError
 from tiebreak.formats import FormatError
 from tiebreak.formats.confined import BUNDLE, PlainTable, Read
+from tiebreak.formats.errors import ProblemKind
 from tiebreak.formats.tables import Profile, TableSummary
 
 NOT_OF_KIND = "is a table, not a bundle, or a bundle, not a table. Send it to the other address"
@@ -70,6 +71,7 @@ class ListedProblem:
     reason: str
     # How many are like this one, and the first of their rows.
     where: str = ""
+    code: str = ""
 
 
 Steps = Generator[tuple[int, int], None, ImportedUpload]
@@ -179,20 +181,18 @@ def kinds_of(refusal: DomainError) -> list[ListedProblem]:
     if isinstance(refusal, BadTable):
         return kinds_in(refusal.summary)
     if isinstance(refusal, FormatError):
-        return [
-            ListedProblem(k.first.line, k.first.file, k.first.reason, k.where if k.count > 1 else "")
-            for k in refusal.kinds
-        ]
+        return list(map(_listed, refusal.kinds))
     return problems_of(refusal)
 
 
 def kinds_in(table: TableSummary) -> list[ListedProblem]:
-    return [
-        ListedProblem(
-            k.first.row, k.first.column or "", k.first.reason, k.where if k.count > 1 else ""
-        )
-        for k in table.kinds
-    ]
+    return list(map(_listed, table.kinds))
+
+
+def _listed(kind: ProblemKind[Any]) -> ListedProblem:
+    column, row = kind.first.place
+    where = kind.where if kind.count > 1 else ""
+    return ListedProblem(row, column or "", kind.first.reason, where, kind.first.code)
 
 
 class ImportJob(JobKind):

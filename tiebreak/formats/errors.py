@@ -47,7 +47,6 @@ class Problem:
         where = self.file if self.line is None else f"{self.file}, line {self.line}"
         return f"{where}: {self.reason}"
 
-
     @property
     def place(self) -> tuple[str | None, int | None]:
         """The file, and the line in it."""

@@ -5,7 +5,10 @@ import json
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 
+from annotation.services.planning import plan_hits
+from recruitment.services.launch_checks import launch_checks
 from studies.access import datasets_of
 from studies.data.table_import import BadTable, Choice, import_table, parse_columns
 from studies.models import Dataset, Generation, Instance, Study, System
@@ -217,3 +220,33 @@ def test_a_choice_that_is_complete_is_not_completed(table, ada):
     choice = Choice("wide", columns, is_complete=True)
     study = import_table(path=table, owner=ada, title="T", choice=choice).study
     assert not study.dataset.instances.exclude(source="").exists()
+
+
+# Prompts alone.
+
+
+@pytest.fixture
+def prompts(tmp_path, ada):
+    path = tmp_path / "prompts.csv"
+    rows = [{"id": i, "prompt": f"Describe thing {i} to a child in a few words."} for i in range(4)]
+    path.write_bytes(delimited([*rows, rows[0]]))
+    return import_table(path=path, owner=ada, title="Prompts")
+
+
+def test_prompts_become_a_draft_without_systems(prompts):
+    summary = prompts.summary
+    assert (summary.plan.layout, summary.instances, summary.rows) == ("prompts", 4, 5)
+    assert summary.left_out == {"repeated_rows": 1}
+    assert stored() == [1, 1, 0, 4, 0]
+    assert prompts.study.dataset.instances.filter(source__contains="thing 3").exists()
+
+
+def test_the_pages_of_a_draft_of_prompts_open_and_say_what_is_missing(prompts, ada, client):
+    client.force_login(ada)
+    steps = ("studies:data", "studies:task", "metrics:generate-select", "metrics:planner")
+    for page in (*steps, "metrics:dashboard", "annotation:data"):
+        answer = client.get(reverse(page, args=[prompts.study.pk]))
+        assert answer.status_code == 200, page
+    with refused("incomplete_design"):
+        plan_hits(study=prompts.study)
+    assert "incomplete_design" in {check.code for check in launch_checks(prompts.study)}

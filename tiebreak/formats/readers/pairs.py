@@ -8,7 +8,6 @@ from typing import Any
 
 from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
-from tiebreak.formats.errors import Problem
 from tiebreak.formats.readers.converted import Converted, text_cell
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables import TableProblems, open_table

@@ -20,11 +20,13 @@ from tiebreak.formats.tables.nesting import (
     text_of,
 )
 from tiebreak.formats.tables.problems import BadCell, TableProblems
+from tiebreak.formats.tables.profiles import is_missing
 from tiebreak.formats.tables.roles import LONG, PROMPTS, Plan
 
 MAX_CATEGORY = 200
 MAX_SAMPLE = 30_000
 EMPTY = "The text is empty."
+MISSING_TEXT = "The text is a mark of a missing value. Fill in the text, or empty the cell."
 NO_SOURCE = "The row has no source, so there is nothing to generate texts from. Fill it in."
 Turns = list[dict[str, Any]]
 
@@ -252,6 +254,8 @@ class Extraction:
         texts = value if is_list_of_texts(value) else [_text(value, column)]
         if not all(text.strip() for text in texts):
             raise BadCell("empty_text", EMPTY, column)
+        if column in self.plan.prose and any(map(is_missing, texts)):
+            raise BadCell("missing_text", MISSING_TEXT, column)
         return list(texts)
 
     def _generations(

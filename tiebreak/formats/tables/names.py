@@ -71,12 +71,16 @@ MODELS = re.compile(
     r"|nova|(?<![a-z])yi(?![a-z])|(?<![a-z])o[134](?![a-z])|kimi|glm|nemotron|zephyr|tulu|stable",
     re.IGNORECASE,
 )
+# Before the names of what workers of Mechanical Turk were shown.
+SHOWN = "Input."
 SIDES = (("a", "b"), ("1", "2"), ("left", "right"), ("first", "second"), ("x", "y"), ("0", "1"))
 
 
 def words_of(name: str) -> list[str]:
     """Return the words of a column's name in lower case: `modelName_2` is model, name, 2."""
-    return [part for word in _TOKEN.findall(name) for part in _parts(word.lower())]
+    return [
+        part for word in _TOKEN.findall(name.removeprefix(SHOWN)) for part in _parts(word.lower())
+    ]
 
 
 def _parts(word: str) -> list[str]:

@@ -168,7 +168,7 @@ def _joined(turns: list[dict[str, Any]]) -> str:
 
 
 def _transcript(text: str) -> list[dict[str, str]] | None:
-    """Return the turns of a transcript such as "Human: …\\n\\nAssistant: …", or None."""
+    r"""Return the turns of a transcript such as "Human: …\\n\\nAssistant: …", or None."""
     parts = _SPEAKER.split(f"\n\n{text.lstrip()}")
     if parts[0].strip() or len(parts) < 5:
         return None

@@ -118,9 +118,7 @@ class TableProblems:
         """Return the problems as those of a file whose reader refuses it."""
         listed = [Problem(file, p.row, p.code, p.reason) for p in self.items]
         kinds = [
-            ProblemKind(
-                Problem(file, k.first.row, k.first.code, k.first.reason), k.count, k.lines
-            )
+            ProblemKind(Problem(file, k.first.row, k.first.code, k.first.reason), k.count, k.lines)
             for k in self.kinds
         ]
         return FormatError(listed, self.total, kinds)

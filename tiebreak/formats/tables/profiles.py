@@ -10,12 +10,14 @@ from tiebreak.formats.cells import MAX_COLUMNS
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.nesting import decoded, is_conversation, is_json, is_list_of_texts
 from tiebreak.formats.tables.problems import BadCell
+from tiebreak.missing_labels import is_missing as is_missing_label
 
 HEAD_ROWS = 1000
 HEAD_CHARACTERS = 200
 EXAMPLES = 3
 MANY = 3
 MAX_CODE = 80
+MAX_MARK = 10
 # Texts of which as many have the same length are no texts that someone wrote.
 MANY_EQUAL = 8
 _WORD = re.compile(r"\S+")
@@ -176,7 +178,7 @@ class Column:
     @property
     def is_prose(self) -> bool:
         """Whether the cells look like texts that someone wrote."""
-        if self.is_number or self.is_link or self.is_code or self.is_constant or self.is_tokens:
+        if self.is_number or self.is_link or self.is_doubtful:
             return False
         return self.is_listed or self.share(self.words) >= 2.5 or self.length >= 40
 
@@ -241,7 +243,7 @@ def profile_of(rows: Iterable[tuple[int, Row]]) -> Profile:
             if column is None:
                 check_width(len(profile.columns) + 1)
                 column = profile.columns[name] = Column(name)
-            if not is_empty(value):
+            if not is_empty(value) and not is_missing(value):
                 column.add(value)
         if len(profile.head) < HEAD_ROWS:
             profile.head.append({name: _shortened(value) for name, value in row.items()})
@@ -258,6 +260,11 @@ def check_width(columns: int) -> None:
 def is_empty(value: Any) -> bool:
     """Whether a cell has no value."""
     return value is None or (isinstance(value, str | list) and not value)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is a usual mark of a missing value."""
+    return isinstance(value, str) and len(value) <= MAX_MARK and is_missing_label(value)
 
 
 def _shortened(value: Any) -> Any:

@@ -5,7 +5,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tiebreak.errors import DomainError
-from tiebreak.formats.tables.names import names_model, other_side, says, says_answer, words_of
+from tiebreak.formats.tables.names import (
+    SHOWN,
+    names_model,
+    other_side,
+    says,
+    says_answer,
+    words_of,
+)
 from tiebreak.formats.tables.profiles import MANY, Column, Profile
 
 TEXT_OF = "text:"
@@ -14,10 +21,11 @@ LAYOUTS = (WIDE, LONG, PROMPTS)
 PAIR_ROLES = ("system_a", "text_a", "system_b", "text_b")
 ROLES = ("instance", "source", "reference", "category", "system", "text", "sample", *PAIR_ROLES)
 MAX_SYSTEM_NAMES = 1000
-# Of a batch of Mechanical Turk: what the workers were shown, and what they answered.
-SHOWN, ANSWERS = "Input.", "Answer."
+# Before the names of what workers of Mechanical Turk answered, and no system wrote.
+ANSWERS = "Answer."
 # Texts whose lengths differ by more than this are hardly those of systems with the same task.
 MAX_LENGTH_RATIO = 4
+MAX_CATEGORY_WORDS = 4
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,8 @@ class Plan:
     """Whether rows repeat the texts of earlier rows, as if there were a row for each rating."""
     encoded: frozenset[str] = field(default=frozenset())
     """Columns whose cells are texts that hold JSON lists."""
+    prose: frozenset[str] = field(default=frozenset())
+    """Columns of several words, in which "None" is no answer but a missing one."""
     doubtful: tuple[str, ...] = ()
     """Columns that would have been guessed, but hardly have texts to read."""
     unclear: tuple[str, ...] = ()
@@ -95,6 +105,7 @@ def plan_for(
         repeats and varies,
         (repeats or layout == PROMPTS) and not varies,
         encoded,
+        frozenset(name for name in roles.values() if profile[name].is_prose),
         tuple(doubtful.values()),
         unclear,
     )
@@ -207,28 +218,36 @@ class _Guess:
             if role.startswith(TEXT_OF) and role not in self.chosen
         ]
         unnamed = [c for c in guessed if not self._is_named_text(c)]
-        if layout != WIDE or not unnamed:
-            return ()
         source = self.profile[roles["source"]] if "source" in roles else None
+        if layout != WIDE or not guessed:
+            return ()
+        others = [c for c in self._texts() if c.is_prose and not says(c.name, "remark")]
+        is_told = source is None or _is_plain_source(source) or "source" in self.chosen
+        if others and source and not is_told and not _stands_out(source, others):
+            return tuple(c.name for c in (source, *others))
+        if not unnamed:
+            return ()
         lengths = [c.length for c in guessed]
         is_even = max(lengths) <= MAX_LENGTH_RATIO * min(lengths)
-        named = source is not None and (_is_plain_source(source) or "source" in self.chosen)
-        if is_even and (named or (source is not None and _stands_out(source, guessed))):
+        if source and is_told and is_even and len(unnamed) == len(guessed):
             return ()
         return tuple(c.name for c in ([source] if source else []) + guessed)
 
     def _unclear_long(self, roles: Mapping[str, str]) -> tuple[str, ...]:
-        if "text" in self.chosen or "text" not in roles:
+        guessed = [role for role in ("text", "source") if role in roles and role not in self.chosen]
+        if "text" not in guessed:
             return ()
-        text = self.profile[roles["text"]]
+        text, *source = (self.profile[roles[role]] for role in guessed)
         others = [c for c in self._texts() if not says(c.name, "remark") and c.is_prose]
         others = [c for c in others if not says(c.name, "source") and not says(c.name, "reference")]
         is_named = says_answer(text.name) or says(text.name, "text")
-        return () if is_named or not others else tuple(c.name for c in (text, *others))
+        is_named &= all(says(c.name, "source") for c in source)
+        return () if is_named or not others else tuple(c.name for c in (text, *source, *others))
 
     def _is_named_text(self, column: Column) -> bool:
         name = column.name
-        return says_answer(name) or says(name, "text") or self._has_other_side(column)
+        is_named = says_answer(name) or says(name, "text") or says(name, "system")
+        return is_named or self._has_other_side(column)
 
     # What a column can be.
 
@@ -366,6 +385,11 @@ class _Guess:
         ids = [c for c in ids if _per_key(self.profile, [c.name], system.name) >= 1.2]
         named = [c for c in ids if says(c.name, "instance")]
         unnamed = [c for c in ids if not c.is_number and not says(c.name, "category")]
+        unnamed = [
+            c
+            for c in unnamed
+            if _per_key(self.profile, [c.name], system.name) >= 0.9 * system.distinct
+        ]
         return max(named or unnamed, key=lambda c: c.distinct, default=None)
 
     def _sample(self) -> Column | None:
@@ -450,6 +474,7 @@ class _Guess:
         named = [c for c in short if says(c.name, "category")]
         few = [c for c in short if 2 <= c.distinct <= 50 and c.repeats >= 2 and not _is_vote(c)]
         few = [c for c in few if not says(c.name, "instance") and not says(c.name, "system")]
+        few = [c for c in few if c.share(c.words) < MAX_CATEGORY_WORDS]
         key = roles.get("instance") or roles.get("source")
         named, few = (
             [c for c in kept if key is None or _per_key(self.profile, [key], c.name) <= 1.05]
@@ -461,7 +486,8 @@ class _Guess:
 
 def _may_be_text(column: Column) -> bool:
     name = column.name
-    if column.is_number or column.is_link or _is_vote(column):
+    is_id = column.is_tokens and says(name, "instance")
+    if column.is_number or column.is_link or is_id or _is_vote(column):
         return False
     if says(name, "fact") and not says_answer(name) and not column.length > 200:
         return False
@@ -526,6 +552,8 @@ def _are_systems(pair: tuple[Column, Column]) -> bool:
 
 def _may_be_id(column: Column) -> bool:
     is_code = column.length <= 80 and not column.is_listed and column.share(column.words) <= 3
+    if column.is_link or (column.is_code and not column.is_number):
+        return False
     return is_code and not _is_vote(column)
 
 

@@ -288,13 +288,6 @@ case(
     },
     (N, 2 * N),
 )
-case(
-    "nohints.tsv",
-    [{"c1": words(60), "c2": words(20), "c3": words(19)} for i in range(N)],
-    "wide",
-    {"source": "c1", "text:c2": "c2", "text:c3": "c3"},
-    (N, 2 * N),
-)
 rows = [
     {"item": f"it{i}", "who": m, "rendition": words(20), "kind": ["news", "sport"][i % 2]}
     for i in range(N)
