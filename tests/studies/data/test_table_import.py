@@ -2,6 +2,7 @@
 
 import json
 
+import openpyxl
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
@@ -176,6 +177,26 @@ def test_the_command_takes_a_layout_and_columns(tmp_path, ada, capsys):
     assert json.loads(capsys.readouterr().out)["systems"] == ["old", "new"]
 
 
+def test_the_command_leaves_columns_out_and_reads_the_sheet_that_is_named(book, ada, capsys):
+    command = ("import_table", str(book), "--owner", "ada", "--title", "T", "--json")
+    call_command(*command, "--sheet", "Second", "--leave-out", "gpt", "--leave-out", "t5")
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["sheet"], answer["systems"]) == ("Second", ["bart"])
+    assert answer["sheets"] == ["First", "Second"]
+
+
+@pytest.fixture
+def book(tmp_path):
+    book = openpyxl.Workbook()
+    for sheet, extra in ((book.active, []), (book.create_sheet("Second"), ["gpt", "t5"])):
+        sheet.append(["id", "bart", *extra])
+        for i in range(3):
+            sheet.append([i, f"A text {i}.", *(f"Text {i} of {name}" for name in extra)])
+    book.worksheets[0].title = "First"
+    book.save(tmp_path / "t.xlsx")
+    return tmp_path / "t.xlsx"
+
+
 def test_the_command_fails_with_the_problems_and_can_leave_them_out(flawed, ada, capsys):
     command = ["import_table", str(flawed), "--owner", "ada", "--title", "T"]
     with pytest.raises(CommandError) as refusal:
@@ -188,7 +209,13 @@ def test_the_command_fails_with_the_problems_and_can_leave_them_out(flawed, ada,
 
 
 @pytest.mark.parametrize(
-    ("option", "code"), [("--columns=source", "bad_columns"), ("--columns=by=k", "unknown_role")]
+    ("option", "code"),
+    [
+        ("--columns=source", "bad_columns"),
+        ("--columns=by=k", "unknown_role"),
+        ("--leave-out=k", "unknown_column"),
+        ("--sheet=k", "bad_table"),
+    ],
 )
 def test_the_command_refuses_columns_that_do_not_exist(option, code, table, ada):
     with pytest.raises(CommandError) as refusal:

@@ -143,6 +143,8 @@ class TableReading:
         self.table, self.max_rows = table, max_rows
         problems = TableProblems()
         self.profile = self._profile(problems)
+        if problems.is_fatal and not self.profile.columns:  # what was chosen is not what is wrong
+            layout, columns, leave_out = None, None, ()
         self.plan = plan_for(
             self.profile,
             layout=layout,

@@ -184,7 +184,9 @@ def test_two_columns_with_the_same_texts_are_asked_about(tmp_path):
 
 
 def test_equal_problems_are_one_kind_with_their_number_and_first_rows(tmp_path):
-    lines = [f"{i},Where is {i}?,{'' if i % 2 else 'A text.'},Text {i} of it." for i in range(2000)]
+    lines = [
+        f"{i},Where is {i}?,{'' if i % 2 else f'A text {i}.'},Text {i} of it." for i in range(2000)
+    ]
     path = written(
         tmp_path / "t.csv", "\n".join(["id,question,gpt,llama", *lines, "1,?,a"]).encode()
     )
