@@ -25,7 +25,7 @@ from tiebreak.formats.tables.roles import LONG, PROMPTS, Plan
 
 MAX_CATEGORY = 200
 MAX_SAMPLE = 30_000
-EMPTY = "The text is empty."
+EMPTY = "The text is empty. Fill it in, or leave the row out."
 MISSING_TEXT = "The text is a mark of a missing value. Fill in the text, or empty the cell."
 NO_SOURCE = "The row has no source, so there is nothing to generate texts from. Fill it in."
 Turns = list[dict[str, Any]]
