@@ -1,0 +1,542 @@
+"""Guessing who rated what in a table of ratings, by the cells first and by names second."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from tiebreak.errors import DomainError
+from tiebreak.formats.layouts.labels import side_of
+from tiebreak.formats.layouts.names import (
+    is_computed,
+    is_criterion,
+    is_fact,
+    is_machine,
+    is_rater,
+    role_of,
+)
+from tiebreak.formats.rating_cells import COLUMNS
+from tiebreak.formats.tables.names import other_side, says, words_of
+from tiebreak.formats.tables.profiles import Column, Profile
+
+DEFAULT = "preference"
+RATER_OF, LABEL_OF = "rater:", "label:"
+MAX_WORDS_OF_LABELS = 60
+MAX_RATERS = 200
+WHO = "Say which column names them, as in --columns rater=COLUMN, or which columns are raters."
+_SYSTEM = {"system", "model", "sys", "generator", "llm", "engine", "modelname", "systemname", "mt"}
+# Names of raters where nothing else is: a subject is an item beside columns of raters.
+_PEOPLE = {
+    "subject",
+    "person",
+    "name",
+    "listener",
+    "student",
+    "teacher",
+    "panelist",
+    "voter",
+    "email",
+}
+_NUMBERED = re.compile(r"(.*?[^\W\d_])[\W_]*(\d{1,3})")
+_INITIALS = re.compile(r"[A-Z]{1,3}\d{0,2}|[a-z]")
+NO_UNIT = "No column says which item a row rates. Say which, as in --columns unit=COLUMN."
+TWICE = (
+    "The columns {} may have several criteria, or one criterion that was labelled more than once. Choose one"
+    " of them, as in --columns label={}, or name the criteria: --columns {}"
+)
+MIN_ROWS = 5
+_MARKED, _UNMARKED = {"true", "1", "1.0", "x", "yes"}, {"false", "0", "0.0", "no", "none", ""}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A column of labels: whose, and for which criterion; "" where another column says so."""
+
+    column: str
+    rater: str = ""
+    criterion: str = ""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which columns describe a rating, and which have labels.
+
+    ``facts`` are columns by role; the roles are columns of the ratings format. ``keys`` are the
+    columns that name the item together; without any, each row is an item. ``computed`` are columns
+    that follow from those of the raters, such as their mean. ``is_one_hot`` says that each row marks
+    one of the columns, whose name is the label; ``has_winners``, that labels name the better side.
+    """
+
+    facts: Mapping[str, str]
+    cells: tuple[Cell, ...]
+    keys: tuple[str, ...] = ()
+    computed: tuple[str, ...] = ()
+    is_one_hot: bool = False
+    has_winners: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the layout is called: long, raters, criteria, or raters and criteria."""
+        parts = ["raters"] if self.cells[0].rater else []
+        parts += ["criteria"] if self.cells[0].criterion else []
+        return " and ".join(parts) or "long"
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The column of each role, as `layout_of` takes them."""
+        roles = dict(self.facts)
+        for cell in self.cells:
+            grid = f"{RATER_OF}{cell.rater}:{cell.criterion}"
+            only = f"{RATER_OF}{cell.rater}" if cell.rater else f"{LABEL_OF}{cell.criterion}"
+            is_plain = not (cell.rater or cell.criterion)
+            roles["label" if is_plain else grid if cell.rater and cell.criterion else only] = (
+                cell.column
+            )
+        return roles | ({"unit": self.keys[0]} if len(self.keys) == 1 else {})
+
+
+def layout_of(profile: Profile, chosen: Mapping[str, str], left_out: Iterable[str] = ()) -> Layout:
+    """Return how a table of ratings is to be read.
+
+    ``chosen`` has columns by role, which are not guessed: columns of the ratings format,
+    ``rater:NAME`` and ``label:CRITERION``. Raises `DomainError` if it is not clear who rated what.
+    """
+    _check(profile, chosen, left_out)
+    return _Guess(profile, chosen, {*left_out}).layout()
+
+
+def _check(profile: Profile, chosen: Mapping[str, str], left_out: Iterable[str]) -> None:
+    for role in chosen:
+        if role not in COLUMNS and not role.startswith((RATER_OF, LABEL_OF)):
+            sentence = (
+                f"{role!r} is not a role of a column of ratings. The roles are unit, rater, label,"
+                f" criterion, rater:NAME, label:CRITERION, and {', '.join(COLUMNS[3:])}."
+            )
+            raise DomainError("unknown_role", sentence, status=400)
+    for column in (*chosen.values(), *left_out):
+        if column not in profile.columns:
+            names = ", ".join(profile.columns)[:1000] or "none"
+            sentence = f"The table has no column {column!r}. Its columns are: {names}."
+            raise DomainError("unknown_column", sentence, status=400)
+
+
+class _Guess:
+    def __init__(self, profile: Profile, chosen: Mapping[str, str], left_out: set[str]) -> None:
+        self.profile, self.chosen = profile, chosen
+        taken = {*chosen.values()} | left_out
+        self.free = [c for c in profile.columns.values() if c.filled and c.name not in taken]
+        self.roles = {c.name: role_of(c.name) for c in self.free}
+        self.facts = {role: c for role, c in chosen.items() if role in COLUMNS and role != "label"}
+
+    def layout(self) -> Layout:
+        self._native()
+        self._systems()
+        cells = self._chosen_cells()
+        if "rater" not in self.facts and not cells:
+            self._rater({"rater"})
+            cells = [] if "rater" in self.facts else self._columns_of_raters()
+        if "rater" not in self.facts and not any(cell.rater for cell in cells):
+            self._rater({"person"})
+        if "rater" not in self.facts and not any(cell.rater for cell in cells):
+            raise self._nobody()
+        computed = [] if self.chosen else self._computed(cells)
+        cells = [cell for cell in cells if cell.column not in computed]
+        self._leave({cell.column for cell in cells})
+        keys = self._keys(is_long=not cells or not cells[0].rater)
+        self._leave({*keys})
+        cells = cells or self._beside_raters(keys)
+        is_one_hot = not self.chosen and not cells[0].rater and self._is_one_hot(cells)
+        winners = {"system_a", "system_b"} <= self.facts.keys() and self._has_winners(cells)
+        return Layout(self.facts, tuple(cells), keys, tuple(computed), is_one_hot, winners)
+
+    def _is_one_hot(self, cells: Sequence[Cell]) -> bool:
+        """Whether each of the first rows marks exactly one of several columns, and all are marked somewhere."""
+        rows = [[is_marked(row.get(cell.column)) for cell in cells] for row in self.profile.head]
+        return len(cells) > 1 and all(row.count(True) == 1 and None not in row for row in rows)
+
+    def _has_winners(self, cells: Sequence[Cell]) -> bool:
+        """Whether all labels of the first rows name a side or a system of their pair."""
+        first, second = self.facts["system_a"], self.facts["system_b"]
+        return all(
+            side_of(label, str(row.get(first)), str(row.get(second))) is not None
+            for row in self.profile.head
+            for cell in cells
+            if (label := row.get(cell.column)) not in (None, "None", "")
+        )
+
+    # What describes a rating.
+
+    def _native(self) -> None:
+        """Take the columns that have names of the ratings format, except for those of labels."""
+        for column in list(self.free):
+            role = column.name.strip().casefold()
+            if (
+                role in COLUMNS
+                and role not in {"label", *self.facts}
+                and role not in {"unit", "instance"}
+            ):
+                self._take(role, column)
+
+    def _systems(self) -> None:
+        """Find the column of systems, or both columns of a pair of systems."""
+        if {"system_a", "system_b"} & self.facts.keys():
+            return
+        names = [c for c in self.free if c.is_short and not c.is_number and not is_computed(c.name)]
+        named = [c for c in names if says(c.name, "system") and self.roles[c.name] != "rater"]
+        by_words = {tuple(words_of(c.name)): c for c in named}
+        for column in named:
+            other = by_words.get(other_side(column.name) or ())
+            if other is not None:
+                self._take("system_a", column)
+                self._take("system_b", other)
+                return
+        plain = [c for c in named if {"".join(words_of(c.name)), *words_of(c.name)[-1:]} & _SYSTEM]
+        if plain and plain[0].distinct > 1 and plain[0].repeats > 1:
+            self._take("system_a", plain[0])
+
+    def _rater(self, roles: set[str]) -> None:
+        """Take the column that names raters: one name in a cell, and not a column for each of them."""
+        named = [c for c in self.free if self._names_raters(c, roles)]
+        plain = [c for c in named if c.repeats > 1] or named
+        if len(plain) > 1:
+            plain = [c for c in plain if "id" in words_of(c.name)] or plain
+        if plain:
+            self._take("rater", plain[0])
+
+    def _names_raters(self, column: Column, roles: set[str]) -> bool:
+        words = set(words_of(column.name))
+        is_person = bool(words & _PEOPLE) and any(self.roles[c.name] == "label" for c in self.free)
+        role = "person" if is_person else self.roles[column.name]
+        has_several = bool(column.values) and all(re.search(r"[,;|]", v) for v in column.values)
+        is_numbered = re.search(r"\d", column.name) is not None or len(column.name.strip()) == 1
+        is_other = column.is_prose or has_several or is_numbered or is_computed(column.name)
+        return role in roles and not is_other and "." not in column.name
+
+    def _take(self, role: str, column: Column) -> None:
+        if role not in self.facts:
+            self.facts[role] = column.name
+            self._leave({column.name})
+
+    def _leave(self, names: set[str]) -> None:
+        self.free = [c for c in self.free if c.name not in names]
+
+    # What has labels.
+
+    def _chosen_cells(self) -> list[Cell]:
+        cells = []
+        for role, column in self.chosen.items():
+            if role == "label":
+                cells.append(Cell(column))
+            elif role.startswith(LABEL_OF):
+                cells.append(Cell(column, "", role.removeprefix(LABEL_OF)))
+            elif role.startswith(RATER_OF):
+                rater, _, criterion = role.removeprefix(RATER_OF).partition(":")
+                cells.append(Cell(column, rater, criterion))
+        return cells
+
+    def _is_label(self, column: Column) -> bool:
+        """Whether the cells look like labels: numbers, or a few short words that repeat."""
+        if column.is_link or column.is_listed or self._is_key(column):
+            return False
+        if column.is_number:
+            return True
+        is_worded = column.length <= MAX_WORDS_OF_LABELS and column.distinct <= 30
+        return is_worded and (column.repeats >= 1.5 or column.distinct <= 3)
+
+    def _is_key(self, column: Column) -> bool:
+        is_numbering = column.is_number and column.filled > 2 and column.distinct == column.filled
+        is_first = column.name == next(iter(self.profile.columns))
+        return self.roles.get(column.name) == "unit" or (is_numbering and is_first)
+
+    def _candidates(self) -> list[Column]:
+        return [c for c in self.free if self._is_label(c) and not is_computed(c.name)]
+
+    def _beside_raters(self, keys: Sequence[str]) -> list[Cell]:
+        """Return one column of labels, or one for each criterion, where a column names the rater."""
+        free = [c for c in self._candidates() if not is_fact(c.name)]
+        named = [c for c in free if self.roles[c.name] == "label"]
+        if "criterion" not in self.facts:
+            named += [c for c in free if c not in named and is_criterion(c.name)]
+            criterion = [
+                c for c in self.free if self.roles[c.name] == "criterion" and c not in named
+            ]
+            if criterion and criterion[0].is_short:
+                self._take("criterion", criterion[0])
+        plain = [c for c in self.free if self.roles[c.name] == "label" and not c.is_prose]
+        # An answer differs between raters of an item and items of a rater, or it says something else.
+        differing = [
+            c for c in free if self._differs(c, keys) and self._differs(c, [self.facts["rater"]])
+        ]
+        is_item = any(
+            self.roles[k] == "unit" or self.profile[k].is_prose for k in keys if k in self.roles
+        )
+        is_clear = self._is_shared(keys) and is_item
+        chosen = named or plain[:1] or (differing if is_clear else [])
+        if not chosen:
+            raise _unclear(
+                "no_label", "No column has labels. Say which, as in --columns label=COLUMN."
+            )
+        if len(chosen) == 1 or "criterion" in self.facts:
+            return [Cell(chosen[0].name)]
+        stems = {m[1] for c in chosen if (m := _NUMBERED.fullmatch(c.name.strip()))}
+        if len(stems) == 1 and role_of(next(iter(stems))) == "label":
+            names = [c.name for c in chosen]
+            chosen_as = ",".join(f"{LABEL_OF}{name}={name}" for name in names)
+            raise _unclear("repeated_label", TWICE.format(", ".join(names), names[0], chosen_as))
+        return [Cell(c.name, "", c.name.strip()) for c in chosen]
+
+    def _differs(self, column: Column, keys: Sequence[str]) -> bool:
+        """Whether a column has several values in the rows of one key."""
+        values: dict[tuple[object, ...], set[object]] = defaultdict(set)
+        for row in self.profile.head:
+            values[tuple(row.get(key) for key in keys)].add(row.get(column.name))
+        return any(len(of_key) > 1 for of_key in values.values())
+
+    def _columns_of_raters(self) -> list[Cell]:
+        """Return the columns of raters, if each has its own by its name."""
+        candidates = self._candidates()
+        counts = _counts(candidates, self.profile)
+        if counts:
+            raise _unclear(
+                "counts_per_label",
+                f"The columns {', '.join(counts)} count how often each label was given, so nothing says who"
+                " gave which. Agreement needs one row for each rating, or one column for each rater.",
+            )
+        nested = [c for c in candidates if role_of(c.name.rpartition(".")[0]) in ("label", "rater")]
+        if len(nested) > 1:
+            return [Cell(c.name, c.name.rpartition(".")[2]) for c in nested]
+        grid = _grid(candidates)
+        if grid:
+            return grid
+        raters = [c for c in candidates if is_rater(c.name) or is_machine(c.name)]
+        raters += [c for c in candidates if c not in raters and _INITIALS.fullmatch(c.name.strip())]
+        raters = [c for c in candidates if c in raters and _shares_labels(c, raters)]
+        return (
+            [Cell(c.name, c.name.strip()) for c in raters[:MAX_RATERS]] if len(raters) > 1 else []
+        )
+
+    def _nobody(self) -> DomainError:
+        names = [c.name for c in self._candidates() if c.distinct > 1]
+        if not names:
+            return _unclear("no_rater", f"No column says who rated. {WHO}")
+        chosen = ",".join(f"{RATER_OF}{name}={name}" for name in names[:3])
+        return _unclear(
+            "no_rater",
+            f"The columns {', '.join(names[:6])} may have labels, but no column says who gave them. {WHO}"
+            f" If they are raters: --columns {chosen}{',…' * (len(names) > 3)}",
+        )
+
+    def _computed(self, cells: Sequence[Cell]) -> list[str]:
+        """Return the columns of labels that follow from the others: their sum, mean or majority."""
+        names = [cell.column for cell in cells if cell.rater and not cell.criterion]
+        if len(names) < 4 or len(self.profile.head) < MIN_ROWS:
+            return []
+        rows = [[row.get(name) for name in names] for row in self.profile.head]
+        return [name for k, name in enumerate(names) if _follows(rows, k)]
+
+    # What names the item.
+
+    def _keys(self, *, is_long: bool) -> tuple[str, ...]:
+        """Return the fewest columns that name the item, so that nobody rated one twice."""
+        by_name = {name.strip().casefold(): name for name in self.profile.columns}
+        given = self.chosen.get("unit") or by_name.get("unit")
+        if given:
+            return (given,)
+        once = [
+            self.facts[role]
+            for role in ("rater", "criterion", "run", "repeat")
+            if role in self.facts
+        ]
+        systems = [self.facts[role] for role in ("system_a", "system_b") if role in self.facts]
+        ids = sorted((c for c in self.free if self._may_name_items(c)), key=self._rank)[:12]
+        named = [c for c in ids if self.roles[c.name] in ("unit", "instance")]
+        texts, links = [c for c in ids if c.is_prose], [c for c in ids if c.is_link]
+        for some, shared in ((named, is_long), (texts, is_long), (named, False), (links, is_long)):
+            keys = self._fewest(some, once, systems, is_shared=shared)
+            if keys:
+                return keys
+        if not is_long:
+            return ()
+        if not named:
+            raise _unclear("no_unit", NO_UNIT)
+        return (named[0].name, *systems)
+
+    def _fewest(
+        self, ids: Sequence[Column], once: list[str], systems: list[str], *, is_shared: bool
+    ) -> tuple[str, ...]:
+        """Return the fewest of some columns by which each of the first rows is a rating of its own."""
+        for size in (1, 2, 3):
+            for some in combinations(ids, size):
+                names = [c.name for c in some]
+                for keys in ([*names, *systems], names):
+                    is_own = self._tells_apart([*keys, *once], keys)
+                    if is_own and (not is_shared or self._is_shared(keys)):
+                        return tuple(keys)
+        return ()
+
+    def _may_name_items(self, column: Column) -> bool:
+        if is_computed(column.name) or column.is_listed or column.distinct < 2:
+            return False
+        if self.roles[column.name] in ("unit", "instance"):
+            return True
+        return not (column.is_number or self.roles[column.name])
+
+    def _rank(self, column: Column) -> tuple[bool, bool, bool, float]:
+        is_named = self.roles[column.name] in ("unit", "instance")
+        return not is_named, is_fact(column.name), column.is_prose, -column.distinct
+
+    def _tells_apart(self, names: Sequence[str], keys: Sequence[str]) -> bool:
+        """Whether no two of the first rows are equal in these columns, and none lacks a key."""
+        cells = [tuple(row.get(name) for name in names) for row in self.profile.head]
+        has_keys = all(
+            row.get(key) not in (None, "", "None") for row in self.profile.head for key in keys
+        )
+        return has_keys and len({*cells}) == len(cells)
+
+    def _is_shared(self, keys: Sequence[str]) -> bool:
+        """Whether several rows of a long table have the same item, as several raters must."""
+        values = [tuple(row.get(name) for name in keys) for row in self.profile.head]
+        return len({*values}) < len(values)
+
+
+def is_marked(cell: object) -> bool | None:
+    """Return whether a cell of one option is marked, or None if it is anything else."""
+    text = str(cell).strip().casefold()
+    return True if text in _MARKED else False if text in _UNMARKED else None
+
+
+def _splits(name: str) -> list[tuple[str, str]]:
+    """Return the ways in which a name may have two parts: `AE_L1_Size`, `severity_coder2`, `score3`."""
+    tokens = re.split(r"[\s_.:-]+", name.strip())
+    if len(tokens) < 2:
+        match = _NUMBERED.fullmatch(name.strip())
+        return [(match[1], match[2])] if match else []
+    return [(tokens[0], "_".join(tokens[1:])), ("_".join(tokens[:-1]), tokens[-1])]
+
+
+def _grid(candidates: Sequence[Column]) -> list[Cell]:
+    """Return the cells of columns whose names have a criterion and a rater, in either order."""
+    for at in (-1, 0):
+        parts = {c.name: s[at] for c in candidates if (s := _splits(c.name))}
+        of_first: dict[str, set[str]] = defaultdict(set)
+        for first, second in parts.values():
+            of_first[first].add(second)
+        for firsts, seconds in _products(of_first):
+            chosen = [
+                (name, part)
+                for name, part in parts.items()
+                if part[0] in firsts and part[1] in seconds
+            ]
+            cells = _cells_of(chosen, firsts, seconds)
+            if cells:
+                return cells
+    return []
+
+
+def _products(of_first: Mapping[str, set[str]]) -> Iterator[tuple[set[str], set[str]]]:
+    """Yield the sets of first and second parts of which every combination is a column, largest first."""
+    found = {frozenset(seconds) for seconds in of_first.values()}
+    products = [
+        ({f for f, s in of_first.items() if seconds <= s}, set(seconds)) for seconds in found
+    ]
+    products = [p for p in products if len(p[0]) * len(p[1]) > 1]
+    yield from sorted(products, key=lambda p: -len(p[0]) * len(p[1]))
+
+
+def _cells_of(
+    chosen: Sequence[tuple[str, tuple[str, str]]], firsts: set[str], seconds: set[str]
+) -> list[Cell]:
+    """Return the cells, with raters on the side that looks like them; none if neither does."""
+    sides = (firsts, seconds)
+    likeness = [_likeness(side) for side in sides]
+    for rater in (0, 1):
+        other = sides[1 - rater]
+        if len(sides[rater]) < 2 or likeness[rater] <= 0:
+            continue
+        if len(other) == 1 and role_of(next(iter(other))) in ("label", "rater"):
+            return [Cell(name, name) for name, _ in chosen]
+        if likeness[rater] <= likeness[1 - rater]:
+            continue
+        if len(other) > 1 or is_criterion(next(iter(other))):
+            return [Cell(name, part[rater], part[1 - rater]) for name, part in chosen]
+    return []
+
+
+def _likeness(parts: set[str]) -> float:
+    """Return how much parts of names look like names of raters, from −1 for criteria to 1."""
+    if any(is_criterion(part) for part in parts):
+        return -1
+    raters = sum(is_rater(p) or is_machine(p) or p.isdecimal() for p in parts)
+    initials = sum(_INITIALS.fullmatch(p) is not None or p.isupper() for p in parts)
+    return max(raters, initials * 0.9) / len(parts)
+
+
+def _numbers(cells: Iterable[object]) -> list[float] | None:
+    """Return the cells as numbers, without those that are empty; None if one is no number."""
+    try:
+        return [
+            float(str(cell).replace(",", ".")) for cell in cells if cell not in (None, "None", "")
+        ]
+    except ValueError:
+        return None
+
+
+def _counts(candidates: Sequence[Column], profile: Profile) -> list[str]:
+    """Return the columns that count labels: whole numbers whose sum is in another column, or always the same."""
+    names = [c.name for c in profile.columns.values() if c.is_number and c.filled == profile.rows]
+    plain = [c.name for c in candidates if not is_rater(c.name) and not _INITIALS.fullmatch(c.name)]
+    rows = [_numbers(row.get(name) for name in names) for row in profile.head]
+    if len(rows) < 3 or any(cells is None or len(cells) < len(names) for cells in rows):
+        return []
+    table = [dict(zip(names, cells or [], strict=True)) for cells in rows]
+    for size in range(min(len(names), 12), 1, -1):
+        for start in range(len(names) - size + 1):
+            some = names[start : start + size]
+            sums = [sum(row[name] for name in some) for row in table]
+            whole = all(row[n] >= 0 and row[n].is_integer() for row in table for n in some)
+            has_none = sum(any(not row[n] for n in some) for row in table) > len(table) / 4
+            if not whole or not has_none or max(sums) < 2 or not {*some} <= {*plain}:
+                continue
+            totals = [n for n in names if n not in some and [row[n] for row in table] == sums]
+            if totals or len({*sums}) == 1:
+                return some
+    return []
+
+
+def _follows(rows: Sequence[Sequence[object]], k: int) -> bool:
+    """Whether one cell of each row is the sum, mean or majority of the others, or empty without one."""
+    kinds = {"sum": True, "mean": True, "majority": True}
+    blanks = 0
+    for row in rows:
+        cell, others = (
+            row[k],
+            [c for i, c in enumerate(row) if i != k and c not in (None, "None", "")],
+        )
+        numbers = _numbers([cell, *others])
+        common = Counter(map(str, others)).most_common(2)
+        most = common[0][0] if common and common[0][1] > len(others) / 2 else None
+        is_blank = cell in (None, "None", "")
+        blanks += is_blank
+        kinds["majority"] &= most is None if is_blank else str(cell) == most
+        if numbers is None or is_blank or not others:
+            kinds["sum"] = kinds["mean"] = False
+            continue
+        total = sum(numbers[1:])
+        kinds["sum"] &= abs(numbers[0] - total) < 0.01
+        kinds["mean"] &= abs(numbers[0] - total / len(others)) < 0.06
+    # A rater may well agree with every majority, but has an answer where there is none, too.
+    return kinds["sum"] or kinds["mean"] or (kinds["majority"] and blanks > 0)
+
+
+def _shares_labels(column: Column, others: Sequence[Column]) -> bool:
+    """Whether most of a column's values are also in another column of labels."""
+    return any(
+        other is not column
+        and len(column.values & other.values) >= 0.5 * min(len(column.values), len(other.values))
+        for other in others
+    )
+
+
+def _unclear(code: str, sentence: str) -> DomainError:
+    return DomainError(code, sentence, status=400)
