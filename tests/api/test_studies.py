@@ -321,6 +321,20 @@ def test_a_dry_run_of_a_table_stores_nothing(client):
     assert not Study.objects.exists()
 
 
+def test_a_program_leaves_columns_out_and_reads_equal_problems_once(client):
+    content = CASES["mockup.csv"].content + 2 * b"cnn-99,A source,,A text,news,3\r\n"
+    values = {"table": table(content), "title": "T", "dry_run": "true"}
+    body = client.post(at("study-from-table"), values).json()
+    (kind,) = body["problem_kinds"]
+    assert (kind["count"], kind["first_rows"], kind["code"]) == (2, [14, 15], "empty_text")
+    values |= {"table": table(content), "leave_out": ["bart_summary", "topic"]}
+    body = client.post(at("study-from-table"), values).json()
+    assert (body["systems"], body["n_problems"]) == (["vicuna_summary"], 1)
+    values |= {"table": table(content), "sheet": "First"}
+    body = client.post(at("study-from-table"), values).json()
+    assert [p["code"] for p in body["problems"]] == ["no_sheets"]
+
+
 def test_a_bad_table_is_refused_with_its_rows(client):
     content = CASES["mockup.csv"].content + b"cnn-99,A source,,A text,news,3\r\n"
     values = {"table": table(content), "title": "T"}

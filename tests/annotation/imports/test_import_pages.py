@@ -6,6 +6,7 @@ import os
 import time
 from pathlib import Path
 
+import openpyxl
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -66,6 +67,38 @@ def form_of(page, **changes):
 def create(client, address, **changes):
     page = client.get(address)
     return client.post(address, form_of(page, do="create", **changes))
+
+
+def test_another_sheet_of_a_workbook_can_be_chosen(client, ada, tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["Notes"])
+    texts = book.create_sheet("Texts")
+    for row in (["prompt"], ["What is a river?"], ["Why is the sky blue?"]):
+        texts.append(row)
+    book.save(tmp_path / "t.xlsx")
+    address = upload(client, (tmp_path / "t.xlsx").read_bytes(), "t.xlsx")
+    page = client.get(address)
+    assert (page.context["summary"].sheet, page.context["is_prompts"]) == ("Sheet", False)
+    chosen = form_of(page, do="check", sheet="Texts", shown_sheet="Sheet")
+    page = client.post(address, chosen)
+    assert (page.context["layout"], page.context["is_prompts"]) == ("prompts", True)
+    form = form_of(page, do="create", sheet="Texts", shown_sheet="Texts")
+    assert client.post(address, form).status_code == 302
+    assert Study.objects.get().dataset.instances.count() == 2
+    assert not Generation.objects.exists()
+
+
+def test_problems_that_are_equal_are_one_line_of_the_page_and_all_of_the_download(client, ada):
+    address = upload(client, FLAWED + FLAWED.splitlines()[-1] + b"\r\n")
+    page = client.get(address)
+    (problem,) = page.context["problems"]
+    assert (problem.row, problem.column, page.context["summary"].n_problems) == (
+        14,
+        "bart_summary",
+        2,
+    )
+    rows = client.post(f"{address}problems.csv", form_of(page)).content.decode()
+    assert len(rows.splitlines()) == 3
 
 
 # The first page.

@@ -2,10 +2,14 @@
 
 import json
 
+import openpyxl
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 
+from annotation.services.planning import plan_hits
+from recruitment.services.launch_checks import launch_checks
 from studies.access import datasets_of
 from studies.data.table_import import BadTable, Choice, import_table, parse_columns
 from studies.models import Dataset, Generation, Instance, Study, System
@@ -173,6 +177,26 @@ def test_the_command_takes_a_layout_and_columns(tmp_path, ada, capsys):
     assert json.loads(capsys.readouterr().out)["systems"] == ["old", "new"]
 
 
+def test_the_command_leaves_columns_out_and_reads_the_sheet_that_is_named(book, ada, capsys):
+    command = ("import_table", str(book), "--owner", "ada", "--title", "T", "--json")
+    call_command(*command, "--sheet", "Second", "--leave-out", "gpt", "--leave-out", "t5")
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["sheet"], answer["systems"]) == ("Second", ["bart"])
+    assert answer["sheets"] == ["First", "Second"]
+
+
+@pytest.fixture
+def book(tmp_path):
+    book = openpyxl.Workbook()
+    for sheet, extra in ((book.active, []), (book.create_sheet("Second"), ["gpt", "t5"])):
+        sheet.append(["id", "bart", *extra])
+        for i in range(3):
+            sheet.append([i, f"A text {i}.", *(f"Text {i} of {name}" for name in extra)])
+    book.worksheets[0].title = "First"
+    book.save(tmp_path / "t.xlsx")
+    return tmp_path / "t.xlsx"
+
+
 def test_the_command_fails_with_the_problems_and_can_leave_them_out(flawed, ada, capsys):
     command = ["import_table", str(flawed), "--owner", "ada", "--title", "T"]
     with pytest.raises(CommandError) as refusal:
@@ -185,7 +209,13 @@ def test_the_command_fails_with_the_problems_and_can_leave_them_out(flawed, ada,
 
 
 @pytest.mark.parametrize(
-    ("option", "code"), [("--columns=source", "bad_columns"), ("--columns=by=k", "unknown_role")]
+    ("option", "code"),
+    [
+        ("--columns=source", "bad_columns"),
+        ("--columns=by=k", "unknown_role"),
+        ("--leave-out=k", "unknown_column"),
+        ("--sheet=k", "bad_table"),
+    ],
 )
 def test_the_command_refuses_columns_that_do_not_exist(option, code, table, ada):
     with pytest.raises(CommandError) as refusal:
@@ -217,3 +247,33 @@ def test_a_choice_that_is_complete_is_not_completed(table, ada):
     choice = Choice("wide", columns, is_complete=True)
     study = import_table(path=table, owner=ada, title="T", choice=choice).study
     assert not study.dataset.instances.exclude(source="").exists()
+
+
+# Prompts alone.
+
+
+@pytest.fixture
+def prompts(tmp_path, ada):
+    path = tmp_path / "prompts.csv"
+    rows = [{"id": i, "prompt": f"Describe thing {i} to a child in a few words."} for i in range(4)]
+    path.write_bytes(delimited([*rows, rows[0]]))
+    return import_table(path=path, owner=ada, title="Prompts")
+
+
+def test_prompts_become_a_draft_without_systems(prompts):
+    summary = prompts.summary
+    assert (summary.plan.layout, summary.instances, summary.rows) == ("prompts", 4, 5)
+    assert summary.left_out == {"repeated_rows": 1}
+    assert stored() == [1, 1, 0, 4, 0]
+    assert prompts.study.dataset.instances.filter(source__contains="thing 3").exists()
+
+
+def test_the_pages_of_a_draft_of_prompts_open_and_say_what_is_missing(prompts, ada, client):
+    client.force_login(ada)
+    steps = ("studies:data", "studies:task", "metrics:generate-select", "metrics:planner")
+    for page in (*steps, "metrics:dashboard", "annotation:data"):
+        answer = client.get(reverse(page, args=[prompts.study.pk]))
+        assert answer.status_code == 200, page
+    with refused("incomplete_design"):
+        plan_hits(study=prompts.study)
+    assert "incomplete_design" in {check.code for check in launch_checks(prompts.study)}

@@ -8,7 +8,6 @@ from typing import Any
 
 from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
-from tiebreak.formats.errors import Problem
 from tiebreak.formats.readers.converted import Converted, text_cell
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables import TableProblems, open_table
@@ -132,8 +131,7 @@ def table_rows(paths: Sequence[Path]) -> Iterator[tuple[Path, int, Row]]:
             for number, row in table.rows(problems):
                 yield path, number, row
         if problems.items:
-            listed = [Problem(path.name, p.row, p.code, p.reason) for p in problems.items]
-            raise FormatError(listed, problems.total)
+            raise problems.as_error(path.name)
 
 
 def text_of(row: Row, *names: str) -> str:

@@ -82,6 +82,7 @@ def case(name: str, rows: list[Row], layout: str, columns: Row, counts: tuple[in
     CASES[name] = Case(content, layout, columns, *counts)
 
 
+QUESTIONS = [f"{i} hi " + words(5) for i in range(N)]
 case(
     "question.csv",
     [
@@ -155,11 +156,11 @@ case(
             "winner": RNG.choice(["model_a", "tie"]),
             "judge": "arena_user_1",
             "conversation_a": [
-                {"role": "user", "content": f"{i} hi " + words(5)},
+                {"role": "user", "content": QUESTIONS[i]},
                 {"role": "assistant", "content": words(20)},
             ],
             "conversation_b": [
-                {"role": "user", "content": words(5)},
+                {"role": "user", "content": QUESTIONS[i]},
                 {"role": "assistant", "content": words(20)},
             ],
             "turn": 1,
@@ -285,13 +286,6 @@ case(
         "text:Text Modell X": "Text Modell X",
         "text:Text Modell Y": "Text Modell Y",
     },
-    (N, 2 * N),
-)
-case(
-    "nohints.tsv",
-    [{"c1": words(60), "c2": words(20), "c3": words(19)} for i in range(N)],
-    "wide",
-    {"source": "c1", "text:c2": "c2", "text:c3": "c3"},
     (N, 2 * N),
 )
 rows = [

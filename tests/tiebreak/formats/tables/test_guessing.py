@@ -185,10 +185,21 @@ def test_a_sample_that_is_true_or_false_is_no_number(tmp_path):
 
 
 def test_words_above_columns_of_numbers_are_a_second_header(tmp_path):
-    path = listed(tmp_path, gpt=TEXTS, t5=TEXTS, minutes=["How long?", 3, 4], id=["Item", 1, 2])
+    path = listed(
+        tmp_path, gpt=TEXTS, t5=TEXTS[::-1], minutes=["How long?", 3, 4], id=["Item", 1, 2]
+    )
     assert [(p.row, p.code) for p in summary_of(path).problems] == [(2, "two_headers")]
 
 
 def test_what_workers_of_mechanical_turk_answered_is_no_text(tmp_path):
     path = listed(tmp_path, **{"Input.summary": TEXTS, "Answer.summary": TEXTS[::-1]})
     assert set(summary_of(path).plan.columns.values()) == {"id", "Input.summary"}
+
+
+@pytest.mark.parametrize("order", [("c1", "c2", "c3"), ("c3", "c1", "c2")])
+def test_columns_of_texts_whose_names_say_nothing_are_asked_for(order, tmp_path):
+    columns = {"c1": [words(40) for _ in TEXTS], "c2": TEXTS, "c3": TEXTS[::-1]}
+    path = listed(tmp_path, **{name: columns[name] for name in order})
+    assert [p.code for p in summary_of(path).problems] == ["unclear_columns"]
+    chosen = {"source": "c1", "text:p": "c2", "text:q": "c3"}
+    assert summary_of(path, columns=chosen).generations == 6
