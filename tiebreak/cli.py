@@ -297,7 +297,8 @@ def convert(options: Namespace) -> Outcome:
         f" {', '.join(f'{name}={scale}' for name, scale in scales.items())}."
     )
     lost = [f"Not used: {what} ({n})." for what, n in converted.left_out.items()]
-    return Outcome(counts, "\n".join([sentence, *lost]))
+    about = [converted.about] if converted.about else []
+    return Outcome(counts, "\n".join([*about, sentence, *lost]))
 
 
 def add_compare_options(parser: ArgumentParser) -> None:

@@ -117,7 +117,8 @@ def _bundle_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
         then=then,
     )
     sentence = f"Imported {imported.instances} instances and {imported.ratings} ratings."
-    return ImportedUpload(imported.study, sentence, tuple(imported.remarks), imported)
+    remarks = (*reading.notes, *imported.remarks)
+    return ImportedUpload(imported.study, sentence, remarks, imported)
 
 
 def _table_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:

@@ -15,17 +15,18 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import tiebreak
-from tiebreak.formats.archive import extract, is_bundle
+from tiebreak.formats.archive import extract, holds, is_bundle, opened
 from tiebreak.formats.bundle import read_bundle
 from tiebreak.formats.errors import FormatError, Problem, Problems
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.ratings import read_ratings
-from tiebreak.formats.readers import read_verdicts
+from tiebreak.formats.readers import convert, log_of, logs_in, read_verdicts
+from tiebreak.formats.readers.inspect_logs import MAX_FILES as MAX_LOG_FILES
 from tiebreak.formats.readers.verdicts import NAMELESS
 from tiebreak.formats.rows import Row, read_jsonl
 from tiebreak.formats.tables.problems import BadCell, TableProblems
@@ -183,7 +184,9 @@ def _confine(bounds: Bounds, limits: Limits) -> None:
 
 def _carried_out(task: str, path: Path, into: Path, limits: Limits, bounds: Bounds) -> Read:
     if task == UPLOAD:
-        return (_bundle if is_bundle(path) else _table)(path, into, limits, bounds)
+        if is_bundle(path):
+            return _bundle(extract(path, into / BUNDLE, limits), limits)
+        return _logs(path, into, limits) or _table(path, into, limits, bounds)
     with path.open("rb") as file:
         if file.read(6).startswith(CONTAINERS):
             raise FormatError.of(path.name, None, "unknown_format", "is no plain text. Unpack it")
@@ -197,9 +200,24 @@ def _carried_out(task: str, path: Path, into: Path, limits: Limits, bounds: Boun
     return Read(task, str(path), path.stat().st_size)
 
 
-def _bundle(path: Path, into: Path, limits: Limits, _: Bounds) -> Read:
-    """Unpack a bundle, and try whether all of it can be read."""
-    root = extract(path, into / BUNDLE, limits)
+def _logs(path: Path, into: Path, limits: Limits) -> Read | None:
+    """Write a log of a language model, or those in a .zip, as a bundle; None if there are none."""
+    name, files = log_of(path), [path]
+    if not name and holds(path, ".eval", ".jsonl", ".json"):
+        name, files = logs_in(extract(path, into / "logs", limits))
+    if not name:
+        return None
+    for file in (file for file in files if holds(file, "")):
+        with opened(file, limits, most=MAX_LOG_FILES):
+            pass
+    converted = convert(name, files)
+    converted.write(into / BUNDLE)
+    lost = [f"Not used: {what} ({n:,})." for what, n in converted.left_out.items()]
+    return replace(_bundle(into / BUNDLE, limits), notes=[converted.about, *lost])
+
+
+def _bundle(root: Path, limits: Limits) -> Read:
+    """Try whether all of a bundle's folder can be read."""
     with suppress(FormatError):
         read_bundle(root, limits=limits)
     files = [file for file in root.rglob("*") if file.is_file()]

@@ -14,9 +14,12 @@ from tiebreak.formats import FormatError
 from tiebreak.formats.readers.alpacaeval import read_alpacaeval
 from tiebreak.formats.readers.alttest import read_alttest
 from tiebreak.formats.readers.converted import Converted
+from tiebreak.formats.readers.inspect_logs import is_inspect_log, read_inspect
 from tiebreak.formats.readers.labelstudio import read_labelstudio
 from tiebreak.formats.readers.llmbar import read_llmbar
+from tiebreak.formats.readers.lm_eval import is_lm_eval_log, read_lm_eval
 from tiebreak.formats.readers.lmarena import read_lmarena
+from tiebreak.formats.readers.messages import is_message_log, read_messages
 from tiebreak.formats.readers.mtbench import read_mtbench
 from tiebreak.formats.readers.mturk import read_mturk
 from tiebreak.formats.readers.pandalm import read_pandalm
@@ -41,13 +44,23 @@ Reader = Callable[[Sequence[Path], tuple[str, str] | None], Converted]
 READERS: dict[str, Reader] = {
     "alpacaeval": read_alpacaeval,
     "alttest": read_alttest,
+    "inspect": read_inspect,
     "labelstudio": read_labelstudio,
     "llmbar": read_llmbar,
+    "lm-eval": read_lm_eval,
     "lmarena": read_lmarena,
+    "messages": read_messages,
     "mtbench": read_mtbench,
     "mturk": read_mturk,
     "pandalm": read_pandalm,
     "summeval": read_summeval,
+}
+
+# Logs of language models, and how each is recognised.
+LOGS: dict[str, Callable[[Path], bool]] = {
+    "inspect": is_inspect_log,
+    "lm-eval": is_lm_eval_log,
+    "messages": is_message_log,
 }
 
 # Formats of verdicts that can be added to a study.
@@ -62,6 +75,8 @@ __all__ = [
     "Reader",
     "Verdict",
     "convert",
+    "log_of",
+    "logs_in",
     "read_verdicts",
 ]
 
@@ -80,7 +95,7 @@ def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = 
     converted = _without_odd_answers(converted)
     later = sum(bool(row.get("superseded")) for row in converted.ratings)
     lost = {what: n for what, n in converted.left_out.items() if n}
-    if lost and not converted.ratings:
+    if lost and not converted.ratings and not converted.generations:
         counts = ", ".join(f"{what}: {n}" for what, n in lost.items())
         raise FormatError.of(names, None, "nothing_counts", f"has no rating that counts ({counts})")
     superseded = {"later votes of the same rater, flagged superseded": later} if later else {}
@@ -100,6 +115,24 @@ def _without_odd_answers(converted: Converted) -> Converted:
 
 def _is_odd(row: Row) -> bool:
     return row.get("kind", "human") == "human" and row["label"] is None
+
+
+def log_of(path: Path) -> str:
+    """Return the name of the reader of a language model's log, or "" for another file."""
+    return next((name for name, is_log in LOGS.items() if is_log(path)), "")
+
+
+def logs_in(folder: Path) -> tuple[str, list[Path]]:
+    """Return the logs in a folder, and their reader; its other files, such as results, are none.
+
+    Raises `FormatError` if they need several readers.
+    """
+    found = {path: log_of(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+    names = sorted({name for name in found.values() if name})
+    if len(names) > 1:
+        reason = f"has logs of several kinds ({', '.join(names)}). Upload one kind at a time"
+        raise FormatError.of(folder.name, None, "several_kinds", reason)
+    return "".join(names), [path for path, name in found.items() if name]
 
 
 def read_verdicts(name: str, path: Path, rater: str = "") -> list[Verdict]:

@@ -21,6 +21,8 @@ from tiebreak.formats.rows import Row, read_rows
 from tiebreak.formats.tables.nesting import answer_of, is_conversation, text_of
 from tiebreak.formats.tables.problems import BadCell
 
+NO_RATINGS = "would be empty: the files have texts, but no ratings. Name a folder to write a bundle"
+
 
 @dataclass(frozen=True)
 class Converted:
@@ -43,6 +45,8 @@ class Converted:
         present = {name for row in self.ratings for name in row}
         columns = [name for name in COLUMNS if name in present]
         if path.suffix in {".jsonl", ".csv", ".parquet"}:
+            if not self.ratings:
+                raise FormatError.of(path.name, None, "no_ratings", NO_RATINGS)
             write_rows(path, self.ratings, columns)
             return
         write_bundle(
