@@ -117,8 +117,8 @@ def _bundle_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
         then=then,
     )
     sentence = f"Imported {imported.instances} instances and {imported.ratings} ratings."
-    remarks = (*reading.notes, *imported.remarks)
-    return ImportedUpload(imported.study, sentence, remarks, imported)
+    imported = replace(imported, notes=tuple(reading.notes))
+    return ImportedUpload(imported.study, sentence, tuple(imported.remarks), imported)
 
 
 def _table_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
