@@ -118,6 +118,6 @@ def test_a_missing_token_or_package_is_refused(study, hub, monkeypatch):
 
 def test_what_the_hub_says_is_told_without_the_token(study, hub):
     hub.error = RuntimeError("403 Forbidden for hf_secret")
-    with pytest.raises(CommandError, match="403 Forbidden for …") as refusal:
+    with refused("hub_refused", CommandError, naming="403 Forbidden") as refusal:
         call_command("push_to_hub", study.pk, "--repo", REPO)
     assert "hf_secret" not in str(refusal.value)
