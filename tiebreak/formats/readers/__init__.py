@@ -1,7 +1,7 @@
 """Readers of published datasets and crowd-platform exports.
 
 To add a reader, write a module with a function that takes paths and systems and returns
-`Converted`, and list the function in `READERS`.
+`Converted`, and one that knows its files by their beginning, and list both in `READERS`.
 """
 
 import csv
@@ -11,19 +11,30 @@ from dataclasses import replace
 from pathlib import Path
 
 from tiebreak.formats import FormatError
-from tiebreak.formats.readers.alpacaeval import read_alpacaeval
-from tiebreak.formats.readers.alttest import read_alttest
+from tiebreak.formats.readers import (
+    alpacaeval,
+    alttest,
+    appraise,
+    argilla,
+    googleforms,
+    inspect_logs,
+    labelstudio,
+    limesurvey,
+    llmbar,
+    lm_eval,
+    lmarena,
+    messages,
+    mtbench,
+    mturk,
+    pandalm,
+    potato,
+    prolific,
+    qualtrics,
+    summeval,
+    wmt,
+)
 from tiebreak.formats.readers.converted import Converted
-from tiebreak.formats.readers.inspect_logs import is_inspect_log, read_inspect
-from tiebreak.formats.readers.labelstudio import read_labelstudio
-from tiebreak.formats.readers.llmbar import read_llmbar
-from tiebreak.formats.readers.lm_eval import is_lm_eval_log, read_lm_eval
-from tiebreak.formats.readers.lmarena import read_lmarena
-from tiebreak.formats.readers.messages import is_message_log, read_messages
-from tiebreak.formats.readers.mtbench import read_mtbench
-from tiebreak.formats.readers.mturk import read_mturk
-from tiebreak.formats.readers.pandalm import read_pandalm
-from tiebreak.formats.readers.summeval import read_summeval
+from tiebreak.formats.readers.recognition import Reader, head_of
 from tiebreak.formats.readers.verdicts import Verdict, named, pandalm_verdicts, verdicts_of
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.problems import BadCell
@@ -39,28 +50,34 @@ _LAYOUT_ERRORS = (
     csv.Error,
 )
 
-Reader = Callable[[Sequence[Path], tuple[str, str] | None], Converted]
-
 READERS: dict[str, Reader] = {
-    "alpacaeval": read_alpacaeval,
-    "alttest": read_alttest,
-    "inspect": read_inspect,
-    "labelstudio": read_labelstudio,
-    "llmbar": read_llmbar,
-    "lm-eval": read_lm_eval,
-    "lmarena": read_lmarena,
-    "messages": read_messages,
-    "mtbench": read_mtbench,
-    "mturk": read_mturk,
-    "pandalm": read_pandalm,
-    "summeval": read_summeval,
+    "alpacaeval": alpacaeval.READER,
+    "alttest": alttest.READER,
+    "appraise": appraise.READER,
+    "argilla": argilla.READER,
+    "googleforms": googleforms.READER,
+    "inspect": inspect_logs.READER,
+    "labelstudio": labelstudio.READER,
+    "limesurvey": limesurvey.READER,
+    "llmbar": llmbar.READER,
+    "lm-eval": lm_eval.READER,
+    "lmarena": lmarena.READER,
+    "messages": messages.READER,
+    "mtbench": mtbench.READER,
+    "mturk": mturk.READER,
+    "pandalm": pandalm.READER,
+    "potato": potato.READER,
+    "prolific": prolific.READER,
+    "qualtrics": qualtrics.READER,
+    "summeval": summeval.READER,
+    "wmt": wmt.READER,
 }
 
 # Logs of language models, and how each is recognised.
 LOGS: dict[str, Callable[[Path], bool]] = {
-    "inspect": is_inspect_log,
-    "lm-eval": is_lm_eval_log,
-    "messages": is_message_log,
+    "inspect": inspect_logs.is_inspect_log,
+    "lm-eval": lm_eval.is_lm_eval_log,
+    "messages": messages.is_message_log,
 }
 
 # Formats of verdicts that can be added to a study.
@@ -83,8 +100,12 @@ __all__ = [
 
 
 def recognised(path: Path) -> str:
-    """Return the name of the reader whose own headers a file has, or ""."""
-    return ""
+    """Return the name of the reader that alone knows a file by its beginning, or ""."""
+    if log := log_of(path):
+        return log
+    head = head_of(path)
+    names = [name for name, reader in READERS.items() if reader.knows(head)]
+    return names[0] if len(names) == 1 else ""
 
 
 def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
@@ -125,7 +146,7 @@ def _is_odd(row: Row) -> bool:
 
 def log_of(path: Path) -> str:
     """Return the name of the reader of a language model's log, or "" for another file."""
-    return next((name for name, is_log in LOGS.items() if is_log(path)), "")
+    return next((name for name, is_log in LOGS.items() if path.is_file() and is_log(path)), "")
 
 
 def logs_in(folder: Path) -> tuple[str, list[Path]]:

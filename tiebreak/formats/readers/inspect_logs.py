@@ -20,6 +20,7 @@ from tiebreak.formats.readers.logs import (
     text_of_content,
     turns_of,
 )
+from tiebreak.formats.readers.recognition import Reader
 
 KIND = "Inspect log"
 VERSION = 2
@@ -145,3 +146,6 @@ def _attached(value: Any, attachments: dict[str, str]) -> Any:
         skipped = ("events", "events_data", "attachments")
         return {k: _attached(v, attachments) for k, v in value.items() if k not in skipped}
     return value
+
+
+READER = Reader(read_inspect)

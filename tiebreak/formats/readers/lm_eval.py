@@ -9,6 +9,7 @@ from typing import Any
 from tiebreak.formats import FormatError
 from tiebreak.formats.readers.converted import Converted, files_of, load_json
 from tiebreak.formats.readers.logs import Log, LoggedText, first_object, study_of
+from tiebreak.formats.readers.recognition import Reader
 from tiebreak.formats.tables.nesting import decoded, is_conversation
 
 KIND = "lm-evaluation-harness log"
@@ -98,3 +99,6 @@ def _texts(row: dict[str, Any], name: str, model: str) -> list[LoggedText]:
         LoggedText(name, model, text, prompt, index, identity, facts)
         for index, text in enumerate(row["resps"][0])
     ]
+
+
+READER = Reader(read_lm_eval)

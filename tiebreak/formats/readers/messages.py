@@ -19,6 +19,7 @@ from tiebreak.formats.readers.logs import (
     text_of_content,
     turns_of,
 )
+from tiebreak.formats.readers.recognition import Reader
 from tiebreak.formats.rows import Row
 
 KIND = "log of messages"
@@ -161,3 +162,6 @@ def _name_of(prompt: Turns, row: Row) -> str:
     if not prompt:
         return str(row["id"])
     return f"prompt-{hashlib.sha256(json.dumps(prompt).encode()).hexdigest()[:12]}"
+
+
+READER = Reader(read_messages)

@@ -42,9 +42,11 @@ def read_workbook(
     openpyxl = optional.load("openpyxl")
     try:
         facts = _Facts.of(path, limits)
-        with (
-            closing(openpyxl.load_workbook(path, read_only=True, data_only=True)) as values,
-            closing(openpyxl.load_workbook(path, read_only=True)) as formulas,
+        with (  # openpyxl refuses a name with another ending, but not an open file
+            path.open("rb") as file,
+            path.open("rb") as again,
+            closing(openpyxl.load_workbook(file, read_only=True, data_only=True)) as values,
+            closing(openpyxl.load_workbook(again, read_only=True)) as formulas,
         ):
             yield from _Sheet(values, formulas, facts, problems).rows()
     except FormatError as error:

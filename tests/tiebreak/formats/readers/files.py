@@ -8,8 +8,12 @@ MADE_UP = Path(__file__).parent / "made_up"
 FOLDERS = {
     "alpacaeval": MADE_UP / "alpacaeval",
     "alttest": MADE_UP / "alttest",
+    "appraise": MADE_UP / "appraise",
+    "argilla": MADE_UP / "argilla",
+    "googleforms": MADE_UP / "googleforms",
     "inspect": MADE_UP / "inspect",
     "labelstudio": MADE_UP / "labelstudio",
+    "limesurvey": MADE_UP / "limesurvey",
     "lm-eval": MADE_UP / "lm-eval",
     "lmarena": MADE_UP / "lmarena",
     "llmbar": MADE_UP / "llmbar",
@@ -17,5 +21,9 @@ FOLDERS = {
     "mtbench": MADE_UP / "mtbench",
     "mturk": GOLDEN / "separability",
     "pandalm": GOLDEN / "pandalm",
+    "potato": MADE_UP / "potato" / "ann",
+    "prolific": MADE_UP / "prolific",
+    "qualtrics": MADE_UP / "qualtrics",
     "summeval": GOLDEN / "summeval",
+    "wmt": MADE_UP / "wmt",
 }

@@ -14,6 +14,7 @@ from tests.tiebreak.formats.readers.files import FOLDERS
 from tiebreak.formats import read_bundle
 from tiebreak.formats.archive import ZSTANDARD
 from tiebreak.formats.confined import BUNDLE, TABLE, UPLOAD, read_confined
+from tiebreak.formats.layouts import read_existing
 from tiebreak.formats.limits import Limits
 from tiebreak.formats.readers import LOGS, convert, log_of
 
@@ -197,6 +198,8 @@ def test_each_log_is_recognised_as_what_it_is(name):
 
 
 def test_logs_alone_hold_no_ratings(tmp_path):
+    with refused_file(("alpha.json", None, "no_ratings")):
+        read_existing(ALPHA)
     with refused_file(("out.csv", None, "no_ratings")):
         convert("inspect", [ALPHA]).write(tmp_path / "out.csv")
 
