@@ -7,6 +7,7 @@ import pytest
 from tests.paths import ROOT
 from tiebreak.cli import main
 from tiebreak.formats.tables import TableReading, open_table
+from tiebreak.report import build_report, read_source
 
 CASES = ROOT / "tests" / "cases"
 # How `analyze` infers the scale, and how many ratings, which α and Randolph's κ it reports.
@@ -16,9 +17,19 @@ ANALYZED = {
     "missing_none.csv": ("nominal:1,2", 7, 1.0, 1.0),
     "missing_empty.csv": ("nominal:1,2", 7, 1.0, 1.0),
     "trailing_space.csv": ("nominal:Yes,no", 8, 0.533333, 0.5),
-    "ordered_words.csv": ("nominal:high,low,medium", 12, 0.531915, 0.5),
+    "ordered_words.csv": ("ordinal:low,medium,high", 12, 0.763558, 0.5),
+    "header_words.csv": ("ordinal:1..5", 8, 0.978395, 0.6875),
+    "semicolon_decimal_comma.csv": ("interval", 8, 0.872727, -0.25),
+    "wide_raters.csv": ("ordinal:1..5", 41, 0.815388, 0.772727),
 }
-REFUSED = ("big_integers.csv", "header_words.csv", "semicolon_decimal_comma.csv", "wide_raters.csv")
+REFUSED = ("big_integers.csv",)
+# α of Krippendorff's own example by the scale that is declared.
+BY_SCALE = {
+    "nominal:1,2,3,4,5": 0.743421,
+    "ordinal:1..5": 0.815388,
+    "interval": 0.849107,
+    "ratio": 0.797403,
+}
 # The reader, and how many ratings that count prefer the left text, none and the right one.
 CONVERTED = {
     "labelstudio_choices.json": ("labelstudio", [4, 4, 4]),
@@ -63,3 +74,14 @@ def test_a_file_is_read_as_what_it_is_or_refused(name, tmp_path, capsys):
             scale, n, *expected = ANALYZED[name]
             assert (section["scale"], section["n_ratings"]) == (scale, n)
             assert values == pytest.approx(expected, abs=5e-7)
+
+
+@pytest.mark.parametrize(("scale", "expected"), BY_SCALE.items())
+def test_a_matrix_has_the_agreement_of_the_declared_scale(scale, expected):
+    source = read_source(CASES / "wide_raters.csv")
+    assert source.read.startswith(
+        "12 items × 4 raters, 41 ratings, 7 missing, ordinal 1 to 5 (inferred)"
+    )
+    report = build_report(source.table, scales={"preference": scale}, replicates=0)
+    alpha = report.criteria["preference"].strata[0].human_human.krippendorff_alpha
+    assert alpha.value == pytest.approx(expected, abs=5e-7)

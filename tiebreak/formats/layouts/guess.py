@@ -3,10 +3,20 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 from tiebreak.errors import DomainError
+from tiebreak.formats.layouts.grids import (
+    INITIALS,
+    NUMBERED,
+    counts_in,
+    follows,
+    grid_of,
+    is_marked,
+    shares_labels,
+)
+from tiebreak.formats.layouts.labels import side_of
+from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell, Layout
 from tiebreak.formats.layouts.names import (
     is_computed,
     is_criterion,
@@ -19,64 +29,20 @@ from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.tables.names import other_side, says, words_of
 from tiebreak.formats.tables.profiles import Column, Profile
 
-DEFAULT = "preference"
-RATER_OF, LABEL_OF = "rater:", "label:"
 MAX_WORDS_OF_LABELS = 60
 MAX_RATERS = 200
 WHO = "Say which column names them, as in --columns rater=COLUMN, or which columns are raters."
 _SYSTEM = {"system", "model", "sys", "generator", "llm", "engine", "modelname", "systemname", "mt"}
-_TAIL = re.compile(
-    r"(?P<stem>.*?[^\W\d_])[\W_]*(?P<tail>(?:rater|annotator|ann|anno|coder|judge|expert|worker|user|human"
-    r"|person|evaluator|reviewer|[arjhe])?[\W_]*\d{1,3}|(?<=[\W_])[A-Za-z])",
-    re.IGNORECASE,
+# Names of raters where nothing else is: a subject is an item beside columns of raters.
+_PEOPLE = {
+    *("subject", "person", "name", "listener", "student", "teacher", "panelist", "voter", "email")
+}
+NO_UNIT = "No column says which item a row rates. Say which, as in --columns unit=COLUMN."
+TWICE = (
+    "The columns {} may have several criteria, or one criterion that was labelled more than once. Choose one"
+    " of them, as in --columns label={}, or name the criteria: --columns {}"
 )
-_HEAD = re.compile(
-    r"(?P<tail>(?:rater|annotator|anno?|coder|judge|expert|worker|user|human|person|evaluator|reviewer"
-    r"|[arjh](?=[\W_]*\d))[\W_]*\w{1,3})[\W_]+(?P<stem>\D.*)",
-    re.IGNORECASE,
-)
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A column of labels: whose, and for which criterion; "" where another column says so."""
-
-    column: str
-    rater: str = ""
-    criterion: str = ""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Which columns describe a rating, and which have labels.
-
-    ``facts`` are columns by role; the roles are columns of the ratings format. ``keys`` are the
-    columns that name the item together; without any, each row is an item.
-    """
-
-    facts: Mapping[str, str]
-    cells: tuple[Cell, ...]
-    keys: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """What the layout is called: long, raters, criteria, or raters and criteria."""
-        parts = ["raters"] if self.cells[0].rater else []
-        parts += ["criteria"] if self.cells[0].criterion else []
-        return " and ".join(parts) or "long"
-
-    @property
-    def columns(self) -> dict[str, str]:
-        """The column of each role, as `layout_of` takes them."""
-        roles = dict(self.facts)
-        for cell in self.cells:
-            grid = f"{RATER_OF}{cell.rater}:{cell.criterion}"
-            only = f"{RATER_OF}{cell.rater}" if cell.rater else f"{LABEL_OF}{cell.criterion}"
-            is_plain = not (cell.rater or cell.criterion)
-            roles["label" if is_plain else grid if cell.rater and cell.criterion else only] = (
-                cell.column
-            )
-        return roles | ({"unit": self.keys[0]} if len(self.keys) == 1 else {})
+MIN_ROWS = 5
 
 
 def layout_of(profile: Profile, chosen: Mapping[str, str], left_out: Iterable[str] = ()) -> Layout:
@@ -116,14 +82,37 @@ class _Guess:
         self._native()
         self._systems()
         cells = self._chosen_cells()
+        if "rater" not in self.facts and not cells:
+            self._rater({"rater"})
+            cells = [] if "rater" in self.facts else self._columns_of_raters()
         if "rater" not in self.facts and not any(cell.rater for cell in cells):
-            self._rater()
-        cells = cells or self._cells()
-        has_raters = bool(cells[0].rater)
-        if not has_raters and "rater" not in self.facts:
-            raise _unclear("no_rater", f"No column says who rated. {WHO}")
+            self._rater({"person"})
+        if "rater" not in self.facts and not any(cell.rater for cell in cells):
+            raise self._nobody()
+        computed = [] if self.chosen else self._computed(cells)
+        cells = [cell for cell in cells if cell.column not in computed]
         self._leave({cell.column for cell in cells})
-        return Layout(self.facts, tuple(cells), self._keys(cells))
+        keys = self._keys(is_long=not cells or not cells[0].rater)
+        self._leave({*keys})
+        cells = cells or self._beside_raters(keys)
+        is_one_hot = not self.chosen and not cells[0].rater and self._is_one_hot(cells)
+        winners = {"system_a", "system_b"} <= self.facts.keys() and self._has_winners(cells)
+        return Layout(self.facts, tuple(cells), keys, tuple(computed), is_one_hot, winners)
+
+    def _is_one_hot(self, cells: Sequence[Cell]) -> bool:
+        """Whether each of the first rows marks exactly one of several columns, and all are marked somewhere."""
+        rows = [[is_marked(row.get(cell.column)) for cell in cells] for row in self.profile.head]
+        return len(cells) > 1 and all(row.count(True) == 1 and None not in row for row in rows)
+
+    def _has_winners(self, cells: Sequence[Cell]) -> bool:
+        """Whether all labels of the first rows name a side or a system of their pair."""
+        first, second = self.facts["system_a"], self.facts["system_b"]
+        return all(
+            side_of(label, str(row.get(first)), str(row.get(second))) is not None
+            for row in self.profile.head
+            for cell in cells
+            if (label := row.get(cell.column)) not in (None, "None", "")
+        )
 
     # What describes a rating.
 
@@ -155,18 +144,23 @@ class _Guess:
         if plain and plain[0].distinct > 1 and plain[0].repeats > 1:
             self._take("system_a", plain[0])
 
-    def _rater(self) -> None:
-        """Find the column that names raters, whose names repeat unless each rated once."""
-        named = [c for c in self.free if self.roles[c.name] == "rater" and not c.is_prose]
-        named = [c for c in named if not self._is_label(c) or c.repeats > 1] or named
-        if len(named) == 1 and not is_rater(named[0].name.removesuffix("_id")):
-            self._take("rater", named[0])
-        elif named:
-            plain = [
-                c for c in named if len(words_of(c.name)) <= 2 and not re.search(r"\d", c.name)
-            ]
-            if len(plain) == 1:
-                self._take("rater", plain[0])
+    def _rater(self, roles: set[str]) -> None:
+        """Take the column that names raters: one name in a cell, and not a column for each of them."""
+        named = [c for c in self.free if self._names_raters(c, roles)]
+        plain = [c for c in named if c.repeats > 1] or named
+        if len(plain) > 1:
+            plain = [c for c in plain if "id" in words_of(c.name)] or plain
+        if plain:
+            self._take("rater", plain[0])
+
+    def _names_raters(self, column: Column, roles: set[str]) -> bool:
+        words = set(words_of(column.name))
+        is_person = bool(words & _PEOPLE) and any(self.roles[c.name] == "label" for c in self.free)
+        role = "person" if is_person else self.roles[column.name]
+        has_several = bool(column.values) and all(re.search(r"[,;|]", v) for v in column.values)
+        is_numbered = re.search(r"\d", column.name) is not None or len(column.name.strip()) == 1
+        is_other = column.is_prose or has_several or is_numbered or is_computed(column.name)
+        return role in roles and not is_other and "." not in column.name
 
     def _take(self, role: str, column: Column) -> None:
         if role not in self.facts:
@@ -200,173 +194,160 @@ class _Guess:
         return is_worded and (column.repeats >= 1.5 or column.distinct <= 3)
 
     def _is_key(self, column: Column) -> bool:
-        is_named = self.roles.get(column.name) == "unit"
         is_numbering = column.is_number and column.filled > 2 and column.distinct == column.filled
-        return is_named or (
-            is_numbering and column is self.profile.columns.get(next(iter(self.profile.columns)))
-        )
+        is_first = column.name == next(iter(self.profile.columns))
+        return self.roles.get(column.name) == "unit" or (is_numbering and is_first)
 
-    def _cells(self) -> list[Cell]:
-        self.free = [c for c in self.free if self.facts.get("label") != c.name]
-        candidates = [c for c in self.free if self._is_label(c) and not is_computed(c.name)]
-        if "rater" in self.facts:
-            return self._beside_raters([c for c in candidates if not is_fact(c.name)])
-        return self._without_raters(candidates)
+    def _candidates(self) -> list[Column]:
+        return [c for c in self.free if self._is_label(c) and not is_computed(c.name)]
 
-    def _beside_raters(self, candidates: list[Column]) -> list[Cell]:
+    def _beside_raters(self, keys: Sequence[str]) -> list[Cell]:
         """Return one column of labels, or one for each criterion, where a column names the rater."""
-        named = [c for c in candidates if self.roles[c.name] == "label"]
+        free = [c for c in self._candidates() if not is_fact(c.name)]
+        named = [c for c in free if self.roles[c.name] == "label"]
         if "criterion" not in self.facts:
-            named += [c for c in candidates if c not in named and is_criterion(c.name)]
-        else:
-            named = named[:1]
-        by_role = [c for c in self.free if self.roles[c.name] == "label" and not c.is_prose]
-        chosen = named or by_role[:1] or [c for c in candidates if c.distinct <= 21]
+            named += [c for c in free if c not in named and is_criterion(c.name)]
+            criterion = [
+                c for c in self.free if self.roles[c.name] == "criterion" and c not in named
+            ]
+            if criterion and criterion[0].is_short:
+                self._take("criterion", criterion[0])
+        plain = [c for c in self.free if self.roles[c.name] == "label" and not c.is_prose]
+        # An answer differs between raters of an item and items of a rater, or it says something else.
+        differing = [
+            c for c in free if self._differs(c, keys) and self._differs(c, [self.facts["rater"]])
+        ]
+        is_item = any(
+            self.roles[k] == "unit" or self.profile[k].is_prose for k in keys if k in self.roles
+        )
+        is_clear = self._is_shared(keys) and is_item
+        chosen = named or plain[:1] or (differing if is_clear else [])
         if not chosen:
             raise _unclear(
                 "no_label", "No column has labels. Say which, as in --columns label=COLUMN."
             )
-        if "criterion" not in self.facts:
-            criterion = [
-                c for c in self.free if self.roles[c.name] == "criterion" and c not in chosen
-            ]
-            if len(chosen) == 1 and criterion and criterion[0].is_short:
-                self._take("criterion", criterion[0])
-        if len(chosen) == 1:
+        if len(chosen) == 1 or "criterion" in self.facts:
             return [Cell(chosen[0].name)]
+        stems = {m[1] for c in chosen if (m := NUMBERED.fullmatch(c.name.strip()))}
+        if len(stems) == 1 and role_of(next(iter(stems))) == "label":
+            names = [c.name for c in chosen]
+            chosen_as = ",".join(f"{LABEL_OF}{name}={name}" for name in names)
+            raise _unclear("repeated_label", TWICE.format(", ".join(names), names[0], chosen_as))
         return [Cell(c.name, "", c.name.strip()) for c in chosen]
 
-    def _without_raters(self, candidates: list[Column]) -> list[Cell]:
-        """Return the columns of raters, if each has its own."""
-        shown = ", ".join(c.name for c in candidates[:6])
-        if _are_counts(candidates, self.profile):
+    def _differs(self, column: Column, keys: Sequence[str]) -> bool:
+        """Whether a column has several values in the rows of one key."""
+        values: dict[tuple[object, ...], set[object]] = defaultdict(set)
+        for row in self.profile.head:
+            values[tuple(row.get(key) for key in keys)].add(row.get(column.name))
+        return any(len(of_key) > 1 for of_key in values.values())
+
+    def _columns_of_raters(self) -> list[Cell]:
+        """Return the columns of raters, if each has its own by its name."""
+        candidates = self._candidates()
+        counts = counts_in(candidates, self.profile)
+        if counts:
             raise _unclear(
                 "counts_per_label",
-                f"The columns {shown} count how often each label was given, so nothing says who gave which."
-                " Agreement needs one row for each rating, or one column for each rater.",
+                f"The columns {', '.join(counts)} count how often each label was given, so nothing says who"
+                " gave which. Agreement needs one row for each rating, or one column for each rater.",
             )
-        grid = _grid(candidates)
+        nested = [c for c in candidates if role_of(c.name.rpartition(".")[0]) in ("label", "rater")]
+        if len(nested) > 1:
+            return [Cell(c.name, c.name.rpartition(".")[2]) for c in nested]
+        others = [c for c in self.free if c not in candidates and not is_computed(c.name)]
+        grid = grid_of(candidates, others)
         if grid:
             return grid
         raters = [c for c in candidates if is_rater(c.name) or is_machine(c.name)]
-        others = [c for c in candidates if not is_fact(c.name) and not is_criterion(c.name)]
-        others = [c for c in others if self.roles[c.name] != "label" or is_rater(c.name)]
-        if len(raters) < 2:
-            raters = [c for c in others if _shares_labels(c, others)]
-        if len(raters) < 2 or len(raters) > MAX_RATERS:
-            found = (
-                f"The columns {shown} may have labels, but no column says who gave them."
-                if shown
-                else ("No column has labels.")
-            )
-            raise _unclear("no_rater", f"{found} {WHO}")
-        return [Cell(c.name, c.name.strip()) for c in raters]
+        raters += [c for c in candidates if c not in raters and INITIALS.fullmatch(c.name.strip())]
+        raters = [c for c in candidates if c in raters and shares_labels(c, raters)]
+        return (
+            [Cell(c.name, c.name.strip()) for c in raters[:MAX_RATERS]] if len(raters) > 1 else []
+        )
+
+    def _nobody(self) -> DomainError:
+        names = [c.name for c in self._candidates() if c.distinct > 1]
+        if not names:
+            return _unclear("no_rater", f"No column says who rated. {WHO}")
+        chosen = ",".join(f"{RATER_OF}{name}={name}" for name in names[:3])
+        return _unclear(
+            "no_rater",
+            f"The columns {', '.join(names[:6])} may have labels, but no column says who gave them. {WHO}"
+            f" If they are raters: --columns {chosen}{',…' * (len(names) > 3)}",
+        )
+
+    def _computed(self, cells: Sequence[Cell]) -> list[str]:
+        """Return the columns of labels that follow from the others: their sum, mean or majority."""
+        names = [cell.column for cell in cells if cell.rater and not cell.criterion]
+        if len(names) < 4 or len(self.profile.head) < MIN_ROWS:
+            return []
+        rows = [[row.get(name) for name in names] for row in self.profile.head]
+        return [name for k, name in enumerate(names) if follows(rows, k)]
 
     # What names the item.
 
-    def _keys(self, cells: Sequence[Cell]) -> tuple[str, ...]:
+    def _keys(self, *, is_long: bool) -> tuple[str, ...]:
         """Return the fewest columns that name the item, so that nobody rated one twice."""
-        if "unit" in self.chosen:
-            return (self.chosen["unit"],)
         by_name = {name.strip().casefold(): name for name in self.profile.columns}
-        if "unit" in by_name:
-            return (by_name["unit"],)
+        given = self.chosen.get("unit") or by_name.get("unit")
+        if given:
+            return (given,)
         once = [
             self.facts[role]
             for role in ("rater", "criterion", "run", "repeat")
             if role in self.facts
         ]
         systems = [self.facts[role] for role in ("system_a", "system_b") if role in self.facts]
-        ids = sorted((c for c in self.free if self._may_name_items(c)), key=self._rank)
+        ids = sorted((c for c in self.free if self._may_name_items(c)), key=self._rank)[:12]
+        named = [c for c in ids if self.roles[c.name] in ("unit", "instance")]
+        texts, links = [c for c in ids if c.is_prose], [c for c in ids if c.is_link]
+        for some, shared in ((named, is_long), (texts, is_long), (named, False), (links, is_long)):
+            keys = self._fewest(some, once, systems, is_shared=shared)
+            if keys:
+                return keys
+        if not is_long:
+            return ()
+        if not named:
+            raise _unclear("no_unit", NO_UNIT)
+        return (named[0].name, *systems)
+
+    def _fewest(
+        self, ids: Sequence[Column], once: list[str], systems: list[str], *, is_shared: bool
+    ) -> tuple[str, ...]:
+        """Return the fewest of some columns by which each of the first rows is a rating of its own."""
         for size in (1, 2, 3):
             for some in combinations(ids, size):
                 names = [c.name for c in some]
                 for keys in ([*names, *systems], names):
-                    if self._tells_apart([*keys, *once]) and self._is_shared(keys, cells):
+                    is_own = self._tells_apart([*keys, *once], keys)
+                    if is_own and (not is_shared or self._is_shared(keys)):
                         return tuple(keys)
-        if cells[0].rater:
-            return ()
-        named = [c.name for c in ids if self.roles[c.name] == "unit"]
-        if not named:
-            raise _unclear(
-                "no_unit",
-                "No column says which item a row rates. Say which, as in --columns unit=COLUMN.",
-            )
-        return (named[0], *systems)
+        return ()
 
     def _may_name_items(self, column: Column) -> bool:
-        if is_computed(column.name) or column.is_listed:
+        if is_computed(column.name) or column.is_listed or column.distinct < 2:
             return False
-        is_named = self.roles[column.name] in ("unit", "instance")
-        return is_named or not (is_fact(column.name) or column.is_number or column.distinct < 2)
-
-    def _rank(self, column: Column) -> tuple[bool, bool, float]:
-        return self.roles[column.name] not in ("unit", "instance"), column.is_prose, -column.repeats
-
-    def _tells_apart(self, names: Sequence[str]) -> bool:
-        """Whether no two of the first rows are equal in these columns."""
-        keys = [tuple(row.get(name) for name in names) for row in self.profile.head]
-        return len({*keys}) == len(keys)
-
-    def _is_shared(self, keys: Sequence[str], cells: Sequence[Cell]) -> bool:
-        """Whether several rows of a long table have the same item, as several raters must."""
-        if cells[0].rater:
+        if self.roles[column.name] in ("unit", "instance"):
             return True
+        return not (column.is_number or self.roles[column.name])
+
+    def _rank(self, column: Column) -> tuple[bool, bool, bool, float]:
+        is_named = self.roles[column.name] in ("unit", "instance")
+        return not is_named, is_fact(column.name), column.is_prose, -column.distinct
+
+    def _tells_apart(self, names: Sequence[str], keys: Sequence[str]) -> bool:
+        """Whether no two of the first rows are equal in these columns, and none lacks a key."""
+        cells = [tuple(row.get(name) for name in names) for row in self.profile.head]
+        has_keys = all(
+            row.get(key) not in (None, "", "None") for row in self.profile.head for key in keys
+        )
+        return has_keys and len({*cells}) == len(cells)
+
+    def _is_shared(self, keys: Sequence[str]) -> bool:
+        """Whether several rows of a long table have the same item, as several raters must."""
         values = [tuple(row.get(name) for name in keys) for row in self.profile.head]
         return len({*values}) < len(values)
-
-
-def _grid(candidates: Sequence[Column]) -> list[Cell]:
-    """Return the cells of columns such as `fluency_r1` and `rater2_coherence`."""
-    for pattern in (_TAIL, _HEAD):
-        matches = {c.name: m for c in candidates if (m := pattern.fullmatch(c.name.strip()))}
-        of_stem: dict[str, set[str]] = defaultdict(set)
-        for match in matches.values():
-            of_stem[match["stem"].strip(" _-.").casefold()].add(match["tail"].casefold())
-        whole = [stem for stem, tails in of_stem.items() if len(tails) > 1]
-        if not whole or any(of_stem[stem] != of_stem[whole[0]] for stem in whole):
-            continue
-        chosen = [(n, m) for n, m in matches.items() if m["stem"].strip(" _-.").casefold() in whole]
-        if len(whole) == 1:
-            is_named = is_criterion(whole[0])
-            criterion = chosen[0][1]["stem"].strip(" _-.") if is_named else ""
-            if not is_named and role_of(whole[0]) not in ("label", "rater"):
-                continue
-            return [
-                Cell(n, m["tail"].strip(" _-.") if is_named else n, criterion) for n, m in chosen
-            ]
-        if all(is_rater(f"{stem} 1") and not is_criterion(stem) for stem in whole):
-            continue
-        return [Cell(n, m["tail"].strip(" _-."), m["stem"].strip(" _-.")) for n, m in chosen]
-    return []
-
-
-def _are_counts(candidates: Sequence[Column], profile: Profile) -> bool:
-    """Whether each row of whole numbers has the same sum, as counts of the labels of R raters do."""
-    named = [c for c in candidates if not is_rater(c.name)]
-    if len(named) < 2 or len(named) < len(candidates):
-        return False
-    names = [c.name for c in named]
-    rows = [[row.get(name) for name in names] for row in profile.head]
-    try:
-        numbers = [
-            [float(str(cell)) for cell in cells if cell not in (None, "None", "")] for cells in rows
-        ]
-    except ValueError:
-        return False
-    sums = {sum(cells) for cells in numbers}
-    is_whole = all(n >= 0 and n.is_integer() for cells in numbers for n in cells)
-    has_none = sum(0 in cells for cells in numbers) > len(rows) / 4
-    return is_whole and len(rows) > 2 and len(sums) == 1 and max(sums) > 1 and has_none
-
-
-def _shares_labels(column: Column, others: Sequence[Column]) -> bool:
-    """Whether most of a column's values are also in another column of labels."""
-    return any(
-        other is not column
-        and len(column.values & other.values) >= 0.5 * min(len(column.values), len(other.values))
-        for other in others
-    )
 
 
 def _unclear(code: str, sentence: str) -> DomainError:

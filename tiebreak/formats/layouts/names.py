@@ -10,14 +10,14 @@ ROLES: dict[str, frozenset[str]] = {
     role: frozenset(words.split())
     for role, words in {
         "unit": "unit item itemid example instance doc document segment segid seg question questionid hit"
-        " hitid sample sentence tweet comment post pair stimulus subject case image id idx index uid key"
+        " hitid sample sentence tweet comment post pair stimulus subject case row stimuli url uri link file filename path page audio video sound clip recording image id idx index uid key"
         " no nr einheit beispiel aufgabe unité élément exemple phrase 条目 项目 编号 样本",
         "rater": "rater raterid annotator annotatorid worker workerid coder coderid judge judgeid user userid"
         " username participant participantid respondent reviewer evaluator labeler labeller assessor expert"
         " turker grader bewerter bewerterin kodierer annotateur annotatrice évaluateur juge codeur"
         " 标注者 评分者 标注员 评审",
         "label": "label rating score judgment judgement annotation answer response value vote choice"
-        " preference class code grade stars winner verdict bewertung urteil punkte punkt antwort note"
+        " preference class grade stars winner verdict bewertung urteil punkte punkt antwort note"
         " étiquette réponse jugement évaluation 评分 标签 分数 打分 得分",
         "criterion": "criterion criteria dimension aspect metric attribute quality kriterium merkmal"
         " critère 维度 标准 指标",
@@ -29,7 +29,7 @@ ROLES: dict[str, frozenset[str]] = {
 _OTHER: dict[str, frozenset[str]] = {
     kind: frozenset(words.split())
     for kind, words in {
-        "computed": "gold truth groundtruth gt reference majority consensus final aggregate aggregated"
+        "computed": "soft kappa normalised normalized standardised standardized zscore gold truth groundtruth gt reference majority consensus final aggregate aggregated"
         " aggregation average avg mean median mode sum total std sd var variance stddev agreement count"
         " counts num n adjudicated resolved mittelwert durchschnitt mehrheit moyenne majorité 平均 总计",
         "fact": "age gender sex country language education nationality time date timestamp duration seconds"
@@ -68,10 +68,11 @@ def role_of(name: str) -> str:
         return plain
     words = [word for word in _words(plain) if word not in {"id", "name", "the", "of", "by"}]
     said = {form for word in ("".join(words), *words[-1:]) for form in (word, _singular(word))}
+    is_id = not {"id", "identifier", "uuid"}.isdisjoint(_words(plain))
     for role, known in ROLES.items():
-        if not known.isdisjoint(said):
+        if not known.isdisjoint(said) and (not is_id or role in ("unit", "rater")):
             return role
-    return "unit" if not words and "id" in _words(plain) else ""
+    return "unit" if is_id else ""
 
 
 def _words(name: str) -> list[str]:
@@ -85,7 +86,9 @@ def _singular(word: str) -> str:
 
 def is_computed(name: str) -> bool:
     """Whether a column has values that were computed from ratings, or a gold label."""
-    return not _OTHER["computed"].isdisjoint(_words(name.casefold()))
+    plain = name.strip().casefold()
+    is_number_of = plain.startswith(("number of", "no. of", "num_", "n_", "anzahl", "nombre de"))
+    return is_number_of or not _OTHER["computed"].isdisjoint(_words(plain))
 
 
 def is_fact(name: str) -> bool:

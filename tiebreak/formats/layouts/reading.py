@@ -1,5 +1,6 @@
 """Ratings of other people in any table: what was read, in a sentence and as a table of ratings."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,8 +14,10 @@ from tiebreak.errors import InvalidInput
 from tiebreak.formats.bundle import CriterionSpec, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.coded import CodedColumn, combined
 from tiebreak.formats.errors import FormatError, Problem, Problems
-from tiebreak.formats.layouts.guess import DEFAULT, Cell, Layout, layout_of
+from tiebreak.formats.layouts.grids import is_marked
+from tiebreak.formats.layouts.guess import layout_of
 from tiebreak.formats.layouts.labels import LabelRule, rule_for, side_of
+from tiebreak.formats.layouts.layout import DEFAULT, Cell, Layout
 from tiebreak.formats.layouts.names import is_machine, is_total
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
@@ -83,14 +86,14 @@ class Existing:
         units, raters = (len(counted.coded(name).used) for name in ("unit", "rater"))
         parts = [
             f"{_counted(units, 'item')} × {_counted(raters, 'rater')}",
-            _counted(len(counted) - self._marked, "rating"),
-            *([f"{self.missing + self._marked:,} missing"] if self.missing + self._marked else []),
+            _counted(len(counted) - self.marked, "rating"),
+            *([f"{self.missing + self.marked:,} missing"] if self.missing + self.marked else []),
             "; ".join(self._scales()),
         ]
         return " ".join(filter(None, [self.about, ", ".join(filter(None, parts)) + "."]))
 
     @cached_property
-    def _marked(self) -> int:
+    def marked(self) -> int:
         """Number of labels that are marks of missing values."""
         labels = self.table.coded("label")
         marks = np.array([is_missing(label) for label in labels.distinct], dtype=bool)
@@ -229,7 +232,7 @@ class _Tally:
 
 def _of_table(table: Table | _Rows, name: str, choice: Choice) -> Existing:
     problems = TableProblems()
-    profile = profile_of(exploded(table.rows(problems)))
+    profile = profile_of(_without_marks(exploded(table.rows(problems))))
     _refuse(problems, name)
     layout = layout_of(profile, choice.columns, choice.left_out)
     tally, gathered = _Tally(), Problems()
@@ -250,6 +253,15 @@ def _of_table(table: Table | _Rows, name: str, choice: Choice) -> Existing:
     )
 
 
+def _without_marks(rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, Row]]:
+    """Empty the cells that mark a missing value, so that numbers beside them are seen as numbers."""
+    for number, row in rows:
+        yield (
+            number,
+            {name: None if _is_blank(v) or is_missing(v) else v for name, v in row.items()},
+        )
+
+
 def _refuse(problems: TableProblems, name: str) -> None:
     if problems.total:
         listed = [Problem(name, p.row, p.code, str(replace(p, row=None))) for p in problems.items]
@@ -260,6 +272,8 @@ def _notes(layout: Layout, tally: _Tally, unused: list[str]) -> Iterator[str]:
     named = ", ".join(f"{role}: {column}" for role, column in layout.columns.items())
     keys = " and ".join(layout.keys) or "its row"
     yield f"Columns that were taken: {named}. An item is named by {keys}."
+    if layout.computed:
+        yield f"Left out, because they follow from the other columns: {', '.join(layout.computed)}."
     if tally.machines:
         yield f"Read as machine raters: {', '.join(sorted(tally.machines))}."
     if tally.totals:
@@ -283,6 +297,8 @@ def _ratings(
         }
         facts["unit"] = _unit(row, layout, index)
         labels = [(cell, row.get(cell.column)) for cell in layout.cells]
+        if layout.is_one_hot:
+            labels = _marked(labels)
         given = [(cell, label) for cell, label in labels if not _is_blank(label)]
         if not given and (
             facts["unit"] is None or not (layout.cells[0].rater or facts.get("rater"))
@@ -291,7 +307,8 @@ def _ratings(
             continue
         tally.missing += len(labels) - len(given)
         for cell, label in given:
-            yield number, _rating(facts, cell, label, tally)
+            rating = _rating(facts, cell, label, tally)
+            yield number, _in_order(rating) if layout.has_winners else rating
 
 
 def _rating(facts: Row, cell: Cell, label: Any, tally: _Tally) -> Row:
@@ -304,20 +321,38 @@ def _rating(facts: Row, cell: Cell, label: Any, tally: _Tally) -> Row:
         rating["kind"] = "machine"
         rating["raw"] = str(label)
         tally.machines.add(str(rating["rater"]))
-    pair = str(facts.get("system_a", "")), str(facts.get("system_b", ""))
-    return _in_order(rating, *pair) if all(pair) else rating
+    return rating
 
 
-def _in_order(rating: Row, first: str, second: str) -> Row:
+def _marked(labels: list[tuple[Cell, Any]]) -> list[tuple[Cell, Any]]:
+    """Return the name of the marked column as the label, without what the columns' names share."""
+    names = [cell.column for cell, _ in labels]
+    parts = [re.split(r"(?<=\W)(?=\w)", name) for name in names]
+    shared = next(
+        (k for k in range(len(parts[0])) if len({p[k] for p in parts if k < len(p)}) > 1), 0
+    )
+    return [
+        (Cell(""), "".join(part[shared:]))
+        for part, (_, mark) in zip(parts, labels, strict=True)
+        if is_marked(mark)
+    ]
+
+
+def _in_order(rating: Row) -> Row:
     """Return the rating of a pair with its systems in one order, and the label as a preference."""
-    label = rating["label"]
-    side = side_of(label, first, second)
-    if side is not None:
-        label = side
-    if first <= second or side is None:
+    first, second = str(rating["system_a"]), str(rating["system_b"])
+    label = side_of(rating["label"], first, second)
+    if label is None:
+        raise InvalidInput(
+            "not_a_side", f"the label {rating['label']!r} names neither side of the pair"
+        )
+    if first <= second:
         return {**rating, "label": label}
-    flipped = -label if isinstance(label, int) else label
-    swapped = {"system_a": second, "system_b": first, "label": flipped}
+    swapped = {
+        "system_a": second,
+        "system_b": first,
+        "label": -label if label in (-1, 1) else label,
+    }
     for name in ("sample", "text", "chars"):
         both = {f"{name}_a": rating.get(f"{name}_b"), f"{name}_b": rating.get(f"{name}_a")}
         swapped |= {key: value for key, value in both.items() if value is not None}
@@ -331,10 +366,10 @@ def _unit(row: Row, layout: Layout, index: int) -> str | None:
     if any(is_empty(part) for part in parts):
         return None
     pair = {layout.facts.get("system_a"), layout.facts.get("system_b")}
-    if None not in pair and pair <= {*layout.keys}:
+    if layout.has_winners and pair <= {*layout.keys}:
         systems = sorted(str(_name(row.get(c))) for c in layout.keys if c in pair)
         parts = [p for c, p in zip(layout.keys, parts, strict=True) if c not in pair] + systems
-    text = "/".join(map(str, parts))
+    text = " ".join("/".join(map(str, parts)).split())
     return text if len(text) <= 150 else f"{text[:130]} {sha256(text.encode()).hexdigest()[:12]}"
 
 

@@ -41,6 +41,7 @@ class Dialect:
 def dialect_of(path: Path) -> Dialect:
     """Return the separator and the quoting for which the first rows have the same number of cells."""
     with _text(path) as file:
+        _skip_comments(file)
         sample = file.read(SAMPLE_CHARACTERS)
     first = sample.partition("\n")[0].strip()
     if first.lower().startswith("sep=") and first[4:] in SEPARATORS:  # as Excel writes it
@@ -74,12 +75,18 @@ def read_delimited(
     csv.field_size_limit(MAX_LINE)
     number = 0
     with _text(path) as file:
+        skipped = _skip_comments(file)
+        if skipped:
+            problems.notes.append(
+                f"Lines of comments above the header that were left out: {skipped}."
+            )
         lines = _lines(file)
         if dialect.skips_line:
             next(lines, None)
         try:
             header: list[str] = []
-            for number, cells in problems.numbered(csv.reader(lines, **dialect.options)):
+            rows = problems.numbered(csv.reader(lines, **dialect.options))
+            for number, cells in ((k + skipped, cells) for k, cells in rows):
                 if not header:
                     header = checked_header([cell.strip() for cell in cells], number)
                 elif any(cells):
@@ -96,6 +103,15 @@ def read_delimited(
 
 def _text(path: Path) -> Any:
     return path.open("r", encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def _skip_comments(file: Any) -> int:
+    """Move behind the lines above the header that begin with a number sign and a space."""
+    skipped = start = 0
+    while file.readline(MAX_LINE).startswith("# "):
+        skipped, start = skipped + 1, file.tell()
+    file.seek(start)
+    return skipped
 
 
 def _lines(file: Any) -> Iterator[str]:

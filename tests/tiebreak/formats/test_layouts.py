@@ -1,0 +1,52 @@
+"""Ratings of other people in any layout: read right, asked for, or refused in words."""
+
+import json
+
+import pytest
+
+from tests.paths import ROOT
+from tiebreak.errors import DomainError, InvalidInput
+from tiebreak.formats.layouts import read_existing
+from tiebreak.report import build_report
+
+FOLDER = ROOT / "tests" / "tiebreak" / "formats" / "layouts_of_others"
+EXPECTED = json.loads((FOLDER / "expected.json").read_text())
+# Layouts that a person reads, and of which this reader asks. None is misread.
+ASKED = {"19_one_rater_named_in_the_header.tsv"}
+# A layout of which a reader may ask; this one counts errors as WMT does, and says so.
+BY_CONVENTION = {"13_an_error_in_each_row.tsv"}
+
+
+@pytest.mark.parametrize("entry", EXPECTED, ids=lambda entry: entry["file"].partition("_")[0])
+def test_a_layout_of_others_is_read_right_or_asked_for(entry):
+    path, expected = FOLDER / entry["file"], entry["expect"]
+    if path.name in BY_CONVENTION:
+        assert "weights" in read_existing(path).about
+        return
+    if path.name in ASKED or not expected.keys() & {"ratings"}:
+        with pytest.raises((DomainError, InvalidInput)) as refusal:
+            read_existing(path)
+        assert str(refusal.value)
+        return
+    existing = read_existing(path)
+    table, criteria = existing.table, expected.get("criteria", ["preference"])
+    counted = table.select(table.is_counted & (table["kind"] == "human"))
+    sizes = [
+        len(counted) - existing.marked,
+        *(len(counted.coded(name).used) for name in ("unit", "rater")),
+    ]
+    assert sizes == [expected["ratings"], expected["items"], expected["raters"]], existing.sentence
+    assert existing.missing + existing.marked == expected.get(
+        "missing", existing.missing + existing.marked
+    )
+    named = sorted(table.coded("criterion").in_order)
+    # A platform names its only question, where a plain table has just a rating.
+    assert named == sorted(criteria) or len(named) == len(criteria) == 1
+    names = {c: a for c, a in expected.get("alpha", {}).items() if a["level"] == "nominal"}
+    nominal = {c: f"nominal:{','.join(expected['labels'])}" for c in names if "labels" in expected}
+    scales = {c: s for c, s in nominal.items() if not existing.scales} | expected.get("scale", {})
+    report = build_report(table, scales=dict(existing.scales) | scales, replicates=0, core=True)
+    for criterion, alpha in expected.get("alpha", {}).items():
+        section = report.criteria[criterion if criterion in named else named[0]]
+        value = section.strata[0].human_human.krippendorff_alpha.value
+        assert value == pytest.approx(alpha["value"], abs=2e-6)

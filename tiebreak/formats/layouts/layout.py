@@ -1,0 +1,45 @@
+"""A layout of ratings: which columns of a table describe a rating, and which have labels."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+DEFAULT = "preference"
+RATER_OF, LABEL_OF = "rater:", "label:"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A column of labels: whose, and for which criterion; "" where another column says so."""
+
+    column: str
+    rater: str = ""
+    criterion: str = ""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which columns describe a rating, and which have labels.
+
+    ``facts`` are columns by role; the roles are columns of the ratings format. ``keys`` are the
+    columns that name the item together; without any, each row is an item. ``computed`` are columns
+    that follow from those of the raters, such as their mean. ``is_one_hot`` says that each row marks
+    one of the columns, whose name is the label; ``has_winners``, that labels name the better side.
+    """
+
+    facts: Mapping[str, str]
+    cells: tuple[Cell, ...]
+    keys: tuple[str, ...] = ()
+    computed: tuple[str, ...] = ()
+    is_one_hot: bool = False
+    has_winners: bool = False
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The column of each role, as `layout_of` takes them."""
+        roles = dict(self.facts)
+        for cell in self.cells:
+            grid = f"{RATER_OF}{cell.rater}:{cell.criterion}"
+            only = f"{RATER_OF}{cell.rater}" if cell.rater else f"{LABEL_OF}{cell.criterion}"
+            role = grid if cell.rater and cell.criterion else only
+            roles["label" if role == LABEL_OF else role] = cell.column
+        return roles | ({"unit": self.keys[0]} if len(self.keys) == 1 else {})
