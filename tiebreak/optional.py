@@ -47,7 +47,8 @@ EXTRAS = (
     ),
     Extra("check", "Comparisons with another implementation", frozenset({"krippendorff"})),
     Extra("gpu", "Models that run in this process", frozenset({"vllm"})),
-    Extra("parquet", "Parquet files", frozenset({"pyarrow"})),
+    Extra("hub", "Uploads to the Hugging Face Hub", frozenset({"huggingface_hub"})),
+    Extra("parquet", "Parquet files and logs of Inspect", frozenset({"pyarrow"})),
     Extra("pdf", "Reports as PDF", frozenset({TYPESETTER})),
     Extra(
         "tables",

@@ -37,8 +37,10 @@ SENSITIVE = (
 CSV_FILES = (
     "CSV files begin with a byte order mark so that Excel reads them as UTF-8. A cell that begins with"
     " =, +, -, @, ', a tab or a line break, such as a list with “- ”, has an apostrophe before it so that"
-    " no spreadsheet runs it as a formula. Such texts differ from those in the JSONL and Parquet files"
-    " of the same export, which have them as they are; this platform removes the apostrophe again."
+    " no spreadsheet runs it as a formula. Such texts differ from those in the JSONL, XLSX and Parquet"
+    " files of the same export, which have them as they are; this platform removes the apostrophe again."
+    " XLSX files have each text as a string, never as a formula, and control characters as workbooks"
+    " write them, such as _x0007_."
 )
 # The groups of rows; each row is in exactly one of them.
 KINDS = {

@@ -33,7 +33,7 @@ from tiebreak.formats.writers import WRITERS, WrittenFormat, write_format
 from tiebreak.formats.writing import write_batches
 
 # The formats of the ratings and of the tables beside them.
-TABULAR = ("jsonl", "csv", "parquet")
+TABULAR = ("jsonl", "csv", "xlsx", "parquet")
 # Formats of benchmarks, which have a part of what is known.
 BENCHMARKS = tuple(WRITERS)
 FORMATS = (*TABULAR, "preference", "hf", *BENCHMARKS)

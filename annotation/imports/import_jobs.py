@@ -121,6 +121,7 @@ def _bundle_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
         then=then,
     )
     sentence = f"Imported {imported.instances} instances and {imported.ratings} ratings."
+    imported = replace(imported, notes=tuple(reading.notes))
     return ImportedUpload(imported.study, sentence, tuple(imported.remarks), imported)
 
 

@@ -4,13 +4,14 @@ import fcntl
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.core.files.uploadedfile import UploadedFile
+from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 
 from tiebreak.errors import DomainError
 from tiebreak.formats import FormatError
@@ -56,6 +57,19 @@ def check_size(upload: Upload, name: str) -> None:
     if (upload.size or 0) > limit:
         reason = f"the file has {upload.size:,} bytes, but the limit for uploads is {limit:,}"
         raise FormatError.of(name, None, "upload_too_large", upload_limits().refusal(reason))
+
+
+def as_one(files: Sequence[Upload]) -> Upload:
+    """Return the only file, or a .zip of several files."""
+    if len(files) == 1:
+        return files[0]
+    packed = TemporaryUploadedFile("files.zip", "application/zip", 0, None)
+    with zipfile.ZipFile(packed, "w") as archive:
+        for file in files:
+            with archive.open(Path(file.name or "").name, "w") as member:
+                member.writelines(file.chunks())
+    packed.size = packed.tell()
+    return packed
 
 
 def check_room(folder: Path, size: int, *, of: str = "") -> None:

@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.datastructures import MultiValueDict
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.imports.import_jobs import (
@@ -29,7 +30,7 @@ from annotation.imports.import_jobs import (
 )
 from annotation.imports.kept_uploads import KeptUpload, keep_upload, kept_upload
 from annotation.imports.sample_files import SAMPLE_FILES, sample_file
-from annotation.imports.uploads import PREVIEW_ROWS, upload_limits
+from annotation.imports.uploads import PREVIEW_ROWS, as_one, upload_limits
 from annotation.views.import_columns import MEANINGS, choice_of, chosen_rows, column_rows
 from jobs.models import Job
 from jobs.rows import job_rows
@@ -50,14 +51,31 @@ NOT_ALL_READ = (
 )
 MAX_LISTED = 50
 MAX_TITLE = 200
-SUFFIXES = ".csv,.tsv,.txt,.json,.jsonl,.ndjson,.parquet,.arrow,.xlsx,.gz,.zip"
+SUFFIXES = ".csv,.tsv,.txt,.json,.jsonl,.ndjson,.parquet,.arrow,.xlsx,.gz,.zip,.eval"
+
+
+class FilesInput(forms.FileInput):
+    """Takes one file or several, which `as_one` puts together."""
+
+    allow_multiple_selected = True
+
+    def value_from_datadict(self, _: Any, files: MultiValueDict[str, Any], name: str) -> list[Any]:
+        return files.getlist(name)
+
+
+class FilesField(forms.FileField):
+    def clean(self, data: list[Any], initial: Any = None) -> Any:
+        """Return the only file, or a .zip of several."""
+        return super().clean(as_one(data) if data else None, initial)
 
 
 class UploadForm(forms.Form):
-    """A file, or the token of one that was uploaded before."""
+    """A file or several, or the token of what was uploaded before."""
 
-    file = forms.FileField(
-        label="File", required=False, widget=forms.FileInput(attrs={"accept": SUFFIXES})
+    file = FilesField(
+        label="File",
+        required=False,
+        widget=FilesInput(attrs={"accept": SUFFIXES, "multiple": True}),
     )
     upload = forms.CharField(required=False, widget=forms.HiddenInput)
     # Shown only if the dataset turns out to be on this server already.

@@ -107,7 +107,9 @@ class Upload(serializers.Serializer[Any]):
 
 
 class BundleUpload(Upload):
-    bundle = serializers.FileField(help_text="The bundle as a .zip file.")
+    bundle = serializers.FileField(
+        help_text="The bundle as a .zip file, or an evaluation log, or a .zip of several."
+    )
 
 
 class TableUpload(Upload):

@@ -60,6 +60,12 @@ KINDS = (
         "For spreadsheets, R and SPSS.",
     ),
     ExportKind(
+        "xlsx",
+        "Ratings as XLSX",
+        "The same ratings as a workbook, with texts exactly as they are.",
+        "For Excel and LibreOffice.",
+    ),
+    ExportKind(
         "parquet",
         "Ratings as Parquet",
         "The same ratings as typed columns, a fraction of the size.",

@@ -22,6 +22,7 @@ from tests.annotation.pilots import draft_of, import_pilot
 from tests.api.clients import at, problem_of, program
 from tests.studies.factories import make_open_study, make_study
 from tests.tiebreak.formats.bundles import make_bundle
+from tests.tiebreak.formats.readers.files import FOLDERS
 from tests.tiebreak.formats.tables.cases import CASES
 
 pytestmark = pytest.mark.django_db
@@ -70,6 +71,13 @@ def test_a_study_is_created_from_a_bundle_and_read(client, tmp_path):
     assert design["systems"] == [system.name for system in made.ordered_systems()]
     assert design["ratings_per_hit"] == made.ratings_per_hit
     assert answer.json()["study"]["status"] == "draft"
+
+
+def test_a_study_is_created_from_evaluation_logs(client):
+    answer = client.post(at("study-list"), {"bundle": zipped(FOLDERS["inspect"])})
+    assert answer.status_code == 201, answer.content
+    assert answer.json()["study"]["design"]["systems"] == ["mock/alpha", "mock/beta"]
+    assert "2 samples are in both logs" in answer.json()["remarks"][0]
 
 
 def test_a_bad_bundle_is_refused_with_its_lines_and_stores_nothing(client, tmp_path):

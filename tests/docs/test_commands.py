@@ -60,7 +60,7 @@ def test_the_readers_that_the_library_page_names_are_those_there_are():
 
     page = text_of(ROOT / "docs" / "library.md")
     table = page.partition("| reader | reads |")[2].partition("\n\n")[0]
-    assert sorted(re.findall(r"^\| `(\w+)` \|", table, re.M)) == sorted(READERS)
+    assert sorted(re.findall(r"^\| `([\w-]+)` \|", table, re.M)) == sorted(READERS)
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/library.md"])

@@ -15,17 +15,18 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import tiebreak
-from tiebreak.formats.archive import extract, is_bundle
+from tiebreak.formats.archive import extract, holds, is_bundle, opened
 from tiebreak.formats.bundle import read_bundle
 from tiebreak.formats.errors import FormatError, Problems
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.ratings import read_ratings
-from tiebreak.formats.readers import read_verdicts
+from tiebreak.formats.readers import convert, log_of, logs_in, read_verdicts
+from tiebreak.formats.readers.inspect_logs import MAX_FILES as MAX_LOG_FILES
 from tiebreak.formats.readers.verdicts import NAMELESS
 from tiebreak.formats.rows import Row, read_jsonl
 from tiebreak.formats.tables.problems import BadCell, TableProblems
@@ -194,10 +195,10 @@ def _carried_out(
     order: dict[str, Any], path: Path, into: Path, limits: Limits, bounds: Bounds
 ) -> Read:
     task: str = order["task"]
-    if task == UPLOAD and is_bundle(path):
-        return _bundle(path, into, limits)
     if task == UPLOAD:
-        return _table(path, into, limits, bounds, order["sheet"])
+        if is_bundle(path):
+            return _bundle(extract(path, into / BUNDLE, limits), limits)
+        return _logs(path, into, limits) or _table(path, into, limits, bounds, order["sheet"])
     with path.open("rb") as file:
         if file.read(6).startswith(CONTAINERS):
             raise FormatError.of(path.name, None, "unknown_format", "is no plain text. Unpack it")
@@ -211,9 +212,24 @@ def _carried_out(
     return Read(task, str(path), path.stat().st_size)
 
 
-def _bundle(path: Path, into: Path, limits: Limits) -> Read:
-    """Unpack a bundle, and try whether all of it can be read."""
-    root = extract(path, into / BUNDLE, limits)
+def _logs(path: Path, into: Path, limits: Limits) -> Read | None:
+    """Write a log of a language model, or those in a .zip, as a bundle; None if there are none."""
+    name, files = log_of(path), [path]
+    if not name and holds(path, ".eval", ".jsonl", ".json"):
+        name, files = logs_in(extract(path, into / "logs", limits))
+    if not name:
+        return None
+    for file in (file for file in files if holds(file, "")):
+        with opened(file, limits, most=MAX_LOG_FILES):
+            pass
+    converted = convert(name, files)
+    converted.write(into / BUNDLE)
+    lost = [f"Not used: {what} ({n:,})." for what, n in converted.left_out.items()]
+    return replace(_bundle(into / BUNDLE, limits), notes=[converted.about, *lost])
+
+
+def _bundle(root: Path, limits: Limits) -> Read:
+    """Try whether all of a bundle's folder can be read."""
     with suppress(FormatError):
         read_bundle(root, limits=limits)
     files = [file for file in root.rglob("*") if file.is_file()]

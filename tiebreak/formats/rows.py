@@ -1,6 +1,7 @@
 """Reading rows and their line numbers from JSONL, CSV and Parquet files within the limits."""
 
 import csv
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,10 @@ BAD_HEADER = f"has two columns with the same name, or more than {MAX_COLUMNS} co
 # Columns of Mechanical Turk's batches that requesters fill in; their rows end before them.
 FILLED_IN_LATER = {"Approve", "Reject"}
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+# XML turns a carriage return into a line feed, and holds no other control character.
+_UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
+_WRITTEN = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
 def read_rows(path: Path, problems: Problems, limits: Limits = LIMITS) -> Iterator[tuple[int, Row]]:
@@ -149,6 +154,16 @@ def escape_formula(cell: str) -> str:
     """Add an apostrophe before text that a spreadsheet would run as a formula."""
     looks_like_formula = cell.startswith(FORMULA_STARTS) or cell.startswith("'")
     return "'" + cell if looks_like_formula and not _is_number(cell) else cell
+
+
+def escape_for_sheet(text: str) -> str:
+    """Write what XML cannot hold, and what looks like it, as workbooks do: _x0007_ for a bell."""
+    return _UNWRITABLE.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
+
+
+def unescape_from_sheet(text: str) -> str:
+    """Return a workbook's text with the characters that `escape_for_sheet` wrote by their numbers."""
+    return _WRITTEN.sub(lambda match: chr(int(match[1], 16)), text)
 
 
 def _is_number(cell: str) -> bool:

@@ -1,5 +1,6 @@
 """Atomic writing: a file appears under its final name only when it is complete."""
 
+import math
 import os
 import shutil
 import tempfile
@@ -8,16 +9,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from itertools import accumulate, islice
+from itertools import accumulate, count, islice
 from pathlib import Path
 from typing import Any
 
 from tiebreak import optional
+from tiebreak.errors import DomainError
 from tiebreak.formats.export_columns import ARROW_TYPES, LABELS, MESSAGES
+from tiebreak.formats.gate import SHEET_ROWS
 from tiebreak.formats.lines import Batch, csv_lines, json_lines
-from tiebreak.formats.rows import Row
+from tiebreak.formats.rows import Row, escape_for_sheet
 
 BATCH = 2000
+# The most characters of a cell of a workbook, counted as its format counts them, in UTF-16.
+MAX_SHEET_CELL = 32_767
+# Beyond this, spreadsheets round whole numbers.
+MAX_EXACT = 2**53
+TOO_MANY_ROWS = (
+    "There are more rows than the {:,} of an XLSX sheet. Please choose CSV, JSON Lines or Parquet."
+)
+TEXT_TOO_LONG = (
+    "Row {:,} has a text that is longer than the {:,} characters of an XLSX cell. Please choose CSV,"
+    " JSON Lines or Parquet, or leave out the texts."
+)
 
 # Returns a batch, and is called where the time for its work is.
 Columns = Callable[[], Batch]
@@ -102,7 +116,8 @@ def write_rows(path: Path, rows: Iterable[Row], columns: Sequence[str]) -> int:
     Parameters
     ----------
     path : Path
-        Path that ends in .jsonl, .csv or .parquet. Parquet needs the extra ``parquet``.
+        Path that ends in .jsonl, .csv, .xlsx or .parquet. Parquet needs the extra ``parquet``, XLSX
+        the extra ``tables``.
     rows : iterable of dict
         Rows as values by column. Each row is written as soon as the iterable yields it.
     columns : sequence of str
@@ -237,6 +252,46 @@ def _parquet_writer(path: Path, columns: Sequence[str], types: Types) -> Iterato
         yield write
 
 
+@contextmanager
+def _xlsx_writer(path: Path, columns: Sequence[str], _: Types) -> Iterator[WriteBatch]:
+    """Write one sheet, whose rows wait in a temporary file and not in memory."""
+    openpyxl = optional.load("openpyxl")
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet(path.name.strip(".").partition(".")[0])
+    numbers = count(1)
+
+    def append(values: Iterable[Any]) -> None:
+        if (number := next(numbers)) > SHEET_ROWS:
+            raise DomainError("too_many_rows_for_xlsx", TOO_MANY_ROWS.format(SHEET_ROWS))
+        sheet.append([_sheet_cell(sheet, value, number) for value in values])
+
+    def write(batch: Batch) -> None:
+        for row in zip(*_selected(batch, columns).values(), strict=True):
+            append(row)
+
+    try:
+        append(columns)
+        yield write
+        book.save(path)
+    except BaseException:
+        sheet.close()
+        sheet._writer.cleanup()
+        raise
+
+
+def _sheet_cell(sheet: Any, value: Any, row: int) -> Any:
+    """Return a number with all its digits, and a text as a string, which is never run as a formula."""
+    if value is None or (isinstance(value, int) and abs(value) <= MAX_EXACT):
+        return value
+    is_number = isinstance(value, float) and math.isfinite(value)
+    text = repr(value) if is_number else escape_for_sheet(str(value))
+    if len(text.encode("utf-16-le")) > 2 * MAX_SHEET_CELL:
+        raise DomainError("text_too_long_for_xlsx", TEXT_TOO_LONG.format(row, MAX_SHEET_CELL))
+    cell = optional.load("openpyxl.cell").WriteOnlyCell(sheet, text)
+    cell.data_type = "n" if is_number else "s"
+    return cell
+
+
 def _arrow_type(pa: Any, name: str, types: Mapping[str, str]) -> Any:
     kind = types.get(name, "string")
     if kind != MESSAGES:
@@ -247,5 +302,6 @@ def _arrow_type(pa: Any, name: str, types: Mapping[str, str]) -> Any:
 _WRITERS: dict[str, Callable[[Path, Sequence[str], Types], AbstractContextManager[WriteBatch]]] = {
     ".jsonl": _jsonl_writer,
     ".csv": _csv_writer,
+    ".xlsx": _xlsx_writer,
     ".parquet": _parquet_writer,
 }

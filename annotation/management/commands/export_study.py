@@ -35,7 +35,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--with-texts",
             action="store_true",
-            help="in jsonl, csv and parquet, add the source, both texts and the preferred system's"
+            help="in jsonl, csv, xlsx and parquet, add the source, both texts and the preferred system's"
             " name to each rating",
         )
         parser.add_argument(

@@ -23,6 +23,7 @@ from tests.studies.factories import make_open_study, make_study
 from tests.tiebreak.formats.bundles import make_bundle
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.rows import read_rows
+from tiebreak.formats.tables import TableProblems, open_table
 from tiebreak.scales import Scale
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -266,6 +267,16 @@ def test_ratings_with_texts_name_the_winner_in_every_format(name, tmp_path):
     assert {row["source"] for row in rows if row["unit"] == "u1"} == {"Question u1?"}
     codebook = (tmp_path / "out" / "codebook.md").read_text()
     assert "| winner |" in codebook
+
+
+def test_a_workbook_has_the_same_ratings(tmp_path):
+    study = rated(tmp_path / "b")
+    export_study(study=study, out=tmp_path / "out", formats=["jsonl", "xlsx"], with_texts=True)
+    with open_table(tmp_path / "out" / "ratings.xlsx") as table:
+        rows = [row for _, row in table.rows(TableProblems())]
+    told = [{k: v for k, v in row.items() if v is not None or k == "label"} for row in rows]
+    plain = lines(tmp_path / "out" / "ratings.jsonl")
+    assert told == [{k: v for k, v in row.items() if v != ""} for row in plain]
 
 
 def test_a_conversation_is_the_source_if_there_is_no_other(tmp_path):

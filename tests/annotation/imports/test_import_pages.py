@@ -22,6 +22,7 @@ from studies.data.table_import import Choice
 from studies.models import Dataset, Generation, Instance, Study
 from tests.pages import codes_on, levels_on, page_of
 from tests.refusals import refused
+from tests.tiebreak.formats.readers.files import FOLDERS
 from tests.tiebreak.formats.tables.cases import CASES
 
 pytestmark = pytest.mark.django_db
@@ -122,6 +123,20 @@ def test_the_upload_is_deleted_with_the_import(client, ada, folder):
     assert len(list(folder.iterdir())) == 1
     create(client, address)
     assert list(folder.iterdir()) == []
+
+
+def test_several_logs_are_one_study_of_their_systems(client, ada):
+    logs = [
+        SimpleUploadedFile(path.name, path.read_bytes())
+        for path in sorted(FOLDERS["inspect"].iterdir())
+    ]
+    page = client.post(reverse(UPLOAD), {"file": logs}, follow=True)
+    assert [system.name for system in Study.objects.get().systems.order_by("name")] == [
+        "mock/alpha",
+        "mock/beta",
+    ]
+    assert Generation.objects.count() == 8
+    assert "2 samples are in both logs" in page.content.decode()
 
 
 def test_no_file_is_told(client, ada):

@@ -39,6 +39,9 @@ from tiebreak.scales import infer_scale
 
 QUESTION, BETTER = "How do you rate this text?", "Which text is better?"
 MAX_NAMED = 6
+NO_RATINGS = (
+    "has texts, but no ratings. Write a bundle of them with tiebreak convert {} FILE --out FOLDER"
+)
 # The reader of plain tables, beside those of platforms and datasets.
 TABLE = "table"
 
@@ -207,6 +210,8 @@ def _of_ratings_file(path: Path, limits: Limits) -> Existing:
 
 def _of_platform(reader: str, path: Path) -> Existing:
     converted = convert(reader, [path])
+    if not converted.ratings:
+        raise FormatError.of(path.name, None, "no_ratings", NO_RATINGS.format(reader))
     lines = (row.get("line", k) for k, row in enumerate(converted.ratings, start=1))
     rows = [{k: v for k, v in row.items() if k != "line"} for row in converted.ratings]
     table = RatingTable.from_rows(rows, name=path.name, lines=lines)

@@ -5,7 +5,7 @@ To add a reader, write a module with a function that takes paths and systems and
 """
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +17,13 @@ from tiebreak.formats.readers import (
     appraise,
     argilla,
     googleforms,
+    inspect_logs,
     labelstudio,
     limesurvey,
     llmbar,
+    lm_eval,
     lmarena,
+    messages,
     mtbench,
     mturk,
     pandalm,
@@ -53,10 +56,13 @@ READERS: dict[str, Reader] = {
     "appraise": appraise.READER,
     "argilla": argilla.READER,
     "googleforms": googleforms.READER,
+    "inspect": inspect_logs.READER,
     "labelstudio": labelstudio.READER,
     "limesurvey": limesurvey.READER,
     "llmbar": llmbar.READER,
+    "lm-eval": lm_eval.READER,
     "lmarena": lmarena.READER,
+    "messages": messages.READER,
     "mtbench": mtbench.READER,
     "mturk": mturk.READER,
     "pandalm": pandalm.READER,
@@ -65,6 +71,13 @@ READERS: dict[str, Reader] = {
     "qualtrics": qualtrics.READER,
     "summeval": summeval.READER,
     "wmt": wmt.READER,
+}
+
+# Logs of language models, and how each is recognised.
+LOGS: dict[str, Callable[[Path], bool]] = {
+    "inspect": inspect_logs.is_inspect_log,
+    "lm-eval": lm_eval.is_lm_eval_log,
+    "messages": messages.is_message_log,
 }
 
 # Formats of verdicts that can be added to a study.
@@ -79,6 +92,8 @@ __all__ = [
     "Reader",
     "Verdict",
     "convert",
+    "log_of",
+    "logs_in",
     "read_verdicts",
     "recognised",
 ]
@@ -86,6 +101,8 @@ __all__ = [
 
 def recognised(path: Path) -> str:
     """Return the name of the reader that alone knows a file by its beginning, or ""."""
+    if log := log_of(path):
+        return log
     head = head_of(path)
     names = [name for name, reader in READERS.items() if reader.knows(head)]
     return names[0] if len(names) == 1 else ""
@@ -105,7 +122,7 @@ def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = 
     converted = _without_odd_answers(converted)
     later = sum(bool(row.get("superseded")) for row in converted.ratings)
     lost = {what: n for what, n in converted.left_out.items() if n}
-    if lost and not converted.ratings:
+    if lost and not converted.ratings and not converted.generations:
         counts = ", ".join(f"{what}: {n}" for what, n in lost.items())
         raise FormatError.of(names, None, "nothing_counts", f"has no rating that counts ({counts})")
     superseded = {"later votes of the same rater, flagged superseded": later} if later else {}
@@ -125,6 +142,24 @@ def _without_odd_answers(converted: Converted) -> Converted:
 
 def _is_odd(row: Row) -> bool:
     return row.get("kind", "human") == "human" and row["label"] is None
+
+
+def log_of(path: Path) -> str:
+    """Return the name of the reader of a language model's log, or "" for another file."""
+    return next((name for name, is_log in LOGS.items() if path.is_file() and is_log(path)), "")
+
+
+def logs_in(folder: Path) -> tuple[str, list[Path]]:
+    """Return the logs in a folder, and their reader; its other files, such as results, are none.
+
+    Raises `FormatError` if they need several readers.
+    """
+    found = {path: log_of(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+    names = sorted({name for name in found.values() if name})
+    if len(names) > 1:
+        reason = f"has logs of several kinds ({', '.join(names)}). Upload one kind at a time"
+        raise FormatError.of(folder.name, None, "several_kinds", reason)
+    return "".join(names), [path for path, name in found.items() if name]
 
 
 def read_verdicts(name: str, path: Path, rater: str = "") -> list[Verdict]:

@@ -49,6 +49,8 @@ ORDERED_WORDS = tuple(
 _NUMBERED = re.compile(r"(-?\d{1,3})\s*[-–—:=.()]\s*(\D.*)", re.DOTALL)
 _NO_CHOICE = re.compile(r"[\[{]|https?:|\d{4}-\d\d-\d\d|\d\d?/\d\d?/\d{4}")
 
+NO_RATINGS = "would be empty: the files have texts, but no ratings. Name a folder to write a bundle"
+
 
 @dataclass(frozen=True)
 class Converted:
@@ -73,6 +75,8 @@ class Converted:
         present = {name for row in self.ratings for name in row}
         columns = [name for name in COLUMNS if name in present]
         if path.suffix in {".jsonl", ".csv", ".parquet"}:
+            if not self.ratings:
+                raise FormatError.of(path.name, None, "no_ratings", NO_RATINGS)
             write_rows(path, self.ratings, columns)
             return
         write_bundle(

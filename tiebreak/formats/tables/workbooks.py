@@ -15,7 +15,7 @@ from tiebreak.formats.archive import ZIP_ERRORS, check_members
 from tiebreak.formats.errors import FormatError
 from tiebreak.formats.gate import SheetScan
 from tiebreak.formats.limits import LIMITS, Limits
-from tiebreak.formats.rows import Row
+from tiebreak.formats.rows import Row, unescape_from_sheet
 from tiebreak.formats.tables.delimited import checked_header
 from tiebreak.formats.tables.problems import TableProblems
 
@@ -209,5 +209,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     if value is None or isinstance(value, str | int | float | bool):
-        return value or None if isinstance(value, str) else value
+        return unescape_from_sheet(value) or None if isinstance(value, str) else value
     return str(value)

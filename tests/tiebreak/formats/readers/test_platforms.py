@@ -95,7 +95,14 @@ READ = {
 }
 OTHERS = {"batch.csv": "mturk", "forms.csv": "mturk"}
 # Files that nothing but their name tells apart from others.
-UNKNOWN = {"alpacaeval/outputs", "alttest", "llmbar/dataset", "pandalm/gpt", "pandalm/pandalm"}
+UNKNOWN = {
+    "alpacaeval/outputs",
+    "alttest",
+    "llmbar/dataset",
+    "lm-eval/results",
+    "pandalm/gpt",
+    "pandalm/pandalm",
+}
 PLAIN = {
     "wide.csv": "Units,Rater1,Rater2\n1,1,1\n2,2,3\n",
     "long.csv": "item_id,annotator,rating\n1,ann,5\n1,ben,4\n",
