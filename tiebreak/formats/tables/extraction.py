@@ -18,7 +18,7 @@ from tiebreak.formats.tables.nesting import (
     text_of,
 )
 from tiebreak.formats.tables.problems import BadCell, TableProblems
-from tiebreak.formats.tables.roles import LONG, Plan
+from tiebreak.formats.tables.roles import FIELD_OF, LONG, Plan
 
 MAX_CATEGORY = 200
 MAX_SAMPLE = 30_000
@@ -102,7 +102,12 @@ class Extraction:
             raise BadCell("category_too_long", reason, self.plan.columns["category"])
         reference = self._plain(row, "reference")
         key = self._key(row, source or str(messages or ""), count)
-        return InstanceRow(key, source, messages, category, reference)
+        return InstanceRow(key, source, messages, category, reference, self._fields(row))
+
+    def _fields(self, row: Row) -> dict[str, Any]:
+        """Return the further texts that a row has, by the name of the field."""
+        texts = {name: self._plain(row, f"{FIELD_OF}{name}") for name in self.plan.fields}
+        return {name: text for name, text in texts.items() if text.strip()}
 
     def _key(self, row: Row, source: str, count: int) -> str:
         column = self.plan.columns.get("instance")
@@ -136,7 +141,7 @@ class Extraction:
             raise BadCell(
                 "duplicate_id",
                 f"“{instance.id}” is there already, in row {known.row}, with another source,"
-                " reference or category.",
+                " reference, category or field.",
                 name,
             )
         if not self.plan.repeats and self.plan.layout != LONG and "text_a" not in self.plan.columns:
@@ -255,7 +260,8 @@ def _named(column: str, subject: str) -> Iterator[None]:
 
 
 def _content(instance: InstanceRow) -> int:
-    return hash((instance.source, str(instance.messages), instance.category, instance.reference))
+    nested = (str(instance.messages), str(instance.metadata))
+    return hash((instance.source, *nested, instance.category, instance.reference))
 
 
 def _text(value: Any, column: str) -> str:
