@@ -26,7 +26,7 @@ STUDY = (
     *("hits_per_annotator", "hits_per_day", "most_answers", "most_answers_per_day"),
     *("annotators_per_address", "unconfirmed_leases", "comparisons_per_hit", "repeats_per_hit"),
     *("source_format", "generation_format", "source_label", "left_label", "right_label"),
-    *("translation", "comments", "nonresponses", "unlabelled_tasks"),
+    *("fields", "translation", "comments", "nonresponses", "unlabelled_tasks"),
 )
 PERSON = (
     *("id", "public_id", "study_id", "rater_id", "status", "order_seed", "simulated", "address"),
@@ -241,14 +241,15 @@ def complete_place(place: Place, now: datetime) -> None:
 def unit_with_texts(assignment: Assignment, hit_unit: HITUnit) -> tuple[Unit, str]:
     """Return a unit with the fields that a page shows, and the comment on it, or ""."""
     unit_id = hit_unit.unit_id
-    rows = _all(_TEXTS, [assignment.pk, hit_unit.repeat, unit_id])
+    shows_fields = bool(assignment.hit.study.fields)
+    rows = _all(_TEXTS, [shows_fields, assignment.pk, hit_unit.repeat, unit_id])
     generations = (pk and Generation(id=pk, text=text) for *_, pk, text, _ in rows)
     texts = (UnitText(generation=generation) for generation in generations)
-    instance, source, messages, *_ = rows[0]
+    instance, source, messages, metadata, *_ = rows[0]
     unit = Unit.of(texts, id=unit_id, instance_id=instance)
     if instance is not None:
-        turns = json.loads(messages) if isinstance(messages, str) else messages
-        unit.instance = Instance(id=instance, source=source, messages=turns)
+        turns, facts = (json.loads(v) if isinstance(v, str) else v for v in (messages, metadata))
+        unit.instance = Instance(id=instance, source=source, messages=turns, metadata=facts or {})
     return unit, rows[0][-1] or ""
 
 
@@ -339,7 +340,7 @@ WHERE hit_id = %s
 """
 # A row for each text; the first has the source, which may be long.
 _TEXTS = """
-SELECT u.instance_id, i.source, i.messages, g.id, g.text, c.text
+SELECT u.instance_id, i.source, i.messages, CASE WHEN %s THEN i.metadata END, g.id, g.text, c.text
 FROM studies_unit u
 LEFT JOIN annotation_comment c ON c.unit_id = u.id AND c.assignment_id = %s AND c.repeat = %s
 LEFT JOIN studies_unittext t ON t.unit_id = u.id

@@ -303,6 +303,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
                     ("source_format", "generation_format", "reference_format"),
                     "translation",
                     ("source_label", "left_label", "right_label"),
+                    "fields",
                 )
             },
         ),

@@ -8,6 +8,7 @@ from annotation.counts import rating_counts
 from annotation.models import Rating
 from annotation.models.rating import EXCLUDING_FLAGS, RatingQuerySet
 from studies.models import InstanceSelection, Study
+from studies.models.shown_fields import field_columns
 from tiebreak.digits import percent
 from tiebreak.formats.export_columns import (
     COMMENTS,
@@ -89,7 +90,9 @@ def codebook(
     lines += ["", "## How the instances were drawn", "", selection_sentence(study)]
     lines += ["", "## Before you publish", "", SENSITIVE]
     lines += ["", "## CSV files", "", CSV_FILES]
-    for name, columns in (_TABLES | {"the ratings": columns_of_ratings}).items():
+    preference = {**PREFERENCE, **field_columns(study.fields)}
+    tables = _TABLES | {"the ratings": columns_of_ratings, "preference": preference}
+    for name, columns in tables.items():
         lines += ["", f"## Columns of {name}", "", "| column | meaning |", "| --- | --- |"]
         lines += [f"| {column} | {meaning} |" for column, meaning in columns.items()]
     return "\n".join(lines) + "\n"

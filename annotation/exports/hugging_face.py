@@ -18,6 +18,7 @@ from annotation.exports.tables import (
 from annotation.models.rating import RatingQuerySet
 from annotation.pilot_doubts import pilot_machine_rows
 from studies.models import Study
+from studies.models.shown_fields import field_columns
 from tiebreak.formats.dataset_card import DataTable, write_card
 from tiebreak.formats.export_columns import (
     ARROW_TYPES,
@@ -78,7 +79,7 @@ def _sources(study: Study, ratings: RatingQuerySet, ties: Ties) -> dict[str, _So
     return {
         "ratings": _Source(RATINGS, rating_rows(study, ratings)),
         "pilot_ratings": _Source(RATINGS, pilot_machine_rows(study)),
-        "preference": _Source(PREFERENCE, preferences),
+        "preference": _Source({**PREFERENCE, **field_columns(study.fields)}, preferences),
         "instances": _Source(INSTANCES, map(_row, exported_instances(study))),
         "generations": _Source(GENERATIONS, map(_row, exported_generations(study))),
         **{table.name: _Source(table.columns, table.rows) for table in tables(study)},

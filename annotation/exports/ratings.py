@@ -13,6 +13,7 @@ from django.db.models.functions import Cast, Length
 from annotation.models import Assignment, Rating
 from annotation.models.rating import RatingQuerySet
 from studies.models import Study, Unit
+from studies.models.shown_fields import field_cells, field_columns
 from tiebreak.formats.lines import Batch
 from tiebreak.formats.rating_cells import FLAGS, written_probabilities
 from tiebreak.formats.rows import Row
@@ -69,6 +70,7 @@ _OF_ASSIGNMENT = {
 _TEXTS_OF_UNIT: dict[str, str | Length] = {
     "source": "instance__source",
     "messages": "instance__messages",
+    "metadata": "instance__metadata",
     "text_a": "text_a__generation__text",
     "text_b": "text_b__generation__text",
 }
@@ -113,6 +115,8 @@ def rating_batches(
         if with_texts:
             texts = zip(batch["source"], batch.pop("messages"), strict=True)
             batch["source"] = [source or _conversation(messages) for source, messages in texts]
+            facts = [field_cells(study.fields, one or {}) for one in batch.pop("metadata")]
+            batch |= {name: [one[name] for one in facts] for name in field_columns(study.fields)}
             batch["winner"] = [winner(row, scales[row["criterion"]]) for row in rows_of(batch)]
         return batch
 

@@ -23,6 +23,7 @@ from annotation.models import Rating
 from studies.data.bundle_import import NO_LIMIT
 from studies.models import Study
 from studies.models.settings import SETTINGS, FrozenSettings, fields_of
+from studies.models.shown_fields import field_columns
 from tiebreak.errors import DomainError
 from tiebreak.formats import StudySpec, atomic_folder, write_rows
 from tiebreak.formats.bundle import CriterionSpec, write_design
@@ -111,7 +112,8 @@ class StudyExport:
         check_export(study, formats, ties)
         self.study, self.formats, self.ties = study, formats, ties
         self.with_texts, self.with_comments = with_texts, with_comments
-        self.columns = RATINGS_WITH_TEXTS if with_texts else RATINGS
+        fields = field_columns(study.fields)
+        self.columns = {**RATINGS_WITH_TEXTS, **fields} if with_texts else RATINGS
         # Before the newest rating is looked up: a report that lacks a rating is left out at the end.
         self.report_state = report_state(study)
         # Only the ratings so far, so that all files have the same rows while data are collected.
@@ -160,7 +162,8 @@ class StudyExport:
             self.benchmarks.append(written)
         elif name == "preference":
             rows = preference_rows(comparisons(self.study, self.ratings), ties=self.ties)
-            write_rows(folder / "preference.jsonl", rows, tuple(PREFERENCE))
+            columns = (*PREFERENCE, *field_columns(self.study.fields))
+            write_rows(folder / "preference.jsonl", rows, columns)
         else:
             for table in tables(self.study, with_comments=self.with_comments):
                 write_rows(folder / f"{table.name}.{name}", table.rows, tuple(table.columns))

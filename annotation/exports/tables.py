@@ -14,6 +14,7 @@ from annotation.models.rating import RatingQuerySet
 from studies.data.bundle_import import generation_rows, instance_rows
 from studies.instance_selection.scoring import normalised_deltas
 from studies.models import Generation, Instance, SeparabilityScore, Study, System, Unit
+from studies.models.shown_fields import field_cells
 from studies.models.unit import UnitQuerySet
 from tiebreak.formats import GenerationRow, InstanceRow
 from tiebreak.formats.export_columns import (
@@ -198,7 +199,9 @@ def comparisons(study: Study, ratings: RatingQuerySet) -> Iterator[Comparison]:
         for unit in _with_texts(study).filter(pk__in=batch).with_texts():
             for criterion in scales:
                 if (unit.pk, criterion) in votes:
-                    yield _comparison(unit, criterion, votes[unit.pk, criterion], has_messages)
+                    yield _comparison(
+                        unit, criterion, votes[unit.pk, criterion], study.fields, has_messages
+                    )
 
 
 def has_comparisons(study: Study) -> bool:
@@ -230,7 +233,7 @@ def _votes(
 
 
 def _comparison(
-    unit: Unit, criterion: str, votes: dict[str, int], has_messages: bool
+    unit: Unit, criterion: str, votes: dict[str, int], fields: str, has_messages: bool
 ) -> Comparison:
     instance, (a, b), (system_a, system_b) = unit.instance, unit.generations, unit.system_names
     assert instance is not None
@@ -244,6 +247,7 @@ def _comparison(
         system_b=system_b,
         text_a=a.text,
         text_b=b.text,
+        fields=field_cells(fields, instance.metadata),
         **votes,
     )
 

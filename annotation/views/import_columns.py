@@ -8,15 +8,16 @@ from django.http import QueryDict
 
 from studies.data.table_import import Choice
 from tiebreak.errors import DomainError
-from tiebreak.formats.tables import TEXT_OF, Column, Profile, TableSummary
+from tiebreak.formats.tables import FIELD_OF, TEXT_OF, Column, Profile, TableSummary
 
-# What a column can be, as the page says it; "text:" is followed by the system's name.
+# What a column can be, as the page says it; "text:" and "field:" are followed by a name.
 MEANINGS = {
     "": "(leave out)",
     "instance": "Instance id",
     "source": "Source text",
     TEXT_OF: "Text of one system",
     "reference": "Reference (human-written)",
+    FIELD_OF: "Further text to read (a field)",
     "category": "Category",
     "system": "Name of the system",
     "text": "Text",
@@ -26,12 +27,13 @@ MEANINGS = {
     "system_b": "Name of system B",
     "text_b": "Text of system B",
 }
+NAMED = (TEXT_OF, FIELD_OF)
 EXAMPLE_CHARACTERS = 160
 
 
 @dataclass(frozen=True)
 class ColumnRow:
-    """A column of the file with its meaning and its first cells."""
+    """A column of the file with its meaning, the name of its system or field, and its first cells."""
 
     name: str
     role: str
@@ -48,12 +50,12 @@ def column_rows(profile: Profile, summary: TableSummary) -> list[ColumnRow]:
 
 
 def _column_row(column: Column, role: str) -> ColumnRow:
-    is_system = role.startswith(TEXT_OF)
+    kind = next((prefix for prefix in NAMED if role.startswith(prefix)), None)
     examples = [*column.examples[:2], "", ""][:2]
     return ColumnRow(
         column.name,
-        TEXT_OF if is_system else role,
-        role.removeprefix(TEXT_OF) if is_system else "",
+        role if kind is None else kind,
+        "" if kind is None else role.removeprefix(kind),
         tuple(example[:EXAMPLE_CHARACTERS] for example in examples),
     )
 
@@ -79,9 +81,9 @@ def _role(data: QueryDict, number: int, column: str) -> str:
     role = data.get(f"role-{number}", "")
     if role not in MEANINGS:
         return ""
-    if role != TEXT_OF:
+    if role not in NAMED:
         return role
-    return f"{TEXT_OF}{' '.join(data.get(f'system-{number}', '').split()) or column}"
+    return f"{role}{' '.join(data.get(f'system-{number}', '').split()) or column}"
 
 
 def _check_once(roles: list[str]) -> None:
@@ -91,6 +93,9 @@ def _check_once(roles: list[str]) -> None:
     if repeated.startswith(TEXT_OF):
         name = repeated.removeprefix(TEXT_OF)
         sentence = f"Two columns have the texts of “{name}”. Give each system its own name."
+    elif repeated.startswith(FIELD_OF):
+        name = repeated.removeprefix(FIELD_OF)
+        sentence = f"Two columns are the field “{name}”. Give each field its own name."
     else:
         sentence = f"Two columns are “{MEANINGS[repeated]}”. Choose one of them."
     raise DomainError("repeated_role", sentence, status=400)

@@ -275,6 +275,7 @@ def _unit_page(
         sheet.criteria,
         a_first=a_first,
         shown={**stored, **submitted},
+        fields=sheet.assignment.hit.study.fields,
         nonresponses=nonresponses_of(sheet.assignment),
     )
     return page, said

@@ -11,6 +11,7 @@ from annotation.forms import NO_LABEL, field_of, reason_field_of
 from annotation.models import Rating
 from annotation.selectors import as_shown
 from studies.models import Criterion, Instance, Unit
+from studies.models.shown_fields import FieldText, field_texts
 from tiebreak.nonresponse import BROKEN, CANNOT_SAY
 from tiebreak.scales import Label, Scale
 
@@ -83,10 +84,12 @@ class UnitPage:
     turns: tuple[Turn, ...]
     texts: tuple[str, ...]
     questions: tuple[Question, ...]
+    fields: tuple[FieldText, ...] = ()
 
     @property
     def has_source(self) -> bool:
-        return bool(self.source or self.turns)
+        """Whether there is anything to read beside the texts that are rated."""
+        return bool(self.source or self.turns or self.fields)
 
     @property
     def is_comparison(self) -> bool:
@@ -103,9 +106,13 @@ def unit_page(
     *,
     a_first: bool,
     shown: Mapping[int, ShownAnswer],
+    fields: str,
     nonresponses: Iterable[str] = (),
 ) -> UnitPage:
-    """Return a unit with its questions. `shown` are the earlier answers as displayed."""
+    """Return a unit with its questions. `shown` are the earlier answers as displayed.
+
+    `fields` is the study's setting of further texts.
+    """
     texts = unit.text_list if a_first else unit.text_list[::-1]
     return UnitPage(
         source=unit.instance.source if unit.instance else "",
@@ -114,6 +121,9 @@ def unit_page(
         questions=tuple(
             question(c, shown.get(c.pk, ShownAnswer()), nonresponses) for c in criteria
         ),
+        fields=tuple(field_texts(fields, unit.instance.metadata, "raters"))
+        if unit.instance
+        else (),
     )
 
 

@@ -19,6 +19,7 @@ from machine_raters.judging.answers import (
 from machine_raters.models import Judge, JudgeCriterion
 from studies.model_servers import prompt_sha256
 from studies.models import Study, Unit
+from studies.models.shown_fields import field_texts
 from tiebreak.gateway import Message
 from tiebreak.scales import Scale
 
@@ -158,8 +159,11 @@ def _texts(judge: Judge, unit: Unit, order: str) -> Iterator[tuple[str, str]]:
     if instance is not None:
         turns = [f"{turn.get('role')}: {turn.get('content')}" for turn in instance.messages]
         source = instance.source or "\n\n".join(turns)
+        fields = list(field_texts(judge.study.fields, instance.metadata, "judges"))
+        yield from ((field.name, field.text) for field in fields if field.is_before)
         if source:
             yield "source", source
+        yield from ((field.name, field.text) for field in fields if not field.is_before)
         if judge.with_reference and instance.reference:
             yield "reference", instance.reference
     shown = [generation.text for generation in unit.generations]

@@ -27,9 +27,9 @@ from machine_raters.models import (
     SyntheticVerdict,
 )
 from machine_raters.services.raters import in_use, lock_in_use, machine_of
-from machine_raters.synthetic.passages import passages_of, turns
+from machine_raters.synthetic.passages import Passage, passages_of
 from studies.model_servers import RequestTally, ask_and_store
-from studies.models import Generation, Instance, Unit, UnitText
+from studies.models import Generation, Unit, UnitText
 
 
 class SyntheticCheckJob(MachineJob):
@@ -71,7 +71,7 @@ def _items(made: SyntheticSet, question: JudgeCriterion) -> list[tuple[Unit, Pas
     """Return the items for a judge; a comparison is asked about in both orders of its answers."""
     items = made.items.filter(labels__has_key=question.criterion.name)
     items = items.select_related("question", "answer", "other_answer").order_by("pk")
-    passages = {passage.instance: passage.text for passage in passages_of(question.judge.study)}
+    passages = {passage.instance: passage for passage in passages_of(question.judge.study)}
     return [
         (as_unit(item, passages[item.passage_id]), Pass(item.pk, order, "1"))
         for item in items
@@ -100,9 +100,9 @@ def _ask(
         yield from ask_and_store(responses(question.judge, models, requests), pending, store, tally)
 
 
-def as_unit(item: SyntheticItem, passage: str) -> Unit:
+def as_unit(item: SyntheticItem, passage: Passage) -> Unit:
     """Return an item as a judge reads it: a unit of one text or two, which is never stored."""
-    instance = Instance(messages=turns(item.question.text, passage))
+    instance = passage.asked(item.question.text)
     answers = [item.answer, item.other_answer] if item.other_answer else [item.answer]
     generations = [Generation(text=answer.text, sample_index=0) for answer in answers]
     return Unit.of(

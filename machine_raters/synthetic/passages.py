@@ -6,8 +6,11 @@ from random import Random
 
 from machine_raters.models import SyntheticSet
 from studies.models import Instance, Study
+from studies.models.shown_fields import metadata_text, parsed_fields
 
-# The roles of the turns in which the RAG template has its texts.
+# The fields that hold passages; the source is then the question.
+PASSAGE_FIELDS = ("passage", "passages")
+# The roles of the turns in which other studies of answers from passages have their texts.
 QUESTION, PASSAGE = "Question", "Passage"
 
 
@@ -18,17 +21,29 @@ class Passage:
     instance: int
     text: str
     question: str
+    # The field that has the passage; "" if it is a turn, or the source.
+    field: str = ""
+
+    def asked(self, question: str) -> Instance:
+        """Return an instance with another question, which looks as the study's own do."""
+        if self.field:
+            return Instance(source=question, metadata={self.field: self.text})
+        turns = [{"role": QUESTION, "content": question}, {"role": PASSAGE, "content": self.text}]
+        return Instance(messages=turns)
 
 
 def passages_of(study: Study) -> list[Passage]:
-    """Return the study's different passages: the turns named Passage, or else the sources."""
+    """Return the study's different passages: its field, the turns named Passage, or the sources."""
     if study.dataset is None:
         return []
     different: dict[str, Passage] = {}
+    field = _passage_field(study)
     for instance in study.dataset.instances.order_by("pk"):
-        text = _turn(instance, PASSAGE) or instance.source.strip()
+        in_field = metadata_text(instance.metadata.get(field or None)).strip()
+        text = in_field or _turn(instance, PASSAGE) or instance.source.strip()
         if text and text not in different:
-            different[text] = Passage(instance.pk, text, _turn(instance, QUESTION))
+            question = _turn(instance, QUESTION) or (in_field and instance.source.strip())
+            different[text] = Passage(instance.pk, text, question, field if in_field else "")
     return list(different.values())
 
 
@@ -47,9 +62,9 @@ def examples_for(made: SyntheticSet, passage: Passage, among: Sequence[Passage])
     return Random(f"{made.seed}:examples:{passage.instance}").sample(others, number)
 
 
-def turns(question: str, passage: str) -> list[dict[str, str]]:
-    """Return messages as the instances of the RAG template have them."""
-    return [{"role": QUESTION, "content": question}, {"role": PASSAGE, "content": passage}]
+def _passage_field(study: Study) -> str:
+    names = (field.name for field in parsed_fields(study.fields))
+    return next((name for name in names if name.casefold() in PASSAGE_FIELDS), "")
 
 
 def _turn(instance: Instance, role: str) -> str:

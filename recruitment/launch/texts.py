@@ -8,11 +8,13 @@ from recruitment.launch.check import (
     DATA,
     GENERATE_SELECT,
     QUALITY,
+    TASK,
     LaunchCheck,
     error,
     warning,
 )
-from studies.models import Generation, Study, System, Unit
+from studies.models import Generation, Instance, Study, System, Unit
+from studies.models.shown_fields import parsed_fields
 from tiebreak.reading.words import counted
 
 
@@ -43,6 +45,23 @@ def dummy_texts(study: Study) -> Iterator[LaunchCheck]:
             f"{counted(n, 'item')} would show dummy texts, which are for testing only. Remove"
             " them, sample real generations, and plan the tasks again.",
             GENERATE_SELECT,
+        )
+
+
+def absent_fields(study: Study) -> Iterator[LaunchCheck]:
+    """A field whose name was mistyped shows nothing to anybody."""
+    instances = Instance.objects.filter(pk__in=study.units.values("instance"))
+    absent = [
+        f"“{field.name}”"
+        for field in parsed_fields(study.fields)
+        if not instances.filter(metadata__has_key=field.name).exists()
+    ]
+    if absent:
+        yield warning(
+            "absent_fields",
+            f"No instance has {', '.join(absent)}, so nobody will see it. Correct the names under"
+            " “further texts of each instance”, or delete the lines.",
+            TASK,
         )
 
 

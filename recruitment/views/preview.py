@@ -138,7 +138,7 @@ def _reference_unit(
     hit_unit = _with_texts(HITUnit.objects.filter(unit=units[0].pk)).first()
     assert hit_unit is not None
     return {
-        "page": _page_of(hit_unit, criteria),
+        "page": _page_of(hit_unit, study, criteria),
         "progress": UnitProgress(index=1, of=n, stage=role.value),
         "needed": screening.pass_mark,
     }
@@ -154,7 +154,7 @@ def _sample(_request: HttpRequest, study: Study, criteria: Sequence[Criterion]) 
     shown = unit and HITUnit(unit=unit, side_bit=bool(hit_unit and hit_unit.side_bit))
     texts = unit.generations if unit else ()
     return {
-        "page": shown and _page_of(shown, criteria, study.allowed_nonresponses),
+        "page": shown and _page_of(shown, study, criteria, study.allowed_nonresponses),
         "has_dummies": any(text.is_dummy for text in texts),
         "progress": UnitProgress(index=1, of=n, is_numbered=not has_checks),
         "stays": has_checks,
@@ -169,10 +169,16 @@ def _with_texts(hit_units: QuerySet[HITUnit]) -> QuerySet[HITUnit]:
 
 
 def _page_of(
-    hit_unit: HITUnit, criteria: Sequence[Criterion], nonresponses: Sequence[str] = ()
+    hit_unit: HITUnit, study: Study, criteria: Sequence[Criterion], nonresponses: Sequence[str] = ()
 ) -> UnitPage:
-    a_first = not hit_unit.side_bit
-    return unit_page(hit_unit.unit, criteria, a_first=a_first, shown={}, nonresponses=nonresponses)
+    return unit_page(
+        hit_unit.unit,
+        criteria,
+        a_first=not hit_unit.side_bit,
+        shown={},
+        fields=study.fields,
+        nonresponses=nonresponses,
+    )
 
 
 def unplanned_unit(study: Study) -> Unit | None:

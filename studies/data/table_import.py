@@ -21,10 +21,12 @@ from studies.data.bundle_import import (
     store_study,
 )
 from studies.models import Dataset, Generation, Instance, Study, System
+from studies.models.shown_fields import setting_of
 from tiebreak.errors import DomainError
 from tiebreak.formats import CriterionSpec, FormatError, StudySpec
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.tables import (
+    FIELD_OF,
     ROLES,
     TEXT_OF,
     Extracted,
@@ -60,7 +62,7 @@ class Choice:
 
 def parse_columns(text: str) -> dict[str, str]:
     """Return the columns by role that someone typed."""
-    return parse_chosen(text, ROLES, (TEXT_OF,))
+    return parse_chosen(text, ROLES, (TEXT_OF, FIELD_OF))
 
 
 @dataclass(frozen=True)
@@ -212,7 +214,11 @@ def _stored(
     # A HIT cannot have more comparisons than there are samples.
     places = summary.instances * len(summary.systems)
     samples = round(summary.generations / places) if places else 1
-    study_settings = {"comparisons_per_hit": max(1, min(samples, MAX_COMPARISONS))}
+    assert summary.plan is not None
+    study_settings = {
+        "comparisons_per_hit": max(1, min(samples, MAX_COMPARISONS)),
+        "fields": setting_of(summary.plan.fields),
+    }
     spec = StudySpec(title, (PREFERENCE,), summary.systems, settings=study_settings)
     imported = ImportedTable(store_study(spec, dataset, owner), summary, known is not None)
     if "then" in options:

@@ -68,7 +68,10 @@ class TaskStep(StepAdmin):
     fieldsets = (
         ("The study", {"fields": ("title",)}),
         ("What annotators read", {"fields": ("guidelines", "consent")}),
-        ("How texts are shown", {"fields": ("source_format", "generation_format", "translation")}),
+        (
+            "How texts are shown",
+            {"fields": ("source_format", "generation_format", "translation", "fields")},
+        ),
         ("Answers without a label", {"fields": ("nonresponses", "unlabelled_tasks")}),
         ("Labels of the parts", {"fields": LABELS, "classes": ("collapse",)}),
     )

@@ -1,9 +1,11 @@
 """The task as it is typed in its form, before it is saved, for the preview."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from studies.design.scale_cards import ScaleCards
 from studies.models import Criterion, Study
+from studies.models.shown_fields import parsed_fields
 from studies.rendering import RENDERERS
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import Scale
@@ -19,6 +21,9 @@ def typed_task(study: Study, data: Mapping[str, str]) -> list[Criterion]:
     for name in ("source_format", "generation_format"):
         if data.get(name) in RENDERERS:
             setattr(study, name, data[name])
+    with suppress(InvalidInput):
+        parsed_fields(data.get("fields", ""))
+        study.fields = data.get("fields", study.fields)
     study.nonresponses = data.get("nonresponses", study.nonresponses)
     total = data.get("criteria-TOTAL_FORMS", "")
     if not total.isdecimal() or "criteria-0-name" not in data:

@@ -20,6 +20,7 @@ from studies.data.dataset_jobs import create_dataset_job
 from studies.instance_selection.temperatures import at_temperatures, some_instances
 from studies.model_servers import FAKE, NO_SERVER, RequestTally, ask_and_store, open_server
 from studies.models import Generation, Instance, Study, System
+from studies.models.shown_fields import metadata_text
 from studies.services import check_is_draft
 from tiebreak.errors import DomainError
 from tiebreak.gateway import (
@@ -328,16 +329,32 @@ def seed_for(job: Job, instance: Instance, system: System) -> int:
 def prompt_for(instance: Instance, system: System, default: str = "") -> Prompt:
     """Return the system's prompt with the instance's source, reference and category filled in.
 
+    `{field NAME}` is a further text of the instance, of its metadata.
+
     A conversation is sent as its turns. A template other than the default comes before them as a
     system message.
     """
     template = _template_of(system, default)
     # All names are replaced in one pass so that braces in the inserted texts stay as they are.
-    filled = re.sub(r"\{(source|reference|category)\}", lambda m: getattr(instance, m[1]), template)
+    filled = _PLACEHOLDER.sub(lambda match: _filled_in(instance, match), template)
     if not instance.messages:
         return filled
     turns = [_turn(message) for message in instance.messages]
     return turns if template == DEFAULT_PROMPT else [Message("system", filled), *turns]
+
+
+_PLACEHOLDER = re.compile(r"\{(?:(source|reference|category)|field ([^{}]+))\}")
+
+
+def _filled_in(instance: Instance, placeholder: re.Match[str]) -> str:
+    known, field = placeholder.groups()
+    if known is not None:
+        return str(getattr(instance, known))
+    return (
+        metadata_text(instance.metadata.get(field))
+        if field in instance.metadata
+        else placeholder[0]
+    )
 
 
 def _template_of(system: System, default: str) -> str:

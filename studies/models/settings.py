@@ -21,6 +21,7 @@ from studies.models.bounds import (
     between,
 )
 from studies.models.choices import OpenChoiceField
+from studies.models.shown_fields import validate_fields
 from studies.rendering.renderers import PLAIN, text_formats
 from tiebreak.nonresponse import BROKEN, CANNOT_SAY
 
@@ -313,6 +314,15 @@ class FrozenSettings(models.Model):
         choices=text_formats,
         default=PLAIN,
         help_text="Annotators do not see reference texts.",
+    )
+    fields = models.TextField(
+        "further texts of each instance",
+        max_length=MAX_PLAN,
+        blank=True,
+        validators=[validate_fields],
+        help_text="Such as a passage or background: one column of your table, or key of the metadata,"
+        " in each line, as in “passage | Retrieved passage | raters and judges | before”. All but the"
+        " name may be left out. They are shown to raters, judges or both, before or after the source.",
     )
 
     class Meta:

@@ -3,6 +3,8 @@
 from django import template
 from django.utils.safestring import SafeString
 
+from studies.models import Instance, Study
+from studies.models.shown_fields import FieldText, field_texts
 from studies.rendering import is_markup, render_text
 
 register = template.Library()
@@ -16,3 +18,9 @@ def shown_as(text: str, text_format: str) -> SafeString:
 @register.filter
 def is_markup_as(text: str, text_format: str) -> bool:
     return is_markup(text, text_format)
+
+
+@register.filter
+def fields_shown_in(instance: Instance | None, study: Study) -> list[FieldText]:
+    """Return the further texts of an instance that raters or judges of the study see."""
+    return list(field_texts(study.fields, instance.metadata)) if instance else []

@@ -54,6 +54,7 @@ def test_null_takes_a_limit_away(client, draft):
     [
         ({"ratings_per_hit": 0}, "ratings_per_hit"),
         ({"currency": "gbp"}, "currency"),
+        ({"fields": "passage | Passage | nobody"}, "fields"),
         ({"pairing": "magic"}, "pairing"),
         ({"similarity": "magic"}, "similarity"),
         ({"ratings_per_hit": 3, "pairing": "symmetric"}, "ratings_per_hit"),

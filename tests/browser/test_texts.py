@@ -203,3 +203,27 @@ def test_no_hostile_text_breaks_the_policy_or_the_layout(
         assert in_view(page), start
         assert page.evaluate(OUTSIDE) == 0, start
     assert [url for url in requested if not url.startswith(live_server.url)] == []
+
+
+@pytest.mark.parametrize("has_script", [True, False])
+def test_fields_are_read_beside_the_source_on_a_dark_phone(browser, live_server, has_script):
+    phone = {"width": 360, "height": 740}
+    context = browser.new_context(
+        java_script_enabled=has_script, viewport=phone, color_scheme="dark"
+    )
+    page = context.new_page()
+    rated(page, live_server, (MARKDOWN, CHANGED), fields="passage\nfacts | Facts | raters | after")
+    Instance.objects.update(metadata={"passage": "x" * 5000, "facts": MARKDOWN})
+    page.reload()
+    source = page.get_by_role("region", name="Source text")
+    names = source.get_by_role("heading", level=2).all_inner_texts()
+    assert names == ["Passage", "Source text", "Facts"]
+    text = source.locator("details .text")
+    expect(text).to_be_hidden()
+    source.get_by_text("Show all 5000 characters").click()
+    expect(text).to_be_visible()
+    if has_script:
+        check_fits(page)
+        check_accessible(page)
+        assert in_view(page)
+    context.close()

@@ -8,7 +8,7 @@ from django.urls import reverse
 from annotation.exports.tables import design_rows, reference_rows
 from annotation.hot_path_sql import unit_with_texts
 from annotation.imports.plan_import import StoredRows
-from annotation.models import Assignment, HITUnit
+from annotation.models import HIT, Assignment, HITUnit
 from annotation.services.planning import plan_hits, remove_plan
 from annotation.services.reference_units import remove_reference_unit
 from annotation.views.unit_presentation import unit_page
@@ -80,8 +80,9 @@ def test_a_unit_of_three_texts_is_one_row_in_tables_and_shown_in_full(study, cli
     systems = [(rows[key]["system_a"], rows[key]["system_b"]) for key in ("two", "three")]
     assert systems == [("system-0", "system-1")] * 2
     three = study.units.get(key="three")
-    for unit in (three, unit_with_texts(Assignment(pk=0), HITUnit(unit=three))[0]):
-        page = unit_page(unit, [], a_first=False, shown={})
+    work = Assignment(pk=0, hit=HIT(study=study))
+    for unit in (three, unit_with_texts(work, HITUnit(unit=three))[0]):
+        page = unit_page(unit, [], a_first=False, shown={}, fields="")
         assert page.texts == ("Text 0 2 1.", "Text 0 1 1.", "Text 0 0 1.")
         assert page.source == three.instance.source
     html = client.get(reverse("recruitment:quality", args=[study.pk])).content.decode()

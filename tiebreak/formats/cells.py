@@ -154,3 +154,26 @@ def check_name(what: str, text: str) -> str:
             f"{what} contains a control or invisible character ({code})",
         )
     return text
+
+
+# What an instance or a prompt already has under these names.
+_RESERVED = {"id", "source", "messages", "category", "reference", "metadata", "text", "a", "b"}
+MAX_FIELD_NAME = 100
+# Characters that mean something in settings, prompts, Markdown or the choice of columns.
+_NOT_IN_FIELD_NAMES = frozenset("|<>{}[]`=,")
+
+
+def check_field_name(name: str) -> str:
+    """Return the name of a further text of instances if it can be one. Raises `InvalidInput`."""
+    check_name("the name of a field", name)
+    if not name or len(name) > MAX_FIELD_NAME or _NOT_IN_FIELD_NAMES & set(name):
+        marks = " ".join(sorted(_NOT_IN_FIELD_NAMES))
+        reason = (
+            f"the name of a field must have 1 to {MAX_FIELD_NAME} characters, and none of {marks}"
+        )
+        raise InvalidInput("bad_field_name", reason)
+    if name.casefold() in _RESERVED:
+        raise InvalidInput(
+            "reserved_name", f"a field cannot be named {name!r}; choose another name"
+        )
+    return name

@@ -1,8 +1,8 @@
 """Preferences for training: a prompt with a chosen and a rejected text, as TRL reads them."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from tiebreak.formats.rows import Row
@@ -33,6 +33,8 @@ class Comparison:
     votes_tie: int = 0
     votes_bad: int = 0
     """How many annotators preferred A, preferred B, had no preference, or found both bad."""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Further texts of the instance, by the names of their columns."""
 
     @property
     def winner(self) -> int:
@@ -114,6 +116,7 @@ def _row(comparison: Comparison, winner: int) -> Row:
         "votes_rejected": rejected[2],
         "votes_tie": comparison.votes_tie,
         "is_tie": comparison.winner == 0,
+        **comparison.fields,
     }
 
 

@@ -43,7 +43,7 @@ class Command(BaseCommand):
             "--columns",
             default="",
             metavar="ROLE=COLUMN,…",
-            help=f"columns by role: {', '.join(ROLES)}, text:SYSTEM (others are guessed)",
+            help=f"columns by role: {', '.join(ROLES)}, text:SYSTEM, field:NAME (others are guessed)",
         )
         parser.add_argument(
             "--leave-out",

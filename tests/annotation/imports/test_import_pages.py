@@ -23,7 +23,7 @@ from studies.models import Dataset, Generation, Instance, Study
 from tests.pages import codes_on, levels_on, page_of
 from tests.refusals import refused
 from tests.tiebreak.formats.readers.files import FOLDERS
-from tests.tiebreak.formats.tables.cases import CASES
+from tests.tiebreak.formats.tables.cases import CASES, delimited
 
 pytestmark = pytest.mark.django_db
 UPLOAD = "annotation:new-study"
@@ -63,6 +63,29 @@ def form_of(page, **changes):
     for number, row in enumerate(rows):
         data |= {f"role-{number}": row.role, f"system-{number}": row.system}
     return data | changes
+
+
+def test_fields_are_proposed_named_and_stored(client, ada):
+    rows = [
+        {
+            "question": f"What are ships, part {n}?",
+            **{f"answer_{s}": f"The answer {n} of {s} is here." for s in "xy"},
+            "context": f"Some words on ships, part {n}.",
+            "plan": f"Go to {n}.",
+        }
+        for n in range(3)
+    ]
+    address = upload(client, delimited(rows))
+    rows = client.get(address).context["rows"]
+    assert {(r.name, r.system) for r in rows if r.role == "field:"} == {("context", "context")}
+    number = [r.name for r in rows].index("plan")
+    same = {f"role-{number}": "field:", f"system-{number}": "context"}
+    assert codes_on(create(client, address, **same)) == {"repeated_role"}
+    created = create(client, address, **same | {f"system-{number}": "the plan"})
+    assert created.status_code == 302, codes_on(created)
+    study = Study.objects.get()
+    assert study.fields == "context\nthe plan"
+    assert study.dataset.instances.first().metadata["the plan"] == "Go to 0."
 
 
 def create(client, address, **changes):

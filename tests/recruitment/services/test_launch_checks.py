@@ -13,6 +13,7 @@ from studies.instance_selection.scoring import score_separability
 from studies.models import (
     Criterion,
     Generation,
+    Instance,
     InstanceSelection,
     Screening,
     Study,
@@ -234,6 +235,15 @@ def test_dummy_texts_are_never_shown_to_people():
     study = make_planned()
     Generation.objects.filter(system__name="system-0").update(is_dummy=True)
     assert refusal(study).code == "dummy_texts"
+
+
+def test_a_field_that_no_instance_has_is_named():
+    study = make_planned()
+    study.fields = "passage\nhint"
+    Instance.objects.filter(key="note-0").update(metadata={"hint": "A hint."})
+    (check,) = (check for check in launch_checks(study) if check.code == "absent_fields")
+    assert "passage" in check.sentence
+    assert "hint" not in check.sentence
 
 
 def test_units_with_the_same_text_twice_are_counted():

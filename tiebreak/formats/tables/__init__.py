@@ -5,6 +5,7 @@ from tiebreak.formats.tables.problems import TableProblem, TableProblems
 from tiebreak.formats.tables.profiles import Column, Profile
 from tiebreak.formats.tables.reading import Table, open_table
 from tiebreak.formats.tables.roles import (
+    FIELD_OF,
     LAYOUTS,
     LONG,
     PROMPTS,
@@ -17,6 +18,7 @@ from tiebreak.formats.tables.roles import (
 from tiebreak.formats.tables.summary import TableReading, TableSummary, extracted_rows
 
 __all__ = [
+    "FIELD_OF",
     "LAYOUTS",
     "LONG",
     "PROMPTS",

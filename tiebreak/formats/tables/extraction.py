@@ -21,7 +21,7 @@ from tiebreak.formats.tables.nesting import (
 )
 from tiebreak.formats.tables.problems import BadCell, TableProblems
 from tiebreak.formats.tables.profiles import is_missing
-from tiebreak.formats.tables.roles import LONG, PROMPTS, Plan
+from tiebreak.formats.tables.roles import FIELD_OF, LONG, PROMPTS, Plan
 
 MAX_CATEGORY = 200
 MAX_SAMPLE = 30_000
@@ -138,7 +138,12 @@ class Extraction:
             raise BadCell("category_too_long", reason, self.plan.columns["category"])
         reference = self._plain(row, "reference")
         key = self._key(row, source or str(messages or ""), count)
-        return InstanceRow(key, source, messages, category, reference)
+        return InstanceRow(key, source, messages, category, reference, self._fields(row))
+
+    def _fields(self, row: Row) -> dict[str, Any]:
+        """Return the further texts that a row has, by the name of the field."""
+        texts = {name: self._plain(row, f"{FIELD_OF}{name}") for name in self.plan.fields}
+        return {name: text for name, text in texts.items() if text.strip()}
 
     def _key(self, row: Row, source: str, count: int) -> str:
         column = self.plan.columns.get("instance")
@@ -193,7 +198,7 @@ class Extraction:
             raise BadCell(
                 "duplicate_id",
                 f"“{instance.id}” is there already, in row {known.row}, with another source,"
-                " reference or category.",
+                " reference, category or field.",
                 name,
             )
         if not self.plan.repeats and self.plan.layout != LONG and "text_a" not in self.plan.columns:
@@ -318,7 +323,8 @@ def _named(column: str, subject: str) -> Iterator[None]:
 
 
 def _content(instance: InstanceRow) -> int:
-    return hash((instance.source, str(instance.messages), instance.category, instance.reference))
+    nested = (str(instance.messages), str(instance.metadata))
+    return hash((instance.source, *nested, instance.category, instance.reference))
 
 
 def _text(value: Any, column: str) -> str:

@@ -2,6 +2,9 @@
 
 import re
 
+from tiebreak.errors import InvalidInput
+from tiebreak.formats.cells import check_field_name
+
 _TOKEN = re.compile(
     r"[A-ZÀ-ÖØ-Þ]+(?![a-zß-öø-ÿ])|[A-ZÀ-ÖØ-Þ]?[a-zß-öø-ÿ]+|\d+|[\u3400-\u9fff]+|[^\W\d_a-zA-ZÀ-ÿ\u3400-\u9fff]+"
 )
@@ -101,6 +104,22 @@ def says_answer(name: str) -> bool:
 def names_model(name: str) -> bool:
     """Whether the name contains a language model's, or is one such as `model_2`."""
     return MODELS.search(name) is not None
+
+
+_FIELDS = frozenset(
+    ("passage", "passages", "context", "contexts", "background", "question", "evidence", "article")
+)
+
+
+def is_field_name(name: str) -> bool:
+    """Whether a column that is not the source is plainly meant to be read with the texts."""
+    words = words_of(name)
+    if _FIELDS.isdisjoint(words) or any(says(name, role) for role in ("remark", "vote", "fact")):
+        return False
+    try:
+        return bool(check_field_name(name))
+    except InvalidInput:
+        return False
 
 
 def other_side(name: str) -> tuple[str, ...] | None:

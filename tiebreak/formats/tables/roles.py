@@ -4,9 +4,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tiebreak.errors import DomainError
+from tiebreak.errors import DomainError, InvalidInput
+from tiebreak.formats.cells import check_field_name
 from tiebreak.formats.tables.names import (
     SHOWN,
+    is_field_name,
     names_model,
     other_side,
     says,
@@ -15,7 +17,7 @@ from tiebreak.formats.tables.names import (
 )
 from tiebreak.formats.tables.profiles import MANY, Column, Profile
 
-TEXT_OF = "text:"
+TEXT_OF, FIELD_OF = "text:", "field:"
 WIDE, LONG, PROMPTS = "wide", "long", "prompts"
 LAYOUTS = (WIDE, LONG, PROMPTS)
 PAIR_ROLES = ("system_a", "text_a", "system_b", "text_b")
@@ -37,7 +39,8 @@ class Plan:
     has a source alone."""
     columns: Mapping[str, str]
     """Column by role: `instance`, `source`, `reference`, `category`, `system`, `text`, `sample`,
-    and `text:SYSTEM` for a column with the texts of one system. Rows with a pair of systems have
+    `text:SYSTEM` for a column with the texts of one system, and `field:NAME` for any further text
+    of the instances, such as a passage. Rows with a pair of systems have
     `system_a`, `text_a`, `system_b` and `text_b`."""
     repeats: bool = False
     """Whether several rows of the same instance and system are samples, not mistakes."""
@@ -59,6 +62,15 @@ class Plan:
             role.removeprefix(TEXT_OF): column
             for role, column in self.columns.items()
             if role.startswith(TEXT_OF)
+        }
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """Column of each further text of the instances, by its name, in their order."""
+        return {
+            role.removeprefix(FIELD_OF): column
+            for role, column in self.columns.items()
+            if role.startswith(FIELD_OF)
         }
 
 
@@ -133,14 +145,24 @@ def _check_choice(
         raise DomainError("column_left_out", sentence, status=400)
     columns = {**columns, **{f"{TEXT_OF}{name}": name for name in left_out}}
     for role, column in columns.items():
-        if role not in ROLES and not (role.startswith(TEXT_OF) and role != TEXT_OF):
-            names = ", ".join([*ROLES, "text:SYSTEM"])
+        if role.startswith(FIELD_OF):
+            _check_field(role.removeprefix(FIELD_OF))
+        elif role not in ROLES and not (role.startswith(TEXT_OF) and role != TEXT_OF):
+            names = ", ".join([*ROLES, "text:SYSTEM", "field:NAME"])
             sentence = f"{role!r} is not a role of a column. The roles are: {names}."
             raise DomainError("unknown_role", sentence, status=400)
         if column not in profile.columns:
             names = ", ".join(profile.columns)[:1000] or "none"
             sentence = f"The table has no column {column!r}. Its columns are: {names}."
             raise DomainError("unknown_column", sentence, status=400)
+
+
+def _check_field(name: str) -> None:
+    try:
+        check_field_name(name)
+    except InvalidInput as error:
+        sentence = f"{error.message[0].upper()}{error.message[1:]}."
+        raise DomainError(error.code, sentence, status=400) from error
 
 
 def _layout_of(chosen: Iterable[str]) -> str | None:
@@ -194,6 +216,9 @@ class _Guess:
         return LONG if self._pair() is None and self._system() is not None else WIDE
 
     def columns(self, layout: str) -> dict[str, str]:
+        return self._with_fields(self._main_columns(layout))
+
+    def _main_columns(self, layout: str) -> dict[str, str]:
         if layout == LONG:
             return self._long()
         if layout == PROMPTS:
@@ -248,6 +273,18 @@ class _Guess:
         name = column.name
         is_named = says_answer(name) or says(name, "text") or says(name, "system")
         return is_named or self._has_other_side(column)
+
+    def _with_fields(self, roles: dict[str, str]) -> dict[str, str]:
+        """Add the texts that are plainly named as something to read, and belong to the instance."""
+        key = roles.get("instance") or roles.get("source")
+        for column in self._texts():
+            is_field = is_field_name(column.name) and not says_answer(column.name)
+            if is_field and not column.is_code and self._is_of_instance(key, column):
+                roles[f"{FIELD_OF}{column.name}"] = column.name
+        return roles
+
+    def _is_of_instance(self, key: str | None, column: Column) -> bool:
+        return key is None or _per_key(self.profile, [key], column.name) <= 1
 
     # What a column can be.
 

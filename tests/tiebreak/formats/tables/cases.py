@@ -397,6 +397,7 @@ case(
         "category": "domain",
         "text:Answer (baseline)": "Answer (baseline)",
         "text:Answer (ours)": "Answer (ours)",
+        "field:context": "context",
     },
     (N, 2 * N),
 )

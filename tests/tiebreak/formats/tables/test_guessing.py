@@ -149,10 +149,10 @@ def test_writing_without_spaces_is_no_single_word(text, tmp_path):
 
 
 def test_columns_without_a_role_are_always_named(tmp_path):
-    path = listed(tmp_path, passage=[words(60) for _ in TEXTS], prompt=TEXTS, gpt=TEXTS, t5=TEXTS)
+    path = listed(tmp_path, story=[words(60) for _ in TEXTS], prompt=TEXTS, gpt=TEXTS, t5=TEXTS)
     (note,) = summary_of(path).notes
-    assert "passage" in note
-    columns = {"reference": "passage", "source": "prompt", "text:a": "gpt", "text:b": "t5"}
+    assert "story" in note
+    columns = {"reference": "story", "source": "prompt", "text:a": "gpt", "text:b": "t5"}
     assert not summary_of(path, columns=columns | {"instance": "id"}, is_complete=True).notes
 
 
