@@ -1,0 +1,3 @@
+from tiebreak.analysis import analyze as analyze
+
+__version__: str
