@@ -9,7 +9,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,12 @@ from typing import Any
 from tiebreak import __version__
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.comparison import compare_ratings
+from tiebreak.formats.layouts import LABEL_OF, RATER_OF, TABLE, Choice, read_existing
+from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.ratings import canonical_digest
-from tiebreak.formats.readers import READERS
+from tiebreak.formats.readers import READERS, Converted
 from tiebreak.formats.readers import convert as read_published
+from tiebreak.formats.tables.choosing import parse_columns
 from tiebreak.optional import TYPESETTER, load
 from tiebreak.reading.document.of_report import document_of
 from tiebreak.reading.files import WRITTEN
@@ -96,6 +99,7 @@ def _parser() -> ArgumentParser:
 def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None:
     """Add the options of `analyze`; ``source`` is the name of its first argument in the help."""
     parser.add_argument("source", metavar=source)
+    _add_choice_options(parser)
     for name, kind in WRITTEN.items():
         parser.add_argument(f"--{name}", type=Path, metavar=kind.example, help=kind.help)
     parser.add_argument("--scale", action="append", default=[], metavar="CRITERION=SCALE")
@@ -160,7 +164,7 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
     _add_json_option(parser)
 
 
-def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source) -> Outcome:
+def analyze(options: Namespace, *, read: Callable[[Path, Choice], Source] = read_source) -> Outcome:
     """Read a source with ``read``, and return its leading numbers; write the files that were asked for."""
     _check_numbers(options)
     # What is absent is said before a long computation.
@@ -170,20 +174,21 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
         load(TYPESETTER)
     scales = _scales(options.scale)
     with _as_domain_errors():
-        source = read(Path(options.source))
+        source = read(Path(options.source), _choice(options))
         if options.machine:
             source = source.with_machines(options.machine)
         used = source.scales | scales
         survey = options.expert_weights
-        weights = expert_weights(read(Path(survey)).table) if survey else None
-        scores = read(Path(options.scores)) if options.scores else None
+        weights = expert_weights(read(Path(survey), Choice()).table) if survey else None
+        scores = read(Path(options.scores), Choice()) if options.scores else None
         report = _report(source, used, options, weights, scores)
         _check_declared(scales, report)
         written = _write(options, report, title=Path(options.source).name)
     scales_of = {name: about.scale for name, about in report.criteria.items()}
-    counts = {**written, **vars(report.source), "scales": scales_of}
+    counts = {**written, **vars(report.source), "scales": scales_of, "read": source.read}
+    before = "".join(f"{line}\n" for line in (source.read, *source.notes) if line)
     sentence = (
-        f"{as_text(report)}\n\nRatings used: {counts['n_used']} of {counts['n_rows']}."
+        f"{before}{as_text(report)}\n\nRatings used: {counts['n_used']} of {counts['n_rows']}."
         f"{_inferred(report)}"
     )
     if written:
@@ -263,12 +268,15 @@ def _checked(outcome: Outcome, checked: Sequence[CheckedAlpha]) -> Outcome:
 
 def add_convert_options(parser: ArgumentParser) -> None:
     """Add the options of `convert`."""
-    parser.add_argument("reader", choices=sorted(READERS))
+    parser.add_argument(
+        "reader", choices=sorted({*READERS, TABLE}), help=f"{TABLE}: ratings in any plain table"
+    )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument("--out", type=Path, required=True, metavar="PATH")
     parser.add_argument(
         "--systems", metavar="A,B", help="names of the two systems; the first is system A"
     )
+    _add_choice_options(parser)
     _add_json_option(parser)
 
 
@@ -280,7 +288,10 @@ def convert(options: Namespace) -> Outcome:
         raise DomainError("not_empty", sentence)
     systems = _pair(options.systems)
     with _as_domain_errors(out):
-        converted = read_published(options.reader, options.files, systems)
+        if options.reader == TABLE:
+            converted = _read_table(options)
+        else:
+            converted = read_published(options.reader, options.files, systems)
         converted.write(out)
     scales = {criterion.name: criterion.scale for criterion in converted.spec.criteria}
     counts = {
@@ -297,7 +308,16 @@ def convert(options: Namespace) -> Outcome:
         f" {', '.join(f'{name}={scale}' for name, scale in scales.items())}."
     )
     lost = [f"Not used: {what} ({n})." for what, n in converted.left_out.items()]
-    return Outcome(counts, "\n".join([sentence, *lost]))
+    return Outcome(counts, "\n".join([*filter(None, [converted.about]), sentence, *lost]))
+
+
+def _read_table(options: Namespace) -> Converted:
+    """Read the one file of ratings that a plain table is."""
+    if len(options.files) > 1:
+        raise DomainError("bad_option", "A table of ratings is one file. Name one.", status=400)
+    path = options.files[0]
+    existing = read_existing(path, choice=replace(_choice(options), reader=TABLE))
+    return existing.converted(path.stem)
 
 
 def add_compare_options(parser: ArgumentParser) -> None:
@@ -394,6 +414,29 @@ COMMANDS = {
         plan,
     ),
 }
+
+
+def _add_choice_options(parser: ArgumentParser) -> None:
+    """Add the options that say how a file of ratings is to be read."""
+    parser.add_argument(
+        "--columns",
+        default="",
+        metavar="ROLE=COLUMN,…",
+        help="columns that are not to be guessed: unit, rater, label, criterion, or rater:NAME and"
+        " label:CRITERION where raters or criteria have columns of their own",
+    )
+    parser.add_argument(
+        "--leave-out",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="a column that no guess may use; may be repeated",
+    )
+
+
+def _choice(options: Namespace) -> Choice:
+    columns = parse_columns(options.columns, COLUMNS, (RATER_OF, LABEL_OF))
+    return Choice(columns, tuple(options.leave_out))
 
 
 def _add_json_option(parser: ArgumentParser) -> None:

@@ -24,6 +24,31 @@ CODINGS = ({0, 1}, {1, 2})
 # Whole numbers that span more points were chosen on a slider.
 MAX_INFERRED_POINTS = 21
 
+# Words whose order nobody doubts, from the lowest to the highest: a list for each language and kind, with
+# other words for the same rung, and a question mark before rungs that many questionnaires lack.
+_LADDERS = tuple(
+    tuple(tuple(rung.strip().split("|")) for rung in ladder.split("<"))
+    for ladder in (
+        "strongly disagree|completely disagree|totally disagree < disagree < ?somewhat disagree|slightly"
+        " disagree < neutral|neither agree nor disagree|neither|undecided < ?somewhat agree|slightly agree"
+        " < agree < strongly agree|completely agree|totally agree",
+        "?terrible < ?very poor|very bad < poor|bad < fair|average|ok|okay|acceptable < good < ?very good"
+        " < ?excellent",
+        "?very low < low < medium|moderate < high < ?very high",
+        "never < rarely|seldom < sometimes|occasionally < often|frequently < always",
+        "not at all < slightly|a little < moderately|somewhat < very|very much < ?extremely",
+        "no < partly|partially < yes",
+        "stimme überhaupt nicht zu|stimme gar nicht zu < stimme nicht zu|stimme eher nicht zu < weder noch|"
+        "teils teils|neutral < stimme zu|stimme eher zu < stimme voll zu|stimme voll und ganz zu",
+        "?sehr schlecht < schlecht < mittel|befriedigend < gut < ?sehr gut",
+        "niedrig < mittel < hoch",
+        "pas du tout d'accord < pas d'accord|plutôt pas d'accord < neutre|ni d'accord ni pas d'accord"
+        " < d'accord|plutôt d'accord < tout à fait d'accord",
+        "faible < moyen < élevé",
+        "非常不同意 < 不同意 < 中立|一般 < 同意 < 非常同意",
+        "低 < 中 < 高",
+    )
+)
 _RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})", re.ASCII)
 TIE_WORDS, BAD_WORDS = "No preference", "Both are bad"
 
@@ -68,7 +93,7 @@ PREFERENCES = {
 }
 _ALLOWED = (
     f"{', '.join(PREFERENCES)} (each may end in +bad), "
-    "nominal:a,b, ordinal:1..5, interval:1..5, interval, ratio"
+    "nominal:a,b, ordinal:1..5, ordinal:low,medium,high, interval:1..5, interval, ratio"
 )
 
 
@@ -107,8 +132,9 @@ class Scale:
         Parameters
         ----------
         spec : str
-            ``nominal:a,b``, ``ordinal:1..5``, ``interval:1..5``, ``interval``, ``ratio``, or the
-            name of a preference scale in `PREFERENCES`, which may end in ``+bad``.
+            ``nominal:a,b``, ``ordinal:1..5``, ``ordinal:low,medium,high``, whose words are the
+            points 1 to 3, ``interval:1..5``, ``interval``, ``ratio``, or the name of a preference
+            scale in `PREFERENCES`, which may end in ``+bad``.
 
         Returns
         -------
@@ -147,6 +173,13 @@ class Scale:
         scale = PREFERENCES[base]
         labels: tuple[Label, ...] = (*scale.points, BAD) if bad else scale.points
         return cls(text, "preference", scale.level, labels, bad)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of an ordinal scale from the lowest to the highest, which are its points from 1 up."""
+        names = self.spec.partition(":")[2].split(",")
+        is_worded = self.kind == "ordinal" and len(names) > 1
+        return tuple(name.strip() for name in names) if is_worded else ()
 
     @property
     def order_labels(self) -> tuple[Label, ...] | None:
@@ -188,7 +221,7 @@ class Scale:
         Returns
         -------
         str
-            The words. On scales other than preferences this is the label itself.
+            The words. On other scales this is the label itself, unless its points have words.
 
         Examples
         --------
@@ -196,7 +229,7 @@ class Scale:
         'is much better'
         """
         if self.kind != "preference":
-            return str(label)
+            return self.words[int(label) - 1] if self.words else str(label)
         if label == BAD:
             return BAD_WORDS
         if label == 0:
@@ -216,7 +249,7 @@ class Scale:
         -------
         str
             For a preference the letter of the system, repeated by its strength; ``"tie"`` or
-            ``"both bad"``. Labels of other scales are their own names.
+            ``"both bad"``. Labels of other scales are their own names, or have words.
 
         Examples
         --------
@@ -224,7 +257,7 @@ class Scale:
         ['AA', 'tie', 'B', 'both bad']
         """
         if self.kind != "preference":
-            return str(label)
+            return self.words_for(label)
         if label == BAD:
             return "both bad"
         return ("A" if int(label) < 0 else "B") * abs(int(label)) or "tie"
@@ -258,6 +291,8 @@ class Scale:
             return self._member(text if text in (self.labels or ()) else _plain(text), value)
         if self.bad and value == BAD:
             return BAD
+        if value in self.words:
+            return self.words.index(str(value)) + 1
         number = _as_number(value)
         if number is None:
             raise InvalidInput(
@@ -276,7 +311,7 @@ class Scale:
         for allowed in self.labels or ():
             if allowed == label:
                 return allowed
-        names = ", ".join(str(allowed) for allowed in self.labels or ())
+        names = ", ".join(self.words or map(str, self.labels or ()))
         raise InvalidInput(
             "label_not_on_scale",
             f"The label {value!r} is not on the scale {self.spec}. Use one of: {names}.",
@@ -302,7 +337,8 @@ def infer_scale(labels: Iterable[object], criterion: str, *, compares: bool = Fa
         ``preference:tie`` if all labels are −1, 0 or 1 and one of them is −1 or ``compares`` holds,
         or if a criterion named ``preference`` has no labels; a nominal scale for 0 and 1, and for 1
         and 2; ``ordinal:min..max`` for other whole numbers of at most 21 points; ``interval`` for
-        other numbers; otherwise a nominal scale with the labels sorted as text.
+        other numbers; ``ordinal`` with their words for labels whose order is beyond doubt, such as
+        low, medium and high; otherwise a nominal scale with the labels sorted as text.
 
     Raises
     ------
@@ -371,6 +407,9 @@ def _infer_preference(distinct: set[str], *, named: bool, compares: bool) -> Sca
 def _infer_other(distinct: set[str]) -> Scale:
     numbers = [_as_number(text) for text in distinct]
     if None in numbers:
+        ladder = _ladder(distinct)
+        if ladder is not None:
+            return Scale.parse("ordinal:" + ",".join(ladder))
         names = tuple(sorted(distinct))
         return Scale("nominal:" + ",".join(names), "nominal", "nominal", names)
     if set(numbers) in CODINGS:
@@ -379,6 +418,23 @@ def _infer_other(distinct: set[str]) -> Scale:
     if len(integers) == len(numbers) and 0 < max(integers) - min(integers) < MAX_INFERRED_POINTS:
         return Scale.parse(f"ordinal:{min(integers)}..{max(integers)}")
     return Scale.parse("interval")
+
+
+def _ladder(distinct: set[str]) -> list[str] | None:
+    """Return the rungs of the ladder of which at least three are among the labels, and nothing else is."""
+    spelled = {text.casefold(): text for text in distinct}
+    for ladder in _LADDERS:
+        rungs = [[word.removeprefix("?").strip() for word in rung] for rung in ladder]
+        used = [[spelled[word] for word in rung if word in spelled] for rung in rungs]
+        if (
+            len(distinct) < 3
+            or sum(map(len, used)) < len(distinct)
+            or any(len(u) > 1 for u in used)
+        ):
+            continue
+        every = zip(ladder, rungs, used, strict=True)
+        return [u[0] if u else rung[0] for raw, rung, u in every if u or not raw[0].startswith("?")]
+    return None
 
 
 def _as_text(value: object) -> str:
@@ -410,16 +466,27 @@ _LevelAndLabels = tuple[Level, tuple[Label, ...] | None]
 
 
 def _read_nominal(spec: str, rest: str) -> _LevelAndLabels:
+    return "nominal", _names(spec, rest)
+
+
+def _names(spec: str, rest: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in rest.split(","))
     if len(names) < 2 or "" in names:
         raise InvalidInput(
-            "too_few_names", f"The scale {spec!r} needs two or more labels, such as nominal:a,b."
+            "too_few_names",
+            f"The scale {spec!r} needs two or more labels with commas between them.",
         )
     if len(set(names)) < len(names):
         raise InvalidInput(
             "repeated_label", f"The scale {spec!r} repeats a label. List every label once."
         )
-    return "nominal", names
+    return names
+
+
+def _read_ordinal(spec: str, rest: str) -> _LevelAndLabels:
+    if "," not in rest:
+        return "ordinal", _read_points(spec, rest)
+    return "ordinal", tuple(range(1, len(_names(spec, rest)) + 1))
 
 
 def _read_points(spec: str, rest: str) -> tuple[int, ...]:
@@ -450,7 +517,7 @@ def _read_ratio(spec: str, rest: str) -> _LevelAndLabels:
 
 _READERS: dict[str, Callable[[str, str], _LevelAndLabels]] = {
     "nominal": _read_nominal,
-    "ordinal": lambda spec, rest: ("ordinal", _read_points(spec, rest)),
+    "ordinal": _read_ordinal,
     "interval": lambda spec, rest: ("interval", _read_points(spec, rest) if rest else None),
     "ratio": _read_ratio,
 }

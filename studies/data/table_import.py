@@ -1,6 +1,5 @@
 """Imports a plain table: its dataset, and a draft study on it."""
 
-import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -36,9 +35,8 @@ from tiebreak.formats.tables import (
     extracted_rows,
     open_table,
 )
+from tiebreak.formats.tables.choosing import parse_columns as parse_chosen
 
-# A comma that is followed by a role ends a column's name, which may itself contain commas.
-_NEXT_ROLE = re.compile(rf",(?=(?:{'|'.join(ROLES)}|{TEXT_OF}[^=,]+)=)")
 BadRows = Literal["refuse", "leave_out"]
 MAX_TOLD = 20
 MAX_COMPARISONS = 5
@@ -58,15 +56,8 @@ class Choice:
 
 
 def parse_columns(text: str) -> dict[str, str]:
-    """Return the columns by role of a text such as `source=article,text:bart=bart_summary`."""
-    columns = {}
-    for part in _NEXT_ROLE.split(text) if text else ():
-        role, equals, column = part.partition("=")
-        if not equals or not column:
-            sentence = f"Columns must have the form ROLE=COLUMN, not {part[:100]!r}."
-            raise DomainError("bad_columns", sentence, status=400)
-        columns[role.strip()] = column
-    return columns
+    """Return the columns by role that someone typed."""
+    return parse_chosen(text, ROLES, (TEXT_OF,))
 
 
 @dataclass(frozen=True)

@@ -64,10 +64,10 @@ def _parts(code: str) -> dict[str, Any]:
     """Return the cards with the one of a code chosen, and the values of their fields."""
     base, _, extra = code.partition("+")
     kind, _, rest = code.partition(":")
-    low, _, high = rest.partition("..") if kind == "ordinal" else ("1", "", "5")
-    chosen = (
-        base if base in PREFERENCES else {"ordinal": SCORES, "nominal": LABELS}.get(kind, TYPED)
-    )
+    is_range = kind == "ordinal" and "," not in rest
+    low, _, high = rest.partition("..") if is_range else ("1", "", "5")
+    cards = {"ordinal": SCORES if is_range else TYPED, "nominal": LABELS}
+    chosen = base if base in PREFERENCES else cards.get(kind, TYPED)
     return {
         "cards": [_card(name, chosen) for name in PREFERENCES],
         "chosen": chosen,

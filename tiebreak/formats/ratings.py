@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.coded import CodedColumn, Column, as_coded, as_objects, combined
-from tiebreak.formats.errors import Problems
+from tiebreak.formats.errors import FormatError, Problems
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.parquet_ratings import read_columns
 from tiebreak.formats.rating_cells import (
@@ -297,7 +297,7 @@ class RatingTable:
         """
         gathered = problems or Problems()
         numbers = itertools.count(1) if lines is None else lines
-        table = _build(zip(numbers, rows, strict=False), name, gathered)
+        table = table_of(zip(numbers, rows, strict=False), name, gathered)
         gathered.check()
         return table
 
@@ -321,6 +321,43 @@ def is_ratings_file(path: Path) -> bool:
     (True, False)
     """
     return path.suffix in SUFFIXES
+
+
+def has_rating_columns(path: Path) -> bool:
+    r"""Check whether a file has the columns that the ratings format requires.
+
+    Parameters
+    ----------
+    path : Path
+        File with the ending of a ratings file.
+
+    Returns
+    -------
+    bool
+        Whether the header or the first row names unit, rater and label.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "ratings.csv"
+    ...     _ = path.write_text("item,coder1,coder2\n")
+    ...     has_rating_columns(path)
+    False
+    """
+    try:
+        rows = read_rows(path, Problems(), replace(LIMITS, rows=1))
+        names = (
+            {*_first_line(path).split(",")} if path.suffix == ".csv" else {*next(rows, (1, {}))[1]}
+        )
+    except (FormatError, OSError, UnicodeError):
+        return False
+    return {"unit", "rater", "label"} <= {name.strip().strip('"') for name in names}
+
+
+def _first_line(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.readline(LIMITS.line).decode("utf-8-sig").rstrip("\r\n")
 
 
 def read_ratings(
@@ -363,10 +400,10 @@ def read_ratings(
         table = _by_columns(path, limits, gathered)
         if table is None:
             rows = read_rows(path, gathered, limits)
-            table = _build(rows, path.name, gathered, may_lack_labels=problems is None)
+            table = table_of(rows, path.name, gathered, may_lack_labels=problems is None)
     else:
         gathered.add(path.name, None, "no_such_file", "does not exist")
-        table = _build(iter(()), path.name, gathered)
+        table = table_of(iter(()), path.name, gathered)
     if problems is None:
         gathered.check()
     return table
@@ -515,13 +552,14 @@ def _by_columns(path: Path, limits: Limits, problems: Problems) -> RatingTable |
     return table
 
 
-def _build(
+def table_of(
     rows: Iterable[tuple[int, Row]],
     name: str,
     problems: Problems,
     *,
     may_lack_labels: bool = False,
 ) -> RatingTable:
+    """Return the table of numbered rows, and add to ``problems`` what is wrong with them."""
     builder, unlabelled = _TableBuilder(), []
     for line, row in rows:
         with problems.at(name, line):

@@ -82,6 +82,8 @@ def scale_in_words(code: str) -> str:
     low, _, high = rest.partition("..")
     if kind == "nominal":
         return f"one of the labels {', '.join(rest.split(','))}"
+    if kind == "ordinal" and "," in rest:
+        return f"one of {', '.join(rest.split(','))}, in this order"
     if kind == "ordinal":
         return f"a score from {low} to {high}"
     numbers = f"a number from {low} to {high}" if high else "any number"

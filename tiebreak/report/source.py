@@ -11,11 +11,12 @@ from tiebreak.errors import InvalidInput
 from tiebreak.formats import (
     FormatError,
     RatingTable,
-    is_ratings_file,
     read_bundle,
-    read_ratings,
 )
-from tiebreak.formats.bundle import open_bundle
+from tiebreak.formats.archive import is_bundle
+from tiebreak.formats.bundle import INSTANCES, open_bundle
+from tiebreak.formats.layouts import Choice, read_existing
+from tiebreak.formats.spec import STUDY_FILE
 from tiebreak.report.analysis_plan import plan_of
 from tiebreak.report.model import AnalysisPlan, Origin
 
@@ -25,7 +26,7 @@ class Source:
     """Ratings, with their declared scales, their origin, and what the study says about them.
 
     ``is_closed`` says that collection has ended, and ``main_machine`` names the machine rater
-    that was chosen to lead.
+    that was chosen to lead. ``read`` says in a sentence what was read, and ``notes`` how.
     """
 
     table: RatingTable
@@ -34,6 +35,8 @@ class Source:
     plan: AnalysisPlan | None = None
     is_closed: bool = True
     main_machine: str = ""
+    read: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -57,13 +60,15 @@ class Source:
         return replace(self, table=self.table.select(is_human | chosen))
 
 
-def read_source(path: Path) -> Source:
+def read_source(path: Path, choice: Choice | None = None) -> Source:
     r"""Read the ratings of a report.
 
     Parameters
     ----------
     path : Path
-        Ratings file, folder of a bundle, or .zip of a bundle.
+        Folder or .zip of a bundle, or a file of ratings in any usual layout.
+    choice : Choice, optional
+        How to read a file's columns; what is not chosen is guessed.
 
     Returns
     -------
@@ -74,6 +79,8 @@ def read_source(path: Path) -> Source:
     ------
     FormatError
         If the path does not exist, has no ratings or has invalid content.
+    DomainError
+        If it is not clear who rated what.
 
     See Also
     --------
@@ -88,11 +95,13 @@ def read_source(path: Path) -> Source:
     ...     read_source(path).origin.kind
     'file'
     """
-    if is_ratings_file(path):
-        return Source(read_ratings(path), origin=Origin("file", _sha256(path)))
     if not path.exists():
         reason = "does not exist; it must be a ratings file, a bundle (folder or .zip) or a study"
         raise FormatError.of(str(path), None, "no_such_source", reason)
+    if not _is_bundle(path):
+        existing = read_existing(path, choice=choice)
+        origin, scales = Origin("file", _sha256(path)), dict(existing.scales)
+        return Source(existing.table, scales, origin, read=existing.sentence, notes=existing.notes)
     with open_bundle(path) as folder:
         bundle = read_bundle(folder)
         if bundle.ratings is None or bundle.ratings_path is None:
@@ -104,6 +113,12 @@ def read_source(path: Path) -> Source:
         table = table if pilot is None else table.joined(pilot)
         main_machine = str(bundle.spec.settings.get("main_machine", ""))
         return Source(table, scales, origin, plan, main_machine=main_machine)
+
+
+def _is_bundle(path: Path) -> bool:
+    if path.is_dir():
+        return any((path / name).exists() for name in (STUDY_FILE, INSTANCES))
+    return path.suffix == ".zip" and is_bundle(path)
 
 
 def _sha256(path: Path) -> str:

@@ -16,6 +16,7 @@ from metrics.results.selectors import source_of, study_named
 from studies.models import Study
 from tiebreak.cli import add_analyze_options, analyze
 from tiebreak.errors import DomainError
+from tiebreak.formats.layouts import Choice
 from tiebreak.identifiers import looks_like_public_id
 from tiebreak.report import read_source
 from tiebreak.report.source import Source
@@ -49,13 +50,13 @@ class Command(BaseCommand):
         self.stdout.write(outcome.shown(arguments))
 
 
-def _source(path: Path, query: str) -> Source:
+def _source(path: Path, choice: Choice, query: str) -> Source:
     if not path.exists() and looks_like_public_id(str(path)):
         study = study_named(str(path))
         return source_of(study, _chosen(study, query))
     if query:
         raise DomainError("bad_option", NO_STUDY, status=400)
-    return read_source(path)
+    return read_source(path, choice)
 
 
 def _chosen(study: Study, query: str) -> Filter:

@@ -63,7 +63,13 @@ __all__ = [
     "Verdict",
     "convert",
     "read_verdicts",
+    "recognised",
 ]
+
+
+def recognised(path: Path) -> str:
+    """Return the name of the reader whose own headers a file has, or ""."""
+    return ""
 
 
 def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:

@@ -1,0 +1,6 @@
+"""Ratings that were collected elsewhere, in any usual layout: whose label for what is where."""
+
+from tiebreak.formats.layouts.guess import LABEL_OF, RATER_OF
+from tiebreak.formats.layouts.reading import TABLE, Choice, Existing, read_existing
+
+__all__ = ["LABEL_OF", "RATER_OF", "TABLE", "Choice", "Existing", "read_existing"]

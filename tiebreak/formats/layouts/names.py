@@ -1,0 +1,113 @@
+"""What the name of a column says about ratings, in the languages that tables are often written in."""
+
+import re
+import unicodedata
+
+from tiebreak.formats.rating_cells import COLUMNS
+from tiebreak.formats.tables.names import names_model, words_of
+
+ROLES: dict[str, frozenset[str]] = {
+    role: frozenset(words.split())
+    for role, words in {
+        "unit": "unit item itemid example instance doc document segment segid seg question questionid hit"
+        " hitid sample sentence tweet comment post pair stimulus subject case image id idx index uid key"
+        " no nr einheit beispiel aufgabe unité élément exemple phrase 条目 项目 编号 样本",
+        "rater": "rater raterid annotator annotatorid worker workerid coder coderid judge judgeid user userid"
+        " username participant participantid respondent reviewer evaluator labeler labeller assessor expert"
+        " turker grader bewerter bewerterin kodierer annotateur annotatrice évaluateur juge codeur"
+        " 标注者 评分者 标注员 评审",
+        "label": "label rating score judgment judgement annotation answer response value vote choice"
+        " preference class code grade stars winner verdict bewertung urteil punkte punkt antwort note"
+        " étiquette réponse jugement évaluation 评分 标签 分数 打分 得分",
+        "criterion": "criterion criteria dimension aspect metric attribute quality kriterium merkmal"
+        " critère 维度 标准 指标",
+        "reason": "reason rationale explanation justification begründung 理由",
+    }.items()
+}
+# What is no rating: what was computed from ratings or is known from elsewhere, and what describes the
+# rater; and what texts are usually rated on.
+_OTHER: dict[str, frozenset[str]] = {
+    kind: frozenset(words.split())
+    for kind, words in {
+        "computed": "gold truth groundtruth gt reference majority consensus final aggregate aggregated"
+        " aggregation average avg mean median mode sum total std sd var variance stddev agreement count"
+        " counts num n adjudicated resolved mittelwert durchschnitt mehrheit moyenne majorité 平均 总计",
+        "fact": "age gender sex country language education nationality time date timestamp duration seconds"
+        " ms minutes created updated started submitted order position batch page url link email ip version"
+        " status worktime approved rejected lifetime confidence split fold chars tokens length words",
+        "criterion": "fluency coherence relevance consistency adequacy grammar grammaticality"
+        " informativeness helpfulness harmlessness correctness accuracy faithfulness factuality readability"
+        " clarity quality overall engagement naturalness meaning simplicity creativity interestingness"
+        " toxicity politeness usefulness understandability completeness conciseness safety truthfulness style"
+        " specificity plausibility",
+        "total": "total sum mean average avg gesamt summe mittelwert moyenne 合计 平均",
+    }.items()
+}
+_RATER_NAME = re.compile(
+    r"(rater|annotator|anno|ann|coder|judge|reviewer|expert|evaluator|worker|assessor|participant|subject"
+    r"|human|grader|turker|labell?er|user|person|bewerter|kodierer|annotateur|juge|codeur|标注者?|评分者?)"
+    r"[\W_]*\w{0,3}|[a-z]{1,2}[\W_]?\d{1,3}|[a-z]",
+    re.IGNORECASE,
+)
+# Systems by name; `names_model` also knows words such as "baseline", which may be a person's condition.
+_MACHINE = re.compile(
+    r"(?<![a-z])(gpt|chatgpt|claude|llama|gemini|mistral|mixtral|qwen|deepseek|palm|command-r|llm|gemma)"
+    r"(?![a-z]{3})",
+    re.IGNORECASE,
+)
+
+
+def role_of(name: str) -> str:
+    """Return the role that a column's name says, or "".
+
+    The names of the ratings format are those roles; of other names the last word counts most, as in
+    `annotator_id` and `label_by_expert`.
+    """
+    plain = unicodedata.normalize("NFKC", name).strip().casefold()
+    if plain in COLUMNS:
+        return plain
+    words = [word for word in _words(plain) if word not in {"id", "name", "the", "of", "by"}]
+    said = {form for word in ("".join(words), *words[-1:]) for form in (word, _singular(word))}
+    for role, known in ROLES.items():
+        if not known.isdisjoint(said):
+            return role
+    return "unit" if not words and "id" in _words(plain) else ""
+
+
+def _words(name: str) -> list[str]:
+    parts = re.split(r"[\W_]+", name)
+    return [word for part in parts for word in (words_of(part) or [part]) if word]
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def is_computed(name: str) -> bool:
+    """Whether a column has values that were computed from ratings, or a gold label."""
+    return not _OTHER["computed"].isdisjoint(_words(name.casefold()))
+
+
+def is_fact(name: str) -> bool:
+    """Whether a column describes a rater or a rating and is no answer."""
+    return not _OTHER["fact"].isdisjoint(_words(name.casefold()))
+
+
+def is_criterion(name: str) -> bool:
+    """Whether a column is named after what texts are usually rated on."""
+    return not _OTHER["criterion"].isdisjoint(_words(name.casefold()))
+
+
+def is_rater(name: str) -> bool:
+    """Whether a column is named after one of several raters, as `rater_2`, `A1` and `B` are."""
+    return _RATER_NAME.fullmatch(name.strip()) is not None
+
+
+def is_machine(name: str) -> bool:
+    """Whether a rater's name is a language model's."""
+    return names_model(name) and _MACHINE.search(name) is not None
+
+
+def is_total(value: object) -> bool:
+    """Whether the cell in place of an item's name begins a row of totals."""
+    return isinstance(value, str) and value.strip().casefold() in _OTHER["total"]

@@ -1,0 +1,425 @@
+"""Ratings of other people in any table: what was read, in a sentence and as a table of ratings."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tiebreak.errors import InvalidInput
+from tiebreak.formats.bundle import CriterionSpec, GenerationRow, InstanceRow, StudySpec
+from tiebreak.formats.coded import CodedColumn, combined
+from tiebreak.formats.errors import FormatError, Problem, Problems
+from tiebreak.formats.layouts.guess import DEFAULT, Cell, Layout, layout_of
+from tiebreak.formats.layouts.labels import LabelRule, rule_for, side_of
+from tiebreak.formats.layouts.names import is_machine, is_total
+from tiebreak.formats.layouts.rows import exploded
+from tiebreak.formats.limits import LIMITS, Limits
+from tiebreak.formats.ratings import (
+    RatingTable,
+    has_rating_columns,
+    is_ratings_file,
+    read_ratings,
+    table_of,
+)
+from tiebreak.formats.readers import convert, recognised
+from tiebreak.formats.readers.converted import Converted
+from tiebreak.formats.rows import Row
+from tiebreak.formats.tables import TableProblems
+from tiebreak.formats.tables.profiles import is_empty, profile_of
+from tiebreak.formats.tables.reading import Table, open_table
+from tiebreak.missing_labels import is_missing
+from tiebreak.scales import infer_scale
+
+QUESTION, BETTER = "How do you rate this text?", "Which text is better?"
+MAX_NAMED = 6
+# The reader of plain tables, beside those of platforms and datasets.
+TABLE = "table"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How someone wants a table of ratings to be read; what is not chosen is guessed.
+
+    ``columns`` are columns by role: those of the ratings format, ``rater:NAME`` for a column with
+    the labels of one rater, and ``label:CRITERION`` for one with the labels of a criterion.
+    ``left_out`` are columns that no guess may use. ``reader`` names the platform or dataset.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    reader: str = ""
+
+
+@dataclass(frozen=True)
+class Existing:
+    """Ratings that were collected elsewhere, and how they were read."""
+
+    table: RatingTable
+    """The ratings."""
+    about: str
+    """What kind of file it is, as a sentence, or ""."""
+    columns: Mapping[str, str]
+    """Column of each role, if the file is a plain table."""
+    missing: int
+    """Number of labels that are missing where a rater could have given one."""
+    notes: tuple[str, ...] = ()
+    """Sentences on how cells were read, and on what was left out."""
+    reader: str = TABLE
+    """Name of the reader: a platform or dataset, or "table"."""
+    scales: Mapping[str, str] = field(default_factory=dict)
+    """Scales that the file declares."""
+
+    @property
+    def sentence(self) -> str:
+        """What was read, such as "12 items × 4 raters, 41 ratings, 7 missing, ordinal 1 to 5 (inferred)."."""
+        counted = self.table.select(self.table.is_counted)
+        units, raters = (len(counted.coded(name).used) for name in ("unit", "rater"))
+        parts = [
+            f"{_counted(units, 'item')} × {_counted(raters, 'rater')}",
+            _counted(len(counted) - self._marked, "rating"),
+            *([f"{self.missing + self._marked:,} missing"] if self.missing + self._marked else []),
+            "; ".join(self._scales()),
+        ]
+        return " ".join(filter(None, [self.about, ", ".join(filter(None, parts)) + "."]))
+
+    @cached_property
+    def _marked(self) -> int:
+        """Number of labels that are marks of missing values."""
+        labels = self.table.coded("label")
+        marks = np.array([is_missing(label) for label in labels.distinct], dtype=bool)
+        return int((labels.mapped(marks) & self.table.is_counted).sum()) if len(marks) else 0
+
+    def _scales(self) -> Iterator[str]:
+        several = len(self.table.coded("criterion").used) > 1
+        for criterion, labels in _labels_of(self.table).items():
+            name = f"{criterion} " if several or criterion != DEFAULT else ""
+            declared = self.scales.get(criterion, "")
+            try:
+                scale = (
+                    declared or infer_scale(labels, criterion, compares=_compares(self.table)).spec
+                )
+            except InvalidInput:
+                yield f"{name}of an unclear scale"
+                continue
+            yield f"{name}{_in_words(scale)}{'' if declared else ' (inferred)'}"
+
+    def converted(self, title: str) -> Converted:
+        """Return the ratings as a closed study, with the texts that the file has of its items."""
+        table, is_pair = self.table, _compares(self.table)
+        rows = [_row_of(table, k) for k in range(len(table))]
+        spec = StudySpec(
+            title=title,
+            criteria=tuple(self._criteria()),
+            systems=tuple(
+                sorted(
+                    {row[name] for row in rows for name in ("system_a", "system_b") if name in row}
+                )
+            ),
+            settings={"comparisons_per_hit": 1} | ({} if is_pair else {"unit_kind": "generation"}),
+        )
+        instances = {
+            row["instance"]: InstanceRow(row["instance"], category=row.get("category", ""))
+            for row in rows
+        }
+        return Converted(spec, [*instances.values()], _generations(rows), rows, about=self.about)
+
+    def _criteria(self) -> Iterator[CriterionSpec]:
+        compares = _compares(self.table)
+        for name, labels in _labels_of(self.table).items():
+            scale = self.scales.get(name) or infer_scale(labels, name, compares=compares).spec
+            yield CriterionSpec(name, scale, BETTER if compares else QUESTION)
+
+
+def read_existing(
+    source: Path | Iterable[Row],
+    *,
+    choice: Choice | None = None,
+    limits: Limits = LIMITS,
+    name: str = "ratings",
+) -> Existing:
+    r"""Read ratings in any usual layout: a platform's file, or a table in which columns are found.
+
+    Parameters
+    ----------
+    source : Path or iterable of dict
+        File of any usual format (CSV, TSV, JSON, JSON Lines, Parquet, XLSX, also with gzip), or rows.
+    choice : Choice, optional
+        What is not to be guessed.
+    limits : Limits, optional
+        Largest sizes that are accepted.
+    name : str, default "ratings"
+        Name of the rows in messages, if `source` is no file.
+
+    Returns
+    -------
+    Existing
+        The ratings, and what was read.
+
+    Raises
+    ------
+    FormatError
+        If a row is invalid, or the file holds no ratings.
+    DomainError
+        If it is not clear who rated what; the message says what to choose.
+
+    Examples
+    --------
+    >>> rows = [{"item": k, "ann1": k, "ann2": k if k > 2 else None} for k in range(1, 5)]
+    >>> read_existing(rows).sentence
+    '4 items × 2 raters, 6 ratings, 2 missing, ordinal 1 to 4 (inferred).'
+    """
+    choice = choice or Choice()
+    if isinstance(source, Path):
+        if choice == Choice() and is_ratings_file(source) and has_rating_columns(source):
+            return _of_ratings_file(source, limits)
+        reader = choice.reader or ("" if choice.columns else recognised(source))
+        if reader not in ("", TABLE):
+            return _of_platform(reader, source)
+        with open_table(source, limits=limits) as table:
+            return _of_table(table, source.name, choice)
+    rows = list(source)
+    return _of_table(_Rows(rows), name, choice)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows that are in memory already."""
+
+    given: list[Row]
+    notes: tuple[str, ...] = ()
+
+    def rows(self, problems: TableProblems) -> Iterator[tuple[int, Row]]:  # noqa: ARG002
+        return iter(enumerate(self.given, start=1))
+
+
+def _of_ratings_file(path: Path, limits: Limits) -> Existing:
+    read = read_ratings(path, limits=limits)
+    table, notes = _with_labels(read)
+    return Existing(table, "", {}, len(read.unlabelled), tuple(notes), "ratings")
+
+
+def _of_platform(reader: str, path: Path) -> Existing:
+    converted = convert(reader, [path])
+    lines = (row.get("line", k) for k, row in enumerate(converted.ratings, start=1))
+    rows = [{k: v for k, v in row.items() if k != "line"} for row in converted.ratings]
+    table = RatingTable.from_rows(rows, name=path.name, lines=lines)
+    notes = tuple(f"Not used: {what} ({n:,})." for what, n in converted.left_out.items())
+    scales = {criterion.name: criterion.scale for criterion in converted.spec.criteria}
+    return Existing(table, converted.about, {}, 0, notes, reader, scales)
+
+
+@dataclass
+class _Tally:
+    """What the rows of a table contain beside ratings."""
+
+    missing: int = 0
+    totals: int = 0
+    empty: int = 0
+    machines: set[str] = field(default_factory=set)
+
+
+def _of_table(table: Table | _Rows, name: str, choice: Choice) -> Existing:
+    problems = TableProblems()
+    profile = profile_of(exploded(table.rows(problems)))
+    _refuse(problems, name)
+    layout = layout_of(profile, choice.columns, choice.left_out)
+    tally, gathered = _Tally(), Problems()
+    rows = exploded(table.rows(TableProblems()))
+    read = table_of(_ratings(rows, layout, tally), name, gathered)
+    gathered.check()
+    if not len(read):
+        reason = "has no rating, because all labels are empty"
+        raise FormatError.of(name, None, "no_ratings", reason)
+    read, label_notes = _with_labels(read)
+    unused = [c for c in profile.columns if c not in {*layout.columns.values(), *layout.keys}]
+    return Existing(
+        read,
+        "",
+        layout.columns,
+        tally.missing,
+        (*table.notes, *problems.notes, *_notes(layout, tally, unused), *label_notes),
+    )
+
+
+def _refuse(problems: TableProblems, name: str) -> None:
+    if problems.total:
+        listed = [Problem(name, p.row, p.code, str(replace(p, row=None))) for p in problems.items]
+        raise FormatError(listed, problems.total)
+
+
+def _notes(layout: Layout, tally: _Tally, unused: list[str]) -> Iterator[str]:
+    named = ", ".join(f"{role}: {column}" for role, column in layout.columns.items())
+    keys = " and ".join(layout.keys) or "its row"
+    yield f"Columns that were taken: {named}. An item is named by {keys}."
+    if tally.machines:
+        yield f"Read as machine raters: {', '.join(sorted(tally.machines))}."
+    if tally.totals:
+        yield f"Rows of totals that were left out: {tally.totals}."
+    if tally.empty:
+        yield f"Rows that were left out because they name no item or no rater and have no label: {tally.empty}."
+    if unused:
+        yield f"Columns that are left out: {', '.join(unused)}."
+
+
+def _ratings(
+    rows: Iterable[tuple[int, Row]], layout: Layout, tally: _Tally
+) -> Iterator[tuple[int, Row]]:
+    """Yield a rating for each label, with the number of its row."""
+    for index, (number, row) in enumerate(rows, start=1):
+        if layout.keys and is_total(row.get(layout.keys[0])):
+            tally.totals += 1
+            continue
+        facts = {
+            role: _name(row.get(c)) for role, c in layout.facts.items() if not is_empty(row.get(c))
+        }
+        facts["unit"] = _unit(row, layout, index)
+        labels = [(cell, row.get(cell.column)) for cell in layout.cells]
+        given = [(cell, label) for cell, label in labels if not _is_blank(label)]
+        if not given and (
+            facts["unit"] is None or not (layout.cells[0].rater or facts.get("rater"))
+        ):
+            tally.empty += 1
+            continue
+        tally.missing += len(labels) - len(given)
+        for cell, label in given:
+            yield number, _rating(facts, cell, label, tally)
+
+
+def _rating(facts: Row, cell: Cell, label: Any, tally: _Tally) -> Row:
+    rating = {**facts, "label": str(label).lower() if isinstance(label, bool) else label}
+    if cell.rater:
+        rating["rater"] = cell.rater
+    if cell.criterion:
+        rating["criterion"] = cell.criterion
+    if "kind" not in facts and is_machine(str(rating.get("rater", ""))):
+        rating["kind"] = "machine"
+        rating["raw"] = str(label)
+        tally.machines.add(str(rating["rater"]))
+    pair = str(facts.get("system_a", "")), str(facts.get("system_b", ""))
+    return _in_order(rating, *pair) if all(pair) else rating
+
+
+def _in_order(rating: Row, first: str, second: str) -> Row:
+    """Return the rating of a pair with its systems in one order, and the label as a preference."""
+    label = rating["label"]
+    side = side_of(label, first, second)
+    if side is not None:
+        label = side
+    if first <= second or side is None:
+        return {**rating, "label": label}
+    flipped = -label if isinstance(label, int) else label
+    swapped = {"system_a": second, "system_b": first, "label": flipped}
+    for name in ("sample", "text", "chars"):
+        both = {f"{name}_a": rating.get(f"{name}_b"), f"{name}_b": rating.get(f"{name}_a")}
+        swapped |= {key: value for key, value in both.items() if value is not None}
+    return {**rating, **swapped}
+
+
+def _unit(row: Row, layout: Layout, index: int) -> str | None:
+    if not layout.keys:
+        return str(index)
+    parts = [_name(row.get(column)) for column in layout.keys]
+    if any(is_empty(part) for part in parts):
+        return None
+    pair = {layout.facts.get("system_a"), layout.facts.get("system_b")}
+    if None not in pair and pair <= {*layout.keys}:
+        systems = sorted(str(_name(row.get(c))) for c in layout.keys if c in pair)
+        parts = [p for c, p in zip(layout.keys, parts, strict=True) if c not in pair] + systems
+    text = "/".join(map(str, parts))
+    return text if len(text) <= 150 else f"{text[:130]} {sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _name(value: Any) -> Any:
+    """Return a cell that names something without the spaces around it, and 3.0 as 3."""
+    if isinstance(value, str):
+        return value.strip()
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _is_blank(value: Any) -> bool:
+    return is_empty(value) or (isinstance(value, str) and not value.strip())
+
+
+# Labels.
+
+
+def _labels_of(table: RatingTable) -> dict[str, list[Any]]:
+    """Return the distinct labels of each criterion."""
+    criteria, labels = table.coded("criterion"), table.coded("label")
+    both = np.unique(combined((criteria.codes, labels.codes)), return_index=True)[1].tolist()
+    found: dict[str, list[Any]] = {name: [] for name in criteria.in_order}
+    for k in both:
+        found[table.value("criterion", k)].append(table.value("label", k))
+    return found
+
+
+def _with_labels(table: RatingTable) -> tuple[RatingTable, list[str]]:
+    """Return the table with labels as what their cells mean, and sentences on it."""
+    rules = {
+        name: rule_for(v for v in values if v is not None)
+        for name, values in _labels_of(table).items()
+    }
+    changed = {name: rule for name, rule in rules.items() if rule.labels}
+    if not changed:
+        return table, []
+    plain = LabelRule()
+    values = [
+        label if label is None else rules.get(criterion, plain)(label)
+        for criterion, label in zip(table["criterion"], table["label"], strict=True)
+    ]
+    columns = {**table.columns, "label": CodedColumn.of(values)}
+    several = len(rules) > 1
+    notes = [f"{name}: {rule.note}" if several else rule.note for name, rule in changed.items()]
+    return replace(table, columns=columns), notes
+
+
+def _compares(table: RatingTable) -> bool:
+    return bool((~table.coded("system_b").equals("")).any())
+
+
+def _in_words(scale: str) -> str:
+    kind, _, rest = scale.partition(":")
+    names = rest.split(",")
+    if kind == "nominal":
+        more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+        return f"nominal: {', '.join(names[:MAX_NAMED])}{more}"
+    if kind == "ordinal" and len(names) > 1:
+        return f"ordinal from {names[0]} to {names[-1]}"
+    return f"{kind} {rest.replace('..', ' to ')}".strip()
+
+
+# A study.
+
+
+def _row_of(table: RatingTable, index: int) -> Row:
+    """Return the cells of a rating that have a value."""
+    cells = {name: table.value(name, index) for name in table.columns}
+    row = {name: _name(value) for name, value in cells.items() if not _is_default(value)}
+    return {"instance": row["unit"], **row}
+
+
+def _is_default(value: Any) -> bool:
+    return (
+        value is None
+        or value is False
+        or value == ""
+        or (isinstance(value, float) and np.isnan(value))
+    )
+
+
+def _generations(rows: Iterable[Row]) -> list[GenerationRow]:
+    """Return the texts of the items, each once."""
+    texts: dict[tuple[str, str, int], str] = {}
+    for row in rows:
+        for side in ("a", "b"):
+            if (text := row.get(f"text_{side}")) and (system := row.get(f"system_{side}")):
+                texts.setdefault((row["instance"], system, int(row.get(f"sample_{side}", 0))), text)
+    return [GenerationRow(*key, text) for key, text in texts.items()]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,71 @@
+"""Rows of a table with one level: lists of annotations become rows, lists of labels become columns."""
+
+import ast
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tiebreak.formats.layouts.names import role_of
+from tiebreak.formats.rows import Row
+from tiebreak.formats.tables.nesting import flattened
+
+Numbered = Iterable[tuple[int, Row]]
+MAX_LISTED = 100
+
+
+def exploded(rows: Numbered) -> Iterator[tuple[int, Row]]:
+    """Yield rows whose cells are texts, numbers or truth values, as far as lists are ratings."""
+    for number, row in rows:
+        for part in _parts({name: _parsed(value) for name, value in row.items()}):
+            yield number, part
+
+
+def _parsed(value: Any) -> Any:
+    """Return the list or object that a cell of a CSV file holds as JSON or as Python writes it."""
+    if not isinstance(value, str) or value[:1] + value[-1:] not in ("[]", "{}"):
+        return value
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            return parse(value)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+    return value
+
+
+def _parts(row: Row) -> Iterator[Row]:
+    plain = {name: value for name, value in row.items() if not isinstance(value, list | dict)}
+    objects = {name: v for name, v in row.items() if _is_annotations(v)}
+    if objects:
+        for values in objects.values():
+            for value in values:
+                yield from _parts(plain | flattened(value))
+        return
+    lists = {name: v for name, v in row.items() if _is_scalars(v)}
+    raters = next((name for name in lists if role_of(name) == "rater"), None)
+    if raters is not None:
+        beside = {name: v for name, v in lists.items() if len(v) == len(lists[raters])}
+        for cells in zip(*beside.values(), strict=True):
+            yield plain | dict(zip(beside, cells, strict=True))
+        return
+    named = {n: v for n, v in row.items() if isinstance(v, dict)}
+    columns = {f"{n}.{k}": v for n, values in named.items() for k, v in flattened(values).items()}
+    for name, values in lists.items():
+        columns |= {f"{name} {k}": value for k, value in enumerate(values, start=1)}
+    yield plain | {name: v for name, v in columns.items() if not isinstance(v, list | dict)}
+
+
+def _is_annotations(value: Any) -> bool:
+    """Whether a cell is a list of objects that each say who gave which label, or at least one of them."""
+    if not isinstance(value, list) or not value or not all(isinstance(v, dict) for v in value):
+        return False
+    roles = [{role_of(key) for key in item} for item in value]
+    return all({"rater", "label"} & of_item for of_item in roles)
+
+
+def _is_scalars(value: Any) -> bool:
+    """Whether a cell is a list of labels or names, and not of texts to read."""
+    if not isinstance(value, list) or not 1 < len(value) <= MAX_LISTED:
+        return False
+    return all(
+        isinstance(v, int | float | None) or (isinstance(v, str) and len(v) <= 60) for v in value
+    )
