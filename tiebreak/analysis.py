@@ -7,9 +7,10 @@ from typing import Any
 from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
 from tiebreak.formats.frames import rows_of_frame
+from tiebreak.formats.layouts import Choice
 from tiebreak.report import Report, build_report, read_source
 from tiebreak.report.build import REPLICATES
-from tiebreak.report.source import Source
+from tiebreak.report.source import Source, source_of_rows
 from tiebreak.stats.machines.alternative_annotators import EPSILON
 
 UNKNOWN_CRITERION = "scales names the criterion {name!r}, which has no ratings. The criteria with ratings are: {names}."
@@ -18,6 +19,8 @@ UNKNOWN_CRITERION = "scales names the criterion {name!r}, which has no ratings. 
 def analyze(
     data: Any,
     *,
+    columns: Mapping[str, str] | None = None,
+    leave_out: Collection[str] = (),
     scales: Mapping[str, str] | None = None,
     seed: int = 0,
     replicates: int = REPLICATES,
@@ -31,8 +34,14 @@ def analyze(
     Parameters
     ----------
     data : data frame, iterable of dict, dict of columns, str, Path or RatingTable
-        Ratings: a frame of pandas or polars, a table of pyarrow, rows or columns; or the path of a
-        file, or of a bundle (folder or .zip).
+        Ratings in any usual layout, such as a row for each rating, or raters as columns: a frame of
+        pandas or polars, a table of pyarrow, rows or columns; or the path of a file, or of a bundle
+        (folder or .zip).
+    columns : mapping of str to str, optional
+        Columns by role, such as ``{"unit": "item", "rater:ann": "Label by Ann"}``. Other roles are
+        guessed, and the report's ``source.notes`` say how.
+    leave_out : collection of str, optional
+        Columns that are not used.
     scales : mapping of str to str, optional
         Scale of each criterion, such as ``{"preference": "preference:tie"}``. Other scales are those
         of the bundle, or inferred; the report says which.
@@ -58,6 +67,8 @@ def analyze(
     ------
     FormatError
         If rows are invalid, or the path has no ratings. The error lists the rows and the reasons.
+    DomainError
+        If it is not clear who rated what; the message says what to choose.
     InvalidInput
         If the data are no table, or `scales` names a criterion without ratings.
 
@@ -71,7 +82,7 @@ def analyze(
     >>> analyze(rows, replicates=0).criteria["preference"].votes
     {'-1': 2, '0': 0, '1': 0}
     """
-    source = _source(data)
+    source = _source(data, Choice(dict(columns or {}), tuple(leave_out)))
     declared = dict(scales or {})
     report = build_report(
         source.table,
@@ -94,9 +105,9 @@ def analyze(
     return report
 
 
-def _source(data: Any) -> Source:
+def _source(data: Any, choice: Choice) -> Source:
     if isinstance(data, RatingTable):
         return Source(data)
     if isinstance(data, str | Path):
-        return read_source(Path(data))
-    return Source(RatingTable.from_rows(rows_of_frame(data), name="the data frame"))
+        return read_source(Path(data), choice)
+    return source_of_rows(rows_of_frame(data), "the data frame", choice)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -17,6 +18,7 @@ from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.field_docs import list_fields
 from tiebreak.formats import atomic_path
 from tiebreak.formats.frames import rows_of_frame
+from tiebreak.formats.layouts import Choice, read_existing
 from tiebreak.gateway.retry_after import retry_after_s
 from tiebreak.identifiers import looks_like_public_id
 from tiebreak.report import Report
@@ -363,6 +365,20 @@ class Studies:
             options["columns"] = ",".join(f"{role}={name}" for role, name in columns.items())
         with _as_file(data) as file:
             return self._imported("from-table/", {"title": title, **options}, table=file)
+
+    def from_ratings(
+        self, data: Any, *, title: str, columns: Mapping[str, str] | None = None
+    ) -> Study:
+        """Create a closed study of ratings that exist: a data frame or a file, in any usual layout.
+
+        ``columns`` are columns by role, as for `tiebreak.analyze`.
+        """
+        source = Path(data) if isinstance(data, str | Path) else rows_of_frame(data)
+        existing = read_existing(source, choice=Choice(dict(columns or {})), name="the data frame")
+        with tempfile.TemporaryDirectory() as folder:
+            bundle = Path(folder) / "bundle"
+            existing.converted(title).write(bundle)
+            return self.from_bundle(shutil.make_archive(str(bundle), "zip", bundle))
 
     def from_bundle(self, path: str | Path, *, known_dataset: str = "refuse") -> Study:
         """Create a study from a bundle (.zip); one with ratings is closed."""

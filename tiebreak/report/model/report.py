@@ -61,6 +61,8 @@ class Origin:
     """Digest of the ratings file, or of a study's rows."""
     part: dict[str, str] | None = None
     """Values of the filter by which the ratings were chosen. Missing for all ratings."""
+    notes: tuple[str, ...] | None = None
+    """How columns and cells of a table were read. Missing if nothing had to be guessed."""
 
 
 @dataclass(frozen=True, kw_only=True)
