@@ -26,7 +26,13 @@ from annotation.services.exclusion import stop_work
 from annotation.services.places import lock_places
 from annotation.services.planning import hits_to_collect
 from jobs.clock import database_now
-from recruitment.messages import CHANNEL_FULL, OVER_BUDGET, OVER_BUDGET_AT_ENTRY, STUDY_FULL
+from recruitment.messages import (
+    CHANNEL_FULL,
+    COST_DIFFERS,
+    OVER_BUDGET,
+    OVER_BUDGET_AT_ENTRY,
+    STUDY_FULL,
+)
 from recruitment.models import Channel, Payment
 from recruitment.pay import CENT, Collection, Pay
 from recruitment.platforms import get_platform
@@ -327,6 +333,13 @@ def check_budget(study: Study, allowed: Decimal | None = None) -> None:
     cost = maximum(study).total
     if study.budget is not None and cost > max(study.budget, allowed or Decimal(0)):
         raise DomainError("over_budget", OVER_BUDGET.format(cost, study.budget, study.currency))
+
+
+def check_cost(study: Study, expected: Decimal) -> None:
+    """Raise `DomainError` if the study can cost another sum at most than a researcher has seen."""
+    cost = maximum(study).total
+    if cost != expected:
+        raise DomainError("cost_differs", COST_DIFFERS.format(cost, study.currency, expected))
 
 
 @contextmanager

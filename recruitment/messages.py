@@ -234,6 +234,7 @@ OVER_BUDGET = (
     "The study could cost up to {0} {2} with fees, and its budget is {1} {2}. Lower a channel's maximum of people"
     " on Recruit, the reward or R, or raise the budget on Size & pay."
 )
+COST_DIFFERS = "The study can cost up to {} {} with fees, not {}. Look at its pay and channels again before you confirm."
 OVER_MAXIMUM = (
     "This channel admits at most {} people, so more participants would be turned away here. Ask for"
     " fewer, or raise the channel's maximum of people first."

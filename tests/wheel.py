@@ -26,6 +26,11 @@ ALPHA = """
 from tiebreak.stats import krippendorff_alpha
 print(krippendorff_alpha([[2, 0], [1, 1], [0, 2]]).value)
 """
+ROWS = """
+import sys, tiebreak
+rows = [{"unit": u, "rater": r, "label": l} for r, l in zip("pqr", "aab") for u in "uvw"]
+print(len(tiebreak.analyze(rows, replicates=0)._repr_html_()), "tiebreak.client" in sys.modules)
+"""
 ROUGE = """
 from tiebreak.similarity import similarity
 print(similarity("rouge1")("running cats", "a running cat"))
@@ -97,6 +102,12 @@ def test_every_module_imports_without_an_extra(installed):
 
 def test_a_statistic_is_computed(installed):
     assert float(installed.python(ALPHA)) == pytest.approx(4 / 9)
+
+
+def test_rows_are_analysed_and_shown(installed):
+    size, has_client = installed.python(ROWS).split()
+    assert int(size) > 3_000
+    assert has_client == "False"
 
 
 def test_words_are_stemmed(installed):

@@ -10,6 +10,7 @@ from annotation.counts import RatingCounts, StudyCounts
 from annotation.exports.study_export import study_spec
 from annotation.services.planning import Plan
 from api.serializers.design import QuestionSerializer, ScreeningSerializer
+from recruitment.admission import maximum
 from studies.models import Criterion, InstanceSelection, Study
 from studies.models.settings import SETTINGS
 from tiebreak.formats.tables import LAYOUTS
@@ -65,12 +66,19 @@ class StudyDetail(StudySummary):
     design = serializers.SerializerMethodField()
     screening = ScreeningSerializer(allow_null=True)
     comprehension = QuestionSerializer(many=True)
+    maximum_cost = serializers.SerializerMethodField(
+        help_text="The most that the study can cost as it is, with fees, in its design's currency."
+    )
 
     class Meta(StudySummary.Meta):
         fields = (  # type: ignore[assignment]
             *StudySummary.Meta.fields,
-            *("design", "screening", "comprehension"),
+            *("design", "screening", "comprehension", "maximum_cost"),
         )
+
+    @extend_schema_field(serializers.DecimalField(12, 2))
+    def get_maximum_cost(self, study: Study) -> str:
+        return f"{maximum(study).total:.2f}"
 
     @extend_schema_field(DesignSerializer)
     def get_design(self, study: Study) -> dict[str, Any]:
@@ -190,6 +198,14 @@ class OpenOptions(serializers.Serializer[Any]):
         default=False,
         help_text="Whether to plan the tasks of a draft first if they are not planned yet, or if the"
         " design has changed since. A refused request plans nothing.",
+    )
+    maximum_cost = serializers.DecimalField(
+        max_digits=12,
+        decimal_places=2,
+        default=None,
+        allow_null=True,
+        help_text="The most that you expect the study to cost, with fees, as `maximum_cost` of the study"
+        " says. With another sum it is not opened.",
     )
 
 

@@ -1,6 +1,7 @@
 """The states of a study: draft → open ⇄ paused → closed → open again. Each change is logged."""
 
 from collections.abc import Collection
+from decimal import Decimal
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -10,6 +11,7 @@ from annotation.exports.evidence import planned_texts_digest
 from annotation.services.late_answers import set_late_answers_aside
 from annotation.services.planning import ensure_plan
 from jobs.clock import database_now
+from recruitment.admission import check_cost
 from recruitment.services.launch_checks import check_can_open
 from studies.design.analysis_plan import plan_digest
 from studies.models import Study, StudyEvent
@@ -26,17 +28,21 @@ def open_study(
     confirmed_warnings: Collection[str] = (),
     by: User | None = None,
     plan_first: bool = False,
+    maximum_cost: Decimal | None = None,
 ) -> Study:
     """Let annotators in, and record the version that they will see.
 
     With `plan_first`, a missing or outdated plan is made before. The study must be a draft or
     paused. Raises `LaunchRefused` if a launch check finds an error, or a warning whose code is not
-    in `confirmed_warnings`. Locks the study.
+    in `confirmed_warnings`, and `DomainError` if the study can cost another sum at most than
+    `maximum_cost`, which may be left out. Locks the study.
     """
     study = _locked(study, {Status.DRAFT, Status.PAUSED}, "opened")
     if plan_first:
         ensure_plan(study=study)
     confirmed = check_can_open(study, confirmed_warnings=confirmed_warnings)
+    if maximum_cost is not None:
+        check_cost(study, maximum_cost)
     study.status = Status.OPEN
     study.opened_at = study.opened_at or database_now()
     study.save(update_fields=["status", "opened_at"])

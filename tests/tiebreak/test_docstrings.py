@@ -26,6 +26,7 @@ PACKAGES = (
     "tiebreak.scales",
     "tiebreak.similarity",
     "tiebreak.stats",
+    "tiebreak",
 )
 MODULES = [
     module.name

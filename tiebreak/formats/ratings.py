@@ -28,6 +28,8 @@ from tiebreak.formats.rating_cells import (
 )
 from tiebreak.formats.rows import Row, read_rows
 
+# The columns that every ratings file has.
+RATING_COLUMNS = frozenset({"unit", "rater", "label"})
 SUFFIXES = (".jsonl", ".csv", ".parquet")
 # Phase of units if all instances were selected rather than a random sample.
 ALL_PHASES = "all"
@@ -352,7 +354,7 @@ def has_rating_columns(path: Path) -> bool:
         )
     except (FormatError, OSError, UnicodeError):
         return False
-    return {"unit", "rater", "label"} <= {name.strip().strip('"') for name in names}
+    return {name.strip().strip('"') for name in names} >= RATING_COLUMNS
 
 
 def _first_line(path: Path) -> str:

@@ -31,15 +31,15 @@ def as_text(report: Report) -> str:
 
 
 def _criterion(name: str, about: CriterionSection) -> Iterator[str]:
-    yield f"{name}: {_what_was_read(about)}"
-    yield from (fill(f"{finding}.", WIDTH) for finding in _findings(about))
+    yield f"{name}: {what_was_read(about)}"
+    yield from (fill(f"{finding}.", WIDTH) for finding in stated_findings(about))
     yield ""
     yield from _table(leading_numbers(about))
     if scope := scope_of(about):
         yield fill(scope, WIDTH)
 
 
-def _findings(about: CriterionSection) -> Iterator[str]:
+def stated_findings(about: CriterionSection) -> Iterator[str]:
     """Yield the headings that state something."""
     headings = [agreement_finding(about)[0]]
     if about.systems is not None and about.systems.win_rate:
@@ -49,14 +49,15 @@ def _findings(about: CriterionSection) -> Iterator[str]:
     yield from (heading for heading in headings if heading not in (WIN_RATES, NO_ALPHA_HEADING))
 
 
-def _what_was_read(about: CriterionSection) -> str:
+def what_was_read(about: CriterionSection, *, inferred: str = INFERRED) -> str:
+    """Return the counts of a criterion and its scale; ``inferred`` follows one that nobody declared."""
     people = sum(rater.kind == "human" for rater in about.raters.values())
     machines = len(about.raters) - people
     parts = [counted(about.n_units, "item")]
     parts += [counted(people, "annotator")] * bool(about.raters)  # a core report does not list them
     parts += [counted(machines, "machine rater")] * bool(machines)
     parts.append(counted(about.n_ratings + about.n_machine_ratings, "rating"))
-    scale = scale_in_words(about.scale) + INFERRED * about.scale_inferred
+    scale = scale_in_words(about.scale) + inferred * about.scale_inferred
     return f"{', '.join(parts)}; {scale}"
 
 

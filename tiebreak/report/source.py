@@ -1,7 +1,7 @@
 """Reading the source of a report, which is a ratings file or a bundle with ratings."""
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,7 +15,9 @@ from tiebreak.formats import (
 )
 from tiebreak.formats.archive import is_bundle
 from tiebreak.formats.bundle import INSTANCES, open_bundle
-from tiebreak.formats.layouts import Choice, read_existing
+from tiebreak.formats.layouts import Choice, Existing, read_existing
+from tiebreak.formats.ratings import canonical_digest
+from tiebreak.formats.rows import Row
 from tiebreak.formats.spec import STUDY_FILE
 from tiebreak.report.analysis_plan import plan_of
 from tiebreak.report.model import AnalysisPlan, Origin
@@ -100,8 +102,7 @@ def read_source(path: Path, choice: Choice | None = None) -> Source:
         raise FormatError.of(str(path), None, "no_such_source", reason)
     if not _is_bundle(path):
         existing = read_existing(path, choice=choice)
-        origin, scales = Origin("file", _sha256(path)), dict(existing.scales)
-        return Source(existing.table, scales, origin, read=existing.sentence, notes=existing.notes)
+        return _of_existing(existing, _sha256(path))
     with open_bundle(path) as folder:
         bundle = read_bundle(folder)
         if bundle.ratings is None or bundle.ratings_path is None:
@@ -113,6 +114,17 @@ def read_source(path: Path, choice: Choice | None = None) -> Source:
         table = table if pilot is None else table.joined(pilot)
         main_machine = str(bundle.spec.settings.get("main_machine", ""))
         return Source(table, scales, origin, plan, main_machine=main_machine)
+
+
+def source_of_rows(rows: Iterable[Row], name: str, choice: Choice | None = None) -> Source:
+    """Read rows in any usual layout, as `read_source` reads a file of them."""
+    existing = read_existing(rows, choice=choice, name=name)
+    return _of_existing(existing, canonical_digest(existing.table))
+
+
+def _of_existing(existing: Existing, sha256: str) -> Source:
+    origin, scales = Origin("file", sha256, notes=existing.notes or None), dict(existing.scales)
+    return Source(existing.table, scales, origin, read=existing.sentence, notes=existing.notes)
 
 
 def _is_bundle(path: Path) -> bool:

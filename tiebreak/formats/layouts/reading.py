@@ -22,6 +22,7 @@ from tiebreak.formats.layouts.names import is_machine, is_total
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.ratings import (
+    RATING_COLUMNS,
     RatingTable,
     has_rating_columns,
     is_ratings_file,
@@ -181,13 +182,15 @@ def read_existing(
     choice = choice or Choice()
     if isinstance(source, Path):
         if choice == Choice() and is_ratings_file(source) and has_rating_columns(source):
-            return _of_ratings_file(source, limits)
+            return _of_ratings(read_ratings(source, limits=limits))
         reader = choice.reader or ("" if choice.columns else recognised(source))
         if reader not in ("", TABLE):
             return _of_platform(reader, source)
         with open_table(source, limits=limits) as table:
             return _of_table(table, source.name, choice)
     rows = list(source)
+    if choice == Choice() and rows and {*rows[0]} >= RATING_COLUMNS:
+        return _of_ratings(_typed(rows, name))
     return _of_table(_Rows(rows), name, choice)
 
 
@@ -202,8 +205,14 @@ class _Rows:
         return iter(enumerate(self.given, start=1))
 
 
-def _of_ratings_file(path: Path, limits: Limits) -> Existing:
-    read = read_ratings(path, limits=limits)
+def _typed(rows: list[Row], name: str) -> RatingTable:
+    problems = Problems()
+    table = table_of(enumerate(rows, start=1), name, problems, may_lack_labels=True)
+    problems.check()
+    return table
+
+
+def _of_ratings(read: RatingTable) -> Existing:
     table, notes = _with_labels(read)
     return Existing(table, "", {}, len(read.unlabelled), tuple(notes), "ratings")
 

@@ -30,7 +30,7 @@ def as_html(document: ReportDocument) -> str:
     sections = "".join(
         f'<section aria-labelledby="section-{number}">\n'
         f'<h2 id="section-{number}">{escape(section.title)}</h2>\n'
-        f"{''.join(map(_block, section.blocks))}</section>\n"
+        f"{''.join(map(as_markup, section.blocks))}</section>\n"
         for number, section in enumerate(document.sections, 1)
     )
     return (
@@ -41,7 +41,8 @@ def as_html(document: ReportDocument) -> str:
     )
 
 
-def _block(block: Block) -> str:
+def as_markup(block: Block) -> str:
+    """Return a part of a document as HTML, of which every text is escaped."""
     if isinstance(block, Paragraph):
         return f"<p>{escape(block.text)}</p>\n"
     if isinstance(block, DataTable):

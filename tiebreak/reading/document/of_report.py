@@ -71,5 +71,6 @@ def what_was_read(report: Report) -> Iterator[str]:
         else f"{source.n_used} of {source.n_rows} rows are in the statistics; the others have no"
         " label, or a flag or role takes them out."
     )
+    yield from source.notes or ()
     for part, why in report.problems.items():
         yield why if part.startswith("left out") else f"{part_title(part)}: not computed. {why}"

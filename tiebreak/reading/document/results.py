@@ -56,7 +56,7 @@ def _blocks(name: str, about: CriterionSection) -> Iterator[Block]:
     by_section = {name: list(tables_of(name, about)) for name in in_order()}
     for blocks in by_section.values():
         yield from blocks
-    yield from _figures(about)
+    yield from captioned_figures(about)
     for part, why in shown.problems:
         yield Paragraph(f"{part}: not computed. {why}")
     seen = {name for name, blocks in by_section.items() if blocks} | drawn_sections(about)
@@ -224,7 +224,8 @@ def _strata(about: CriterionSection) -> Iterator[Block]:
         )
 
 
-def _figures(about: CriterionSection) -> Iterator[Figure]:
+def captioned_figures(about: CriterionSection) -> Iterator[Figure]:
+    """Yield the figures, each with its finding and its marks as the caption."""
     for figure in figures_of(about):
         marks = ", ".join(f"{MARKS[kind]} {name}" for kind, name in figure.legend)
         caption = f"{figure.finding}. {marks}." if marks else f"{figure.finding}."

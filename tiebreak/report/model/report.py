@@ -1,6 +1,7 @@
 """The report: its source, its criteria, and its analysis plan."""
 
 from dataclasses import dataclass, fields
+from importlib import import_module
 from math import inf
 from typing import Annotated, Any, Literal, Self
 
@@ -60,6 +61,8 @@ class Origin:
     """Digest of the ratings file, or of a study's rows."""
     part: dict[str, str] | None = None
     """Values of the filter by which the ratings were chosen. Missing for all ratings."""
+    notes: tuple[str, ...] | None = None
+    """How columns and cells of a table were read. Missing if nothing had to be guessed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,6 +268,12 @@ class Report:
             Report as described by `tiebreak.report.schema`. NaN becomes None.
         """
         return dict(to_json(self))
+
+    def _repr_html_(self) -> str:
+        """Return the report as a notebook shows it."""
+        # The modules that put reports into words import this one, so they are loaded when asked.
+        notebook = import_module("tiebreak.reading.notebook")
+        return str(notebook.as_notebook_html(self))
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
